@@ -1,0 +1,60 @@
+"""Fixtures shared by all tests: the array libraries, and the rule that nothing is skipped silently."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+REQUIRE_ALL = os.environ.get("LABELWISE_REQUIRE_ALL") == "1"
+
+
+def optional(name: str) -> ModuleType:
+    """Import an optional library; without it the test is skipped, or fails when LABELWISE_REQUIRE_ALL=1."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        if REQUIRE_ALL:
+            pytest.fail(f"{name} is not installed, and LABELWISE_REQUIRE_ALL=1 forbids skipping")
+        pytest.skip(f"{name} is not installed")
+
+
+class Library:
+    """One array library: how to make its arrays and read them back."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.module = optional({"jax": "jax.numpy"}.get(name, name))
+        if name == "jax":
+            importlib.import_module("jax").config.update("jax_enable_x64", True)
+
+    def array(self, values: Any, dtype: str = "float64") -> Any:
+        values = np.asarray(values, dtype=dtype)
+        return values if self.name == "numpy" else self.module.asarray(values)
+
+    def numpy(self, x: Any) -> np.ndarray:
+        return np.asarray(x.detach()) if self.name == "torch" else np.asarray(x)
+
+
+@pytest.fixture(name="optional")
+def _optional() -> Callable[[str], ModuleType]:
+    """The function `optional` for tests."""
+    return optional
+
+
+@pytest.fixture(params=["numpy", "torch", "jax"])
+def lib(request: pytest.FixtureRequest) -> Library:
+    """Each array library in turn."""
+    return Library(request.param)
+
+
+@pytest.fixture(autouse=True)
+def _names_for_doctests(doctest_namespace: dict[str, Any]) -> None:
+    import labelwise as lw
+
+    doctest_namespace.update(np=np, lw=lw)

@@ -1,0 +1,60 @@
+"""Label-wise aleatoric and epistemic uncertainty of a classifier: how sure is it, about which classes, and why?"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from . import events
+from .decomposition import Components, Uncertainty, decompose
+from .distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
+from .losses import (
+    BetaLoss,
+    CostLoss,
+    CustomLoss,
+    LogLoss,
+    Loss,
+    ProperCheck,
+    SphericalLoss,
+    SquaredLoss,
+    ZeroOneLoss,
+    check_proper,
+)
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BetaLoss",
+    "Components",
+    "CostLoss",
+    "CustomLoss",
+    "Dirichlet",
+    "DirichletMixture",
+    "Distribution",
+    "Ensemble",
+    "LogLoss",
+    "LogisticNormal",
+    "Loss",
+    "MultiLabelEnsemble",
+    "ProperCheck",
+    "SphericalLoss",
+    "SquaredLoss",
+    "Uncertainty",
+    "ZeroOneLoss",
+    "check_proper",
+    "decompose",
+    "events",
+]
+
+# Imported when first used, so that `import labelwise` stays light.
+_LATER = ("axioms", "joint")
+
+
+def __getattr__(name: str) -> Any:
+    if name in _LATER:
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*__all__, *_LATER])

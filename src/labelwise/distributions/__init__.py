@@ -1,0 +1,16 @@
+"""Second-order distributions: what a predictor believes about the class probabilities of one instance.
+
+Each knows its ``mean``, the expectation ``expect(f)`` of a function of one event's probability, and how to ``sample``.
+``marginal(events)`` gives the law of each event, which splits a loss into its aleatoric and epistemic part.
+"""
+
+from __future__ import annotations
+
+from .dirichlet import Dirichlet, DirichletMixture
+from .ensemble import Ensemble
+from .logistic_normal import LogisticNormal
+from .multilabel import MultiLabelEnsemble
+
+Distribution = Ensemble | Dirichlet | DirichletMixture | LogisticNormal | MultiLabelEnsemble
+
+__all__ = ["Dirichlet", "DirichletMixture", "Distribution", "Ensemble", "LogisticNormal", "MultiLabelEnsemble"]

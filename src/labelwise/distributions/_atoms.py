@@ -1,0 +1,89 @@
+"""The law of an event under finitely many members: weighted atoms."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+from .._arrays import Array, namespace
+from ..losses import Loss
+
+
+@dataclass(frozen=True, eq=False)
+class Atoms:
+    """Event probabilities of M members, ``t`` of shape (M, ..., E), with normalised weights over the first axis.
+
+    ``complement`` is given where it is known better than by 1 − t (summed over the other classes).
+    """
+
+    t: Array
+    weights: Array | None = None
+    """(M, ...) without the event axis, summing to 1 over the members; ``None``: equal."""
+    complement: Array | None = None
+
+    @cached_property
+    def c(self) -> Array:
+        if self.complement is not None:
+            return self.complement
+        rest = 1 - self.t
+        return namespace(rest).where(rest > 0, rest, 0 * rest)
+
+    def average(self, x: Array) -> Array:
+        """The expectation of member values ``x`` (M, ..., E)."""
+        xp = namespace(x)
+        if self.weights is None:
+            return xp.sum(x, axis=0) / x.shape[0]
+        return xp.sum(self._weights * x, axis=0)
+
+    @cached_property
+    def _weights(self) -> Array:
+        """The weights with the axes of ``t``."""
+        weights: Array = self.weights
+        return weights.reshape(weights.shape + (1,) * (self.t.ndim - weights.ndim))
+
+    def _deviation(self, x: Array) -> Array:
+        """x − E x, exactly 0 where all members agree: taken from the heaviest member, not from the rounded mean."""
+        xp = namespace(x)
+        if self.weights is None:
+            reference = x[:1, ...]
+        else:
+            heaviest = xp.argmax(self._weights, axis=0, keepdims=True)
+            members = xp.reshape(xp.arange(x.shape[0], device=getattr(heaviest, "device", None)), (-1,) + (1,) * (x.ndim - 1))
+            reference = xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
+        away = x - reference
+        return away - self.average(away)
+
+    @cached_property
+    def mean(self) -> tuple[Array, Array]:
+        """Mean probability of the event and of its complement; neither is taken from the other."""
+        return self.average(self.t), self.average(self.c)
+
+    @cached_property
+    def deviation(self) -> Array:
+        """Θ − E Θ."""
+        if self.complement is None:
+            return self._deviation(self.t)
+        t, c = self.mean
+        return namespace(t).where(t <= c, self._deviation(self.t), -self._deviation(self.c))
+
+    def expect(self, f: Callable[[Array, Array, Array], Array]) -> Array:
+        """E f(Θ, 1 − Θ, Θ − E Θ)."""
+        return self.average(f(self.t, self.c, self.deviation))
+
+    def split(self, loss: Loss) -> tuple[Array, Array]:
+        """Aleatoric and epistemic uncertainty."""
+        return self.average(loss.entropy(self.t, self.c)), loss.epistemic(self.expect, *self.mean)
+
+    def jackknife(self, loss: Loss) -> Array:
+        r"""The jackknife's estimate of what TU and EU lack because M is finite: :math:`(M-1)\,\mathrm{mean}_i\, D(\bar\theta_{-i} \Vert \bar\theta)`.
+
+        Leaving member i out moves the mean by −d_i/(M−1), so nothing is subtracted. For squared loss this is EU/(M−1).
+        """
+        xp = namespace(self.t)
+        t, c = self.mean
+        others = self.t.shape[0] - 1
+        step = -self.deviation / others
+        left_t, left_c = t + step, c - step
+        without = loss.divergence(xp.where(left_t > 0, left_t, 0 * step), t, xp.where(left_c > 0, left_c, 0 * step), c, step)
+        return others * self.average(without)

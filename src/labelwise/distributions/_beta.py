@@ -1,0 +1,83 @@
+"""The law of an event under a Dirichlet: a Beta distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .._arrays import Array, like, namespace
+from ..losses import Loss
+from ._quadrature import NODES, blocks, logit_nodes, sigmoid
+
+
+@dataclass(frozen=True, eq=False)
+class Beta:
+    """Θ ~ Beta(a, b), arrays of shape (..., E)."""
+
+    a: Array
+    b: Array
+
+    @property
+    def mean(self) -> tuple[Array, Array]:
+        whole = self.a + self.b
+        return self.a / whole, self.b / whole
+
+    def split(self, loss: Loss) -> tuple[Array, Array]:
+        """Aleatoric and epistemic uncertainty: in closed form where the loss has one, else by quadrature."""
+        closed = loss.on_beta(self.a, self.b)
+        if closed is not None:
+            return closed
+
+        def of_block(a: Array, b: Array) -> tuple[Array, Array]:
+            block = Beta(a, b)
+            expect = block._expectation(loss.kink)
+            return expect(lambda t, c, d: loss.entropy(t, c)), loss.epistemic(expect, *block.mean)
+
+        aleatoric, epistemic = blocks(of_block, (self.a, self.b), 3 * NODES)
+        return aleatoric, epistemic
+
+    def expect(self, f: Callable[[Array, Array, Array], Array], corner: Array | None = None) -> Array:
+        """E f(Θ, 1 − Θ, Θ − E Θ); ``corner`` is a probability at which f is not smooth."""
+
+        def of_block(a: Array, b: Array) -> tuple[Array]:
+            return (Beta(a, b)._expectation(corner)(f),)
+
+        return blocks(of_block, (self.a, self.b), 3 * NODES)[0]
+
+    def _expectation(self, corner: Array | None) -> Callable[[Callable[[Array, Array, Array], Array]], Array]:
+        a, b = self.a, self.b
+        xp = namespace(a)
+        t0, c0 = (a + 1) / (a + b + 2), (b + 1) / (a + b + 2)
+        centre = xp.log((a + 1) / (b + 1))
+        spread = xp.sqrt(1 / a + 1 / b)
+        width = xp.minimum(spread, xp.ones_like(spread))
+        low = centre - xp.maximum(45 / a, 10 * spread)
+        high = centre + xp.maximum(45 / b, 10 * spread)
+        at = None if corner is None else _logit(like(corner, a) + 0 * a)
+        x, dx = logit_nodes(low, high, centre, width, at)
+        away = x - centre
+        # t^a c^b relative to the centre: ln(t/t0) = −ln(1 + c0 (e^−δ − 1)), so that large a and b cost no digits
+        log_density = -a * _log1p_times_expm1(c0, -away) - b * _log1p_times_expm1(t0, away)
+        weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
+        weights = weights / xp.sum(weights, axis=0)
+        t, c = sigmoid(x), sigmoid(-x)
+        mt, mc = self.mean
+        d = xp.where(mt <= mc, t - mt, mc - c)
+        return lambda f: xp.sum(weights * f(t, c, d), axis=0)
+
+
+def _logit(t: Array) -> Array:
+    """The log-odds of t, finite at the ends."""
+    xp = namespace(t)
+    edge = like(1e-30, t)
+    return xp.log(xp.maximum(t, edge)) - xp.log(xp.maximum(1 - t, edge))
+
+
+def _log1p_times_expm1(u: Array, x: Array) -> Array:
+    """ln(1 + u (e^x − 1)) for 0 < u < 1 without overflow."""
+    xp = namespace(x)
+    small = xp.log1p(u * xp.expm1(xp.where(x > 0, 0 * x, x)))
+    # for x > 0 take e^x out: x + ln(u + (1−u) e^−x), still accurate near 0 by log1p
+    positive = xp.where(x > 0, x, 0 * x)
+    large = positive + xp.log1p((1 - u) * xp.expm1(-positive))
+    return xp.where(x > 0, large, small)

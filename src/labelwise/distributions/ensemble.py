@@ -1,0 +1,119 @@
+"""Ensembles: a second-order distribution given by the predictions of M members."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, as_floating, check_finite, check_names, index_like, namespace, to_numpy, values_known
+from ..events import Events
+from ._atoms import Atoms
+from ._checks import as_rng, check_sums, event_sums, members_first, normalised_weights, set_fields
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Ensemble:
+    r"""The predictions of M members: Q = Σ_m w_m δ_{probs[m]}.
+
+    Parameters
+    ----------
+    probs : array (M, ..., K)
+        Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
+        They must sum to 1 and are never renormalised. float16 and bfloat16 are widened to float32.
+    weights : array (M,) or (M, ...), optional
+        Weights of the members (for all, or for each instance), used in every expectation. They need not sum to 1.
+    member_axis, class_axis : int
+        Where the members and classes are, if not first and last; the array is viewed, not copied, where that is possible.
+        Two-dimensional input is accepted only with ``member_axis``.
+    names : sequence of str, optional
+        Class names.
+
+    Examples
+    --------
+    >>> q = Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), names=["healthy", "ill"])
+    >>> q.mean()
+    array([[0.8, 0.2]])
+    """
+
+    probs: Array
+    weights: Array | None
+    names: tuple[str, ...] | None
+
+    def __init__(
+        self,
+        probs: Any,
+        *,
+        weights: Any = None,
+        member_axis: int | None = None,
+        class_axis: int = -1,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        checked = members_first(probs, "probs", member_axis, class_axis)
+        check_sums(checked, "probs", probs)
+        set_fields(self, probs=checked, weights=normalised_weights(weights, checked), names=check_names(names, checked.shape[-1]))
+
+    @classmethod
+    def from_logits(cls, logits: Any, **options: Any) -> Ensemble:
+        """An ensemble from unnormalised log-probabilities (network outputs before softmax), same options as the class.
+
+        >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
+        array([[1., 0.]])
+        """
+        logits = as_floating(logits, "logits")
+        if values_known(logits):
+            check_finite(logits, "logits")
+        xp = namespace(logits)
+        axis = options.get("class_axis", -1)
+        shifted = logits - xp.max(logits, axis=axis, keepdims=True) if 0 not in logits.shape else logits
+        odds = xp.exp(shifted)
+        return cls(odds / xp.sum(odds, axis=axis, keepdims=True), **options)
+
+    @property
+    def n_members(self) -> int:
+        return int(self.probs.shape[0])
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.probs.shape[-1])
+
+    def marginal(self, events: Events | None = None) -> Atoms:
+        """The law of each event's probability."""
+        if events is None:
+            return Atoms(self.probs, self.weights)
+        inside, rest = event_sums(self.probs, events, self.names)
+        if events.given is not None:
+            xp = namespace(inside)
+            whole = inside + rest
+            possible = whole > 0
+            whole = xp.where(possible, whole, xp.ones_like(whole))
+            inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
+        return Atoms(inside, self.weights, rest)
+
+    def mean(self, events: Events | None = None) -> Array:
+        """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
+        return self.marginal(events).mean[0]
+
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Events | None = None) -> Array:
+        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A."""
+        return self.marginal(events).expect(f)
+
+    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
+        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""
+        return draw_members(self.probs, self.weights, n, as_rng(rng))
+
+
+def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:
+    """Rows of ``probs`` (M, ..., K) drawn by weight, (n, ..., K)."""
+    xp = namespace(probs)
+    batch = tuple(probs.shape[1:-1])
+    uniform = rng.random((n, *batch))
+    if weights is None:
+        index = np.floor(uniform * probs.shape[0]).astype(np.int64)
+    else:
+        w = to_numpy(weights).astype(float)
+        cumulative = np.cumsum(w.reshape(w.shape + (1,) * (1 + len(batch) - w.ndim)), axis=0)
+        index = np.minimum((uniform[:, None] * cumulative[-1] >= cumulative).sum(axis=1), probs.shape[0] - 1)
+    return xp.take_along_axis(probs, index_like(index, probs)[..., None], axis=0)

@@ -1,0 +1,127 @@
+"""Log, squared and spherical loss: the smooth losses with everything in closed form."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import isfinite, log, sqrt
+from typing import ClassVar
+
+from .._arrays import Array, namespace
+from .._special import binary_entropy, digamma_difference, digamma_minus_log, kl_term
+from .base import Loss, complete, complete_two, not_negative, pick
+
+
+@dataclass(frozen=True)
+class LogLoss(Loss):
+    r"""Logarithmic loss: entropy and mutual information of the binary outcome, Eqs. (17)–(19).
+
+    .. math:: \varphi(\hat\theta, y) = -y \log \hat\theta - (1-y) \log(1-\hat\theta), \qquad
+              G(t) = -t \log t - (1-t) \log(1-t), \qquad D = \mathrm{KL}
+
+    >>> float(LogLoss().entropy(0.5))  # bits, the paper's unit
+    1.0
+    """
+
+    base: float = 2.0
+    name: ClassVar[str] = "log"
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.base, int | float) and self.base > 0 and self.base != 1 and isfinite(self.base)):
+            raise ValueError(f"`base` must be a positive number other than 1; got {self.base!r}. Use base=math.e for nats")
+        if self.base < 1:
+            raise ValueError(f"`base` must be greater than 1, or entropies are negative; got {self.base!r}")
+
+    @property
+    def _unit(self) -> float:
+        return 1 / log(self.base)
+
+    def phi(self, forecast: Array, y: int) -> Array:
+        forecast, c = complete(forecast, None)
+        xp = namespace(forecast)
+        return -xp.log(pick(y, forecast, c)) * self._unit
+
+    def entropy(self, t: Array, c: Array = None) -> Array:
+        return binary_entropy(*complete(t, c)) * self._unit
+
+    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        return (kl_term(t, m, d) + kl_term(c, mc, -d, upper=True)) * self._unit
+
+    @property
+    def maximum(self) -> float:
+        return log(2) * self._unit
+
+    def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
+        r"""With S = a + b, m = a/S and λ(x) = ψ(x+1) − ln x:
+
+        .. math:: \mathrm{AU} = m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)], \qquad
+                  \mathrm{EU} = m\lambda(a) + (1{-}m)\lambda(b) - \lambda(S)
+        """
+        s = a + b
+        aleatoric = (a * digamma_difference(a + 1, b) + b * digamma_difference(b + 1, a)) / s
+        epistemic = (a * digamma_minus_log(a) + b * digamma_minus_log(b)) / s - digamma_minus_log(s)
+        return aleatoric * self._unit, not_negative(epistemic) * self._unit
+
+
+@dataclass(frozen=True)
+class SquaredLoss(Loss):
+    r"""Squared (Brier) loss: the variance of the binary outcome, Eqs. (20)–(22).
+
+    .. math:: \varphi(\hat\theta, y) = (\hat\theta - y)^2, \qquad G(t) = t(1-t), \qquad D(t\Vert m) = (t-m)^2
+    """
+
+    name: ClassVar[str] = "squared"
+
+    def phi(self, forecast: Array, y: int) -> Array:
+        forecast, c = complete(forecast, None)
+        return pick(y, c, forecast) ** 2
+
+    def entropy(self, t: Array, c: Array = None) -> Array:
+        t, c = complete(t, c)
+        return t * c
+
+    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+        *_, d = complete_two(t, m, c, mc, d)
+        return d * d
+
+    @property
+    def maximum(self) -> float:
+        return 0.25
+
+    def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
+        r""":math:`\mathrm{AU} = ab/(S(S+1))`, :math:`\mathrm{EU} = ab/(S^2(S+1))`, S = a + b."""
+        s = a + b
+        aleatoric = (a / s) * (b / (s + 1))
+        return aleatoric, aleatoric / s
+
+
+@dataclass(frozen=True)
+class SphericalLoss(Loss):
+    r"""Spherical loss, with :math:`\|t\| = \sqrt{t^2 + (1-t)^2}`.
+
+    .. math:: \varphi(\hat\theta, y) = 1 - \frac{\hat\theta_y}{\|\hat\theta\|}, \qquad G(t) = 1 - \|t\|, \qquad
+              D(t \Vert m) = \frac{(t-m)^2}{\|m\| \, (\|t\| \|m\| + tm + (1-t)(1-m))}
+    """
+
+    name: ClassVar[str] = "spherical"
+
+    def phi(self, forecast: Array, y: int) -> Array:
+        forecast, c = complete(forecast, None)
+        return 1 - pick(y, forecast, c) / _norm(forecast, c)
+
+    def entropy(self, t: Array, c: Array = None) -> Array:
+        t, c = complete(t, c)
+        return 2 * t * c / (1 + _norm(t, c))  # 1 − ‖t‖ without the subtraction
+
+    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        m_norm = _norm(m, mc)
+        return d * d / (m_norm * (_norm(t, c) * m_norm + t * m + c * mc))
+
+    @property
+    def maximum(self) -> float:
+        return 1 - 1 / sqrt(2)
+
+
+def _norm(t: Array, c: Array) -> Array:
+    return namespace(t).sqrt(t * t + c * c)

@@ -1,0 +1,131 @@
+"""Losses of the user's own, and the test that decides whether they may be used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from .._arrays import Array, like, namespace, smallest
+from .base import Loss, complete, complete_two, maximum_entropy, not_negative, pick
+
+
+@dataclass(frozen=True)
+class CustomLoss(Loss):
+    r"""Your own loss φ(forecast, y), refused if it is not proper or takes negative values.
+
+    ``phi`` is called with an array of forecasts strictly inside (0, 1) and y = 0 or 1; for PyTorch or JAX input it must be
+    written in their functions.
+
+    >>> weighted = CustomLoss(lambda f, y: 4 * (1 - f) ** 2 if y else 4 * f**2)
+    >>> float(weighted.entropy(0.5))
+    1.0
+    """
+
+    function: Callable[[Array, int], Array]
+    name: ClassVar[str] = "custom"
+
+    def __post_init__(self) -> None:
+        report = check_proper(self.function)
+        if not report.proper:
+            raise ValueError(f"`phi` must be a proper loss; {report}")
+        inside = np.linspace(0.001, 0.999, 999)
+        lowest = float(np.min(self.entropy(inside)))
+        if lowest < -1e-12:
+            raise ValueError(f"`phi` must have an entropy that is never negative; got {lowest:.4g}. Add a constant to it")
+
+    def phi(self, forecast: Array, y: int) -> Array:
+        return pick(y, *(self.function(forecast, outcome) for outcome in (1, 0)))
+
+    def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
+        xp = namespace(t)
+        tiny, half_eps = smallest(t)
+        inside = xp.where(t < tiny, like(tiny, t), xp.where(t > 1 - half_eps, like(1 - half_eps, t), t))
+        return self.function(inside, 1), self.function(inside, 0)
+
+    def entropy(self, t: Array, c: Array = None) -> Array:
+        t, c = complete(t, c)
+        one, zero = self._partial(t, c)
+        return not_negative(t * one + c * zero)
+
+    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        (one, zero), (one_m, zero_m) = self._partial(t, c), self._partial(m, mc)
+        extra = not_negative(t * (one_m - one) + c * (zero_m - zero))
+        return namespace(t).where(d == 0, 0 * extra, extra)
+
+    @cached_property
+    def maximum(self) -> float:
+        return maximum_entropy(self)
+
+
+@dataclass(frozen=True)
+class ProperCheck:
+    """Whether a loss is proper; if not, the truth at which another forecast does better."""
+
+    proper: bool
+    strict: bool
+    truth: float | None = None
+    forecast: float | None = None
+    honest_loss: float | None = None
+    best_loss: float | None = None
+
+    def __bool__(self) -> bool:
+        return self.proper
+
+    def __str__(self) -> str:
+        if self.strict:
+            return "strictly proper: the true probability is the only best forecast"
+        place = (
+            f"when the truth is {self.truth:.6g}, forecasting {self.forecast:.6g} costs {self.best_loss:.6g} "
+            f"and the truth itself {self.honest_loss:.6g}"
+        )
+        return f"proper, not strictly: {place}" if self.proper else f"not proper: {place}"
+
+
+def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
+    r"""Decide numerically whether a loss is (strictly) proper, and show where it fails.
+
+    For truths θ over the whole unit interval, the expected loss φ(f, θ) of Eq. (7) is compared with φ(θ, θ) for forecasts f
+    far from θ and as close as 1e-5; a smaller deviation of the optimum cannot be seen in double precision, and a loss that is
+    flat to rounding error somewhere counts as not strictly proper.
+
+    >>> print(check_proper(lambda f, y: abs(f - y)))
+    not proper: when the truth is 0.3, forecasting 1e-06 costs 0.3 and the truth itself 0.42
+    >>> check_proper(lw.ZeroOneLoss()).proper, check_proper(lw.ZeroOneLoss()).strict
+    (True, False)
+    """
+    function = loss.phi if isinstance(loss, Loss) else loss
+    truth = np.concatenate([[0.3], np.linspace(0, 1, 202)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)])
+    grid = np.concatenate([np.linspace(0, 1, 402)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)])
+    steps = np.concatenate([s * 10.0 ** np.arange(-5, 0) for s in (1, -1)])
+    near = truth[:, None] + steps * np.minimum(truth, 1 - truth)[:, None]
+    forecast = np.concatenate([np.broadcast_to(grid, (truth.size, grid.size)), near], axis=1)
+
+    def risk(f: np.ndarray) -> np.ndarray:
+        theta = truth[:, None]
+        parts = [np.asarray(function(f, y), float) for y in (1, 0)]
+        if any(part.shape != f.shape for part in parts):
+            raise ValueError(f"`phi` must return one loss per forecast; got shapes {[p.shape for p in parts]} for {f.shape} forecasts")
+        if not all(np.all(np.isfinite(part)) for part in parts):
+            raise ValueError("`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity")
+        return np.asarray(theta * parts[0] + (1 - theta) * parts[1])
+
+    with np.errstate(all="ignore"):
+        honest, other = risk(truth[:, None]), risk(forecast)
+    gain = honest - other
+    rounding = 4e-15 * float(np.median(np.abs(other)))  # of φ itself, e.g. of 1 − f/‖f‖
+    fails = gain > 1e-11 * np.maximum(np.abs(honest), np.abs(other)) + rounding
+    apart = (np.abs(forecast - truth[:, None]) > 0.02) & (np.abs(truth - 0.5)[:, None] < 0.49)
+    proper = not np.any(fails)
+    strict = proper and bool(np.all(gain[apart] < -rounding))
+    if strict:
+        return ProperCheck(True, True)
+    shown = np.where(apart, gain, -np.inf) if proper else np.where(fails, gain, -np.inf)
+    plain = np.flatnonzero(shown.max(axis=1) > 0.01 * np.abs(honest[:, 0]))  # the first truth with a failure worth showing
+    i = int(plain[0]) if plain.size else int(np.argmax(shown.max(axis=1)))
+    j = int(np.argmax(shown[i]))
+    return ProperCheck(proper, False, float(truth[i]), float(forecast[i, j]), float(honest[i, 0]), float(other[i, j]))
