@@ -1,0 +1,88 @@
+"""What a data set is: arrays, labels, class names and the split that its publishers made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+
+@dataclass(frozen=True, eq=False)
+class Split:
+    """Instances and their labels.
+
+    ``x`` is uint8 of shape (N, H, W) or (N, H, W, C) for images, float64 of shape (N, D) for tables (NaN: missing).
+    ``y`` is int64 of shape (N,), values 0 … K−1.
+    """
+
+    x: np.ndarray
+    y: np.ndarray
+
+    def __post_init__(self) -> None:
+        if self.y.shape != (len(self.x),):
+            raise ValueError(f"`y` must have one label per instance, shape ({len(self.x)},); got shape {self.y.shape}")
+
+    def __len__(self) -> int:
+        return len(self.y)
+
+    def __getitem__(self, index: slice | np.ndarray) -> Split:
+        """The instances at ``index``: ``split[:100]``, ``split[split.y == 3]``."""
+        return Split(self.x[index], self.y[index])
+
+
+@dataclass(frozen=True, eq=False)
+class Dataset:
+    """A classification data set; ``data.train.x``, ``data.test.y``, ``data.classes[k]``.
+
+    ``train`` is ``None`` where only the test files are there, ``val`` where the publishers made no validation set.
+    """
+
+    name: str
+    train: Split | None
+    test: Split
+    classes: tuple[str, ...]
+    val: Split | None = None
+    features: tuple[str, ...] | None = None
+    """Names of the columns of a table."""
+    published_split: bool = True
+    """Whether the split is the publishers'; otherwise it was drawn here, see `resplit`."""
+
+    def __post_init__(self) -> None:
+        for part, split in (("train", self.train), ("val", self.val), ("test", self.test)):
+            if split is not None and len(split) and not 0 <= split.y.min() <= split.y.max() < len(self.classes):
+                raise ValueError(
+                    f"`{part}` of {self.name} has labels from {split.y.min()} to {split.y.max()}; "
+                    f"they must be 0 to {len(self.classes) - 1} for {len(self.classes)} classes"
+                )
+
+    def resplit(self, *, test: float = 0.3, seed: int = 0) -> Dataset:
+        """The same instances with a new random split that keeps the share of each class.
+
+        All parts are pooled (train, val, test, in this order) and a share ``test`` of each class is drawn for the test set;
+        there is no validation set. The order of the pool is kept inside each part.
+
+        Examples
+        --------
+        >>> data = lw.datasets.load("digits").resplit(test=0.5, seed=1)
+        >>> len(data.train), len(data.test), data.published_split
+        (898, 899, False)
+        """
+        if not 0 < test < 1:
+            raise ValueError(f"`test` must be a share between 0 and 1; got {test}")
+        parts = [part for part in (self.train, self.val, self.test) if part is not None]
+        pool = Split(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
+        chosen = _stratified(pool.y, test, np.random.default_rng(seed))
+        return Dataset(self.name, pool[~chosen], pool[chosen], self.classes, None, self.features, False)
+
+
+def _stratified(y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Mask of a random part with ``share`` of each class: systematic sampling along the instances sorted by class.
+
+    With positions (r + 0.5) · share, the part of every prefix of the sorted order is within one instance of its share, so each class
+    is within one of its own share and the total is round(N · share), without a table of remainders.
+    """
+    order = np.lexsort((rng.random(len(y)), y))
+    steps = np.floor(np.arange(len(y) + 1) * share + 0.5)
+    mask = np.zeros(len(y), dtype=bool)
+    mask[order] = np.diff(steps) > 0
+    return mask
