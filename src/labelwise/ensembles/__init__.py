@@ -1,0 +1,45 @@
+"""Ways to a second-order prediction: deep ensembles, MC dropout, evidential networks, Laplace, scikit-learn.
+
+Nothing is loaded before it is used, so that scikit-learn users need no torch and the other way round.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# Public name -> the module of this package that has it.
+_WHERE = {
+    "mc_dropout": "dropout",
+    "Evidence": "evidential",
+    "annealing": "evidential",
+    "evidential_loss": "evidential",
+    "fit_evidential": "evidential",
+    "predict_evidential": "evidential",
+    "LastLayerLaplace": "laplace",
+    "fit_laplace": "laplace",
+    "LabelwiseClassifier": "sklearn",
+    "from_sklearn": "sklearn",
+}
+
+# Library that may be missing -> the extra that brings it.
+_EXTRAS = {"torch": "torch", "sklearn": "sklearn"}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE and name not in _WHERE.values():
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        module = importlib.import_module(f"{__name__}.{_WHERE.get(name, name)}")
+    except ModuleNotFoundError as error:
+        if error.name not in _EXTRAS:
+            raise
+        library = {"sklearn": "scikit-learn"}.get(error.name, error.name)
+        raise ImportError(f'{name} needs {library}; install it with: pip install "labelwise[{_EXTRAS[error.name]}]"') from error
+    return getattr(module, name) if name in _WHERE else module
+
+
+def __dir__() -> list[str]:
+    return sorted({*_WHERE, *_WHERE.values()})
