@@ -1,0 +1,162 @@
+"""The .npy and .npz formats, read without trust and written without risk.
+
+Nothing is unpickled, no header is believed before it is compared with the bytes that are there, large stored arrays are
+mapped instead of read, and a file is written beside its final place and renamed: a crash leaves the old file or none.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+_ALIGNMENT = 64
+_WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
+# A deflated array may unpack to 1000 times its size: beyond both limits it is taken for an attack, not for data.
+_LARGE, _DENSE = 1 << 30, 100
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
+    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
+    try:
+        with os.fdopen(handle, "w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        os.chmod(name, 0o666 & ~mask)  # mkstemp's 0600 would hide the result from the user's group
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+@contextmanager
+def new_array(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any = np.float32) -> Iterator[np.memmap]:
+    """A writable, mapped .npy file for results that come block by block; it appears under ``path`` when the block ends well.
+
+    Its space is reserved first: a disk that is too small is an ``OSError`` now instead of a crash of the process later.
+    """
+    dtype = np.dtype(dtype)
+    size = dtype.itemsize * int(np.prod(np.array(shape, dtype=object)))
+    with replacing(path) as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+        file.flush()
+        offset = file.tell()
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, offset + size)
+        else:
+            file.truncate(offset + size)
+        array = np.memmap(file, dtype=dtype, mode="r+", offset=offset, shape=shape)
+        yield array
+        array.flush()
+
+
+class _Stream:
+    """A file that NumPy does not take for one: it then writes memory maps in pieces instead of gathering them first."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        self.write: Callable[[bytes], int] = file.write
+
+
+def write_npy(file: IO[bytes], array: np.ndarray) -> None:
+    """One array in .npy format."""
+    np.lib.format.write_array(_Stream(file), array, allow_pickle=False)
+
+
+def write_npz(file: IO[bytes], arrays: dict[str, np.ndarray]) -> None:
+    """An archive of arrays, uncompressed, data on multiples of 64 bytes; the same arrays give the same bytes."""
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        for key, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
+            entry.external_attr = 0o644 << 16
+            # Header: 30 bytes, the name, 20 bytes of zip64 sizes, and a field of zeros that readers skip (as zipalign does it).
+            padding = -(file.tell() + 30 + len(entry.filename) + 20 + 4) % _ALIGNMENT
+            entry.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
+            with archive.open(entry, "w", force_zip64=True) as member:
+                write_npy(member, array)
+
+
+def read_npy(path: Path) -> np.ndarray:
+    """The array of a .npy file, mapped if it is large."""
+    with path.open("rb") as file:
+        return _read(file, path.stat().st_size, path.name, mapped=path)
+
+
+def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
+    """Those arrays of an archive that are named in ``keys``."""
+    found = {}
+    try:
+        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
+            for entry in archive.infolist():
+                key = entry.filename.removesuffix(".npy")
+                if key in keys:
+                    found[key] = _read_entry(file, archive, entry, path, f"{path.name}: `{key}`")
+    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
+        raise ValueError(f"{path.name} is not a readable .npz file: {error or 'it ends too early'}") from error
+    return found
+
+
+def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, what: str) -> np.ndarray:
+    if entry.file_size > _LARGE and entry.file_size > _DENSE * entry.compress_size:
+        raise ValueError(f"{what} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes; such files are refused")
+    encrypted = entry.flag_bits & 1
+    if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING and not encrypted:
+        file.seek(entry.header_offset)
+        header = file.read(30)
+        if len(header) < 30 or header[:4] != b"PK\x03\x04":
+            raise zipfile.BadZipFile(f"no entry where {entry.filename} should be")
+        name, extra = struct.unpack("<HH", header[26:30])
+        file.seek(entry.header_offset + 30 + name + extra)
+        return _read(file, entry.file_size, what, mapped=path)
+    with archive.open(entry) as member:
+        return _read(member, entry.file_size, what)
+
+
+def _read(file: IO[bytes], size: int, what: str, *, mapped: Path | None = None) -> np.ndarray:
+    """The array that fills the next ``size`` bytes; a read-only map of the file ``mapped`` where size and place suit."""
+    start = file.tell()
+    try:
+        version = np.lib.format.read_magic(file)
+        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
+        shape, fortran, dtype = read_header(file)
+    except (ValueError, SyntaxError) as error:
+        raise ValueError(f"{what} is not an array in .npy format") from error
+    if dtype.hasobject or dtype.names is not None:
+        raise ValueError(f"{what} holds Python objects or records ({dtype}), which are never read; save it as plain numbers or text")
+    needed, there = dtype.itemsize * int(np.prod(np.array(shape, dtype=object))), size - (file.tell() - start)
+    if needed != there:
+        raise ValueError(f"{what} is damaged: an array of shape {shape} and type {dtype} needs {needed:,} bytes; {there:,} are there")
+    order: Any = "F" if fortran else "C"
+    offset = file.tell()
+    if mapped is not None and needed >= _WORTH_MAPPING and dtype.isnative and offset % dtype.alignment == 0:
+        if offset + needed > mapped.stat().st_size:
+            raise ValueError(f"{what} is damaged: the file ends before the array does")
+        return np.memmap(mapped, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+    array = np.empty(shape, dtype, order=order)
+    into = array.reshape(-1, order=order).view(np.uint8) if needed else np.empty(0, np.uint8)
+    filled = 0
+    while filled < needed:
+        piece = file.read(min(needed - filled, 1 << 20))
+        if not piece:
+            raise ValueError(f"{what} is damaged: the file ends before the array does")
+        into[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
+        filled += len(piece)
+    file.read(1)  # past the end: zipfile compares the checksum only then
+    return array if dtype.isnative else array.astype(dtype.newbyteorder("="))

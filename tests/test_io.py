@@ -1,0 +1,231 @@
+"""Prediction files: what is written is read back, and what is broken or hostile is refused with one sentence."""
+
+from __future__ import annotations
+
+import io
+import os
+import pickle
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise._npz import new_array, read_npz, replacing, write_npz
+from labelwise.io import KEYS, Predictions, load_predictions, save_predictions
+
+RNG = np.random.default_rng(0)
+PROBS = RNG.dirichlet(np.ones(4), (5, 7)).astype(np.float32)
+FULL = {
+    "probs": PROBS,
+    "y_true": RNG.integers(0, 4, 7),
+    "class_names": ("a", "b", "ç", "d"),
+    "ids": np.array([f"case {i}" for i in range(7)]),
+    "weights": np.arange(1.0, 6.0),
+    "images": RNG.integers(0, 256, (7, 3, 2), dtype=np.uint8),
+}
+
+
+class Explosive:
+    """Unpickling this writes a file."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def __reduce__(self):
+        return Path.touch, (self.path,)
+
+
+def test_everything_comes_back(tmp_path):
+    path = save_predictions(tmp_path / "p.npz", **FULL)
+    p = load_predictions(path)
+    for key in KEYS:
+        if key == "alpha":
+            assert p.alpha is None
+        elif key == "class_names":
+            assert p.class_names == FULL["class_names"]
+        else:
+            np.testing.assert_array_equal(getattr(p, key), FULL[key])
+            assert getattr(p, key).dtype == FULL[key].dtype
+    q = p.distribution()
+    np.testing.assert_allclose(q.mean(), np.average(PROBS, axis=0, weights=FULL["weights"]), rtol=1e-6)
+    assert len(p) == 7
+    with np.load(path) as plain:  # NumPy reads it as well
+        np.testing.assert_array_equal(plain["probs"], PROBS)
+
+
+def test_alpha_gives_a_dirichlet(tmp_path):
+    p = load_predictions(save_predictions(tmp_path / "p.npz", alpha=np.array([[1.0, 3.0]])))
+    assert isinstance(p.distribution(), lw.Dirichlet)
+    np.testing.assert_array_equal(p.distribution().mean(), [[0.25, 0.75]])
+
+
+def test_rows_cut_every_array():
+    p = Predictions(**FULL | {"weights": RNG.random((5, 7))}).rows(2, 5)
+    assert len(p) == 3
+    np.testing.assert_array_equal(p.probs, PROBS[:, 2:5])
+    np.testing.assert_array_equal(p.ids, FULL["ids"][2:5])
+    assert p.weights.shape == (5, 3)
+    assert p.y_true.shape == (3,)
+    assert p.images.shape == (3, 3, 2)
+
+
+def test_files_of_numpy_and_other_layouts_are_read(tmp_path):
+    for name, probs in {"f": np.asfortranarray(PROBS), "big": PROBS.astype(">f4"), "half": PROBS.astype(np.float16), "c": PROBS}.items():
+        for save in (np.savez, np.savez_compressed):
+            save(tmp_path / f"{name}.npz", probs=probs, extra=np.arange(3))
+            back = load_predictions(tmp_path / f"{name}.npz").probs
+            np.testing.assert_array_equal(back, probs)
+            assert back.dtype.isnative
+        np.save(tmp_path / f"{name}.npy", probs)
+        np.testing.assert_array_equal(load_predictions(tmp_path / f"{name}.npy").probs, probs)
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+def test_large_arrays_are_mapped_and_small_ones_read(tmp_path, suffix):
+    probs = np.full((2, 1 << 20, 3), 1 / 3, np.float32)
+    path = save_predictions(tmp_path / f"p{suffix}", probs=probs)
+    big = load_predictions(path).probs
+    assert isinstance(big, np.memmap)
+    assert big.flags.aligned
+    assert big.offset % 64 == 0
+    np.testing.assert_array_equal(big[:, ::1000], probs[:, ::1000])
+    assert not isinstance(load_predictions(save_predictions(tmp_path / f"q{suffix}", probs=PROBS)).probs, np.memmap)
+
+
+def test_same_content_same_bytes(tmp_path):
+    one, two = (save_predictions(tmp_path / f"{i}.npz", **FULL).read_bytes() for i in (1, 2))
+    assert one == two
+
+
+def test_torch_arrays_are_accepted(tmp_path, optional):
+    torch = optional("torch")
+    p = load_predictions(save_predictions(tmp_path / "p.npz", probs=torch.tensor(PROBS, requires_grad=True)))
+    np.testing.assert_array_equal(p.probs, PROBS)
+
+
+def test_failed_write_keeps_the_old_file(tmp_path):
+    path = save_predictions(tmp_path / "p.npz", probs=PROBS)
+    before = path.read_bytes()
+    with pytest.raises(ZeroDivisionError), replacing(path) as file:
+        file.write(bytes(100 // (file.write(b"half") - 4)))
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["p.npz"]
+
+
+def test_new_array_appears_only_when_complete(tmp_path):
+    path = tmp_path / "a.npy"
+    with new_array(path, (3, 4)) as a:
+        a[1:] = 2
+        assert not path.exists()
+    np.testing.assert_array_equal(np.load(path), [[0] * 4, [2] * 4, [2] * 4])
+    with pytest.raises(KeyError), new_array(tmp_path / "b.npy", (3,)):
+        raise KeyError
+    assert os.listdir(tmp_path) == ["a.npy"]
+
+
+WRONG = {
+    "both": ({"probs": PROBS, "alpha": PROBS[0]}, ValueError, "either `probs` .* got both"),
+    "none": ({"y_true": np.arange(3)}, ValueError, "either `probs` .* got none"),
+    "axes": ({"probs": PROBS[0]}, ValueError, r"`probs` must have 3 axes .* shape \(7, 4\)"),
+    "alpha axes": ({"alpha": PROBS}, ValueError, "`alpha` must have 2 axes"),
+    "integers": ({"probs": np.zeros((2, 3, 4), int)}, TypeError, "floating point; got int64"),
+    "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, "between 0 and K − 1 = 3; got values from 4 to 4"),
+    "float labels": ({"probs": PROBS, "y_true": np.zeros(7)}, TypeError, "integer label"),
+    "rows": ({"probs": PROBS, "ids": np.arange(6)}, ValueError, r"`ids` must have one entry for each of the N = 7 .* \(6,\)"),
+    "images": ({"probs": PROBS, "images": np.zeros((7, 3))}, ValueError, "`images` must have shape"),
+    "weights": ({"probs": PROBS, "weights": np.ones(7)}, ValueError, r"`weights` must have shape \(M,\) or \(M, N\)"),
+    "names": ({"probs": PROBS, "class_names": ["a", "b"]}, ValueError, "K = 4 classes; got 2"),
+    "unknown": ({"probs": PROBS, "y": np.arange(7)}, TypeError, "has no `y`"),
+    "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, TypeError, "not Python objects"),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_wrong_arrays_are_refused_before_anything_is_written(tmp_path, case):
+    arrays, kind, words = WRONG[case]
+    with pytest.raises(kind, match=words):
+        save_predictions(tmp_path / "p.npz", **arrays)
+    assert os.listdir(tmp_path) == []
+
+
+def test_wrong_paths(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.npz or \.npy; got 'p\.pkl'"):
+        save_predictions(tmp_path / "p.pkl", probs=PROBS)
+    with pytest.raises(ValueError, match=r"\.npy file holds `probs` alone; got probs, y_true"):
+        save_predictions(tmp_path / "p.npy", probs=PROBS, y_true=np.zeros(7, int))
+    with pytest.raises(FileNotFoundError, match="no folder"):
+        save_predictions(tmp_path / "no" / "p.npz", probs=PROBS)
+    with pytest.raises(FileNotFoundError, match="there is no prediction file"):
+        load_predictions(tmp_path / "p.npz")
+    with pytest.raises(TypeError, match="not both"):
+        save_predictions(tmp_path / "p.npz", Predictions(probs=PROBS), y_true=np.zeros(7, int))
+
+
+def test_pickled_objects_are_never_loaded(tmp_path):
+    trap = tmp_path / "executed"
+    objects = np.array([[[Explosive(trap)]]], dtype=object)
+    np.savez(tmp_path / "p.npz", probs=objects)
+    np.save(tmp_path / "p.npy", objects)
+    (tmp_path / "q.npz").write_bytes(pickle.dumps(Explosive(trap)))
+    (tmp_path / "q.npy").write_bytes(pickle.dumps(Explosive(trap)))
+    for name in ("p.npz", "p.npy", "q.npz", "q.npy"):
+        with pytest.raises(ValueError, match=r"never read|not a readable|not an array"):
+            load_predictions(tmp_path / name)
+    assert not trap.exists()
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+@pytest.mark.parametrize("keep", [0, 1, 40, 0.5, 0.9, -1])
+def test_truncated_files_are_refused(tmp_path, suffix, keep):
+    path = save_predictions(tmp_path / f"p{suffix}", probs=PROBS)
+    data = path.read_bytes()
+    path.write_bytes(data[: int(keep * len(data)) if isinstance(keep, float) else keep])
+    with pytest.raises(ValueError, match=r"p\.np[zy]"):
+        load_predictions(path)
+
+
+def test_a_flipped_bit_in_the_data_is_noticed(tmp_path):
+    path = save_predictions(tmp_path / "p.npz", probs=PROBS)
+    data = bytearray(path.read_bytes())
+    data[data.index(PROBS[2].tobytes()) + 5] ^= 1
+    path.write_bytes(data)
+    with pytest.raises(ValueError, match=r"not a readable \.npz file: Bad CRC"):
+        load_predictions(path)
+
+
+def test_header_that_promises_more_than_is_there(tmp_path):
+    head = io.BytesIO()
+    np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (5, 10**12, 10)})
+    (tmp_path / "p.npy").write_bytes(head.getvalue() + bytes(100))
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+        archive.writestr("probs.npy", head.getvalue() + bytes(100))
+    for name in ("p.npy", "p.npz"):
+        with pytest.raises(ValueError, match=r"is damaged: .* needs 200,000,000,000,000 bytes; 100 are there"):
+            load_predictions(tmp_path / name)
+
+
+def test_zip_bomb_is_refused_by_its_directory(tmp_path, monkeypatch):
+    monkeypatch.setattr("labelwise._npz._LARGE", 1 << 20)  # the same rule, with a file that is quick to make
+    np.savez_compressed(tmp_path / "p.npz", probs=np.zeros((1, 1 << 20, 2)))
+    with pytest.raises(ValueError, match="would unpack from"):
+        load_predictions(tmp_path / "p.npz")
+
+
+def test_archive_without_predictions(tmp_path):
+    np.savez(tmp_path / "p.npz", PROBS)
+    with pytest.raises(ValueError, match=r"must hold `probs` .* it holds arr_0"):
+        load_predictions(tmp_path / "p.npz")
+    np.savez(tmp_path / "q.npz", probs=PROBS, class_names=np.arange(4))
+    with pytest.raises(TypeError, match=r"q\.npz: `class_names` must be text"):
+        load_predictions(tmp_path / "q.npz")
+
+
+def test_empty_arrays_survive(tmp_path):
+    with replacing(tmp_path / "p.npz") as file:
+        write_npz(file, {"a": np.empty((0, 3)), "b": np.array("text"), "c": np.empty(2, "U0")})
+    back = read_npz(tmp_path / "p.npz", ("a", "b", "c"))
+    assert back["a"].shape == (0, 3)
+    assert str(back["b"]) == "text"
+    assert back["c"].shape == (2,)
