@@ -1,0 +1,196 @@
+r"""Losses for all K classes at once: entropy and divergence of a whole probability vector.
+
+The same two things as for a single label (`labelwise.losses`), of vectors ``p`` (..., K).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from math import log, sqrt
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, like, namespace
+from .._special import kl_term, x_log_x
+from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
+from ..losses.base import not_negative
+
+
+class JointLoss:
+    """What every loss for all classes has in common."""
+
+    def entropy(self, p: Array) -> Array:
+        """Generalised entropy G(p) of the outcome, shape (...,)."""
+        raise NotImplementedError
+
+    def divergence(self, p: Array, m: Array, d: Array) -> Array:
+        """D(p‖m): what the forecast ``m`` costs beyond G(p) when ``p`` is true; ``d`` = p − m."""
+        raise NotImplementedError
+
+    def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
+        """E D(Θ‖θ̄) for draws ``p`` of Θ and their ``average``."""
+        return average(self.divergence(p, m, d))
+
+    def maximum(self, n: int) -> float:
+        """The largest entropy of ``n`` classes."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
+class JointLog(JointLoss):
+    r"""Shannon entropy :math:`-\sum_k \theta_k \log \theta_k`, Eq. (1), and the Kullback–Leibler divergence."""
+
+    base: float = 2.0
+
+    @property
+    def unit(self) -> float:
+        return 1 / log(self.base)
+
+    def entropy(self, p: Array) -> Array:
+        return -namespace(p).sum(x_log_x(p), axis=-1) * self.unit + 0.0
+
+    def shares(self, p: Array, m: Array, d: Array) -> Array:
+        r""":math:`p_k \log(p_k/m_k) - d_k \ge 0` for each class; the d_k add up to 0 over classes and over members."""
+        return kl_term(p, m, d) * self.unit
+
+    def divergence(self, p: Array, m: Array, d: Array) -> Array:
+        return namespace(p).sum(self.shares(p, m, d), axis=-1)
+
+    def maximum(self, n: int) -> float:
+        return log(n) * self.unit
+
+
+@dataclass(frozen=True)
+class JointSquared(JointLoss):
+    r"""Brier score: :math:`G = \sum_k \theta_k (1 - \theta_k)`, :math:`D = \|p - m\|^2`."""
+
+    def entropy(self, p: Array) -> Array:
+        return namespace(p).sum(p * (1 - p), axis=-1)
+
+    def divergence(self, p: Array, m: Array, d: Array) -> Array:
+        return namespace(d).sum(d * d, axis=-1)
+
+    def maximum(self, n: int) -> float:
+        return 1 - 1 / n
+
+
+@dataclass(frozen=True)
+class JointSpherical(JointLoss):
+    r"""Spherical loss: :math:`G = 1 - \|\theta\|`, :math:`D = \|p\| - p \cdot m / \|m\|`."""
+
+    def entropy(self, p: Array) -> Array:
+        xp = namespace(p)
+        return xp.sum(p * (1 - p), axis=-1) / (1 + xp.sqrt(xp.sum(p * p, axis=-1)))
+
+    def divergence(self, p: Array, m: Array, d: Array) -> Array:
+        # with d⊥ the part of d at right angles to m: ‖m‖ ‖d⊥‖² / (‖p‖‖m‖ + p·m), no difference of norms
+        xp = namespace(p)
+        mm = xp.sum(m * m, axis=-1)
+        across = d - m * (xp.sum(d * m, axis=-1) / mm)[..., None]
+        m_norm = xp.sqrt(mm)
+        return m_norm * xp.sum(across * across, axis=-1) / (xp.sqrt(xp.sum(p * p, axis=-1)) * m_norm + xp.sum(p * m, axis=-1))
+
+    def maximum(self, n: int) -> float:
+        return 1 - 1 / sqrt(n)
+
+
+@dataclass(frozen=True, eq=False)
+class CostMatrix(JointLoss):
+    r"""What choosing one class costs: ``costs[true class, chosen class]``, and optionally the price of abstaining.
+
+    .. math:: G(\theta) = \min_a \sum_k \theta_k\, C_{ka}
+
+    Zero-one loss is ``1 - np.eye(K)``. More columns than rows are further actions.
+
+    >>> float(CostMatrix(1 - np.eye(3), abstain=0.2).entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
+    0.2
+    """
+
+    costs: Any
+    abstain: float | None = None
+    table: np.ndarray = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        costs = np.asarray(self.costs)
+        if costs.dtype.kind not in "iuf" or costs.ndim != 2 or costs.shape[0] < 2 or costs.shape[1] < 1:
+            raise ValueError(
+                f"`costs` must be a matrix of numbers, a row for each true class and a column for each action; got shape {costs.shape} of {costs.dtype}"
+            )
+        if not np.all(np.isfinite(costs)) or np.any(costs < 0):
+            raise ValueError("`costs` must be finite and not negative; subtract each row's smallest cost to make gains into costs")
+        table = costs.astype(float)
+        if self.abstain is not None:
+            price = float(self.abstain)
+            if not (np.isfinite(price) and price >= 0):
+                raise ValueError(f"`abstain` must be a finite price, not negative; got {self.abstain!r}")
+            table = np.concatenate([table, np.full((len(table), 1), price)], axis=1)
+        object.__setattr__(self, "table", table)
+
+    @property
+    def is_zero_one(self) -> bool:
+        """Whether this is the plain error rate."""
+        k = self.table.shape[0]
+        return self.table.shape == (k, k) and bool(np.all(self.table == 1 - np.eye(k)))
+
+    def risks(self, p: Array) -> Array:
+        """Expected cost of each action, (..., A)."""
+        if p.shape[-1] != self.table.shape[0]:
+            raise ValueError(
+                f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction has K = {p.shape[-1]} classes"
+            )
+        xp = namespace(p)
+        return xp.stack([xp.sum(p * like(column, p), axis=-1) for column in self.table.T], axis=-1)
+
+    def entropy(self, p: Array) -> Array:
+        return namespace(p).min(self.risks(p), axis=-1)
+
+    def divergence(self, p: Array, m: Array, d: Array) -> Array:
+        xp = namespace(p)
+        risk, forecast = self.risks(p), self.risks(m)
+        chosen = xp.argmin(forecast, axis=-1, keepdims=True)
+        risk, chosen = xp.broadcast_arrays(risk, chosen + 0 * xp.astype(risk[..., :1] > 0, chosen.dtype))
+        return xp.take_along_axis(risk, chosen[..., :1], axis=-1)[..., 0] - xp.min(risk, axis=-1)
+
+    def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
+        """min_a E[cost of a − cost of the best action]: exactly 0 when one action is best for everything plausible."""
+        xp = namespace(p)
+        risk = self.risks(p)
+        regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))
+        return xp.min(regret, axis=-1)
+
+    def maximum(self, n: int) -> float:
+        from scipy.optimize import linprog
+
+        k, actions = self.table.shape
+        worst = linprog(
+            np.r_[np.zeros(k), -1],
+            np.c_[-self.table.T, np.ones(actions)],
+            np.zeros(actions),
+            np.r_[np.ones(k), 0][None],
+            [1],
+            bounds=(0, None),
+        )
+        return float(-worst.fun)
+
+
+def as_joint_loss(loss: str | Loss | JointLoss, n: int) -> JointLoss:
+    """The loss for all ``n`` classes that a name or a label's loss stands for."""
+    if isinstance(loss, JointLoss):
+        return loss
+    single = as_loss(loss)
+    if isinstance(single, LogLoss):
+        return JointLog(single.base)
+    if isinstance(single, SquaredLoss):
+        return JointSquared()
+    if isinstance(single, SphericalLoss):
+        return JointSpherical()
+    if isinstance(single, ZeroOneLoss):
+        return CostMatrix(1 - np.eye(n))
+    hint = (
+        "give the cost of each true class and choice: lw.joint.CostMatrix(costs)"
+        if isinstance(single, CostLoss)
+        else "it scores one label at a time"
+    )
+    raise ValueError(f"`loss` {type(single).__name__} has no counterpart for all classes at once: {hint}")

@@ -1,0 +1,248 @@
+"""The joint measures against their definitions, closed forms, mpmath and Monte Carlo."""
+
+from __future__ import annotations
+
+from itertools import pairwise as neighbours
+
+import mpmath as mp
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.special import rel_entr
+from scipy.stats import entropy as scipy_entropy
+
+import labelwise as lw
+
+COSTS = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
+JOINT = ["log", "squared", "spherical", "zero_one", lw.joint.CostMatrix(COSTS), lw.joint.CostMatrix(COSTS, abstain=0.6)]
+
+
+def entropy_of(loss: object, p: np.ndarray) -> np.ndarray:
+    """The textbook formulas, of vectors on the last axis."""
+    if loss == "log":
+        return np.asarray(scipy_entropy(p, base=2, axis=-1))
+    if loss == "squared":
+        return 1 - (p**2).sum(-1)
+    if loss == "spherical":
+        return 1 - np.linalg.norm(p, axis=-1)
+    if loss == "zero_one":
+        return 1 - p.max(-1)
+    assert isinstance(loss, lw.joint.CostMatrix)
+    risks = [p @ COSTS[:, a] for a in range(3)]
+    if loss.abstain is not None:
+        risks.append(np.full(p.shape[:-1], loss.abstain))
+    return np.min(risks, axis=0)
+
+
+def random_ensemble(seed: int, m: int = 4, n: int = 50, k: int = 3, alpha: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.dirichlet(np.full(k, alpha), (m, n)), rng.random(m)
+
+
+@pytest.mark.parametrize("loss", JOINT, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_ensembles_follow_the_definition(loss: object, weighted: bool) -> None:
+    probs, w = random_ensemble(0)
+    weights = w if weighted else None
+    u = lw.joint.decompose(lw.Ensemble(probs, weights=weights), loss)
+    w = (w if weighted else np.ones(len(probs))) / (w.sum() if weighted else len(probs))
+    mean = np.einsum("m,mnk->nk", w, probs)
+    aleatoric = np.einsum("m,mn->n", w, entropy_of(loss, probs))
+    np.testing.assert_allclose(u.total, entropy_of(loss, mean), atol=1e-14)
+    np.testing.assert_allclose(u.aleatoric, aleatoric, atol=1e-14)
+    np.testing.assert_allclose(u.epistemic, entropy_of(loss, mean) - aleatoric, atol=1e-14)
+    assert np.all(u.epistemic >= 0)
+    assert np.all(u.normalized().total <= 1 + 1e-12)
+
+
+@pytest.mark.parametrize("loss", JOINT, ids=str)
+def test_agreeing_members_have_no_epistemic_uncertainty(loss: object) -> None:
+    probs, _ = random_ensemble(1, m=1)
+    u = lw.joint.decompose(lw.Ensemble(np.repeat(probs, 7, axis=0)), loss)
+    assert np.all(u.epistemic == 0)
+
+
+def test_zero_one_epistemic_is_what_the_common_choice_loses() -> None:
+    probs, _ = random_ensemble(2)
+    mean = probs.mean(0)
+    lost = np.take_along_axis(probs, mean.argmax(-1)[None, :, None], axis=-1)[..., 0]
+    np.testing.assert_allclose(lw.joint.decompose(lw.Ensemble(probs), "zero_one").epistemic, (probs.max(-1) - lost).mean(0), atol=1e-15)
+
+
+def test_mutual_information_survives_near_agreement() -> None:
+    mp.mp.dps = 60
+    base = np.array([0.2, 0.3, 0.5])
+    step = np.array([1.0, -2.0, 1.0]) * 1e-11
+    probs = np.stack([base, base + step, base + 3 * step])[:, None]
+    exact = [[mp.mpf(float(x)) for x in row[0]] for row in probs]
+    mean = [sum(column) / 3 for column in zip(*exact, strict=True)]
+    information = sum(p * mp.log(p / m, 2) for row in exact for p, m in zip(row, mean, strict=True)) / 3
+    # the rows do not sum to exactly 1, so the divergence that is computed has the difference of the sums in it
+    information -= sum(p - m for row in exact for p, m in zip(row, mean, strict=True)) / 3 / mp.log(2)
+    assert abs(float(lw.joint.decompose(lw.Ensemble(probs)).epistemic[0]) / float(information) - 1) < 1e-12
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 5))
+def test_shares_add_up_and_identities_hold(seed: int, k: int, m: int) -> None:
+    probs, w = random_ensemble(seed, m, 5, k)
+    q = lw.Ensemble(probs, weights=w)
+    joint = lw.joint.decompose(q)
+    parts = lw.joint.shares(q)
+    assert np.all(parts >= 0)
+    np.testing.assert_allclose(parts.sum(-1), joint.epistemic, rtol=1e-13, atol=1e-300)
+    brier, squares = lw.joint.decompose(q, "squared"), lw.decompose(q, "squared").sum()
+    np.testing.assert_allclose(brier.total, squares.total, rtol=1e-13)
+    np.testing.assert_allclose(brier.epistemic, squares.epistemic, rtol=1e-12)
+    if k == 2:
+        labelwise = lw.decompose(q).sum()
+        for part in ("total", "aleatoric", "epistemic"):
+            np.testing.assert_allclose(getattr(labelwise, part), 2 * getattr(joint, part), rtol=1e-9, atol=1e-15)
+
+
+@pytest.mark.parametrize("alpha", [[0.5, 0.2, 3.0], [1e-3, 1e-2, 1e-3], [1e5, 1e6, 3.0], [1.0, 1.0, 1.0]])
+def test_dirichlet_log_and_squared_against_mpmath(alpha: list[float]) -> None:
+    mp.mp.dps = 50
+    a = [mp.mpf(x) for x in alpha]
+    s = sum(a)
+    u = lw.joint.decompose(lw.Dirichlet(np.array(alpha)))
+    total = -sum(x / s * mp.log(x / s, 2) for x in a)
+    aleatoric = sum(x / s * (mp.digamma(s + 1) - mp.digamma(x + 1)) for x in a) / mp.log(2)
+    assert float(u.total) == pytest.approx(float(total), rel=1e-12)
+    assert float(u.aleatoric) == pytest.approx(float(aleatoric), rel=1e-11)
+    assert float(u.epistemic) == pytest.approx(float(total - aleatoric), rel=1e-8)
+    own = lw.joint.shares(lw.Dirichlet(np.array(alpha)))
+    assert float(own.sum()) == pytest.approx(float(u.epistemic), rel=1e-12)
+    brier = lw.joint.decompose(lw.Dirichlet(np.array(alpha)), "squared")
+    assert float(brier.epistemic) == pytest.approx(float(sum(x / s * (1 - x / s) for x in a) / (s + 1)), rel=1e-12)
+
+
+@pytest.mark.parametrize("alpha", [[0.7, 0.7], [2.0, 3.0, 4.0], [1.0] * 6, [0.01, 0.02, 0.5], [400.0, 410.0, 2.0]])
+def test_dirichlet_zero_one_against_monte_carlo(alpha: list[float]) -> None:
+    q = lw.Dirichlet(np.array(alpha))
+    u = lw.joint.decompose(q, "zero_one")
+    largest = q.sample(400_000, rng=3).max(-1)
+    assert abs(float(u.aleatoric) - (1 - largest.mean())) < 5 * largest.std() / 400_000**0.5
+    np.testing.assert_allclose(u.total, 1 - max(alpha) / sum(alpha), rtol=1e-12)
+
+
+def test_dirichlet_zero_one_uniform_in_closed_form() -> None:
+    """E max of a uniform Dirichlet is the harmonic number over K."""
+    for k in (2, 3, 10, 100):
+        best = sum(1 / i for i in range(1, k + 1)) / k
+        u = lw.joint.decompose(lw.Dirichlet(np.ones(k)), "zero_one")
+        assert float(u.epistemic) == pytest.approx(best - 1 / k, rel=1e-10)
+
+
+@pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(COSTS, abstain=0.6)], ids=str)
+def test_sampled_measures_stay_within_their_bounds(loss: object) -> None:
+    alphas = np.random.default_rng(4).gamma(1.0, 2.0, (120, 3)) + 0.05
+    u = lw.joint.decompose(lw.Dirichlet(alphas), loss)
+    draws = lw.Dirichlet(alphas).sample(100_000, rng=5)
+    truth = entropy_of(loss, draws).mean(0)
+    noise = entropy_of(loss, draws).std(0) / 100_000**0.5
+    assert u.error is not None
+    inside = np.abs(u.aleatoric - truth) <= np.hypot(u.error.aleatoric, 2 * noise)
+    assert inside.mean() >= 0.9
+    assert np.all(u.epistemic >= 0)
+    again = lw.joint.decompose(lw.Dirichlet(alphas), loss)
+    assert np.array_equal(u.epistemic, again.epistemic)
+
+
+@pytest.mark.parametrize("loss", ["log", "squared", "zero_one", "spherical"])
+def test_mixture_and_logistic_normal_against_samples(loss: str) -> None:
+    rng = np.random.default_rng(6)
+    mixture = lw.DirichletMixture(rng.gamma(1.0, 3.0, (3, 8, 4)) + 0.2, weights=[1, 2, 3])
+    normal = lw.LogisticNormal(rng.normal(0, 2, (8, 4)), rng.gamma(1.0, 1.0, (8, 4)))
+    for q in (mixture, normal):
+        u = lw.joint.decompose(q, loss, samples=16_384)
+        draws = q.sample(60_000, rng=7)
+        truth = entropy_of(loss, draws)
+        slack = 5 * truth.std(0) / 60_000**0.5 + (0 if u.error is None else 2 * u.error.aleatoric)
+        assert np.all(np.abs(u.aleatoric - truth.mean(0)) < slack + 1e-12)
+        np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, rtol=1e-6, atol=1e-9)
+
+
+def test_reverse_and_pairwise_by_hand() -> None:
+    probs, _ = random_ensemble(8, alpha=2.0)
+    q = lw.Ensemble(probs)
+    mean = probs.mean(0)
+    reverse = (rel_entr(mean[None], probs).sum(-1) / np.log(2)).mean(0)
+    pairs = np.mean([rel_entr(a, b).sum(-1) / np.log(2) for a in probs for b in probs], axis=0)
+    np.testing.assert_allclose(lw.joint.reverse(q), reverse, rtol=1e-12)
+    np.testing.assert_allclose(lw.joint.pairwise(q), pairs, rtol=1e-12)
+    np.testing.assert_allclose(lw.joint.pairwise(q, "squared"), 2 * lw.joint.decompose(q, "squared").epistemic, rtol=1e-12)
+    spherical = np.mean([np.linalg.norm(a, axis=-1) - (a * b).sum(-1) / np.linalg.norm(b, axis=-1) for a in probs for b in probs], axis=0)
+    np.testing.assert_allclose(lw.joint.pairwise(q, "spherical"), spherical, atol=1e-14)
+    cost = lw.joint.CostMatrix(COSTS)
+    regret = np.mean(
+        [np.take_along_axis(mean @ COSTS, (p @ COSTS).argmin(-1)[:, None], -1)[:, 0] - (mean @ COSTS).min(-1) for p in probs], axis=0
+    )
+    np.testing.assert_allclose(lw.joint.reverse(q, cost), regret, atol=1e-14)
+
+
+def test_reverse_is_infinite_where_a_possible_class_is_ruled_out() -> None:
+    probs = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])
+    assert np.isposinf(lw.joint.reverse(lw.Ensemble(probs)))
+    assert np.isposinf(lw.joint.pairwise(lw.Ensemble(probs)))
+    assert np.isfinite(lw.joint.reverse(lw.Ensemble(probs, weights=[0, 1])))  # what does not count cannot rule out
+    assert np.isfinite(lw.joint.reverse(lw.Ensemble(probs), "squared"))
+    assert lw.joint.reverse(lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]))) == 0
+
+
+def test_reverse_of_a_dirichlet_against_mpmath() -> None:
+    mp.mp.dps = 50
+    for alpha in ([0.5, 2.0, 7.0], [1e3, 1e4, 5.0], [0.01, 0.02, 0.5]):
+        a = [mp.mpf(x) for x in alpha]
+        s = sum(a)
+        exact = sum(x / s * (mp.log(x / s) - mp.digamma(x) + mp.digamma(s)) for x in a) / mp.log(2)
+        assert float(lw.joint.reverse(lw.Dirichlet(np.array(alpha)))) == pytest.approx(float(exact), rel=1e-9)
+
+
+def test_maximum_of_a_cost_matrix() -> None:
+    grid = np.array([[i, j, 200 - i - j] for i in range(201) for j in range(201 - i)]) / 200
+    for loss in (lw.joint.CostMatrix(COSTS), lw.joint.CostMatrix(COSTS, abstain=0.6)):
+        searched = entropy_of(loss, grid).max()
+        assert searched <= loss.maximum(3) + 1e-12 < searched * 1.02
+    assert lw.joint.decompose(lw.Ensemble(np.full((2, 1, 10), 0.1))).maximum == pytest.approx(np.log2(10))
+
+
+def test_array_libraries_agree(lib) -> None:
+    probs, w = random_ensemble(9)
+    for loss in JOINT:
+        ours = lw.joint.decompose(lw.Ensemble(lib.array(probs), weights=lib.array(w)), loss)
+        theirs = lw.joint.decompose(lw.Ensemble(probs, weights=w), loss)
+        for part in ("total", "aleatoric", "epistemic"):
+            np.testing.assert_allclose(lib.numpy(getattr(ours, part)), getattr(theirs, part), rtol=4e-15, atol=4e-16)
+    alpha = lib.array([[0.5, 1.0, 2.0]])
+    assert type(lw.joint.decompose(lw.Dirichlet(alpha), "zero_one").epistemic) is type(alpha)
+
+
+@pytest.mark.parametrize(
+    ("call", "sentence"),
+    [
+        (lambda q: lw.joint.decompose(q, lw.CostLoss(1, 2)), "CostMatrix"),
+        (lambda q: lw.joint.decompose(q, lw.BetaLoss(0, 0)), "one label at a time"),
+        (lambda q: lw.joint.decompose(q, "breir"), "Did you mean 'brier'"),
+        (lambda q: lw.joint.decompose(q.probs), "must be a distribution"),
+        (lambda q: lw.joint.decompose(lw.MultiLabelEnsemble(q.probs)), "may occur together"),
+        (lambda q: lw.joint.decompose(q, lw.joint.CostMatrix(np.ones((4, 4)))), "4 rows"),
+        (lambda q: lw.joint.CostMatrix(-COSTS), "not negative"),
+        (lambda q: lw.joint.CostMatrix(COSTS[0]), "row for each true class"),
+        (lambda q: lw.joint.CostMatrix(COSTS, abstain=-1), "`abstain`"),
+        (lambda q: lw.joint.shares(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
+        (lambda q: lw.joint.reverse(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
+    ],
+)
+def test_wrong_input_has_its_sentence(call, sentence: str) -> None:
+    probs, _ = random_ensemble(10)
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        call(lw.Ensemble(probs))
+
+
+def test_more_knowledge_never_adds_epistemic_uncertainty() -> None:
+    """A Dirichlet that has seen more is less uncertain about θ, whatever the loss."""
+    base = np.array([2.0, 1.0, 0.5])
+    for loss in ("log", "squared", "zero_one"):
+        values = [float(lw.joint.decompose(lw.Dirichlet(base * scale), loss).epistemic) for scale in (1, 4, 16, 64)]
+        assert all(b <= a for a, b in neighbours(values))
