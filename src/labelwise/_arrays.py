@@ -5,7 +5,7 @@ Everything behind this module is written once, against the array-API namespace `
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -35,33 +35,101 @@ def namespace(*arrays: Array) -> Namespace:
 
 
 def dtype_name(x: Array) -> str:
-    """``"float32"`` for every library's float32."""
-    return str(x.dtype).removeprefix("torch.")
+    """``"float32"`` for every library's float32, in either byte order."""
+    return str(getattr(x.dtype, "name", x.dtype)).removeprefix("torch.")
+
+
+def library(x: Array) -> str:
+    """The library of ``x`` in words."""
+    known = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX", "jaxlib": "JAX", "dask": "Dask"}
+    module = type(x).__module__.partition(".")[0]
+    return known.get(module, module)
+
+
+def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
+    """``x`` as an array of real numbers in its own library and type; of integers only if they are allowed.
+
+    Lists have no type of their own, so numbers in lists are floating point.
+    """
+    given = x
+    x = _as_array(x, name)
+    kind = dtype_name(x)
+    if kind in SUM_TOLERANCE:
+        return x.astype(x.dtype.newbyteorder("=")) if is_numpy_array(x) and not x.dtype.isnative else x
+    convert = f"{name}.double()" if is_torch_array(x) else f"{name}.astype(float)"
+    if kind.startswith(("int", "uint")) and (integers or not is_array_api_obj(given)):
+        return x if integers else x.astype(np.float64)
+    if kind.startswith(("int", "uint", "bool")):
+        hint = f"Convert with {convert}"
+        if name == "probs":
+            hint = f"If these are 0/1 votes, convert them with {convert}; class labels must be one-hot encoded first"
+        raise TypeError(f"`{name}` must be floating point; got {kind} for shape {tuple(x.shape)}. {hint}")
+    if kind.startswith("complex"):
+        raise TypeError(f"`{name}` must be real; got {kind} for shape {tuple(x.shape)}. Take {name}.real or the modulus first")
+    if kind == "object":
+        if x.ndim == 0:
+            raise TypeError(f"`{name}` must be an array of numbers; got {type(given).__name__}")
+        raise TypeError(
+            f"`{name}` must be a rectangular array of numbers; got an object array of shape {tuple(x.shape)}. "
+            f"Stack arrays of equal shape with np.stack([...]); convert numbers with {convert}"
+        )
+    if kind.startswith(("str", "bytes")):
+        raise TypeError(f"`{name}` must be numbers; got text ({kind}) of shape {tuple(x.shape)}. Convert with {convert}")
+    if not kind.startswith("float"):
+        raise TypeError(f"`{name}` must be numbers; got {kind} for shape {tuple(x.shape)}")
+    raise TypeError(f"`{name}` must be float32 or float64 (float16 and bfloat16 are widened); got {kind}. Convert with {convert}")
+
+
+def _as_array(x: Any, name: str) -> Array:
+    """``x`` as an array of the library it comes from; whatever has no library becomes a NumPy array."""
+    if isinstance(x, np.ma.MaskedArray):
+        missing = int(np.sum(np.ma.getmaskarray(x)))
+        if missing:
+            raise ValueError(
+                f"`{name}` must be complete; got a masked array with {missing} of {x.size} values masked. "
+                "Drop the masked instances, or fill them in, first"
+            )
+        return np.asarray(x.data)
+    if is_numpy_array(x):
+        return np.asarray(x)  # np.matrix and np.memmap as plain arrays on the same memory
+    if hasattr(x, "toarray") or getattr(x, "is_sparse", False):
+        dense = "to_dense" if is_array_api_obj(x) else "toarray"
+        raise TypeError(f"`{name}` must be a dense array; got {type(x).__name__}, which is sparse. Convert with {name}.{dense}()")
+    if is_array_api_obj(x):
+        return x
+    if isinstance(x, list | tuple) and any(is_array_api_obj(part) and not is_numpy_array(part) for part in x):
+        try:
+            return array_namespace(*x).stack(list(x))  # in the members' own library, on its device, with its gradients
+        except (TypeError, ValueError, RuntimeError) as error:
+            raise ValueError(f"`{name}` must be arrays of one library and of equal shape when given as a list; {error}") from error
+    try:
+        return np.asarray(x)
+    except (TypeError, ValueError, RuntimeError) as error:
+        raise ValueError(f"`{name}` must be a rectangular array of numbers; got sequences of unequal lengths or of mixed kinds") from error
+
+
+def widen(x: Array) -> Array:
+    """``x`` in the type that is computed with: float16 and bfloat16 as float32."""
+    if dtype_name(x) not in ("float16", "bfloat16"):
+        return x
+    return x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
 
 
 def as_floating(x: Any, name: str) -> Array:
     """``x`` as a real floating-point array of its own library; float16 and bfloat16 are widened to float32."""
-    if not is_array_api_obj(x):
-        try:
-            x = np.asarray(x)
-        except ValueError as error:
-            raise ValueError(f"`{name}` must be a rectangular array of numbers; got nested sequences of unequal lengths") from error
-    kind = dtype_name(x)
-    if kind in ("float32", "float64"):
-        return x
-    if kind in ("float16", "bfloat16"):
-        return x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
-    if kind.startswith("complex"):
-        raise TypeError(f"`{name}` must be real; got {kind}. Take the real part or the modulus first")
-    if kind == "object":
+    return widen(as_real(x, name))
+
+
+def into(x: Array, other: Array, name: str, other_name: str) -> Array:
+    """``x`` in the library and type of ``other``: from NumPy into every library, but not between two others."""
+    if is_numpy_array(x) and not is_numpy_array(other):
+        return like(x, other)
+    if library(x) != library(other):
         raise TypeError(
-            f"`{name}` must be a rectangular array of numbers; got an object array of shape {tuple(x.shape)}. "
-            "Stack the members with np.stack([...])"
+            f"`{name}` and `{other_name}` must come from the same array library; got {library(x)} and {library(other)}. "
+            f"Convert `{name}` first"
         )
-    if kind.startswith(("str", "bytes", "<U", "|S", "<S", ">U")):
-        raise TypeError(f"`{name}` must be numbers; got text ({kind}). Convert with x.astype(float)")
-    hint = "If these are 0/1 votes, convert them with x.astype(float); class labels must be one-hot encoded first"
-    raise TypeError(f"`{name}` must be floating point; got {kind}. {hint}")
+    return namespace(other).astype(x, other.dtype)
 
 
 def values_known(x: Array) -> bool:
@@ -122,18 +190,18 @@ def check_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     """``names`` as a tuple of ``n`` different strings, or ``None``."""
     if names is None:
         return None
-    if isinstance(names, str):
-        raise TypeError(f"`names` must be a sequence of {n} class names; got the single string {names!r}")
+    if isinstance(names, str | Set | Mapping) or not isinstance(names, Iterable):
+        raise TypeError(f"`names` must be a sequence of {n} class names, in the order of the classes; got {names!r}")
     names = tuple(str(name) for name in names)
     if len(names) != n:
-        raise ValueError(f"`names` must name each of the K = {n} classes; got {len(names)} names")
+        raise ValueError(f"`names` must name each of the K = {n} classes; got {len(names)} names: {', '.join(map(repr, names[:5]))}")
     if len(set(names)) != n:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"`names` must be different from each other; got {twice!r} twice")
     return names
 
 
-def check_finite(x: Array, name: str) -> None:
+def check_finite(x: Array, name: str, hint: str = "") -> None:
     """Refuse NaN and infinity, saying how many and where the first one is."""
     xp = namespace(x)
     good = xp.isfinite(x)
@@ -142,4 +210,4 @@ def check_finite(x: Array, name: str) -> None:
     bad = ~to_numpy(good)
     first = tuple(int(i) for i in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(to_numpy(x)[first]) else "infinity"
-    raise ValueError(f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of {bad.size} values are not finite)")
+    raise ValueError(f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of {bad.size} values are not finite){hint}")

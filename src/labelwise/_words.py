@@ -8,5 +8,9 @@ from typing import Any
 
 
 def suggest(word: Any, known: Sequence[str]) -> str:
-    close = difflib.get_close_matches(str(word), known, n=1, cutoff=0.5)
-    return f". Did you mean {close[0]!r}?" if close else f". Known: {', '.join(map(repr, list(known)[:8]))}"
+    """The end of a sentence: the known word that was probably meant, or what there is to choose from."""
+    lower = {name.lower(): name for name in reversed(known)}
+    close = difflib.get_close_matches(str(word).lower(), list(lower), n=1, cutoff=0.5)
+    if close:
+        return f". Did you mean {lower[close[0]]!r}?"
+    return f". Known: {', '.join(map(repr, known[:8]))}{', …' if len(known) > 8 else ''}"

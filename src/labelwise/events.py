@@ -6,8 +6,9 @@ An event A is a set of classes with probability Θ_A = Σ_{k∈A} Θ_k; the pape
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from ._words import suggest
@@ -47,15 +48,17 @@ class Events:
         return result
 
     def summable(self, n: int, names: Sequence[str] | None) -> bool:
-        """Whether a plain sum over the family means something: each class (or cut, or pair) counts once."""
-        return self.kind in ("ordinal", "one_vs_one") or self.is_partition(n, names)
+        """Whether a plain sum over the family means something: no class (or cut, or pair) counts twice."""
+        return self.kind in ("ordinal", "one_vs_one") or self.is_disjoint(n, names)
+
+    def is_disjoint(self, n: int, names: Sequence[str] | None) -> bool:
+        """Whether at most one of the events happens."""
+        positions = [k for inside, _ in self.resolve(n, names) for k in inside]
+        return self.given is None and len(set(positions)) == len(positions)
 
     def is_partition(self, n: int, names: Sequence[str] | None) -> bool:
         """Whether exactly one of the events happens."""
-        if self.given is not None:
-            return False
-        positions = sorted(k for inside, _ in self.resolve(n, names) for k in inside)
-        return positions == list(range(n))
+        return self.is_disjoint(n, names) and sum(map(len, self.inside)) == n
 
 
 def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> int:
@@ -67,23 +70,29 @@ def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> 
         raise ValueError(f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}")
     if isinstance(label, bool) or not hasattr(label, "__index__"):
         raise TypeError(f"`events`: classes are given by name or position; got {label!r} in {event!r}")
-    if not 0 <= int(label) < n:
-        raise ValueError(f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1}")
-    return int(label)
+    label = index(label)
+    if not 0 <= label < n:
+        raise ValueError(f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K = {n})")
+    return label
 
 
-def as_events(events: Events | Mapping[str, Sequence[Label]] | None) -> Events | None:
+Family = Events | Mapping[str, Iterable[Label]]
+"""Events as users give them."""
+
+
+def as_events(events: Family | None) -> Events | None:
     """The family a user means: ``None`` are the labels themselves, a mapping is `groups`."""
     if events is None or isinstance(events, Events):
         return events
     if isinstance(events, Mapping):
         return groups(events)
     raise TypeError(
-        f"`events` must be a mapping from event names to classes, or one of lw.events.ordinal, .tree, .one_vs_one; got {type(events).__name__}"
+        "`events` must be a mapping such as {'malignant': ['lung', 'lymphoma']}, or made by lw.events.ordinal(K), .tree({...}) or "
+        f".one_vs_one(K); got {events!r}"
     )
 
 
-def groups(mapping: Mapping[str, Sequence[Label]]) -> Events:
+def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
     """Named groups of classes, overlapping or not.
 
     >>> groups({"malignant": ["lung", "lymphoma"], "any": [0, 1, 2]}).names
@@ -91,23 +100,32 @@ def groups(mapping: Mapping[str, Sequence[Label]]) -> Events:
     """
     if not mapping:
         raise ValueError("`events` must name at least one event; got an empty mapping")
+    inside = []
     for name, classes in mapping.items():
-        if isinstance(classes, str) or not isinstance(classes, Sequence):
-            raise TypeError(f"`events`: {name!r} must be a list of classes; got {classes!r}")
-        if not classes:
-            raise ValueError(f"`events`: {name!r} has no classes")
-    return Events(tuple(map(str, mapping)), tuple(tuple(classes) for classes in mapping.values()))
+        if isinstance(classes, str | Mapping) or not isinstance(classes, Iterable):
+            raise TypeError(f"`events`: {name!r} must be a list of classes, such as ['lung', 'lymphoma'] or [0, 1]; got {classes!r}")
+        inside.append(tuple(classes))
+        if not inside[-1]:
+            raise ValueError(f"`events`: {name!r} has no classes; an event that never happens has no uncertainty")
+    return Events(_distinct(map(str, mapping), "`events`"), tuple(inside))
+
+
+def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
+    names = tuple(names)
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise ValueError(f"{what} must have different names; got {twice[0]!r} twice")
+    return names
 
 
 def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
     """Classes as labels and as words."""
-    if isinstance(classes, int):
-        if classes < 2:
-            raise ValueError(f"a family of events needs at least 2 classes; got {classes}")
-        return list(range(classes)), [str(k) for k in range(classes)]
-    if isinstance(classes, str) or len(classes) < 2:
-        raise ValueError(f"a family of events needs at least 2 classes; got {classes!r}")
-    return list(classes), [str(name) for name in classes]
+    if isinstance(classes, bool | str | Mapping) or not (hasattr(classes, "__index__") or isinstance(classes, Iterable)):
+        raise TypeError(f"`classes` must be the number of classes or the sequence of their names; got {classes!r}")
+    labels: list[Label] = list(classes) if isinstance(classes, Iterable) else list(range(index(classes)))
+    if len(labels) < 2:
+        raise ValueError(f"`classes` must be at least 2; got {classes!r}")
+    return labels, list(_distinct(map(str, labels), "`classes`"))
 
 
 def ordinal(classes: int | Sequence[str]) -> Events:
@@ -143,36 +161,49 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
 def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     """The nodes of a label tree, inner nodes and leaves; the root, which always happens, is left out.
 
-    ``spec`` maps each inner node to its children: another mapping, or a list of classes. With ``conditional`` each node is
-    taken given its parent (nested dichotomies when every node has two children).
+    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class that stands beside inner
+    nodes is mapped to itself. With ``conditional`` each node is taken given its parent (nested dichotomies when every node
+    has two children).
 
-    >>> tree({"malignant": {"skin": ["melanoma"], "other": ["lung", "lymphoma"]}, "healthy": ["negative"]}).names
-    ('malignant', 'skin', 'melanoma', 'other', 'lung', 'lymphoma', 'healthy', 'negative')
+    >>> tree({"malignant": {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}, "negative": "negative"}).names
+    ('malignant', 'melanoma', 'other', 'lung', 'lymphoma', 'negative')
     """
     if not isinstance(spec, Mapping) or not spec:
-        raise TypeError(f"`spec` must map node names to children; got {spec!r}")
-    nodes = list(_walk(spec, _leaves(spec)))
-    names = [str(name) for name, _, _ in nodes]
-    if len(set(names)) != len(names):
-        twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`spec` has two nodes called {twice!r}; every node needs its own name")
-    inside = tuple(leaves for _, leaves, _ in nodes)
-    return Events(tuple(names), inside, tuple(parent for _, _, parent in nodes) if conditional else None, kind="tree")
+        raise TypeError(f"`spec` must map node names to children, such as {{'malignant': ['lung', 'lymphoma']}}; got {spec!r}")
+    nodes = list(_walk(spec, _leaves(spec, "the root")))
+    names = _distinct((str(name) for name, _, _ in nodes), "the nodes of `spec`")
+    given = tuple(parent for _, _, parent in nodes) if conditional else None
+    return Events(names, tuple(leaves for _, leaves, _ in nodes), given, kind="tree")
 
 
-def _leaves(children: Any) -> tuple[Label, ...]:
-    if isinstance(children, Mapping):
-        return tuple(leaf for child in children.values() for leaf in _leaves(child))
-    if isinstance(children, str | int):
+def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
+    """The classes under a node."""
+    if isinstance(children, str) or hasattr(children, "__index__"):
         return (children,)
-    return tuple(children)
+    if not isinstance(children, Iterable):
+        raise TypeError(f"`spec`: the children of {node!r} must be a mapping or a list of classes; got {children!r}")
+    if isinstance(children, Mapping):
+        leaves = tuple(leaf for name, child in children.items() for leaf in _leaves(child, name))
+    else:
+        for child in children:
+            if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
+                raise TypeError(f"`spec`: every group needs a name; got {child!r} among the children of {node!r}")
+        leaves = tuple(leaf for child in children for leaf in _leaves(child, node))
+    if not leaves:
+        raise ValueError(f"`spec`: {node!r} has no classes below it")
+    return leaves
 
 
 def _walk(children: Any, parent: tuple[Label, ...]) -> Iterator[tuple[Label, tuple[Label, ...], tuple[Label, ...]]]:
+    """Each node with the classes below it and those below its parent."""
     if isinstance(children, Mapping):
         for name, below in children.items():
-            yield name, _leaves(below), parent
-            yield from _walk(below, _leaves(below))
+            leaves = _leaves(below, name)
+            yield name, leaves, parent
+            if leaves != (name,):  # {"negative": "negative"} is a class without a group of its own
+                yield from _walk(below, leaves)
+    elif isinstance(children, str) or hasattr(children, "__index__"):
+        yield children, (children,), parent
     else:
-        for leaf in _leaves(children):
-            yield leaf, (leaf,), parent
+        for child in children:
+            yield from _walk(child, parent)

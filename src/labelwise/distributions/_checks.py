@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 import warnings
+from operator import index
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_array_api_obj, is_numpy_array
+from array_api_compat import is_numpy_array
 
 from .._arrays import (
     SUM_TOLERANCE,
     Array,
-    as_floating,
+    as_real,
     check_finite,
     dtype_name,
     index_like,
-    like,
+    into,
     namespace,
+    to_numpy,
     values_known,
+    widen,
     without_gradient,
 )
 from ..events import Events
@@ -26,106 +29,131 @@ from ..events import Events
 def check_classes(x: Array, name: str) -> None:
     """At least two classes on the last axis."""
     if x.shape[-1] < 2:
+        both = ". For a binary classifier give both columns, p and 1 − p" if name == "probs" else ""
         raise ValueError(
-            f"`{name}` must have at least 2 classes on its class axis; got shape {tuple(x.shape)}. "
-            "For a binary classifier give both columns, p and 1 − p"
+            f"`{name}` must have at least 2 classes (K) on its class axis; got K = {x.shape[-1]} for shape {tuple(x.shape)}{both}"
         )
 
 
-def members_first(probs: Any, name: str, member_axis: int | None, class_axis: int) -> Array:
-    """``probs`` as a floating array with members first and classes last (a view where the library can)."""
-    probs = as_floating(probs, name)
-    xp = namespace(probs)
-    shape = tuple(probs.shape)
-    if probs.ndim < 2:
+def members_first(x: Any, name: str, member_axis: int | None, class_axis: int) -> Array:
+    """``x`` as a floating array with members first and classes last (a view where the library can)."""
+    x = as_real(x, name)
+    shape = tuple(x.shape)
+    if x.ndim < 2:
         raise ValueError(f"`{name}` must have at least 2 axes (members, ..., classes); got shape {shape}")
-    if probs.ndim == 2 and member_axis is None:
+    if x.ndim == 2 and member_axis is None:
         raise ValueError(
-            f"`{name}` of shape {shape} is ambiguous: {shape[0]} members of one instance, or one model's {shape[0]} instances? "
-            f"Pass member_axis=0 for the first; for the second there is one member: {name}[None]"
+            f"`{name}` of shape {shape} is ambiguous: {shape[0]} members' predictions for one instance, or one model's for {shape[0]} "
+            f"instances? Pass member_axis=0 for the first; the second is an ensemble of one member, {name}[None]"
         )
-    for axis, what in ((member_axis, "member_axis"), (class_axis, "class_axis")):
-        if axis is not None and not -probs.ndim <= axis < probs.ndim:
-            raise ValueError(f"`{what}` must be an axis of `{name}`, which has {probs.ndim}; got {axis}")
-    member, klass = (0 if member_axis is None else member_axis) % probs.ndim, class_axis % probs.ndim
+    member = check_axis(0 if member_axis is None else member_axis, "member_axis", name, x.ndim)
+    klass = check_axis(class_axis, "class_axis", name, x.ndim)
     if member == klass:
-        raise ValueError(f"`member_axis` and `class_axis` must be different axes; both are {member}")
-    if (member, klass) != (0, probs.ndim - 1):
-        probs = xp.moveaxis(probs, (member, klass), (0, -1))
-    if probs.shape[0] == 0:
+        raise ValueError(f"`member_axis` and `class_axis` must be different axes of `{name}`; both are {member} for shape {shape}")
+    if (member, klass) != (0, x.ndim - 1):
+        x = namespace(x).moveaxis(x, (member, klass), (0, -1))
+    if x.shape[0] == 0:
         raise ValueError(f"`{name}` must have at least one member; got shape {shape} with members on axis {member}")
-    check_classes(probs, name)
-    if member_axis is None and probs.shape[1] > 1 and probs.shape[0] > 32 and probs.shape[0] >= 8 * probs.shape[1]:
+    if member_axis is None and x.shape[1] > 1 and x.shape[0] > 32 and x.shape[0] >= 8 * x.shape[1]:
         warnings.warn(
-            f"`{name}` of shape {shape} is read as {probs.shape[0]} members of {probs.shape[1]} instances. If the members are on "
+            f"`{name}` of shape {shape} is read as {x.shape[0]} members' predictions for {x.shape[1]} instances. If the members are on "
             "another axis, pass member_axis=1 (or whichever); to keep this reading, pass member_axis=0",
-            stacklevel=4,
+            stacklevel=3,
         )
-    if values_known(probs):
-        check_probabilities(probs, name)
+    return x
+
+
+def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
+    """``axis`` counted from the front."""
+    if isinstance(axis, bool) or not hasattr(axis, "__index__"):
+        raise TypeError(f"`{option}` must be an integer; got {axis!r}")
+    axis = index(axis)
+    if not -ndim <= axis < ndim:
+        raise ValueError(f"`{option}` must be one of the {ndim} axes of `{name}`, from {-ndim} to {ndim - 1}; got {axis}")
+    return int(axis % ndim)
+
+
+def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> Array:
+    """``stored`` (M, ..., K), widened, after its values have been checked with the tolerance of its own type."""
+    probs = widen(stored)
+    if values_known(probs) and 0 not in probs.shape:
+        tolerance = SUM_TOLERANCE[dtype_name(stored)]
+        check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")
+        if sum_to_one:
+            check_sums(probs, name, tolerance)
     return probs
 
 
-def check_probabilities(probs: Array, name: str) -> None:
+def check_range(probs: Array, name: str, tolerance: float, from_logits: str) -> None:
     """Every value in [0, 1] up to rounding, none of them NaN."""
     xp = namespace(probs)
-    if 0 in probs.shape:
-        return
-    check_finite(probs, name)
+    check_finite(probs, name, f". If a softmax overflowed, start from the logits: {from_logits}; else drop these instances first")
     probs = without_gradient(probs)
     low, high = float(xp.min(probs)), float(xp.max(probs))
-    tolerance = SUM_TOLERANCE[dtype_name(probs)]
-    if low < 0 or high > 1 + tolerance:
-        logits = (
-            "If these are logits, use Ensemble.from_logits" if low < -1e-3 or high > 1.5 else "Clip rounding errors first: probs.clip(0, 1)"
-        )
-        raise ValueError(
-            f"`{name}` must lie between 0 and 1; values range from {low:.4g} to {high:.4g} for shape {tuple(probs.shape)}. {logits}"
-        )
-
-
-def check_sums(probs: Array, name: str, original: Any) -> None:
-    """Each probability vector sums to 1, within a tolerance that follows the type the user stored."""
-    xp = namespace(probs)
-    if not values_known(probs) or 0 in probs.shape:
+    if low >= 0 and high <= 1 + tolerance:
         return
-    sums = xp.sum(without_gradient(probs), axis=-1)
-    low, high = float(xp.min(sums)), float(xp.max(sums))
-    kind = dtype_name(original) if hasattr(original, "dtype") else "float64"
-    tolerance = SUM_TOLERANCE.get(kind, 1e-6)
-    if low < 1 - tolerance or high > 1 + tolerance:
-        raise ValueError(
-            f"`{name}` must sum to 1 over the class axis (K = {probs.shape[-1]} classes) within {tolerance:g}; sums range from {low:.6g} to "
-            f"{high:.6g} for shape {tuple(probs.shape)}. If these are logits, use Ensemble.from_logits; if labels may occur "
-            "together, use MultiLabelEnsemble"
-        )
+    if bool(xp.all(probs == xp.round(probs))):
+        hint = f"Class labels must be one-hot encoded first; if these are logits, {from_logits}"
+    elif low < -1e-3 or high > 1.5:
+        hint = f"If these are logits, {from_logits}"
+    else:
+        hint = f"If that is rounding, clip it: {name}.clip(0, 1)"
+    raise ValueError(f"`{name}` must lie between 0 and 1; values range from {low:.4g} to {high:.8g} for shape {tuple(probs.shape)}. {hint}")
 
 
-def normalised_weights(weights: Any, probs: Array) -> Array | None:
-    """Weights over members, (M,) or (M, ...), scaled to sum to 1."""
+def check_sums(probs: Array, name: str, tolerance: float) -> None:
+    """Each probability vector sums to 1 within the tolerance."""
+    xp = namespace(probs)
+    probs = without_gradient(probs)
+
+    def sums(axis: int) -> tuple[float, float, bool]:
+        total = xp.sum(probs, axis=axis)
+        low, high = float(xp.min(total)), float(xp.max(total))
+        return low, high, low >= 1 - tolerance and high <= 1 + tolerance
+
+    low, high, good = sums(-1)
+    if good:
+        return
+    shape = tuple(probs.shape)
+    other = [axis for axis in range(probs.ndim - 1) if sums(axis)[2]]
+    if other:
+        hint = f"They do over axis {other[0]}: if the classes are there, pass class_axis={other[0]}"
+        hint += " and `member_axis`" if other[0] == 0 else ""
+    elif low > 0.9 and high < 1.1:
+        hint = f"If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it"
+    else:
+        hint = "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble"
+    raise ValueError(
+        f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within {tolerance:g}; "
+        f"sums range from {low:.7g} to {high:.7g} for shape {shape}. {hint}"
+    )
+
+
+def normalised_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:
+    """Weights over members, (M,) or (M, ...), scaled to sum to 1; those from NumPy in double precision, whatever ``probs`` are in."""
     if weights is None:
         return None
-    xp = namespace(probs)
-    if is_array_api_obj(weights) and not is_numpy_array(weights):
-        weights = xp.astype(weights, probs.dtype)
-    else:
-        weights = np.asarray(weights)
-        if weights.dtype.kind not in "iuf":
-            raise TypeError(f"`weights` must be numbers; got {weights.dtype}")
-        weights = like(weights, probs)
+    weights = as_real(weights, "weights", integers=True)
+    weights = weights.astype(np.float64) if is_numpy_array(weights) else into(weights, probs, "weights", name)
+    xp = namespace(weights)
     batch = tuple(probs.shape[1:-1])
     shape = tuple(weights.shape)
     if shape != (probs.shape[0],) and shape != (probs.shape[0], *batch):
         choices = f"({probs.shape[0]},)" + (f" or {(probs.shape[0], *batch)}" if batch else "")
         raise ValueError(f"`weights` must have one value per member, shape {choices}; got shape {shape}")
-    if values_known(weights):
+    if values_known(weights) and 0 not in shape:
         check_finite(weights, "weights")
-        if 0 not in shape:
-            if float(xp.min(without_gradient(weights))) < 0:
-                raise ValueError(f"`weights` must not be negative; got {float(xp.min(without_gradient(weights))):.4g}")
-            if not bool(xp.all(xp.sum(weights, axis=0) > 0)):
-                raise ValueError("`weights` must not all be zero (for any instance)")
-    return weights / xp.sum(weights, axis=0)
+        known = to_numpy(weights).astype(float)
+        if known.min() < 0:
+            raise ValueError(f"`weights` must not be negative; the lowest is {known.min():.4g}")
+        empty = np.argwhere(np.atleast_1d(known.max(axis=0)) == 0)
+        if empty.size:
+            where = f"; got only zeros for the instance at {tuple(map(int, empty[0]))}" if len(shape) > 1 else "; got only zeros"
+            raise ValueError(f"`weights` must not be 0 for all members{where}")
+        if known.max() > float(xp.finfo(weights.dtype).max) / probs.shape[0]:
+            raise ValueError(f"`weights` are too large to be added up; the largest is {known.max():.4g}. Divide them by it first")
+    weights = weights / xp.sum(weights, axis=0)
+    return into(weights, probs, "weights", name)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
@@ -149,6 +177,15 @@ def set_fields(instance: Any, **values: Any) -> None:
     """Give a frozen dataclass with an ``__init__`` of its own its fields."""
     for key, value in values.items():
         object.__setattr__(instance, key, value)
+
+
+def check_count(n: Any) -> int:
+    """How many draws are asked for."""
+    if isinstance(n, bool) or not hasattr(n, "__index__"):
+        raise TypeError(f"`n` must be a number of draws, an integer; got {n!r}")
+    if index(n) < 0:
+        raise ValueError(f"`n` must be a number of draws, not negative; got {n!r}")
+    return index(n)
 
 
 def as_rng(rng: Any) -> np.random.Generator:

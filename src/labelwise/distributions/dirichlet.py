@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
-from ..events import Events
+from ..events import Family, as_events
 from ..losses import Loss
 from ._atoms import Atoms
 from ._beta import Beta
-from ._checks import as_rng, check_classes, event_sums, normalised_weights, set_fields
+from ._checks import as_rng, check_classes, check_count, event_sums, normalised_weights, set_fields
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -47,15 +47,15 @@ class Dirichlet:
     def n_classes(self) -> int:
         return int(self.alpha.shape[-1])
 
-    def marginal(self, events: Events | None = None) -> Beta:
+    def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
         return Beta(*beta_parameters(self.alpha, events, self.names))
 
-    def mean(self, events: Events | None = None) -> Array:
+    def mean(self, events: Family | None = None) -> Array:
         """E Θ, of shape (..., K) or (..., E)."""
         return self.marginal(events).mean[0]
 
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Events | None = None) -> Array:
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
         """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A, by quadrature; f must be smooth."""
         return self.marginal(events).expect(f)
 
@@ -93,7 +93,7 @@ class DirichletMixture:
             raise ValueError(f"`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape {tuple(alpha.shape)}")
         if alpha.shape[0] == 0:
             raise ValueError(f"`alpha` of a mixture must have at least one member; got shape {tuple(alpha.shape)}")
-        set_fields(self, alpha=alpha, weights=normalised_weights(weights, alpha), names=check_names(names, alpha.shape[-1]))
+        set_fields(self, alpha=alpha, weights=normalised_weights(weights, alpha, "alpha"), names=check_names(names, alpha.shape[-1]))
 
     @property
     def n_members(self) -> int:
@@ -103,15 +103,15 @@ class DirichletMixture:
     def n_classes(self) -> int:
         return int(self.alpha.shape[-1])
 
-    def marginal(self, events: Events | None = None) -> BetaMixture:
+    def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
         return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.names)), self.weights)
 
-    def mean(self, events: Events | None = None) -> Array:
+    def mean(self, events: Family | None = None) -> Array:
         """E Θ, of shape (..., K) or (..., E)."""
         return self.marginal(events).mean[0]
 
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Events | None = None) -> Array:
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
         """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A, by quadrature; f must be smooth."""
         return self.marginal(events).expect(f)
 
@@ -158,20 +158,23 @@ def check_alpha(alpha: Any) -> Array:
     """``alpha`` as a floating array of positive, finite concentrations."""
     alpha = as_floating(alpha, "alpha")
     if alpha.ndim < 1:
-        raise ValueError("`alpha` must have at least 1 axis (classes last); got a single number")
+        raise ValueError(f"`alpha` must have at least 1 axis (..., classes); got the single number {float(alpha):.4g}")
     check_classes(alpha, "alpha")
     if values_known(alpha) and 0 not in alpha.shape:
         check_finite(alpha, "alpha")
         lowest = float(namespace(alpha).min(without_gradient(alpha)))
         if lowest <= 0:
-            raise ValueError(f"`alpha` must be positive; the lowest is {lowest:.4g}. From evidence e ≥ 0, alpha is e + 1")
+            raise ValueError(
+                f"`alpha` must be positive; the lowest is {lowest:.4g} for shape {tuple(alpha.shape)}. From evidence e ≥ 0, alpha is e + 1"
+            )
     return alpha
 
 
-def beta_parameters(alpha: Array, events: Events | None, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+def beta_parameters(alpha: Array, events: Family | None, names: tuple[str, ...] | None) -> tuple[Array, Array]:
     """The Beta parameters of each event: α summed over its classes, and over the others (never by subtraction)."""
-    if events is not None:
-        return event_sums(alpha, events, names)
+    family = as_events(events)
+    if family is not None:
+        return event_sums(alpha, family, names)
     xp = namespace(alpha)
     before = xp.cumulative_sum(alpha, axis=-1)
     after = xp.flip(xp.cumulative_sum(xp.flip(alpha, axis=-1), axis=-1), axis=-1)
@@ -183,7 +186,7 @@ def beta_parameters(alpha: Array, events: Events | None, names: tuple[str, ...] 
 def draw_dirichlet(alpha: Array, n: int, rng: np.random.Generator) -> Array:
     """``n`` draws, in logarithms: a Gamma variable of small shape underflows, its logarithm does not."""
     shape = to_numpy(alpha).astype(float)
-    size = (n, *shape.shape)
+    size = (check_count(n), *shape.shape)
     log_gamma = np.log(rng.standard_gamma(shape + 1, size)) + np.log1p(-rng.random(size)) / shape
     odds = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True)) if shape.size else log_gamma
     return like(odds / odds.sum(axis=-1, keepdims=True), alpha)

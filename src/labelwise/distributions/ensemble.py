@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, as_floating, check_finite, check_names, index_like, namespace, to_numpy, values_known
-from ..events import Events
+from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
+from ..events import Family, as_events
 from ._atoms import Atoms
-from ._checks import as_rng, check_sums, event_sums, members_first, normalised_weights, set_fields
+from ._checks import as_rng, check_classes, check_count, event_sums, members_first, normalised_weights, probabilities, set_fields
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -51,25 +51,59 @@ class Ensemble:
         class_axis: int = -1,
         names: Sequence[str] | None = None,
     ) -> None:
-        checked = members_first(probs, "probs", member_axis, class_axis)
-        check_sums(checked, "probs", probs)
+        stored = members_first(probs, "probs", member_axis, class_axis)
+        check_classes(stored, "probs")
+        checked = probabilities(stored, "probs", sum_to_one=True)
         set_fields(self, probs=checked, weights=normalised_weights(weights, checked), names=check_names(names, checked.shape[-1]))
 
     @classmethod
-    def from_logits(cls, logits: Any, **options: Any) -> Ensemble:
+    def from_logits(
+        cls,
+        logits: Any,
+        *,
+        weights: Any = None,
+        member_axis: int | None = None,
+        class_axis: int = -1,
+        names: Sequence[str] | None = None,
+    ) -> Ensemble:
         """An ensemble from unnormalised log-probabilities (network outputs before softmax), same options as the class.
+
+        A logit of −∞ stands for a class that a member rules out.
 
         >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
         array([[1., 0.]])
         """
-        logits = as_floating(logits, "logits")
-        if values_known(logits):
-            check_finite(logits, "logits")
+        logits = widen(members_first(logits, "logits", member_axis, class_axis))
+        check_classes(logits, "logits")
+        if 0 in logits.shape:
+            return cls(logits, weights=weights, member_axis=0, names=names)
         xp = namespace(logits)
-        axis = options.get("class_axis", -1)
-        shifted = logits - xp.max(logits, axis=axis, keepdims=True) if 0 not in logits.shape else logits
-        odds = xp.exp(shifted)
-        return cls(odds / xp.sum(odds, axis=axis, keepdims=True), **options)
+        largest = xp.max(logits, axis=-1, keepdims=True)
+        if values_known(logits):
+            check_finite(xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits")
+            if bool(xp.any(xp.isinf(largest))):
+                raise ValueError("`logits` must leave at least one class possible; got −∞ for all classes of some instance")
+        odds = xp.exp(logits - largest)
+        return cls(odds / xp.sum(odds, axis=-1, keepdims=True), weights=weights, member_axis=0, names=names)
+
+    @classmethod
+    def from_sklearn(cls, model: Any, X: Any) -> Ensemble:
+        """The members of a fitted scikit-learn ensemble as they predict ``X`` (N, features), one by one.
+
+        ``model`` is a random forest, extra trees, bagging or soft voting classifier (its weights are kept), or a pipeline that ends
+        with one. Every member has a column for each of the ensemble's ``classes_``, which give the names; a class that a member
+        has not seen has probability 0. The mean is the ensemble's own ``predict_proba``.
+
+        >>> from sklearn.ensemble import RandomForestClassifier
+        >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+        >>> q = Ensemble.from_sklearn(forest, [[0.5], [1.4]])
+        >>> q.probs.shape, q.names
+        ((20, 2, 2), ('no', 'yes'))
+        """
+        from .. import ensembles
+
+        members: Ensemble = ensembles.from_sklearn(model, X)
+        return members
 
     @property
     def n_members(self) -> int:
@@ -79,8 +113,9 @@ class Ensemble:
     def n_classes(self) -> int:
         return int(self.probs.shape[-1])
 
-    def marginal(self, events: Events | None = None) -> Atoms:
+    def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each event's probability."""
+        events = as_events(events)
         if events is None:
             return Atoms(self.probs, self.weights)
         inside, rest = event_sums(self.probs, events, self.names)
@@ -92,11 +127,11 @@ class Ensemble:
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
         return Atoms(inside, self.weights, rest)
 
-    def mean(self, events: Events | None = None) -> Array:
+    def mean(self, events: Family | None = None) -> Array:
         """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
         return self.marginal(events).mean[0]
 
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Events | None = None) -> Array:
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
         """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A."""
         return self.marginal(events).expect(f)
 
@@ -109,7 +144,7 @@ def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator)
     """Rows of ``probs`` (M, ..., K) drawn by weight, (n, ..., K)."""
     xp = namespace(probs)
     batch = tuple(probs.shape[1:-1])
-    uniform = rng.random((n, *batch))
+    uniform = rng.random((check_count(n), *batch))
     if weights is None:
         index = np.floor(uniform * probs.shape[0]).astype(np.int64)
     else:

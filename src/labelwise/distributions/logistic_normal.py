@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, smallest, values_known, without_gradient
-from ..events import Events
+from .._arrays import Array, as_floating, check_finite, check_names, into, like, namespace, smallest, values_known, without_gradient
+from ..events import Events, Family, as_events
 from ..losses import Loss
 from ._atoms import Atoms
-from ._checks import as_rng, check_classes, event_sums, set_fields
+from ._checks import as_rng, check_classes, check_count, event_sums, set_fields
 from ._quadrature import NODES, blocks, logit_nodes, sigmoid
 
 REPLICATES = 16
@@ -55,15 +55,20 @@ class LogisticNormal:
     def __init__(self, mean: Any, cov: Any, *, names: Sequence[str] | None = None, seed: int = 0, points: int = 256) -> None:
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
-            raise ValueError("`mean` must have at least 1 axis (classes last); got a single number")
+            raise ValueError(f"`mean` must have at least 1 axis (..., classes); got the single number {float(mean):.4g}")
         check_classes(mean, "mean")
+        cov = into(cov, mean, "cov", "mean")
         full = (*mean.shape, mean.shape[-1])
         if tuple(cov.shape) not in (tuple(mean.shape), full):
+            shared = full if tuple(cov.shape) == full[-2:] else tuple(mean.shape)
             raise ValueError(
-                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} (covariances); got {tuple(cov.shape)}"
+                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} (covariances); got {tuple(cov.shape)}. "
+                f"To share it among the instances: np.broadcast_to(cov, {shared})"
             )
-        if points < 16 or points & (points - 1):
+        if not isinstance(points, int) or points < 16 or points & (points - 1):
             raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
+        if not isinstance(seed, int | np.integer) or seed < 0:
+            raise ValueError(f"`seed` must be an integer, not negative; got {seed!r}")
         if values_known(mean) and values_known(cov) and 0 not in mean.shape:
             _check_covariance(mean, cov)
         set_fields(self, loc=mean, cov=cov, names=check_names(names, mean.shape[-1]), seed=int(seed), points=int(points))
@@ -92,9 +97,9 @@ class LogisticNormal:
         odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
         return odds / xp.sum(odds, axis=-1, keepdims=True)
 
-    def marginal(self, events: Events | None = None) -> LogitNormal | SampledLaw:
+    def marginal(self, events: Family | None = None) -> LogitNormal | SampledLaw:
         """The law of each event's probability."""
-        k = self.n_classes
+        k, events = self.n_classes, as_events(events)
         sets = [([i], [1 - i]) for i in range(2)] if events is None and k == 2 else None
         if events is not None:
             sets = events.resolve(k, self.names)
@@ -112,17 +117,17 @@ class LogisticNormal:
         tiny = smallest(variance)[0] * 1e8
         return LogitNormal(first - second, xp.sqrt(xp.where(variance > tiny, variance, like(tiny, variance))))
 
-    def mean(self, events: Events | None = None) -> Array:
+    def mean(self, events: Family | None = None) -> Array:
         """E Θ, of shape (..., K) or (..., E)."""
         return self.marginal(events).mean[0]
 
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Events | None = None) -> Array:
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
         """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A."""
         return self.marginal(events).expect(f)
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
-        normals = like(as_rng(rng).standard_normal((n, *self.loc.shape)), self.loc)
+        normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
         return self._push(normals, self.loc, self._factor)
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, check_names
-from ..events import Events
+from ..events import Family
 from ._atoms import Atoms
-from ._checks import as_rng, members_first, normalised_weights, set_fields
+from ._checks import as_rng, members_first, normalised_weights, probabilities, set_fields
 from .ensemble import draw_members
 
 
@@ -37,7 +37,9 @@ class MultiLabelEnsemble:
         class_axis: int = -1,
         names: Sequence[str] | None = None,
     ) -> None:
-        checked = members_first(probs, "probs", member_axis, class_axis)
+        checked = probabilities(members_first(probs, "probs", member_axis, class_axis), "probs", sum_to_one=False)
+        if checked.shape[-1] == 0:
+            raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(checked.shape)}")
         set_fields(self, probs=checked, weights=normalised_weights(weights, checked), names=check_names(names, checked.shape[-1]))
 
     @property
@@ -48,7 +50,7 @@ class MultiLabelEnsemble:
     def n_classes(self) -> int:
         return int(self.probs.shape[-1])
 
-    def marginal(self, events: Events | None = None) -> Atoms:
+    def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each label's probability."""
         if events is not None:
             raise ValueError(
@@ -57,11 +59,11 @@ class MultiLabelEnsemble:
             )
         return Atoms(self.probs, self.weights)
 
-    def mean(self, events: Events | None = None) -> Array:
+    def mean(self, events: Family | None = None) -> Array:
         """E Θ, of shape (..., K)."""
         return self.marginal(events).mean[0]
 
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Events | None = None) -> Array:
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
         """E f(Θ_k, 1 − Θ_k, Θ_k − E Θ_k) for each label k."""
         return self.marginal(events).expect(f)
 
