@@ -1,0 +1,138 @@
+"""Numbers with an interval, and the (cluster) bootstrap that gives it.
+
+Instances that belong together (the slices of a patient) are not independent: with ``groups`` whole groups are drawn. Nothing
+is random without an explicit ``rng``: functions that can bootstrap do so when it is given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import isfinite, nan
+from typing import Any
+
+import numpy as np
+
+from ._arrays import Array, to_numpy
+from .distributions._checks import as_rng
+
+_CELLS = 4_000_000
+"""How many counts are drawn at once: 32 MB."""
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """A number (or an array of numbers) with a confidence interval; the bounds are NaN where none was asked for.
+
+    >>> print(Estimate(0.8123, 0.79, 0.834, method="DeLong"))
+    0.812 (95 % interval 0.790 to 0.834)
+    """
+
+    value: Array
+    low: Array = nan
+    high: Array = nan
+    confidence: float = 0.95
+    method: str = "none"
+
+    def __float__(self) -> float:
+        return float(self.value)
+
+    def __str__(self) -> str:
+        if np.ndim(self.value):
+            rows = np.broadcast(self.value, self.low, self.high)
+            return "\n".join(str(Estimate(value, low, high, self.confidence)) for value, low, high in rows)
+        if not isfinite(self.low) and not isfinite(self.high):
+            return f"{self.value:.3f}"
+        return f"{self.value:.3f} ({100 * self.confidence:g} % interval {self.low:.3f} to {self.high:.3f})"
+
+
+class Resampling:
+    """Draws of a bootstrap over ``n`` instances, or over the groups they belong to."""
+
+    def __init__(self, n: int, groups: Any, n_bootstrap: int, confidence: float, rng: Any) -> None:
+        check_confidence(confidence)
+        self.confidence = confidence
+        self.code, self.n_groups = group_codes(groups, n)
+        self.wanted = rng is not None
+        if not self.wanted:
+            if groups is not None:
+                raise ValueError(
+                    "`groups` matter for intervals only, and those are drawn at random. Pass `rng` (a seed or a generator) too"
+                )
+            return
+        if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, int | np.integer) or n_bootstrap < 2:
+            raise ValueError(f"`n_bootstrap` must be a whole number of at least 2 replicates; got {n_bootstrap!r}. 1000 is usual")
+        if self.n_groups < 2:
+            what = "`groups` must name at least 2 groups" if groups is not None else "a bootstrap needs at least 2 instances"
+            raise ValueError(
+                f"{what}; got {self.n_groups}. One {'group' if groups is not None else 'instance'} says nothing about the spread"
+            )
+        self.rng = as_rng(rng)
+        self.n_bootstrap = int(n_bootstrap)
+        self.method = "bootstrap" if groups is None else f"bootstrap over {self.n_groups} groups"
+
+    def group_counts(self) -> Iterator[np.ndarray]:
+        """How often each group was drawn, in parts of shape (replicates, groups)."""
+        step = max(1, _CELLS // self.n_groups)
+        for start in range(0, self.n_bootstrap, step):
+            b = min(step, self.n_bootstrap - start)
+            drawn = self.rng.integers(self.n_groups, size=(b, self.n_groups))
+            drawn += np.arange(b)[:, None] * self.n_groups
+            yield np.bincount(drawn.ravel(), minlength=b * self.n_groups).reshape(b, self.n_groups)
+
+    def counts(self) -> Iterator[np.ndarray]:
+        """How often each instance was drawn, in parts of shape (replicates, instances)."""
+        singles = self.code is None
+        for counts in self.group_counts():
+            if singles:
+                yield counts
+                continue
+            for part in np.array_split(counts, max(1, counts.shape[0] * len(self.code) // _CELLS)):
+                yield part[:, self.code]
+
+    def group_sums(self, x: np.ndarray) -> np.ndarray:
+        """Sums over the members of each group: (instances, ...) to (groups, ...)."""
+        if self.code is None:
+            return x
+        flat = x.reshape(x.shape[0], -1)
+        sums = np.stack([np.bincount(self.code, column, minlength=self.n_groups) for column in flat.T], axis=-1)
+        return sums.reshape(self.n_groups, *x.shape[1:])
+
+    def estimate(self, value: Any, replicates: Any) -> Estimate:
+        """The percentile interval of ``replicates`` (replicates on the first axis)."""
+        low, high = percentiles(np.asarray(replicates), self.confidence)
+        return Estimate(value, low, high, self.confidence, self.method)
+
+
+def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array]:
+    """The central share ``confidence`` of replicates; those in which the statistic is undefined (NaN) are passed over."""
+    tail = (1 - confidence) / 2
+    defined = ~np.isnan(replicates)
+    if defined.all():
+        low, high = np.quantile(replicates, (tail, 1 - tail), axis=0)
+    else:
+        some = defined.any(axis=0)
+        low, high = np.nanquantile(np.where(some, replicates, 0.0), (tail, 1 - tail), axis=0)
+        low, high = np.where(some, low, nan), np.where(some, high, nan)
+    return (float(low), float(high)) if replicates.ndim == 1 else (low, high)
+
+
+def group_codes(groups: Any, n: int) -> tuple[Any, int]:
+    """Groups as codes 0, 1, … (``None``: every instance on its own) and how many there are."""
+    if groups is None:
+        return None, n
+    groups = to_numpy(groups)
+    if groups.shape != (n,):
+        raise ValueError(f"`groups` must name the group of each of the {n} instances, shape ({n},); got shape {groups.shape}")
+    if groups.dtype.kind == "f" and np.isnan(groups).any():
+        raise ValueError(
+            f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give instances without a group one of their own"
+        )
+    values, code = np.unique(groups, return_inverse=True)
+    return code, len(values)
+
+
+def check_confidence(confidence: float) -> None:
+    """A confidence level strictly between 0 and 1."""
+    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+        raise ValueError(f"`confidence` must lie between 0 and 1, such as 0.95; got {confidence!r}")

@@ -1,0 +1,78 @@
+"""What the evaluation checks at the door. Everything behind it is NumPy: the results are summaries, not arrays to compute on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from array_api_compat import is_array_api_obj
+
+from .._arrays import as_floating, check_finite, dtype_name, to_numpy
+from .._words import suggest
+
+
+def as_numpy(x: Any, name: str) -> np.ndarray:
+    """Finite real numbers of any array library as a NumPy array of the same type."""
+    if is_array_api_obj(x) and dtype_name(x) in ("float16", "bfloat16"):
+        x = as_floating(x, name)
+    values: np.ndarray = to_numpy(x)
+    if values.dtype.kind not in "biuf":
+        raise TypeError(f"`{name}` must be numbers; got {values.dtype}")
+    if values.dtype.kind == "f":
+        check_finite(values, name)
+    return values
+
+
+def as_scores(x: Any, name: str) -> np.ndarray:
+    """One finite number per instance."""
+    values = as_numpy(x, name)
+    if values.ndim != 1:
+        raise ValueError(
+            f"`{name}` must have one value per instance, shape (N,); got shape {values.shape}. "
+            "From label-wise uncertainty take a label, u['name'].epistemic, or the sum, u.sum().epistemic"
+        )
+    if values.size == 0:
+        raise ValueError(f"`{name}` must have at least one value; got none")
+    return values
+
+
+def same_length(x: np.ndarray, name: str, n: int, other: str) -> np.ndarray:
+    """``x`` if it has ``n`` values like ``other``."""
+    if x.shape[0] != n:
+        raise ValueError(f"`{name}` must have one value for each of the {n} values of `{other}`; got {x.shape[0]}")
+    return x
+
+
+def as_correct(x: Any, n: int) -> np.ndarray:
+    """Right (1) or wrong (0), as booleans."""
+    values = same_length(as_scores(x, "correct"), "correct", n, "score")
+    odd = values[(values != 0) & (values != 1)] if values.dtype.kind != "b" else values[:0]
+    if odd.size:
+        raise ValueError(f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use `loss` or `utility`")
+    return values.astype(bool)
+
+
+def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+    """True or predicted classes as positions 0 … K−1, from positions or class names, flattened."""
+    labels: np.ndarray = to_numpy(y)
+    k = len(names)
+    if labels.shape != shape:
+        hint = f". For probabilities use {name}.argmax(-1)" if labels.shape == (*shape, k) else ""
+        raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}{hint}")
+    labels = labels.reshape(-1)
+    if labels.dtype.kind in "US":
+        labels = labels.astype(str)
+        unknown = sorted(set(np.unique(labels).tolist()) - set(names))
+        if unknown:
+            raise ValueError(f"`{name}` names the unknown class {unknown[0]!r}{suggest(unknown[0], list(names))}")
+        position = {word: i for i, word in enumerate(names)}
+        return np.asarray([position[word] for word in labels.tolist()], dtype=np.int64)
+    if labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):  # labels read from a table
+        labels = labels.astype(np.int64)
+    if labels.dtype.kind not in "iu":
+        raise TypeError(f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}")
+    if labels.size and (labels.min() < 0 or labels.max() >= k):
+        odd = labels.max() if labels.max() >= k else labels.min()
+        raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {odd}")
+    return labels.astype(np.int64)
