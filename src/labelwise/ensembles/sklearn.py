@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy.sparse import issparse
 from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
 from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 from sklearn.exceptions import NotFittedError
@@ -143,28 +144,38 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         inner = get_tags(self._base()).input_tags
-        tags.input_tags.sparse = inner.sparse
-        tags.input_tags.allow_nan = inner.allow_nan
-        tags.input_tags.string = inner.string
-        tags.input_tags.categorical = inner.categorical
+        for name in ("sparse", "allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
         return tags
 
     def fit(self, X: Any, y: Any) -> LabelwiseClassifier:
         """Fit the members on instances ``X`` (N, features) and labels ``y`` (N,)."""
         base = self._check_parameters()
-        # The members check the values of X themselves: a pipeline may take text, tables and missing values.
-        validate_data(self, X, y, skip_check_array=True)
+        X = self._check_input(X, y, reset=True)
         check_consistent_length(X, y)
         y = column_or_1d(y, warn=True)
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"`y` must have at least 2 classes; got 1 class: {self.classes_[0]!r}")
+            raise ValueError(f"`y` must have at least 2 classes; got {len(self.classes_)} class(es) in {len(y)} instances")
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members)
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(delayed(_fit_member)(base, X, y, codes, self.bootstrap, seed) for seed in seeds)
-        if not self.bootstrap:
-            self._warn_if_identical(X)
+        first = self.estimators_[0].predict_proba(X)  # a sample may have missed the rows that the estimator refuses
+        if not self.bootstrap and all(np.array_equal(first, member.predict_proba(X)) for member in self.estimators_[1:]):
+            warnings.warn(
+                "all members are the same, so the epistemic uncertainty is 0: without bootstrap only an estimator that uses its "
+                "`random_state` varies. Set bootstrap=True",
+                stacklevel=2,
+            )
         return self
+
+    def _check_input(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        """Number and names of the features. The members check the values: they may take tables, text and missing values."""
+        if not (hasattr(X, "columns") or issparse(X)):
+            X = np.asarray(X)
+        if X.ndim != 1:
+            validate_data(self, X, y, reset=reset, skip_check_array=True)
+        return X
 
     def _check_parameters(self) -> Any:
         base = self._base()
@@ -184,20 +195,10 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         return base
 
-    def _warn_if_identical(self, X: Any) -> None:
-        some = resample(X, replace=False, n_samples=min(X.shape[0] if hasattr(X, "shape") else len(X), 100), random_state=0)
-        first = self.estimators_[0].predict_proba(some)
-        if all(np.array_equal(first, member.predict_proba(some)) for member in self.estimators_[1:]):
-            warnings.warn(
-                "all members are the same, so the epistemic uncertainty is 0: without bootstrap only an estimator that uses its "
-                "`random_state` varies. Set bootstrap=True",
-                stacklevel=3,
-            )
-
     def predict_distribution(self, X: Any) -> Ensemble:
         """The predictions of the members, `labelwise.Ensemble` with ``probs`` (M, N, K) and the classes as names."""
         check_is_fitted(self)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        X = self._check_input(X, reset=False)
         probs = [_probabilities(m, X, np.searchsorted(self.classes_, m.classes_), len(self.classes_)) for m in self.estimators_]
         return Ensemble(np.stack(probs), member_axis=0, names=[str(c) for c in self.classes_])
 
