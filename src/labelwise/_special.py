@@ -12,17 +12,15 @@ from ._arrays import Array, like, namespace, smallest
 _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
 
-def _inside(x: Array, floor: Array) -> Array:
-    """``x`` where it can be taken the logarithm of; ``floor`` where it is 0."""
-    xp = namespace(x)
-    tiny = like(smallest(x)[0], x)
-    return xp.where(x > tiny, x, xp.where(x > 0, tiny, floor))
+def _inside(x: Array, floor: float) -> Array:
+    """``x``, but ``floor`` instead of 0, where it has no logarithm."""
+    return namespace(x).where(x > 0, x, like(floor, x))
 
 
 def _edge(x: Array) -> Array:
-    """0 inside; below the smallest normal number ``x`` itself, which gives x·log(x) its missing slope 1 there."""
+    """0 everywhere, with slope 1 at x = 0: what x·log(floor) there lacks of the slope of x·log(x)."""
     xp = namespace(x)
-    return xp.where(x > like(smallest(x)[0], x), xp.zeros_like(x), x)
+    return xp.where(x > 0, xp.zeros_like(x), x)
 
 
 def binary_entropy(t: Array, c: Array) -> Array:
@@ -33,14 +31,13 @@ def binary_entropy(t: Array, c: Array) -> Array:
     xp = namespace(t)
     tiny, half_eps = smallest(t)
     u = xp.minimum(t, c)
-    floor = xp.where(t <= c, like(tiny, t), like(half_eps, t))
-    return -(u * xp.log(_inside(u, floor)) + _edge(u)) - (1 - u) * xp.log1p(-u)
+    log_u = xp.log(xp.where(t <= c, _inside(u, tiny), _inside(u, half_eps)))
+    return -(u * log_u + _edge(u)) - (1 - u) * xp.log1p(-u)
 
 
 def x_log_x(x: Array) -> Array:
     r""":math:`x \ln x`, 0 at 0."""
-    xp = namespace(x)
-    return x * xp.log(_inside(x, like(smallest(x)[0], x))) + _edge(x)
+    return x * namespace(x).log(_inside(x, smallest(x)[0])) + _edge(x)
 
 
 def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
@@ -62,10 +59,11 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     for k in range(terms - 2, -1, -1):
         b = b * z + 1 / (2 * k + 3)
     close = d * s * (1 + s * (1 + s) * b)
-    floor = like(half_eps if upper else tiny, p)
     one = xp.ones_like(p)
-    ratio = xp.where(near, one, _inside(p, floor) / xp.where(near | (m <= 0), one, m))
-    far = p * xp.log(ratio) + _edge(p) - d
+    inside, middle = xp.where(near, one, _inside(p, half_eps if upper else tiny)), xp.where(near, one, _inside(m, tiny))
+    # the smaller over the larger: the other way round, the quotient or its gradient may overflow
+    log_ratio = xp.log(xp.minimum(inside, middle) / xp.maximum(inside, middle))
+    far = p * xp.where(inside < middle, log_ratio, -log_ratio) + _edge(p) - d
     return xp.where(near, close, xp.where(far > 0, far, xp.zeros_like(far)))
 
 

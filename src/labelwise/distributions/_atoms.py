@@ -27,7 +27,7 @@ class Atoms:
         if self.complement is not None:
             return self.complement
         rest = 1 - self.t
-        return namespace(rest).where(rest > 0, rest, 0 * rest)
+        return namespace(rest).where(rest < 0, 0 * rest, rest)  # keeps the slope −1 at t = 1
 
     def average(self, x: Array) -> Array:
         """The expectation of member values ``x`` (M, ..., E)."""

@@ -85,8 +85,8 @@ def pick(y: int, one: Array, zero: Array) -> Array:
 
 
 def not_negative(x: Array) -> Array:
-    """``x`` without the negative zeros and rounding errors of quantities that cannot be negative."""
-    return namespace(x).where(x > 0, x, 0 * x)
+    """``x`` without the negative zeros and rounding errors of quantities that cannot be negative; at 0 the slope stays."""
+    return namespace(x).where(x < 0, 0 * x, x) + 0.0
 
 
 def _argmax_concave(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:

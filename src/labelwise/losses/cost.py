@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
-from .._arrays import Array, like, namespace
+from .._arrays import Array, dtype_name, like, namespace
 from .._words import suggest
 from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
@@ -60,6 +62,11 @@ class CostLoss(Loss):
                 if missing:
                     raise ValueError(f"`{side}` must give a cost for every class; missing: {', '.join(map(repr, missing[:5]))}")
                 costs[side] = np.asarray([cost[name] for name in names], float)
+            elif np.ndim(cost) and np.shape(cost) != (len(names),):
+                raise ValueError(
+                    f"`{side}` must give one cost per class, shape ({len(names)},); got shape {np.shape(cost)}. "
+                    f"Better give them by name: {{{names[0]!r}: ..., ...}}"
+                )
         return replace(self, **costs) if costs else self
 
     def _costs(self, x: Array) -> tuple[Array, Array]:
@@ -79,24 +86,37 @@ class CostLoss(Loss):
         a, b = self._costs(t)
         return namespace(t).minimum(b * t, a * c)
 
-    def _regret(self, t: Array, c: Array, act: Array) -> Array:
-        """What acting (or not, where ``act`` is false) costs more than the better decision."""
+    def _should_act(self, t: Array, c: Array) -> Array:
+        """Whether b·t > a·c, decided without rounding: by the smaller of t and c against its exact share of the costs."""
+        xp = namespace(t)
+        below, above = (like(edge, t) for edge in self._edges[dtype_name(t)])
+        return xp.where(t <= c, t > below, c < above)
+
+    @cached_property
+    def _edges(self) -> dict[str, tuple[np.ndarray, np.ndarray]]:
+        """By dtype: the largest t with t ≤ a/(a+b) and the smallest c with c ≥ b/(a+b)."""
+        a, b = self._costs(np.zeros(()))
+        share = np.vectorize(_share, otypes=[float])
+        return {kind: (share(a, b, kind, up=False), share(b, a, kind, up=True)) for kind in ("float32", "float64")}
+
+    def _regret(self, t: Array, c: Array) -> tuple[Array, Array]:
+        """What not acting, and what acting, costs more than the better of the two."""
+        xp = namespace(t)
         a, b = self._costs(t)
         r = b * t - a * c
-        return not_negative(namespace(t).where(act, -r, r))
+        act = self._should_act(t, c)
+        return not_negative(xp.where(act, r, 0 * r)), not_negative(xp.where(act, 0 * r, -r))
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
         t, m, c, mc, d = complete_two(t, m, c, mc, d)
-        a, b = self._costs(m)
-        return self._regret(t, c, b * m >= a * mc)
+        do_not_act, act = self._regret(t, c)
+        return namespace(t).where(self._should_act(m, mc), act, do_not_act)
 
     def epistemic(self, expect: Expectation, mt: Array, mc: Array) -> Array:
         """min(E R⁺, E R⁻): exactly 0 when everything is on one side, whatever the mean rounds to."""
-        xp = namespace(mt)
-        yes = xp.ones_like(mt) > 0
-        act = expect(lambda t, c, d: self._regret(t, c, yes))
-        do_not_act = expect(lambda t, c, d: self._regret(t, c, ~yes))
-        return xp.minimum(act, do_not_act)
+        do_not_act = expect(lambda t, c, d: self._regret(t, c)[0])
+        act = expect(lambda t, c, d: self._regret(t, c)[1])
+        return namespace(mt).minimum(do_not_act, act)
 
     @property
     def kink(self) -> Array:
@@ -117,3 +137,12 @@ class ZeroOneLoss(CostLoss):
     false_positive: float = field(default=1.0, init=False)
     false_negative: float = field(default=1.0, init=False)
     name: ClassVar[str] = "zero_one"
+
+
+def _share(cost: float, other: float, kind: str, *, up: bool) -> float:
+    """cost / (cost + other), rounded up or down to a number of the dtype; ½ where both are 0."""
+    whole = Fraction(cost) + Fraction(other)
+    exact = Fraction(cost) / whole if whole else Fraction(1, 2)
+    nearest = np.dtype(kind).type(float(exact))
+    wrong = Fraction(float(nearest)) < exact if up else Fraction(float(nearest)) > exact
+    return float(np.nextafter(nearest, np.dtype(kind).type(2 if up else -1)) if wrong else nearest)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from math import inf, isfinite
 from typing import ClassVar
 
 import numpy as np
@@ -17,8 +18,10 @@ from .base import Loss, complete, complete_two, maximum_entropy, not_negative, p
 class CustomLoss(Loss):
     r"""Your own loss φ(forecast, y), refused if it is not proper or takes negative values.
 
-    ``phi`` is called with an array of forecasts strictly inside (0, 1) and y = 0 or 1; for PyTorch or JAX input it must be
-    written in their functions.
+    ``phi`` is called with an array of forecasts strictly inside (0, 1) and y = 0 or 1. It is checked on NumPy arrays; to serve
+    PyTorch and JAX too, write it with operators, or with the functions of ``array_api_compat.array_namespace(forecast)``.
+    EU is accurate to 1e-9 TU if ``phi`` is accurate for small forecasts (log1p(-f), not log(1 - f)); forecasts within rounding
+    error of 1 are all alike to it.
 
     >>> weighted = CustomLoss(lambda f, y: 4 * (1 - f) ** 2 if y else 4 * f**2)
     >>> float(weighted.entropy(0.5))
@@ -29,22 +32,47 @@ class CustomLoss(Loss):
     name: ClassVar[str] = "custom"
 
     def __post_init__(self) -> None:
+        if isinstance(self.function, Loss):
+            raise TypeError(f"`phi` must be a function φ(forecast, y); got a {type(self.function).__name__}, which is a loss already")
         report = check_proper(self.function)
         if not report.proper:
-            raise ValueError(f"`phi` must be a proper loss; {report}")
-        inside = np.linspace(0.001, 0.999, 999)
-        lowest = float(np.min(self.entropy(inside)))
-        if lowest < -1e-12:
-            raise ValueError(f"`phi` must have an entropy that is never negative; got {lowest:.4g}. Add a constant to it")
+            raise ValueError(f"`phi` must be a proper loss; it is {report}")
+        edge = 10.0 ** np.arange(-12, -2)
+        t = np.concatenate([edge, np.linspace(0.01, 0.99, 99), 1 - edge])
+        entropy = np.asarray(t * self.function(t, 1) + (1 - t) * self.function(t, 0))
+        if entropy.min() < -1e-12:
+            raise ValueError(
+                f"`phi` must have an entropy φ(t, t) that is never negative; it is {entropy.min():.4g} at t = {t[entropy.argmin()]:.4g}. "
+                "Add a constant to it"
+            )
 
     def phi(self, forecast: Array, y: int) -> Array:
         return pick(y, *(self.function(forecast, outcome) for outcome in (1, 0)))
 
+    @cached_property
+    def _sure(self) -> tuple[float | None, float | None]:
+        """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right, where the function gives them."""
+        found: list[float | None] = []
+        for y in (1, 0):
+            try:
+                with np.errstate(all="ignore"):
+                    value = float(np.asarray(self.function(np.asarray([float(y)]), y), float)[0])
+            except (ArithmeticError, ValueError):
+                value = inf
+            found.append(value if isfinite(value) else None)
+        return found[0], found[1]
+
     def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
+        """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ may be infinite."""
         xp = namespace(t)
         tiny, half_eps = smallest(t)
-        inside = xp.where(t < tiny, like(tiny, t), xp.where(t > 1 - half_eps, like(1 - half_eps, t), t))
-        return self.function(inside, 1), self.function(inside, 0)
+        inside = xp.where(t <= 0, like(tiny, t), xp.where((t > 1 - half_eps) | (c <= 0), like(1 - half_eps, t), t))
+        one, zero = self.function(inside, 1), self.function(inside, 0)
+        if self._sure[0] is not None:
+            one = xp.where(c <= 0, like(self._sure[0], t), one)
+        if self._sure[1] is not None:
+            zero = xp.where(t <= 0, like(self._sure[1], t), zero)
+        return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = complete(t, c)
@@ -99,6 +127,8 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     (True, False)
     """
     function = loss.phi if isinstance(loss, Loss) else loss
+    if not callable(function):
+        raise TypeError(f"`phi` must be a function φ(forecast, y), or a Loss; got {loss!r}")
     truth = np.concatenate([[0.3], np.linspace(0, 1, 202)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)])
     grid = np.concatenate([np.linspace(0, 1, 402)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)])
     steps = np.concatenate([s * 10.0 ** np.arange(-5, 0) for s in (1, -1)])
@@ -107,9 +137,16 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
 
     def risk(f: np.ndarray) -> np.ndarray:
         theta = truth[:, None]
-        parts = [np.asarray(function(f, y), float) for y in (1, 0)]
+        try:
+            parts = [np.asarray(function(f, y), float) for y in (1, 0)]
+        except Exception as error:
+            raise TypeError(
+                "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1; called with a NumPy array it failed: "
+                f"{error}. Use operators, or the functions of array_api_compat.array_namespace(forecast)"
+            ) from error
         if any(part.shape != f.shape for part in parts):
-            raise ValueError(f"`phi` must return one loss per forecast; got shapes {[p.shape for p in parts]} for {f.shape} forecasts")
+            shapes = " and ".join(str(part.shape) for part in parts)
+            raise ValueError(f"`phi` must return one loss per forecast; got shapes {shapes} for forecasts of shape {f.shape}")
         if not all(np.all(np.isfinite(part)) for part in parts):
             raise ValueError("`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity")
         return np.asarray(theta * parts[0] + (1 - theta) * parts[1])
