@@ -4,5 +4,16 @@ from __future__ import annotations
 
 from .._resampling import Estimate
 from .rejection import Band, RejectionCurve, rejection_curve
+from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 
-__all__ = ["Band", "Estimate", "RejectionCurve", "rejection_curve"]
+__all__ = [
+    "Band",
+    "ClassCurves",
+    "Estimate",
+    "MeanCurve",
+    "RejectionCurve",
+    "mean_curve",
+    "mean_over_runs",
+    "rejection_curve",
+    "rejection_curves_by_class",
+]

@@ -132,20 +132,19 @@ class RejectionCurve:
 
     @cached_property
     def monotonicity(self) -> float:
-        r"""How far the curve only ever improves: 1, it never gets worse; 0, it never gets better; NaN, it is flat.
+        """How steadily rejecting more makes the rest better: 1, it never gets worse; 0, it never gets better; NaN, it is flat.
 
-        The share of the curve's variance that the closest never-worsening curve explains (isotonic :math:`R^2`). Every
-        point weighs as much as the instances it keeps, the inverse of its variance, so that the noisy end counts little.
+        Up is the height of a point above the lowest point before it, down its depth below the highest one (for a loss the other
+        way round), and the measure is Σ up / (Σ up + Σ down). Every point weighs as many instances as it keeps, the inverse of
+        its variance, so that the noisy end counts little. A score that knows nothing wanders and comes out anywhere around
+        ½. It says nothing about how much is gained: see `normalized_area`.
         """
-        from scipy.optimize import isotonic_regression
-
+        value = self.value if self.higher_is_better else -self.value
         weight = (self.n - self.n_rejected).astype(float)
-        around = self.value - np.average(self.value, weights=weight)
-        spread = weight @ around**2
-        if spread <= (1e-14 * max(1.0, abs(self.random))) ** 2 * weight.sum():  # rounding
-            return math.nan
-        fit = isotonic_regression(around, weights=weight, increasing=self.higher_is_better).x
-        return float(1 - weight @ (around - fit) ** 2 / spread)
+        up = weight @ (value - np.minimum.accumulate(value))
+        down = weight @ (np.maximum.accumulate(value) - value)
+        rounding = 1e-14 * weight @ np.abs(value)
+        return float(up / (up + down)) if up + down > rounding else math.nan
 
 
 def rejection_curve(

@@ -1,0 +1,188 @@
+"""Several rejection curves: the mean over runs, and one curve per predicted class."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from .._resampling import Estimate, check_confidence
+from .._words import suggest
+from ..decomposition import Uncertainty
+from ._inputs import as_labels, as_numpy
+from .rejection import RejectionCurve, rejection_curve
+
+
+@dataclass(frozen=True, eq=False)
+class MeanCurve:
+    """Mean of the rejection curves of several runs, with standard deviation and t-interval at each share."""
+
+    kind: str
+    rejected: Array
+    value: Array
+    sd: Array
+    """Standard deviation between runs (n − 1 in the denominator)."""
+    low: Array
+    high: Array
+    random: float
+    oracle: Array
+    area: Estimate
+    normalized_area: Estimate
+    aurc: Estimate
+    augrc: Estimate
+    n_runs: int
+    confidence: float
+
+
+def mean_over_runs(values: Any, confidence: float = 0.95) -> Estimate:
+    """The mean of a few independent runs (first axis) with Student's t-interval.
+
+    >>> print(mean_over_runs([0.90, 0.92, 0.91]))
+    0.910 (95 % interval 0.885 to 0.935)
+    """
+    from scipy.special import stdtrit
+
+    check_confidence(confidence)
+    runs = as_numpy(values, "values").astype(float)
+    if runs.ndim == 0 or runs.shape[0] < 2:
+        raise ValueError(f"a t-interval needs at least 2 runs; got shape {runs.shape}. One run says nothing about the spread between runs")
+    n = runs.shape[0]
+    mean = runs.mean(axis=0)
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * runs.std(axis=0, ddof=1) / np.sqrt(n)
+    return Estimate(mean, mean - half, mean + half, confidence, f"t-interval over {n} runs")
+
+
+def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) -> MeanCurve:
+    """Mean, standard deviation and t-interval over the curves of several runs.
+
+    The curves need the same shares: the same number of instances, or the same ``grid``.
+
+    >>> runs = [rejection_curve([1, 2, 3, 4], correct=c) for c in ([1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 0])]
+    >>> mean_curve(runs).value.round(3)
+    array([0.583, 0.778, 0.833, 1.   ])
+    """
+    curves = list(curves)
+    if len(curves) < 2:
+        raise ValueError(f"`curves` must be at least 2 runs; got {len(curves)}. For the interval of one run pass `rng` to rejection_curve")
+    first = curves[0]
+    for curve in curves[1:]:
+        if curve.kind != first.kind:
+            raise ValueError(f"`curves` must measure the same thing; got {first.kind} and {curve.kind}")
+        if curve.rejected.shape != first.rejected.shape or not np.allclose(curve.rejected, first.rejected):
+            raise ValueError(
+                f"`curves` must have the same shares; got {len(first.rejected)} and {len(curve.rejected)} points. "
+                "For runs with different numbers of instances use a common `grid`, such as grid=50"
+            )
+    values = np.stack([curve.value for curve in curves])
+    mean = mean_over_runs(values, confidence)
+
+    def over_runs(numbers: list[float]) -> Estimate:
+        return mean_over_runs(numbers, confidence) if np.all(np.isfinite(numbers)) else Estimate(float("nan"), confidence=confidence)
+
+    return MeanCurve(
+        first.kind,
+        first.rejected,
+        mean.value,
+        values.std(axis=0, ddof=1),
+        mean.low,
+        mean.high,
+        float(np.mean([curve.random for curve in curves])),
+        np.mean([curve.oracle for curve in curves], axis=0),
+        over_runs([curve.area() for curve in curves]),
+        over_runs([curve.normalized_area() for curve in curves]),
+        over_runs([curve.aurc for curve in curves]),
+        over_runs([curve.augrc for curve in curves]),
+        len(curves),
+        confidence,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCurves:
+    """Rejection by the uncertainty of the predicted label: ``overall``, and for each predicted class on its own."""
+
+    overall: RejectionCurve
+    curves: dict[str, RejectionCurve]
+    """One accuracy–rejection curve per class; classes that are never predicted have none."""
+    counts: dict[str, int]
+    """How often each class is predicted."""
+
+    def __getitem__(self, name: str) -> RejectionCurve:
+        """The curve of one predicted class."""
+        if name not in self.counts:
+            raise KeyError(f"no class {name!r}{suggest(name, list(self.counts))}")
+        if name not in self.curves:
+            raise KeyError(f"class {name!r} is never predicted, so it has no curve")
+        return self.curves[name]
+
+
+def rejection_curves_by_class(
+    u: Uncertainty,
+    y_pred: Any,
+    y_true: Any,
+    *,
+    measure: str = "total",
+    grid: int | Sequence[float] | None = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 1000,
+    rng: int | np.random.Generator | None = None,
+) -> ClassCurves:
+    """Rejection curves for each predicted class, rejecting by the uncertainty of the predicted label itself.
+
+    Among the instances predicted as class k, those with the largest TU_k (or AU_k, EU_k) are rejected first, and the curve is
+    the share of right predictions among the rest: how far can a "melanoma" of this model be trusted?
+
+    Parameters
+    ----------
+    u : Uncertainty
+        Label-wise uncertainty, arrays (..., K).
+    y_pred, y_true : array (...)
+        Predicted and true classes, positions or names.
+    measure : {"total", "aleatoric", "epistemic"}
+    grid, groups, confidence, n_bootstrap, rng
+        As for `rejection_curve`. Classes whose instances all belong to one group get no band.
+
+    Returns
+    -------
+    ClassCurves
+
+    Examples
+    --------
+    >>> from labelwise import Ensemble, decompose
+    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]]), names=["benign", "malignant"])
+    >>> curves = rejection_curves_by_class(decompose(q), q.mean().argmax(-1), ["benign", "malignant", "malignant"])
+    >>> curves["benign"].value  # the wrong "benign" is the uncertain one
+    array([0.5, 1. ])
+    """
+    score = as_numpy(measure_of(u, measure), measure)
+    shape = score.shape[:-1]
+    score = score.reshape(-1, score.shape[-1])
+    y_pred, y_true = as_labels(y_pred, "y_pred", u.names, shape), as_labels(y_true, "y_true", u.names, shape)
+    own = score[np.arange(len(score)), y_pred]
+    correct = y_pred == y_true
+    options: dict[str, Any] = {"grid": grid, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
+    groups = None if groups is None else np.asarray(groups).reshape(-1)
+    overall = rejection_curve(own, correct=correct, groups=groups, **options)
+    curves = {}
+    for k in np.unique(y_pred).tolist():
+        here = y_pred == k
+        group = None if groups is None else groups[here]
+        alone = here.sum() < 2 if group is None else len(np.unique(group)) < 2
+        curves[u.names[k]] = rejection_curve(
+            own[here], correct=correct[here], groups=None if alone else group, **{**options, "rng": None if alone else rng}
+        )
+    counts = np.bincount(y_pred, minlength=len(u.names))
+    return ClassCurves(overall, curves, dict(zip(u.names, counts.tolist(), strict=True)))
+
+
+def measure_of(u: Any, measure: str) -> Array:
+    """Total, aleatoric or epistemic uncertainty by name."""
+    if not hasattr(u, "epistemic"):
+        raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
+    if measure not in ("total", "aleatoric", "epistemic"):
+        raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
+    return getattr(u, measure)
