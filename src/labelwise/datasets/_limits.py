@@ -1,0 +1,65 @@
+"""How much memory a file may make us use, and how a bad file is refused: one sentence that names it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+# A file may ask for this many bytes of memory, or for RATIO times its own length if that is more. Images and labels that
+# people publish compress 2 to 30 times; what asks for more than this is a bomb or has a wrong header.
+FLOOR = 2**28
+RATIO = 100
+BLOCK = 2**20
+
+
+def refuse(path: str | Path, why: str) -> ValueError:
+    """The error to raise for a file that cannot be used."""
+    return ValueError(f"{path}: {why}")
+
+
+def check_memory(path: str | Path, shape: Sequence[int], itemsize: int, *, floor: int = FLOOR, length: int | None = None) -> int:
+    """Bytes of an array of this shape, if ``path`` (of ``length`` bytes) may ask for so much."""
+    if any(n < 0 for n in shape):
+        raise refuse(path, f"its header has a negative size, shape {tuple(shape)}; the file is corrupted")
+    nbytes = prod(shape) * itemsize
+    length = Path(path).stat().st_size if length is None else length
+    if nbytes > max(floor, RATIO * length):
+        raise refuse(
+            path,
+            f"its header asks for {human(nbytes)} of memory (shape {tuple(shape)}), but the file has only {human(length)}; "
+            "it is corrupted or not what it seems",
+        )
+    return nbytes
+
+
+def human(nbytes: float) -> str:
+    """``1.5 MB`` for 1500000."""
+    for unit in ("bytes", "kB", "MB", "GB", "TB"):
+        if nbytes < 1000 or unit == "TB":
+            break
+        nbytes /= 1000
+    return f"{nbytes:.0f} {unit}" if unit == "bytes" or nbytes >= 1e5 else f"{nbytes:.1f} {unit}"
+
+
+class Readable(Protocol):
+    """Anything with ``read``."""
+
+    def read(self, n: int, /) -> bytes: ...
+
+
+def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | Path) -> np.ndarray:
+    """Fill a new array from ``stream`` block by block: never more memory than the array and one block."""
+    array = np.empty(shape, dtype)
+    view = array.reshape(-1).view(np.uint8)
+    filled = 0
+    while filled < len(view):
+        block = stream.read(min(BLOCK, len(view) - filled))
+        if not block:
+            raise refuse(path, f"the file ends after {human(filled)} of the {human(len(view))} that its header promises; it is truncated")
+        view[filled : filled + len(block)] = np.frombuffer(block, np.uint8)
+        filled += len(block)
+    return array

@@ -1,0 +1,142 @@
+"""Columns of a table as text, from ARFF (Weka's format) and CSV files."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from ._limits import human, refuse
+
+MAX_TEXT = 2**28
+MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: its cells (``None``: missing) and, if the file declares them, its possible values."""
+
+    name: str
+    cells: list[str | None]
+    levels: tuple[str, ...] | None = None
+
+
+def read_columns(path: str | Path) -> list[Column]:
+    """The columns of an .arff or .csv file."""
+    path = Path(path)
+    if path.stat().st_size > MAX_TEXT:
+        raise refuse(path, f"tables of more than {human(MAX_TEXT)} are not read here; read it with pandas and build a Dataset")
+    if path.suffix.lower() not in (".arff", ".csv"):
+        raise refuse(path, "tables are read from .arff and .csv files")
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise refuse(path, f"not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+    if "\0" in text:
+        raise refuse(path, "not a text file: it contains zero bytes")
+    return _arff(path, text) if path.suffix.lower() == ".arff" else _csv(path, text)
+
+
+# One value: in single or double quotes, or everything up to the next comma.
+_VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,]*?))\s*(?:,|$)""")
+_ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"{]+))\s*(.*)$""", re.IGNORECASE)
+_NUMERIC = re.compile(r"(numeric|real|integer)\b", re.IGNORECASE)
+
+
+def _values(line: str) -> list[str]:
+    if "'" not in line and '"' not in line:
+        return [value.strip() for value in line.split(",")]
+    values, at = [], 0
+    while at <= len(line):
+        match = _VALUE.match(line, at)
+        if match is None:
+            raise ValueError(line)
+        values.append(_unquoted(match))
+        if match.end() == len(line) and not line.endswith(","):
+            break
+        at = match.end() if match.end() < len(line) else len(line) + 1
+    return values
+
+
+def _unquoted(match: re.Match[str]) -> str:
+    single, double, plain = match.group(1, 2, 3)
+    return str(plain) if plain is not None else re.sub(r"\\(.)", r"\1", single if single is not None else double)
+
+
+def _arff(path: Path, text: str) -> list[Column]:
+    header: list[tuple[str, tuple[str, ...] | None]] = []
+    lines = enumerate(text.splitlines(), start=1)
+    for number, line in _content(lines):
+        keyword = line.split(None, 1)[0].lower()
+        if keyword == "@data":
+            break
+        if keyword == "@attribute":
+            header.append(_attribute(path, number, line))
+        elif keyword != "@relation":
+            raise refuse(path, f"line {number} is neither @relation, @attribute nor @data; not an ARFF file")
+    else:
+        raise refuse(path, "no @data line; not a whole ARFF file")
+    if not header:
+        raise refuse(path, "no @attribute line; not a whole ARFF file")
+    cells: list[list[str | None]] = [[] for _ in header]
+    for number, line in _content(lines):
+        if line.startswith("{"):
+            raise refuse(path, f"line {number} is in sparse ARFF notation, which is not read; save it as plain ARFF or CSV")
+        try:
+            row = _values(line)
+        except ValueError:
+            raise refuse(path, f"line {number} has a quotation mark without its partner") from None
+        _append(path, number, row, cells)
+    for (name, levels), column in zip(header, cells, strict=True):
+        strange = set(column) - set(levels) - {None} if levels else set()
+        if strange:
+            raise refuse(path, f"column {name!r} has the value {min(map(str, strange))!r}, which its @attribute line does not list")
+    return [Column(name, column, levels) for (name, levels), column in zip(header, cells, strict=True)]
+
+
+def _content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
+    return ((number, line.strip()) for number, line in lines if line.strip() and not line.lstrip().startswith("%"))
+
+
+def _attribute(path: Path, number: int, line: str) -> tuple[str, tuple[str, ...] | None]:
+    match = _ATTRIBUTE.match(line)
+    if match is None:
+        raise refuse(path, f"line {number} is not a valid @attribute line")
+    name, kind = _unquoted(match), match.group(4).strip()
+    if _NUMERIC.match(kind):
+        return name, None
+    if kind.startswith("{") and kind.endswith("}"):
+        try:
+            return name, tuple(_values(kind[1:-1]))
+        except ValueError:
+            raise refuse(path, f"line {number} has a quotation mark without its partner") from None
+    raise refuse(path, f"attribute {name!r} is of type {kind or 'nothing'!r}; numbers and {{listed, values}} are read")
+
+
+def _csv(path: Path, text: str) -> list[Column]:
+    first = text.split("\n", 1)[0]
+    delimiter = max(",;\t", key=first.count)
+    rows = csv.reader(text.splitlines(), delimiter=delimiter, skipinitialspace=True)
+    try:
+        names = [name.strip() for name in next(rows, [])]
+        if len(names) < 2:
+            raise refuse(path, "its first line must name the columns, separated by commas, semicolons or tabs")
+        if len(set(names)) < len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise refuse(path, f"two columns are called {twice!r}")
+        cells: list[list[str | None]] = [[] for _ in names]
+        for row in rows:
+            if row:
+                _append(path, rows.line_num, [cell.strip() for cell in row], cells)
+    except csv.Error as error:
+        raise refuse(path, f"line {rows.line_num} cannot be read as CSV ({error})") from error
+    return [Column(name, column) for name, column in zip(names, cells, strict=True)]
+
+
+def _append(path: Path, number: int, row: list[str], cells: list[list[str | None]]) -> None:
+    if len(row) != len(cells):
+        raise refuse(path, f"line {number} has {len(row)} values, but there are {len(cells)} columns")
+    for cell, column in zip(row, cells, strict=True):
+        column.append(None if cell.lower() in MISSING else cell)

@@ -1,0 +1,146 @@
+"""Downloads from the publishers: checksum, progress bar, and continuation of what was interrupted."""
+
+from __future__ import annotations
+
+import functools
+import logging
+import os
+import shutil
+import sys
+import tarfile
+import zlib
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from ._limits import human, refuse
+from .catalogue import Remote
+
+ATTEMPTS = 4
+TIMEOUT = (10, 60)
+MAX_DOWNLOAD = 2**32
+
+
+def fetch(remote: Remote, data_dir: Path) -> Path:
+    """The file below ``data_dir``, downloaded first if it is not there.
+
+    What arrives is kept in ``NAME.part`` until it is complete and its checksum is right; an interrupted download continues from there.
+    """
+    target = data_dir / remote.path
+    if target.exists():
+        return target
+    if remote.url is None:
+        raise FileNotFoundError(f"{remote.name} cannot be downloaded automatically; put the file at {target}")
+    pooch, requests, urllib3 = _libraries()
+    part = target.with_name(target.name + ".part")
+    logger = pooch.get_logger()
+    level = logger.level
+    logger.setLevel(logging.WARNING)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        while True:
+            resumed = part.exists()
+            try:
+                pooch.retrieve(remote.url, remote.checksum, target.name, target.parent, downloader=functools.partial(_complete, part))
+                return target
+            except ValueError as error:
+                if resumed:  # the old part may be the wrong one: once more from the beginning
+                    continue
+                raise ValueError(
+                    f"{remote.name} from {remote.url} does not have the published checksum ({remote.checksum}) and was deleted; "
+                    "try again later, the server may have sent something else"
+                ) from error
+    except requests.HTTPError as error:
+        raise ConnectionError(
+            f"{remote.url} answered {error.response.status_code}; get {remote.name} elsewhere and put it at {target}"
+        ) from error
+    except (requests.RequestException, urllib3.exceptions.HTTPError) as error:
+        if part.exists() and part.stat().st_size:
+            raise ConnectionError(
+                f"The download of {remote.name} was interrupted after {human(part.stat().st_size)}; run it again to continue where it stopped"
+            ) from error
+        host = urlsplit(remote.url).hostname
+        raise ConnectionError(f"Cannot reach {host}. Where there is a network, get {remote.url} and put the file at {target}") from error
+    finally:
+        logger.setLevel(level)
+
+
+def _libraries() -> tuple[Any, Any, Any]:
+    try:
+        import pooch
+        import requests
+        import urllib3
+    except ImportError as error:
+        raise ImportError('Downloads need pooch; install it with: pip install "labelwise[torch]" or pip install pooch') from error
+    return pooch, requests, urllib3
+
+
+def _complete(part: Path, url: str, output: str, _: Any) -> None:
+    """Pooch's downloader: try until ``part`` is complete, as long as each attempt brings something, then make it the output."""
+    _, requests, urllib3 = _libraries()
+    for attempt in range(ATTEMPTS):
+        before = part.stat().st_size if part.exists() else 0
+        try:
+            _transfer(part, url)
+            break
+        except requests.HTTPError:
+            raise
+        except (requests.RequestException, urllib3.exceptions.HTTPError):
+            if attempt == ATTEMPTS - 1 or not part.exists() or part.stat().st_size <= before:
+                raise
+    os.replace(part, output)
+
+
+def _transfer(part: Path, url: str) -> None:
+    _, requests, urllib3 = _libraries()
+    have = part.stat().st_size if part.exists() else 0
+    headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
+    with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:
+        if have and answer.status_code == 416:  # nothing follows: complete, or not a part of this file; the checksum will tell
+            return
+        answer.raise_for_status()
+        if not (answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")):
+            have = 0
+        length = answer.headers.get("Content-Length", "")
+        total = have + int(length) if length.isdigit() else None
+        with part.open("ab" if have else "wb") as file, _progress() as progress:
+            task = progress.add_task(part.name.removesuffix(".part"), total=total, completed=have)
+            # Bytes as they are stored: some servers declare .gz files to be encoded, and the checksum is that of the .gz file.
+            for block in answer.raw.stream(2**16, decode_content=False):
+                have += len(block)
+                if have > MAX_DOWNLOAD:
+                    raise ConnectionError(f"{url} sends more than {human(MAX_DOWNLOAD)}; the download was stopped")
+                file.write(block)
+                progress.update(task, completed=have)
+        if total is not None and have < total:
+            raise urllib3.exceptions.ProtocolError(f"{have} of {total} bytes arrived")
+
+
+def _progress() -> Any:
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
+    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+
+
+def unpack_cifar10(archive: Path, data_dir: Path) -> None:
+    """Write the six batches of ``cifar-10-binary.tar.gz`` below ``data_dir``; nothing else in the archive is written anywhere."""
+    wanted = {f"cifar-10-batches-bin/{name}.bin": 10_000 * 3073 for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")}
+    try:
+        with tarfile.open(archive, "r|gz") as tar:
+            for member in tar:
+                if wanted.get(member.name) != member.size or not member.isreg():
+                    continue
+                target = data_dir / member.name
+                target.parent.mkdir(parents=True, exist_ok=True)
+                part = target.with_name(target.name + ".part")
+                with part.open("wb") as file:
+                    shutil.copyfileobj(tar.extractfile(member) or file, file)
+                os.replace(part, target)
+                del wanted[member.name]
+                if not wanted:
+                    return
+    except (tarfile.TarError, EOFError, zlib.error) as error:
+        raise refuse(archive, f"not a whole .tar.gz archive ({error}); delete it and get it again") from error
+    raise refuse(archive, f"no {min(wanted)} of {human(10_000 * 3073)} in this archive; it is not the published one")
