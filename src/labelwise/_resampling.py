@@ -52,6 +52,7 @@ class Resampling:
     def __init__(self, n: int, groups: Any, n_bootstrap: int, confidence: float, rng: Any) -> None:
         check_confidence(confidence)
         self.confidence = confidence
+        self.n = n
         self.code, self.n_groups = group_codes(groups, n)
         self.wanted = rng is not None
         if not self.wanted:
@@ -71,24 +72,19 @@ class Resampling:
         self.n_bootstrap = int(n_bootstrap)
         self.method = "bootstrap" if groups is None else f"bootstrap over {self.n_groups} groups"
 
-    def group_counts(self) -> Iterator[np.ndarray]:
-        """How often each group was drawn, in parts of shape (replicates, groups)."""
-        step = max(1, _CELLS // self.n_groups)
+    def group_counts(self, row: int | None = None) -> Iterator[np.ndarray]:
+        """How often each group was drawn, in parts of shape (replicates, groups) of which each row stands for ``row`` numbers."""
+        step = max(1, _CELLS // (row or self.n_groups))
         for start in range(0, self.n_bootstrap, step):
             b = min(step, self.n_bootstrap - start)
             drawn = self.rng.integers(self.n_groups, size=(b, self.n_groups))
             drawn += np.arange(b)[:, None] * self.n_groups
             yield np.bincount(drawn.ravel(), minlength=b * self.n_groups).reshape(b, self.n_groups)
 
-    def counts(self) -> Iterator[np.ndarray]:
+    def counts(self, row: int | None = None) -> Iterator[np.ndarray]:
         """How often each instance was drawn, in parts of shape (replicates, instances)."""
-        singles = self.code is None
-        for counts in self.group_counts():
-            if singles:
-                yield counts
-                continue
-            for part in np.array_split(counts, max(1, counts.shape[0] * len(self.code) // _CELLS)):
-                yield part[:, self.code]
+        for counts in self.group_counts(row or self.n):
+            yield counts if self.code is None else counts[:, self.code]
 
     def group_sums(self, x: np.ndarray) -> np.ndarray:
         """Sums over the members of each group: (instances, ...) to (groups, ...)."""

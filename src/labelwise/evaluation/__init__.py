@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from .._resampling import Estimate
+from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 
 __all__ = [
     "Band",
     "ClassCurves",
+    "DetectionComparison",
+    "DetectionScores",
     "Estimate",
     "MeanCurve",
     "RejectionCurve",
+    "compare_detection",
+    "detection_scores",
     "mean_curve",
     "mean_over_runs",
     "rejection_curve",
