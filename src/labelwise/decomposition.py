@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, like, namespace
+from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._words import suggest
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
-from .events import Events, Label, as_events
+from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
 
@@ -22,16 +23,27 @@ class Components:
     total: Array
     aleatoric: Array
     epistemic: Array
-    maximum: float | None = None
-    """The largest value that the total can take, if it is known."""
+    bound: float | Callable[[], float | None] | None = field(default=None, repr=False)
+    """`maximum`, or the function that finds it when it is asked for."""
+    error: Components | None = None
+    """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
+
+    @cached_property
+    def maximum(self) -> float | None:
+        """The largest value that the total can take, if it is known."""
+        return self.bound() if callable(self.bound) else self.bound
 
     def normalized(self) -> Components:
         """The same as shares of the maximum."""
         if self.maximum is None:
-            raise ValueError("`normalized` needs the maximum of the sum, which is not known for weighted or overlapping events")
+            raise ValueError("`normalized` needs the largest value that the sum can take, which is not known for these events")
         if self.maximum == 0:
-            raise ValueError("`normalized` divides by the maximum, which is 0: every cost is 0")
-        return Components(self.total / self.maximum, self.aleatoric / self.maximum, self.epistemic / self.maximum, 1.0)
+            raise ValueError("`normalized` divides by the largest value that the sum can take, which is 0: so are all its costs or weights")
+        return replace(self._scaled(1 / self.maximum), bound=1.0)
+
+    def _scaled(self, factor: float) -> Components:
+        error = None if self.error is None else self.error._scaled(factor)
+        return Components(self.total * factor, self.aleatoric * factor, self.epistemic * factor, error=error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,69 +60,94 @@ class Uncertainty:
     loss: Loss
     events: Events | None = None
     n_classes: int = 0
-    exclusive: bool = True
-    """Whether exactly one of the labels happens (singletons and partitions; not for multi-label predictions)."""
-    summable: bool = True
+    structure: Structure = "partition"
+    """How the labels or events hang together; it decides whether a plain sum means something and how large it can be."""
     error: Components | None = None
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
+    unit: Array = 1.0
+    """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
+
+    @property
+    def maximum(self) -> np.ndarray:
+        """The largest value that the total of each label can take, (K,) or (E,)."""
+        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.names)))
 
     def __getitem__(self, name: str) -> Components:
         """The uncertainty about one label or event."""
         if name not in self.names:
             raise KeyError(f"no label {name!r}{suggest(name, self.names)}")
         i = self.names.index(name)
-        largest = float(np.broadcast_to(np.asarray(self.loss.maximum, float), (len(self.names),))[i])
-        return Components(self.total[..., i], self.aleatoric[..., i], self.epistemic[..., i], largest)
+        return self._each(lambda x: x[..., i], float(self.maximum[i]))
+
+    def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components:
+        """The three parts and their errors after ``f``."""
+        parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
+        return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None)
 
     def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components:
         r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal stakes."""
-        if weights is None and not self.summable:
+        if weights is None and self.structure == "overlapping":
             raise ValueError(
-                f"these events ({', '.join(self.names[:4])}, …) overlap, so a plain sum counts classes more than once. "
-                "Pass `weights`, one per event"
+                f"these events ({', '.join(self.names[:4])}{', …' if len(self.names) > 4 else ''}) overlap, so a plain sum counts classes "
+                "more than once. Pass `weights`, one per event"
             )
         w = None if weights is None else self._weights(weights)
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
 
-        return Components(add(self.total), add(self.aleatoric), add(self.epistemic), self._maximum(w))
+        return self._each(add, lambda: self._maximum_of_sum(w))
 
     def _weights(self, weights: Any) -> np.ndarray:
         if isinstance(weights, Mapping):
-            if set(weights) != set(self.names):
-                odd = sorted(set(map(str, weights)) ^ set(self.names))
-                raise ValueError(f"`weights` must give one value for each label; missing or unknown: {', '.join(map(repr, odd[:5]))}")
+            for name in weights:
+                if name not in self.names:
+                    raise ValueError(f"`weights` names {name!r}, which is not a label{suggest(name, self.names)}")
+            missing = [name for name in self.names if name not in weights]
+            if missing:
+                raise ValueError(f"`weights` must give one value for each label; missing: {', '.join(map(repr, missing[:5]))}")
             weights = [weights[name] for name in self.names]
-        w = np.asarray(weights, dtype=float)
+        w = to_numpy(as_real(weights, "weights", integers=True)).astype(float)
         if w.shape != (len(self.names),):
             raise ValueError(f"`weights` must have one value per label, shape ({len(self.names)},); got shape {w.shape}")
         if not np.all(np.isfinite(w)) or np.any(w < 0):
-            raise ValueError("`weights` must be finite and not negative")
+            raise ValueError(f"`weights` must be finite and not negative; got {w[~(w >= 0) | np.isinf(w)][0]:g}")
         return w
 
-    def _maximum(self, weights: Any) -> float | None:
+    def _maximum_of_sum(self, weights: np.ndarray | None) -> float | None:
         n = len(self.names)
-        if self.exclusive:
-            return self.loss.maximum_of_sum(n, weights)
-        if self.events is None or self.events.kind == "ordinal":  # nothing ties the labels (cuts) to each other
-            return float(np.sum(np.broadcast_to(self.loss.maximum, (n,)) * (1 if weights is None else weights)))
+        if np.ndim(self.unit) or self.unit != 1:
+            weights = (np.ones(n) if weights is None else weights) / self.unit
+        if self.structure in ("partition", "disjoint"):
+            return self.loss.maximum_of_sum(n, weights, exhaustive=self.structure == "partition")
+        if self.structure == "nested":
+            return self.loss.maximum_of_cuts(n, weights)
+        if self.structure == "free" or (self.structure == "pairs" and np.ndim(self.loss.maximum) == 0):
+            # a mixture of an order of the classes and its reverse gives all pairs the same mean, whichever is asked for
+            return float(np.sum(self.loss.maximum * (np.ones(n) if weights is None else weights)))
         return None
 
     def normalized(self) -> Uncertainty:
         """Shares of the largest possible label-wise value, max G."""
-        largest = like(np.broadcast_to(np.asarray(self.loss.maximum, float), (len(self.names),)).copy(), self.total)
-        if np.any(np.asarray(self.loss.maximum) == 0):
-            raise ValueError("`normalized` divides by the maximum of the loss, which is 0 for a label with a cost of 0")
-        parts = {key: getattr(self, key) / largest for key in ("total", "aleatoric", "epistemic")}
-        return replace(self, **parts, error=None)
+        if np.any(self.maximum == 0):
+            name = self.names[int(np.argmin(self.maximum))]
+            raise ValueError(f"`normalized` divides by the largest value of each label, which is 0 for {name!r}: one of its costs is 0")
+        parts = self._each(lambda x: x / like(self.maximum, x))
+        return replace(
+            self,
+            total=parts.total,
+            aleatoric=parts.aleatoric,
+            epistemic=parts.epistemic,
+            error=parts.error,
+            unit=self.loss.maximum + np.zeros(len(self.names)),
+        )
 
 
 def decompose(
     q: Distribution,
     loss: str | Loss = "log",
     *,
-    events: Events | Mapping[str, Sequence[Label]] | None = None,
+    events: Family | None = None,
     correction: str | None = None,
 ) -> Uncertainty:
     r"""Label-wise total, aleatoric and epistemic uncertainty.
@@ -148,20 +185,22 @@ def decompose(
     >>> u["melanoma"].total.round(3)
     array([0.469])
     """
-    if not hasattr(q, "marginal"):
-        raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {type(q).__name__}")
+    if isinstance(q, type) or not hasattr(q, "marginal"):
+        given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
+        raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
     loss = as_loss(loss)
+    if correction is not None:
+        _check_correction(q, loss, correction)
     family = as_events(events)
-    law = q.marginal(family)
+    law: Any = q.marginal(family)
     names = family.names if family else q.names or tuple(str(k) for k in range(q.n_classes))
     loss = loss.bind(names)
     total = loss.entropy(*law.mean)
     aleatoric, epistemic = law.split(loss)
     if correction is not None:
-        bias = _jackknife(q, loss, family, correction)
+        bias = law.jackknife(loss)
         total, epistemic = total + bias, epistemic + bias
-    multilabel = isinstance(q, MultiLabelEnsemble)
-    error = Components(*law.error(loss)) if hasattr(law, "error") else None
+    structure: Structure = "free" if isinstance(q, MultiLabelEnsemble) else "partition"
     return Uncertainty(
         total,
         aleatoric,
@@ -170,23 +209,27 @@ def decompose(
         loss,
         family,
         q.n_classes,
-        exclusive=not multilabel and (family is None or family.is_partition(q.n_classes, q.names)),
-        summable=family is None or family.summable(q.n_classes, q.names),
-        error=error,
+        structure=structure if family is None else family.structure(q.n_classes, q.names),
+        error=Components(*law.error(loss)) if hasattr(law, "error") else None,
     )
 
 
-def _jackknife(q: Distribution, loss: Loss, events: Events | None, correction: str) -> Array:
+def _check_correction(q: Distribution, loss: Loss, correction: str) -> None:
     if correction != "jackknife":
         raise ValueError(f"`correction` must be 'jackknife' or None; got {correction!r}")
     if not isinstance(q, Ensemble | MultiLabelEnsemble):
-        raise ValueError(f"the jackknife corrects for a finite number of members; {type(q).__name__} is exact. Leave `correction` out")
+        raise ValueError(
+            f"`correction`: the jackknife corrects for a finite number of members; {type(q).__name__} is not made of samples. "
+            "Leave `correction` out"
+        )
     if not loss.smooth:
         raise ValueError(
-            f"the jackknife needs a smooth loss; the entropy of {type(loss).__name__} has a corner, where its bias does not fall like 1/M"
+            f"`correction`: the jackknife needs a smooth loss; the entropy of {type(loss).__name__} has a corner, where the bias does not "
+            "fall like 1/M. Leave `correction` out, or use a loss such as 'squared'"
         )
     if q.n_members < 2:
-        raise ValueError(f"the jackknife needs at least 2 members; got M = {q.n_members}, which says nothing about epistemic uncertainty")
+        raise ValueError(
+            f"`correction`: the jackknife needs at least 2 members; got M = {q.n_members}, whose epistemic uncertainty is unknown"
+        )
     if q.weights is not None:
-        raise ValueError("the jackknife is defined for equally weighted members; got `weights`. Leave one of the two out")
-    return q.marginal(events).jackknife(loss)
+        raise ValueError("`correction`: the jackknife is defined for equally weighted members; got `weights`. Leave one of the two out")

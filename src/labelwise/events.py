@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import index
-from typing import Any
+from typing import Any, Literal
 
 from ._words import suggest
 
 Label = str | int
 """A class by name or by position."""
+Structure = Literal["partition", "disjoint", "free", "nested", "pairs", "overlapping"]
+"""Exactly one of the events happens, or at most one; they do not constrain each other; each holds the next; pairs; or none of these."""
 
 
 @dataclass(frozen=True)
@@ -47,18 +49,14 @@ class Events:
             result.append((inside, rest))
         return result
 
-    def summable(self, n: int, names: Sequence[str] | None) -> bool:
-        """Whether a plain sum over the family means something: no class (or cut, or pair) counts twice."""
-        return self.kind in ("ordinal", "one_vs_one") or self.is_disjoint(n, names)
-
-    def is_disjoint(self, n: int, names: Sequence[str] | None) -> bool:
-        """Whether at most one of the events happens."""
+    def structure(self, n: int, names: Sequence[str] | None) -> Structure:
+        """How the events hang together, which says whether they can be summed and how large the sum can be."""
         positions = [k for inside, _ in self.resolve(n, names) for k in inside]
-        return self.given is None and len(set(positions)) == len(positions)
-
-    def is_partition(self, n: int, names: Sequence[str] | None) -> bool:
-        """Whether exactly one of the events happens."""
-        return self.is_disjoint(n, names) and sum(map(len, self.inside)) == n
+        if self.kind in ("ordinal", "one_vs_one"):
+            return "nested" if self.kind == "ordinal" else "pairs"
+        if self.given is not None or len(set(positions)) < len(positions):
+            return "overlapping"
+        return "partition" if len(positions) == n else "disjoint"
 
 
 def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> int:

@@ -11,6 +11,8 @@ digits that 1 − t has lost. To add a loss, write ``phi``, ``entropy`` and ``di
 
 from __future__ import annotations
 
+from typing import Any
+
 from .._words import suggest
 from .base import Expectation, Loss
 from .beta import BetaLoss
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 
-def as_loss(loss: str | Loss) -> Loss:
+def as_loss(loss: Any) -> Loss:
     """The loss a name stands for; a `Loss` is returned as it is."""
     names: dict[str, type[Loss]] = {
         "log": LogLoss,
@@ -45,9 +47,25 @@ def as_loss(loss: str | Loss) -> Loss:
     }
     if isinstance(loss, Loss):
         return loss
-    if isinstance(loss, str) and loss in names:
-        return names[loss]()
-    hint = suggest(loss, list(names)) if isinstance(loss, str) else ""
+    rule = "`loss` must be one of 'log', 'squared', 'spherical', 'zero_one' or a Loss"
+    if isinstance(loss, str):
+        if loss in names:
+            return names[loss]()
+        meant = next((name for words, name in _MEANT.items() if loss.lower() in words), None)
+        raise ValueError(f"{rule}; got {loss!r}" + (f". Did you mean {meant}?" if meant else suggest(loss, list(names))))
+    if isinstance(loss, type) and issubclass(loss, Loss):
+        raise TypeError(f"{rule}; got the class {loss.__name__}. Make one of it: lw.{loss.__name__}(...)")
     if callable(loss):
-        hint = ". Wrap your own function: lw.CustomLoss(phi)"
-    raise ValueError(f"`loss` must be one of 'log', 'squared', 'spherical', 'zero_one' or a Loss; got {loss!r}{hint}")
+        raise TypeError(f"{rule}; got the function {getattr(loss, '__name__', loss)!r}. Wrap your own φ(forecast, y): lw.CustomLoss(phi)")
+    raise TypeError(f"{rule}; got {loss!r}")
+
+
+_MEANT = {
+    ("entropy", "cross_entropy", "cross-entropy", "crossentropy", "nll", "mi", "mutual_information", "bce"): "'log'",
+    ("variance", "var", "mse", "quadratic", "square"): "'squared'",
+    ("0-1", "0/1", "01", "error", "accuracy"): "'zero_one'",
+    ("cost", "costs"): "lw.CostLoss(false_positive=..., false_negative=...)",
+    ("beta", "boosting"): "lw.BetaLoss(a, b)",
+    ("custom",): "lw.CustomLoss(phi)",
+}
+"""What the losses are called elsewhere."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
+from .maxima import maximum_of_nested, maximum_on_simplex
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
 """Takes f(t, c, d) to its expectation; d is the deviation t − E t, kept accurate when it is small."""
@@ -57,11 +58,19 @@ class Loss:
         """The probability at which the entropy has a corner, or ``None``."""
         return None
 
-    def maximum_of_sum(self, n: int, weights: Sequence[float] | None = None) -> float:
-        r"""The maximum of :math:`\sum_k w_k G(\theta_k)` over the probability simplex of ``n`` labels."""
-        if weights is None and np.ndim(self.maximum) == 0:
+    def maximum_of_sum(self, n: int, weights: Array = None, *, exhaustive: bool = True) -> float:
+        r"""The maximum of :math:`\sum_k w_k G_k(\theta_k)` over the probability simplex of ``n`` labels.
+
+        Without ``exhaustive`` it may be that none of them happens: :math:`\sum_k \theta_k \le 1`.
+        """
+        if weights is None and np.ndim(self.maximum) == 0 and exhaustive:
             return float(n * self.entropy(np.asarray(1 / n), np.asarray(1 - 1 / n)))  # concave and symmetric
-        return _maximum_on_simplex(self, np.ones(n) if weights is None else np.asarray(weights, float))
+        return maximum_on_simplex(self, np.ones(n) if weights is None else np.asarray(weights, float), exhaustive)
+
+    def maximum_of_cuts(self, n: int, weights: Array = None) -> float:
+        r"""The maximum of :math:`\sum_j w_j G_j(t_j)` over the nested events of an ordered scale, :math:`t_1 \ge \dots \ge t_n`."""
+        w = np.ones(n) if weights is None else np.asarray(weights, float)
+        return float(np.sum(w) * self.maximum) if np.ndim(self.maximum) == 0 else maximum_of_nested(self, w)
 
 
 def complete(t: Array, c: Array) -> tuple[Array, Array]:
@@ -87,37 +96,3 @@ def pick(y: int, one: Array, zero: Array) -> Array:
 def not_negative(x: Array) -> Array:
     """``x`` without the negative zeros and rounding errors of quantities that cannot be negative; at 0 the slope stays."""
     return namespace(x).where(x < 0, 0 * x, x) + 0.0
-
-
-def _argmax_concave(f: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndarray:
-    """Where each of ``n`` concave functions on [0, 1] is largest (ternary search)."""
-    low, high = np.zeros(n), np.ones(n)
-    for _ in range(120):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        up = f(left) < f(right)
-        low, high = np.where(up, left, low), np.where(up, high, right)
-    return (low + high) / 2
-
-
-def maximum_entropy(loss: Loss) -> float:
-    """The largest value of the entropy of a loss, by search."""
-    t = _argmax_concave(lambda t: np.asarray(loss.entropy(t)), 1)
-    return float(loss.entropy(t)[0])
-
-
-def _maximum_on_simplex(loss: Loss, weights: np.ndarray) -> float:
-    r"""max Σ w_k G_k(θ_k) subject to Σ θ_k = 1, by its dual: min over λ of λ + Σ max_t [w_k G_k(t) − λ t]."""
-
-    def dual(price: float) -> float:
-        t = _argmax_concave(lambda t: weights * loss.entropy(t) - price * t, weights.size)
-        return float(price + np.sum(weights * loss.entropy(t) - price * t))
-
-    low, high = -1.0, 1.0
-    while dual(low) <= dual(low * 0.9):
-        low *= 4
-    while dual(high) <= dual(high * 0.9):
-        high *= 4
-    for _ in range(120):
-        left, right = low + (high - low) / 3, high - (high - low) / 3
-        low, high = (left, high) if dual(left) > dual(right) else (low, right)
-    return dual((low + high) / 2)

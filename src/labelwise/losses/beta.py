@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
-from numbers import Real
 from typing import ClassVar
 
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, without_gradient
-from .base import Loss, complete, complete_two, maximum_entropy, not_negative, pick
+from .base import Loss, complete, complete_two, not_negative, pick
+from .maxima import maximum_entropy
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class BetaLoss(Loss):
 
     def __post_init__(self) -> None:
         for key, value in (("a", self.a), ("b", self.b)):
-            if not isinstance(value, Real):
+            if not isinstance(value, int | float | np.number):
                 raise TypeError(f"`{key}` must be a number greater than -1; got {value!r}")
             if not -1 < value < inf:
                 raise ValueError(f"`{key}` must be finite and greater than -1, or the loss has no finite entropy; got {value!r}")

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import isfinite, log, sqrt
+from math import inf, log, sqrt
 from typing import ClassVar
+
+import numpy as np
 
 from .._arrays import Array, namespace
 from .._special import binary_entropy, digamma_difference, digamma_minus_log, kl_term
@@ -26,10 +28,10 @@ class LogLoss(Loss):
     name: ClassVar[str] = "log"
 
     def __post_init__(self) -> None:
-        if not (isinstance(self.base, int | float) and self.base > 0 and self.base != 1 and isfinite(self.base)):
-            raise ValueError(f"`base` must be a positive number other than 1; got {self.base!r}. Use base=math.e for nats")
-        if self.base < 1:
-            raise ValueError(f"`base` must be greater than 1, or entropies are negative; got {self.base!r}")
+        if not isinstance(self.base, int | float | np.number):
+            raise TypeError(f"`base` must be a number; got {self.base!r}. Use base=math.e for nats")
+        if not 1 < self.base < inf:
+            raise ValueError(f"`base` must be finite and greater than 1, or entropies are negative; got {self.base!r}")
 
     @property
     def _unit(self) -> float:

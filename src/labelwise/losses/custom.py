@@ -11,7 +11,8 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest
-from .base import Loss, complete, complete_two, maximum_entropy, not_negative, pick
+from .base import Loss, complete, complete_two, not_negative, pick
+from .maxima import maximum_entropy
 
 
 @dataclass(frozen=True)
