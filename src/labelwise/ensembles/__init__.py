@@ -22,8 +22,8 @@ _WHERE = {
     "from_sklearn": "sklearn",
 }
 
-# Library that may be missing -> the extra that brings it.
-_EXTRAS = {"torch": "torch", "sklearn": "sklearn"}
+# Library that may be missing, which is also the name of the extra that brings it -> what it is called.
+_EXTRAS = {"torch": "torch", "sklearn": "scikit-learn"}
 
 __all__ = sorted(_WHERE)
 
@@ -34,10 +34,10 @@ def __getattr__(name: str) -> Any:
     try:
         module = importlib.import_module(f"{__name__}.{_WHERE.get(name, name)}")
     except ModuleNotFoundError as error:
-        if error.name not in _EXTRAS:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in _EXTRAS:
             raise
-        library = {"sklearn": "scikit-learn"}.get(error.name, error.name)
-        raise ImportError(f'{name} needs {library}; install it with: pip install "labelwise[{_EXTRAS[error.name]}]"') from error
+        raise ImportError(f'{name} needs {_EXTRAS[missing]}; install it with: pip install "labelwise[{missing}]"') from error
     return getattr(module, name) if name in _WHERE else module
 
 

@@ -102,7 +102,7 @@ def _check_positive(alpha: torch.Tensor) -> None:
     if bool(torch.isnan(alpha).any()):
         raise ValueError("`alpha` must be positive; got NaN: the training has diverged. Standardise the inputs, or lower the learning rate")
     raise ValueError(
-        f"`alpha` must be positive; the lowest value is {float(alpha.min()):.4g}. If these are scores, end the network with ensembles.Evidence()"
+        f"`alpha` must be positive; the lowest value is {alpha.detach().min():.4g}. If these are scores, end the network with ensembles.Evidence()"
     )
 
 
@@ -182,7 +182,7 @@ def fit_evidential(
                 alpha = model(next(batches(x[rows], batch_size, model)))
                 loss = evidential_loss(alpha, y[rows], kl_weight=annealing(epoch, epochs=annealing_epochs))
                 if not bool(torch.isfinite(loss)):
-                    raise ValueError(f"the loss is {float(loss)} in epoch {epoch}: standardise `x`, or lower `lr` (now {lr})")
+                    raise ValueError(f"the loss is {loss.detach():.4g} in epoch {epoch}: standardise `x`, or lower `lr` (now {lr})")
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()

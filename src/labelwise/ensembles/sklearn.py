@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
 from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
-from sklearn.utils import check_random_state, get_tags, resample
+from sklearn.utils import assert_all_finite, check_random_state, get_tags, resample
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
@@ -106,7 +105,8 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         M, at least 2.
     bootstrap : bool
         Fit each member on its own sample with replacement, drawn within each class, so that no member misses one. ``False``:
-        all members see all instances and differ by their ``random_state`` only.
+        all members see all instances and differ by their ``random_state`` only; that makes sense for estimators that use it, such as
+        forests and networks (logistic regression has one, but most of its solvers do not use it).
     random_state : int, RandomState or None
         Seeds the samples and every ``random_state`` of the members.
     n_jobs : int, optional
@@ -154,19 +154,14 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X = self._check_input(X, y, reset=True)
         check_consistent_length(X, y)
         y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
             raise ValueError(f"`y` must have at least 2 classes; got {len(self.classes_)} class(es) in {len(y)} instances")
         seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members)
         self.estimators_ = Parallel(n_jobs=self.n_jobs)(delayed(_fit_member)(base, X, y, codes, self.bootstrap, seed) for seed in seeds)
-        first = self.estimators_[0].predict_proba(X)  # a sample may have missed the rows that the estimator refuses
-        if not self.bootstrap and all(np.array_equal(first, member.predict_proba(X)) for member in self.estimators_[1:]):
-            warnings.warn(
-                "all members are the same, so the epistemic uncertainty is 0: without bootstrap only an estimator that uses its "
-                "`random_state` varies. Set bootstrap=True",
-                stacklevel=2,
-            )
+        self.estimators_[0].predict_proba(X)  # refuses what it cannot use, also where its sample missed it
         return self
 
     def _check_input(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
@@ -192,6 +187,11 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 2:
             raise ValueError(
                 f"`n_members` must be an integer of at least 2 (one member says nothing about epistemic uncertainty); got {m!r}"
+            )
+        if not self.bootstrap and (self.estimator is None or not _random_states(base)):
+            raise ValueError(
+                f"without bootstrap all members would be the same: {'the default estimator' if self.estimator is None else type(base).__name__} "
+                "has no `random_state` to vary. Set bootstrap=True, or choose another `estimator`"
             )
         return base
 
@@ -223,11 +223,15 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return decompose(self.predict_distribution(X), loss, events=events, correction=correction)
 
 
+def _random_states(estimator: Any) -> list[str]:
+    """The names of all parameters that seed something, also those of the steps of a pipeline."""
+    return [name for name in sorted(estimator.get_params()) if name == "random_state" or name.endswith("__random_state")]
+
+
 def _fit_member(base: Any, X: Any, y: np.ndarray, codes: np.ndarray, bootstrap: bool, seed: int) -> Any:
     rng = check_random_state(seed)
     member = clone(base)
-    states = [name for name in sorted(member.get_params()) if name == "random_state" or name.endswith("__random_state")]
-    member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in states})
+    member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in _random_states(member)})
     if bootstrap:
         X, y = resample(X, y, stratify=codes, random_state=rng)
     return member.fit(X, y)
