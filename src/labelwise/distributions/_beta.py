@@ -22,29 +22,42 @@ class Beta:
         whole = self.a + self.b
         return self.a / whole, self.b / whole
 
+    def _unsure(self) -> tuple[Beta, Array]:
+        """This law with another in place of the events that always happen (b = 0: they hold all classes), and where those are."""
+        sure = self.b <= 0
+        return Beta(self.a, namespace(self.a).where(sure, self.a, self.b)), sure
+
     def split(self, loss: Loss) -> tuple[Array, Array]:
         """Aleatoric and epistemic uncertainty: in closed form where the loss has one, else by quadrature."""
-        closed = loss.on_beta(self.a, self.b)
-        if closed is not None:
-            return closed
+        law, sure = self._unsure()
 
         def of_block(a: Array, b: Array) -> tuple[Array, Array]:
             block = Beta(a, b)
-            expect = block._expectation(loss.kink)
+            expect = block._expectation(loss.kink, block.mean)
             return expect(lambda t, c, d: loss.entropy(t, c)), loss.epistemic(expect, *block.mean)
 
-        aleatoric, epistemic = blocks(of_block, (self.a, self.b), 3 * NODES)
-        return aleatoric, epistemic
+        closed = loss.on_beta(law.a, law.b)
+        aleatoric, epistemic = blocks(of_block, (law.a, law.b), 3 * NODES) if closed is None else closed
+        where = namespace(sure).where
+        return where(sure, 0 * aleatoric, aleatoric), where(sure, 0 * epistemic, epistemic)
 
-    def expect(self, f: Callable[[Array, Array, Array], Array], corner: Array | None = None) -> Array:
-        """E f(Θ, 1 − Θ, Θ − E Θ); ``corner`` is a probability at which f is not smooth."""
+    def expect(
+        self, f: Callable[[Array, Array, Array], Array], corner: Array | None = None, mean: tuple[Array, Array] | None = None
+    ) -> Array:
+        """E f(Θ, 1 − Θ, Θ − mean), by default its own mean; ``corner`` is a probability at which f is not smooth."""
+        law, sure = self._unsure()
+        mt, mc = (m + 0 * self.a for m in (self.mean if mean is None else mean))
 
-        def of_block(a: Array, b: Array) -> tuple[Array]:
-            return (Beta(a, b)._expectation(corner)(f),)
+        def of_block(a: Array, b: Array, mt: Array, mc: Array) -> tuple[Array]:
+            return (Beta(a, b)._expectation(corner, (mt, mc))(f),)
 
-        return blocks(of_block, (self.a, self.b), 3 * NODES)[0]
+        value = blocks(of_block, (law.a, law.b, mt, mc), 3 * NODES)[0]
+        xp = namespace(self.a)
+        return xp.where(
+            sure, f(xp.where(sure, xp.ones_like(mt), mt), xp.where(sure, xp.zeros_like(mc), mc), xp.where(sure, mc, 0 * mc)), value
+        )
 
-    def _expectation(self, corner: Array | None) -> Callable[[Callable[[Array, Array, Array], Array]], Array]:
+    def _expectation(self, corner: Array | None, mean: tuple[Array, Array]) -> Callable[[Callable[[Array, Array, Array], Array]], Array]:
         a, b = self.a, self.b
         xp = namespace(a)
         t0, c0 = (a + 1) / (a + b + 2), (b + 1) / (a + b + 2)
@@ -61,7 +74,7 @@ class Beta:
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
         weights = weights / xp.sum(weights, axis=0)
         t, c = sigmoid(x), sigmoid(-x)
-        mt, mc = self.mean
+        mt, mc = mean
         d = xp.where(mt <= mc, t - mt, mc - c)
         return lambda f: xp.sum(weights * f(t, c, d), axis=0)
 

@@ -143,9 +143,7 @@ class BetaMixture:
     def expect(self, f: Callable[[Array, Array, Array], Array]) -> Array:
         """E f, the deviation taken from the mean of the whole mixture."""
         means = self.means
-        mt, mc = means.mean
-        xp = namespace(mt)
-        return means.average(self.members.expect(lambda t, c, d: f(t, c, xp.where(t <= c, t - mt, mc - c))))
+        return means.average(self.members.expect(f, mean=means.mean))
 
     def split(self, loss: Loss) -> tuple[Array, Array]:
         """Aleatoric and epistemic uncertainty, the latter by Pythagoras' theorem for Bregman divergences."""

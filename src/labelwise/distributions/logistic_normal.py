@@ -9,7 +9,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, as_floating, check_finite, check_names, into, like, namespace, smallest, values_known, without_gradient
+from .._arrays import (
+    Array,
+    as_floating,
+    check_finite,
+    check_names,
+    index_like,
+    into,
+    like,
+    namespace,
+    smallest,
+    values_known,
+    without_gradient,
+)
 from ..events import Events, Family, as_events
 from ..losses import Loss
 from ._atoms import Atoms
@@ -60,10 +72,11 @@ class LogisticNormal:
         cov = into(cov, mean, "cov", "mean")
         full = (*mean.shape, mean.shape[-1])
         if tuple(cov.shape) not in (tuple(mean.shape), full):
-            shared = full if tuple(cov.shape) == full[-2:] else tuple(mean.shape)
+            shape = tuple(cov.shape)
+            fits = next((target for target in (full, full[:-1]) if shape == target[mean.ndim - 1 :]), None)
+            hint = f". To share it among the instances: np.broadcast_to(cov, {fits})" if fits and mean.ndim > 1 else ""
             raise ValueError(
-                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} (covariances); got {tuple(cov.shape)}. "
-                f"To share it among the instances: np.broadcast_to(cov, {shared})"
+                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} (covariances); got {shape}{hint}"
             )
         if not isinstance(points, int) or points < 16 or points & (points - 1):
             raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
@@ -89,13 +102,10 @@ class LogisticNormal:
         ridge = 4 * k * smallest(self.cov)[1] * xp.max(diagonal, axis=-1) + smallest(self.cov)[0] * 1e8
         return xp.linalg.cholesky(self.cov + ridge[..., None, None] * like(np.eye(k), self.cov))
 
-    def _push(self, normals: Array, loc: Array, factor: Array) -> Array:
-        """softmax of loc + factor · normals, (n, ..., K)."""
-        xp = namespace(loc)
+    def _logits(self, normals: Array, loc: Array, factor: Array) -> Array:
+        """loc + factor · normals, (n, ..., K)."""
         diagonal = factor.ndim == loc.ndim
-        z = loc + (factor * normals if diagonal else xp.sum(factor * normals[..., None, :], axis=-1))
-        odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
-        return odds / xp.sum(odds, axis=-1, keepdims=True)
+        return loc + (factor * normals if diagonal else namespace(loc).sum(factor * normals[..., None, :], axis=-1))
 
     def marginal(self, events: Family | None = None) -> LogitNormal | SampledLaw:
         """The law of each event's probability."""
@@ -109,13 +119,18 @@ class LogisticNormal:
 
     def _log_odds(self, i: list[int], j: list[int]) -> LogitNormal:
         xp = namespace(self.loc)
-        first, second = self.loc[..., i], self.loc[..., j]
+        first, second = index_like(i, self.loc), index_like(j, self.loc)
+
+        def pick(x: Array, k: Array) -> Array:
+            return xp.take(x, k, axis=-1)
+
         if self.cov.ndim == self.loc.ndim:
-            variance = self.cov[..., i] + self.cov[..., j]
+            variance = pick(self.cov, first) + pick(self.cov, second)
         else:
-            variance = self.cov[..., i, i] + self.cov[..., j, j] - 2 * self.cov[..., i, j]
+            variance = self.cov[..., first, first] + self.cov[..., second, second] - 2 * self.cov[..., first, second]
         tiny = smallest(variance)[0] * 1e8
-        return LogitNormal(first - second, xp.sqrt(xp.where(variance > tiny, variance, like(tiny, variance))))
+        spread = xp.sqrt(xp.where(variance > tiny, variance, like(tiny, variance)))
+        return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
     def mean(self, events: Family | None = None) -> Array:
         """E Θ, of shape (..., K) or (..., E)."""
@@ -128,7 +143,7 @@ class LogisticNormal:
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
-        return self._push(normals, self.loc, self._factor)
+        return _softmax(self._logits(normals, self.loc, self._factor))
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,12 +209,18 @@ class SampledLaw:
     def _atoms(self, loc: Array, factor: Array) -> Atoms:
         """Atoms on an axis of REPLICATES · points for instances ``loc`` (n, K)."""
         normals = like(_normals(self.q.n_classes, self.q.points, self.q.seed), loc)
-        probs = self.q._push(normals[:, None, :], loc, factor)
+        z = self.q._logits(normals[:, None, :], loc, factor)
         if self.events is None:
-            return Atoms(probs)
-        inside, rest = event_sums(probs, self.events, self.q.names)
-        whole = inside + rest
-        return Atoms(inside / whole, None, rest / whole)
+            return Atoms(_softmax(z))
+        if self.events.given is None:
+            inside, rest = event_sums(_softmax(z), self.events, self.q.names)
+            return Atoms(inside, None, rest)
+        # a softmax over the classes of the condition alone: however unlikely they are, their odds keep all digits
+        xp, sides = namespace(z), []
+        for event, others in self.events.resolve(self.q.n_classes, self.q.names):
+            given = _softmax(xp.take(z, index_like([*event, *others], z), axis=-1))
+            sides.append([xp.sum(given[..., : len(event)], axis=-1), xp.sum(given[..., len(event) :], axis=-1)])
+        return Atoms(xp.stack([t for t, _ in sides], axis=-1), None, xp.stack([c for _, c in sides], axis=-1))
 
     def _map(self, f: Callable[[Atoms], tuple[Array, ...]]) -> tuple[Array, ...]:
         """Apply ``f`` to the atoms of blocks of instances."""
@@ -240,6 +261,12 @@ class SampledLaw:
 
         total, aleatoric, epistemic = self._map(spread)
         return total, aleatoric, epistemic
+
+
+def _softmax(z: Array) -> Array:
+    xp = namespace(z)
+    odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
+    return odds / xp.sum(odds, axis=-1, keepdims=True)
 
 
 @lru_cache(maxsize=8)
