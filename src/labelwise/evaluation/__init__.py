@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from .._resampling import Estimate
+from .classes import ByClass, ClassMeans, by_class
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 
 __all__ = [
     "Band",
+    "ByClass",
     "ClassCurves",
+    "ClassMeans",
     "DetectionComparison",
     "DetectionScores",
     "Estimate",
     "MeanCurve",
     "RejectionCurve",
+    "by_class",
     "compare_detection",
     "detection_scores",
     "mean_curve",

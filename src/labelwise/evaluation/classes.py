@@ -1,0 +1,248 @@
+"""Uncertainty class by class, and which class the model knows least.
+
+A rare class has a small mean EU_k only because it is rare: on most instances it is out of the question. So beside the mean over
+all instances there are means that a change of prevalence leaves (nearly) as they are, and the ranking uses those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from .._resampling import Estimate, Resampling
+from .._words import suggest
+from ..decomposition import Uncertainty
+from ._inputs import as_labels, as_numpy
+from .runs import measure_of
+
+MEASURES = ("total", "aleatoric", "epistemic")
+RULES = {
+    "own": "mean EU_k over the instances of class k",
+    "likely": "mean EU_k weighted by the predicted probability of class k",
+    "ratio": "ΣEU_k / ΣTU_k, the share of the doubt about class k that is missing knowledge",
+    "everywhere": "mean EU_k over all instances (small for rare classes, however little is known about them)",
+}
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMeans:
+    """Mean total, aleatoric and epistemic uncertainty of each class, arrays of shape (K,)."""
+
+    total: Estimate
+    aleatoric: Estimate
+    epistemic: Estimate
+
+
+@dataclass(frozen=True, eq=False)
+class ByClass:
+    """Label-wise uncertainty summed up per class; made by `by_class`."""
+
+    names: tuple[str, ...]
+    n: int
+    everywhere: ClassMeans
+    """Means over all instances."""
+    own: ClassMeans | None
+    """Means over the instances of each class; needs ``y_true``."""
+    likely: ClassMeans | None
+    """Means weighted by the predicted probability of each class; needs ``mean``."""
+    ratio: Estimate
+    """ΣEU_k / ΣTU_k, NaN for a class about which there is no doubt anywhere."""
+    counts: Array | None
+    """How many instances each class has; needs ``y_true``."""
+    first: dict[str, Array] | None
+    """For each rule the share of bootstrap replicates in which a class comes first in the ranking; needs ``rng``."""
+    values: dict[str, Array]
+    """The uncertainties themselves, (N, K)."""
+    happened: Array | None
+    """(N, K): whether the instance is of the class."""
+
+    @property
+    def rule(self) -> str:
+        """What the ranking goes by: the instances of the class if they are known, else its probability, else the ratio."""
+        return "own" if self.own is not None else "likely" if self.likely is not None else "ratio"
+
+    @property
+    def ranking(self) -> tuple[str, ...]:
+        """The classes from least known to best known, by `rule`."""
+        return self.rank()
+
+    def rank(self, rule: str | None = None) -> tuple[str, ...]:
+        """The classes from least known to best known, by a rule of your choice; classes without a value come last.
+
+        ``"own"`` does not depend on how frequent a class is, ``"likely"`` and ``"ratio"`` hardly, ``"everywhere"`` does. The ratio
+        says how much of the doubt could be removed, not how much doubt there is: a class that is almost never in doubt can come first.
+        """
+        value = self._by_rule(self.rule if rule is None else rule)
+        order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
+        return tuple(self.names[k] for k in order)
+
+    def _by_rule(self, rule: str) -> np.ndarray:
+        if rule not in RULES:
+            raise ValueError(f"`rule` must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+        found = getattr(self, rule)
+        if found is None:
+            raise ValueError(f"rule {rule!r} needs `{'y_true' if rule == 'own' else 'mean'}`: pass it to by_class")
+        return np.asarray(found.value if rule == "ratio" else found.epistemic.value)
+
+    def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
+        if name not in self.names:
+            raise KeyError(f"no class {name!r}{suggest(name, self.names)}")
+        if measure not in MEASURES:
+            raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
+        k = self.names.index(name)
+        if not own:
+            return np.asarray(self.values[measure][:, k])
+        if self.happened is None:
+            raise ValueError("the instances of a class are known only with `y_true`: pass it to by_class")
+        return np.asarray(self.values[measure][self.happened[:, k], k])
+
+    def ecdf(self, name: str, measure: str = "epistemic", *, own: bool = False) -> tuple[Array, Array]:
+        """The distinct values of one class in rising order, and the share of instances at or below each."""
+        x = self._column(name, measure, own)
+        values, counts = np.unique(x, return_counts=True)
+        return values, np.cumsum(counts) / max(1, len(x))
+
+    def quantiles(self, p: float | Sequence[float], measure: str = "epistemic", *, own: bool = False) -> Array:
+        """Quantiles of each class, (K,) or (len(p), K); NaN for a class without instances."""
+        columns = [self._column(name, measure, own) for name in self.names]
+        empty = np.full(np.shape(p), np.nan)
+        return np.stack([np.quantile(x, p) if len(x) else empty for x in columns], axis=-1)
+
+    def __str__(self) -> str:
+        value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
+        lines = [f"least known first, by {RULES[self.rule]}"]
+        for name in self.ranking:
+            k = self.names.index(name)
+            everywhere = self.everywhere.epistemic.value[k]
+            lines.append(f"  {name:<20} {self.rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU {share[k]:.2f}")
+        return "\n".join(lines)
+
+
+def by_class(
+    u: Uncertainty,
+    y_true: Any = None,
+    *,
+    mean: Any = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 1000,
+    rng: int | np.random.Generator | None = None,
+) -> ByClass:
+    r"""Label-wise uncertainty per class: means, ratios, distributions, and which class the model knows least.
+
+    Four summaries of the EU of class k. The first depends on how frequent the class is, the second does not, the third and
+    fourth do as far as the class is thought of on instances of other classes:
+
+    .. math::
+        \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i = k\}}, \qquad
+        \frac{\sum_i \bar\theta_{ik} \mathrm{EU}_{ik}}{\sum_i \bar\theta_{ik}}, \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
+
+    The classes are ranked by the second if ``y_true`` is given, else by the third if ``mean`` is, else by the fourth.
+
+    Parameters
+    ----------
+    u : Uncertainty
+        Result of `labelwise.decompose`, arrays (..., K).
+    y_true : array (...) or bool array (..., K), optional
+        True classes (positions or names); or for each label or event whether it happened (multi-label data, events).
+    mean : array (..., K), optional
+        Predicted probabilities, ``q.mean()``.
+    groups : array (...), optional
+        What belongs together (patients), for the intervals.
+    confidence, n_bootstrap, rng
+        With ``rng`` all means have bootstrap intervals.
+
+    Returns
+    -------
+    ByClass
+
+    Examples
+    --------
+    >>> from labelwise import Ensemble, decompose
+    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.9, 0.1], [0.8, 0.2]]]), names=["common", "rare"])
+    >>> summary = by_class(decompose(q), ["common", "common", "rare"])
+    >>> summary.ranking, summary.own.epistemic.value.round(3)
+    (('rare', 'common'), array([0.007, 0.278]))
+    """
+    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in MEASURES}
+    shape, k = values["total"].shape[:-1], len(u.names)
+    values = {measure: x.reshape(-1, k) for measure, x in values.items()}
+    n = len(values["total"])
+    if n == 0:
+        raise ValueError(f"`u` must have at least one instance; got shape {(*shape, k)}")
+    happened = None if y_true is None else _happened(y_true, u.names, shape)
+    weights: dict[str, np.ndarray] = {"everywhere": np.ones((n, k))}
+    if happened is not None:
+        weights["own"] = happened.astype(float)
+    if mean is not None:
+        weights["likely"] = _probabilities(mean, (*shape, k)).reshape(n, k)
+    # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
+    parts = np.stack([np.stack([w, *(w * values[measure] for measure in MEASURES)], axis=1) for w in weights.values()], axis=1)
+    resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+    sums = parts.sum(axis=0)
+    replicates = None
+    if resampling.wanted:
+        columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
+        replicates = np.concatenate([counts @ columns for counts in resampling.group_counts()]).reshape(-1, *sums.shape)
+
+    def estimate(f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
+        if replicates is None:
+            return Estimate(f(sums), confidence=confidence)
+        return resampling.estimate(f(sums), f(replicates))
+
+    means = {
+        name: ClassMeans(*(estimate(lambda s, w=w, m=m: _ratio(s[..., w, m, :], s[..., w, 0, :])) for m in (1, 2, 3)))  # type: ignore[misc]
+        for w, name in enumerate(weights)
+    }
+    first = None
+    if replicates is not None:
+        ranked_by = {name: _ratio(replicates[:, w, 3], replicates[:, w, 0]) for w, name in enumerate(weights)}
+        ranked_by["ratio"] = _ratio(replicates[:, 0, 3], replicates[:, 0, 1])
+        first = {name: _share_first(x) for name, x in ranked_by.items()}
+    return ByClass(
+        u.names,
+        n,
+        means["everywhere"],
+        means.get("own"),
+        means.get("likely"),
+        estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :])),
+        None if happened is None else happened.sum(axis=0),
+        first,
+        values,
+        happened,
+    )
+
+
+def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
+    """top / bottom, NaN where there is nothing below."""
+    there = bottom > 0
+    return np.where(there, top / np.where(there, bottom, 1), np.nan)
+
+
+def _share_first(x: np.ndarray) -> np.ndarray:
+    """How often each column is the largest of its row; NaN never is."""
+    x = np.where(np.isnan(x), -np.inf, x)
+    top = x == x.max(axis=1, keepdims=True)
+    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
+
+
+def _happened(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+    """(N, K): whether each instance is of each class."""
+    y = to_numpy(y_true)
+    k = len(names)
+    if y.shape == (*shape, k) and y.dtype.kind in "biu" and np.all((y == 0) | (y == 1)):
+        return y.reshape(-1, k).astype(bool)
+    return np.asarray(as_labels(y, "y_true", names, shape)[:, None] == np.arange(k))
+
+
+def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:
+    p = as_numpy(mean, "mean").astype(float)
+    if p.shape != shape:
+        raise ValueError(f"`mean` must have the probabilities of all labels, shape {shape}; got shape {p.shape}. Use q.mean()")
+    if p.min() < 0 or p.max() > 1 + 1e-3:
+        raise ValueError(f"`mean` must be probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
+    return p

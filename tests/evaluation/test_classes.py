@@ -1,0 +1,174 @@
+"""Summaries per class: definitions, robustness to prevalence, intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.evaluation import by_class
+
+
+@pytest.fixture
+def rare():
+    """Class "rare" is rare and badly known, "common" is common and well known; what is left goes to the others by frequency."""
+    rng = np.random.default_rng(0)
+    truth = np.repeat([0, 1, 2], [700, 280, 20])
+    spread = np.array([0.03, 0.04, 0.3])[truth]
+    own = np.clip(rng.normal(1 - spread, spread, size=(8, 1000)), 0.001, 0.999)
+    frequency = np.broadcast_to(np.array([0.7, 0.28, 0.02]), (1000, 3)) * (np.arange(3) != truth[:, None])
+    probs = (1 - own)[..., None] * frequency / frequency.sum(-1, keepdims=True)
+    probs[:, np.arange(1000), truth] = own
+    q = lw.Ensemble(probs, names=["common", "medium", "rare"])
+    return q, lw.decompose(q), truth
+
+
+def test_the_raw_mean_misleads_about_a_rare_class(rare):
+    q, u, truth = rare
+    summary = by_class(u, truth, mean=q.mean())
+    assert summary.rank("everywhere")[0] != "rare"
+    for rule in ("own", "likely", "ratio"):
+        assert summary.rank(rule)[0] == "rare", rule
+    assert summary.rule == "own"
+    assert by_class(u, mean=q.mean()).rule == "likely"
+    assert by_class(u).rule == "ratio"
+    assert by_class(u).ranking[0] == "rare"
+
+
+def test_robust_rules_hardly_move_with_prevalence(rare):
+    """Each rare case ten times: its own mean stays as it is, the raw mean follows the number."""
+    q, u, truth = rare
+    again = np.concatenate([np.arange(1000), np.repeat(np.arange(980, 1000), 9)])
+    more = lw.decompose(lw.Ensemble(q.probs[:, again], names=q.names))
+    before, after = by_class(u, truth, mean=q.mean()), by_class(more, truth[again], mean=q.mean()[again])
+    change = {rule: float(after._by_rule(rule)[2] / before._by_rule(rule)[2]) for rule in ("own", "likely", "ratio", "everywhere")}
+    assert change["own"] == pytest.approx(1, abs=1e-12)
+    assert change["likely"] == pytest.approx(1, abs=0.2)
+    assert change["everywhere"] > 3
+    assert 1 < change["ratio"] < 1.8  # the doubt about it on other instances counts too
+
+
+def test_the_ratio_alone_misleads_about_a_class_never_in_doubt():
+    """Nearly all of a negligible doubt is epistemic: the ratio ranks that class first, the conditional means do not."""
+    probs = np.array([[[0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], [[0.5, 0.5, 0.0], [1e-4, 0.0, 1 - 1e-4]]])
+    q = lw.Ensemble(probs, names=["a", "b", "c"])
+    summary = by_class(lw.decompose(q), ["b", "c"], mean=q.mean())
+    assert summary.rank("ratio")[0] == "c"
+    assert summary.ranking[:2] == ("b", "c")  # "a" has no instances, so it cannot be ranked by them
+    assert summary.rank("likely")[-1] == "c"
+
+
+def test_definitions(rare):
+    q, u, truth = rare
+    mean = q.mean()
+    summary = by_class(u, truth, mean=mean)
+    for measure in ("total", "aleatoric", "epistemic"):
+        x = getattr(u, measure)
+        np.testing.assert_allclose(getattr(summary.everywhere, measure).value, x.mean(0))
+        np.testing.assert_allclose(getattr(summary.own, measure).value, [x[truth == k, k].mean() for k in range(3)])
+        np.testing.assert_allclose(getattr(summary.likely, measure).value, (mean * x).sum(0) / mean.sum(0))
+        np.testing.assert_allclose(summary.quantiles(0.3, measure), np.quantile(x, 0.3, axis=0))
+        np.testing.assert_allclose(
+            summary.quantiles([0.1, 0.9], measure, own=True), np.stack([np.quantile(x[truth == k, k], [0.1, 0.9]) for k in range(3)], -1)
+        )
+    np.testing.assert_allclose(summary.ratio.value, u.epistemic.sum(0) / u.total.sum(0))
+    assert summary.counts.tolist() == [700, 280, 20]
+    assert np.isnan(summary.ratio.low)
+    assert str(summary).splitlines()[1].split()[0] == "rare"
+
+
+def test_ecdf_is_a_distribution_function(rare):
+    _, u, truth = rare
+    summary = by_class(u, truth)
+    x, share = summary.ecdf("rare", own=True)
+    own = u.epistemic[truth == 2, 2]
+    assert share[-1] == 1
+    for value, s in zip(x, share, strict=True):
+        assert s == pytest.approx(np.mean(own <= value))
+    x, share = summary.ecdf("common", "total")
+    assert len(x) == len(np.unique(u.total[:, 0]))
+    with pytest.raises(KeyError, match="Did you mean 'rare'"):
+        summary.ecdf("rair")
+    with pytest.raises(ValueError, match="`measure`"):
+        summary.ecdf("rare", "both")
+    with pytest.raises(ValueError, match="`y_true`"):
+        by_class(u).ecdf("rare", own=True)
+
+
+def test_bootstrap_replicates_follow_the_definition(rare):
+    q, u, truth = rare
+    patient = np.arange(1000) % 50
+    summary = by_class(u, truth, mean=q.mean(), groups=patient, n_bootstrap=60, rng=5)
+    own, ratio, first = [], [], np.zeros(3)
+    for drawn in np.random.default_rng(5).integers(50, size=(60, 50)):
+        rows = np.concatenate([np.flatnonzero(patient == g) for g in drawn])
+        x, y = u.epistemic[rows], truth[rows]
+        own.append([x[y == k, k].mean() if np.any(y == k) else np.nan for k in range(3)])
+        ratio.append(x.sum(0) / u.total[rows].sum(0))
+        first[np.nanargmax(own[-1])] += 1 / 60
+    low, high = np.nanquantile(own, (0.025, 0.975), axis=0)
+    np.testing.assert_allclose(summary.own.epistemic.low, low)
+    np.testing.assert_allclose(summary.own.epistemic.high, high)
+    np.testing.assert_allclose(summary.ratio.high, np.quantile(ratio, 0.975, axis=0))
+    np.testing.assert_allclose(summary.first["own"], first)
+    assert "50 groups" in summary.ratio.method
+
+
+def test_interval_of_the_mean_covers():
+    rng = np.random.default_rng(6)
+    held = 0
+    for _ in range(200):
+        alpha = rng.gamma(2, size=(60, 2)) + 0.5
+        u = lw.decompose(lw.Dirichlet(alpha), "squared")
+        ratio = by_class(u, n_bootstrap=200, rng=rng).everywhere.epistemic
+        held += ratio.low[0] <= EXPECTED <= ratio.high[0]
+    assert 0.88 <= held / 200 <= 0.99
+
+
+_many = np.random.default_rng(7).gamma(2, size=(400_000, 2)) + 0.5
+EXPECTED = float(np.mean(_many.prod(1) / (_many.sum(1) ** 2 * (_many.sum(1) + 1))))
+
+
+def test_multilabel_events_and_batches(rare):
+    q, u, truth = rare
+    happened = np.eye(3, dtype=bool)[truth]
+    np.testing.assert_allclose(by_class(u, happened).own.epistemic.value, by_class(u, truth).own.epistemic.value)
+    events = {"frequent": ["common", "medium"], "rare": ["rare"]}
+    grouped = lw.decompose(q, events=events)
+    summary = by_class(grouped, np.stack([truth < 2, truth == 2], axis=-1))
+    np.testing.assert_allclose(summary.own.epistemic.value[1], by_class(u, truth).own.epistemic.value[2])
+    image = lw.decompose(lw.Ensemble(q.probs.reshape(8, 10, 100, 3), names=q.names))
+    boxed = by_class(image, truth.reshape(10, 100), mean=q.mean().reshape(10, 100, 3))
+    np.testing.assert_allclose(boxed.likely.total.value, by_class(u, mean=q.mean()).likely.total.value)
+
+
+def test_all_libraries(lib):
+    probs = np.random.default_rng(8).dirichlet([1, 1, 1], size=(4, 30))
+    q = lw.Ensemble(lib.array(probs))
+    reference = by_class(lw.decompose(lw.Ensemble(probs)), mean=probs.mean(0)).likely.epistemic.value
+    np.testing.assert_allclose(by_class(lw.decompose(q), mean=q.mean()).likely.epistemic.value, reference, rtol=1e-9)
+
+
+def test_no_doubt_no_ratio():
+    summary = by_class(lw.decompose(lw.Ensemble(np.array([[[1.0, 0.0]]]))))
+    assert np.isnan(summary.ratio.value).all()
+    assert summary.ranking == ("0", "1")
+
+
+def test_friendly_errors(rare):
+    q, u, truth = rare
+    for args, options, words in [
+        ((u.total,), {}, "lw.decompose"),
+        ((u, truth[:3]), {}, "`y_true` must have one class"),
+        ((u, q.mean()), {}, "argmax"),
+        ((u,), {"mean": q.mean()[:, :2]}, r"q.mean\(\)"),
+        ((u,), {"mean": q.mean() * 9}, "between 0 and 1"),
+        ((u,), {"groups": truth}, "`rng`"),
+        ((lw.decompose(lw.Ensemble(np.zeros((2, 0, 3)))),), {}, "at least one instance"),
+    ]:
+        with pytest.raises((ValueError, TypeError), match=words):
+            by_class(*args, **options)
+    with pytest.raises(ValueError, match="`rule`"):
+        by_class(u).rank("best")
+    with pytest.raises(ValueError, match="`mean`"):
+        by_class(u).rank("likely")
