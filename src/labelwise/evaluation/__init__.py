@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from .._resampling import Estimate
 from .classes import ByClass, ClassMeans, by_class
+from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 
 __all__ = [
+    "Agreement",
     "Band",
     "ByClass",
     "ClassCurves",
@@ -17,12 +19,15 @@ __all__ = [
     "DetectionScores",
     "Estimate",
     "MeanCurve",
+    "RankAgreement",
     "RejectionCurve",
+    "agreement",
     "by_class",
     "compare_detection",
     "detection_scores",
     "mean_curve",
     "mean_over_runs",
+    "rank_agreement",
     "rejection_curve",
     "rejection_curves_by_class",
 ]
