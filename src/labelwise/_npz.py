@@ -136,7 +136,7 @@ def _read(file: IO[bytes], size: int, what: str, *, mapped: Path | None = None) 
         version = np.lib.format.read_magic(file)
         read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
         shape, fortran, dtype = read_header(file)
-    except (ValueError, SyntaxError) as error:
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError, struct.error) as error:
         raise ValueError(f"{what} is not an array in .npy format") from error
     if dtype.hasobject or dtype.names is not None:
         raise ValueError(f"{what} holds Python objects or records ({dtype}), which are never read; save it as plain numbers or text")

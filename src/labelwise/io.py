@@ -133,7 +133,7 @@ def save_predictions(path: str | os.PathLike[str], predictions: Predictions | No
     ('no', 'yes')
     """
     path = Path(path)
-    kind = _format(path)
+    kind = check_format(path)
     if predictions is None:
         unknown = [key for key in arrays if key not in KEYS]
         if unknown:
@@ -167,7 +167,7 @@ def load_predictions(path: str | os.PathLike[str]) -> Predictions:
         If it cannot be opened.
     """
     path = Path(path)
-    kind = _format(path)
+    kind = check_format(path)
     if not path.is_file():
         raise FileNotFoundError(f"there is no prediction file {str(path)!r}")
     found: dict[str, Any] = {"probs": read_npy(path)} if kind == ".npy" else read_npz(path, KEYS)
@@ -188,7 +188,8 @@ def load_predictions(path: str | os.PathLike[str]) -> Predictions:
         raise type(error)(f"{path.name}: {error}") from error
 
 
-def _format(path: Path) -> str:
+def check_format(path: Path) -> str:
+    """The ending of a prediction file, if it is one that can be read and written."""
     if path.suffix not in (".npz", ".npy"):
         raise ValueError(f"a prediction file must end in .npz or .npy; got {path.name!r}")
     return path.suffix

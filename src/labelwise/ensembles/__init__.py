@@ -10,6 +10,17 @@ from typing import Any
 
 # Public name -> the module of this package that has it.
 _WHERE = {
+    "CNN": "networks",
+    "MLP": "networks",
+    "ResNet": "networks",
+    "resnet18": "networks",
+    "resnet50": "networks",
+    "Recipe": "recipes",
+    "find_recipe": "recipes",
+    "FittedEnsemble": "training",
+    "fit_ensemble": "training",
+    "load_ensemble": "training",
+    "predict_ensemble": "prediction",
     "mc_dropout": "dropout",
     "Evidence": "evidential",
     "annealing": "evidential",

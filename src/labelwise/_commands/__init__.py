@@ -1,0 +1,1 @@
+"""The subcommands of ``labelwise``: each module holds one click command named ``command``."""

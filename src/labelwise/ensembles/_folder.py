@@ -1,0 +1,93 @@
+"""The folder of a training: one process at a time, and one set of settings from the first epoch to the last."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from .._npz import replacing
+from ._member import Job
+
+_SETTINGS = "ensemble.json"
+# What may differ when a training goes on: the threads of the first run are used again.
+_MAY_DIFFER = ("threads", "torch")
+
+
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Nobody else trains in this folder; the lock ends with the process, however that ends."""
+    try:
+        import fcntl
+    except ImportError:  # Windows
+        yield
+        return
+    with (folder / ".lock").open("w") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            raise ValueError(f"another process is training in {str(folder)!r}; wait for it, or choose another folder") from None
+        yield
+
+
+def agree(job: Job, classes: tuple[str, ...] | None, *, threads: int, resume: bool) -> dict[str, Any]:
+    """The settings of the training in the folder of ``job``: the job's, if it is new; otherwise the stored ones, if the job fits them."""
+    path = job.folder / _SETTINGS
+    settings = _settings(job, classes, threads)
+    if not path.exists():
+        with replacing(path) as file:
+            file.write(json.dumps(settings, indent=2).encode())
+        return settings
+    if not resume:
+        raise ValueError(f"{str(job.folder)!r} already holds a training; go on with resume=True (--resume), or choose another folder")
+    stored = read_settings(job.folder)
+    for key in settings:
+        if key not in _MAY_DIFFER and settings[key] != stored.get(key):
+            what = "the training data" if key == "data" else f"`{key}`"
+            change = "" if key == "data" else f": it was {stored.get(key)}, now {settings[key]}"
+            raise ValueError(f"cannot go on with the training in {str(job.folder)!r}: {what} changed{change}. Choose another folder")
+    return stored
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The settings of a training; sequences are tuples again."""
+    path = folder / _SETTINGS
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no ensemble in {str(folder)!r}: {path.name} is missing")
+    try:
+        return dict(_tuples(json.loads(path.read_text(encoding="utf-8"))))
+    except ValueError as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
+
+
+def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[str, Any]:
+    """Everything that the weights depend on, and the class names, as JSON would give it back."""
+    digest = hashlib.blake2b(digest_size=16)
+    for array in job.train:
+        for start in range(0, len(array), 4096):
+            digest.update(np.ascontiguousarray(array[start : start + 4096]).data)
+    settings = {
+        "network": job.make_model if isinstance(job.make_model, str) else None,
+        "n_classes": job.n_classes,
+        "classes": classes,
+        "inputs": asdict(job.inputs),
+        "recipe": asdict(job.recipe),
+        "seed": job.seed,
+        "data": digest.hexdigest(),
+        "threads": threads,
+        "torch": torch.__version__,
+    }
+    return dict(_tuples(json.loads(json.dumps(settings))))
+
+
+def _tuples(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _tuples(part) for key, part in value.items()}
+    return tuple(map(_tuples, value)) if isinstance(value, list) else value

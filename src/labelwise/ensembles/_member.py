@@ -1,0 +1,207 @@
+"""Training of one member: epochs, metrics, and a checkpoint after each epoch from which it goes on as if nothing had happened."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import nn
+
+from .._npz import replacing
+from ..datasets.preprocess import crop_and_flip
+from ._forward import evaluating, seeded
+from .inputs import Inputs
+from .networks import build
+from .recipes import Recipe
+
+Report = Callable[[int, int, float], None]
+"""Told now and then: epoch (from 0), instances seen in it, mean loss so far."""
+
+
+@dataclass(frozen=True, eq=False)
+class Job:
+    """All that a process needs to train any member."""
+
+    folder: Path
+    make_model: str | Callable[[], nn.Module]
+    n_classes: int
+    inputs: Inputs
+    recipe: Recipe
+    seed: int
+    device: str
+    train: tuple[Any, Any]
+    """Instances and labels: arrays, or the .npy files that they are mapped from."""
+    val: tuple[Any, Any] | None = None
+
+    def build(self) -> nn.Module:
+        """A model with new random weights from torch's global generator."""
+        if isinstance(self.make_model, str):
+            return build(self.make_model, self.n_classes, self.inputs.shape)
+        model = self.make_model()
+        if not isinstance(model, nn.Module):
+            raise TypeError(f"`make_model` must return a torch.nn.Module; got {type(model).__name__}")
+        return model
+
+    def checkpoint(self, member: int) -> Path:
+        return self.folder / f"member-{member}.pt"
+
+    def metrics(self, member: int) -> Path:
+        return self.folder / f"member-{member}.jsonl"
+
+
+def train_member(job: Job, member: int, report: Report) -> None:
+    """Train one member to the end, from its checkpoint if there is one.
+
+    The weights depend on the seed, the recipe, the data and the number of torch's threads; not on the process,
+    the other members, or on how often the training was interrupted.
+    """
+    first, second = (int(s) for s in np.random.SeedSequence([job.seed, member]).generate_state(2, np.uint64))
+    generator = torch.Generator().manual_seed(second)
+    train, val = _opened(job.train), None if job.val is None else _opened(job.val)
+    with seeded(first):
+        model = prepared(job.build(), job.inputs, job.device)
+        optimizer = _optimizer(model, job.recipe)
+        done = _restore(job.checkpoint(member), model, optimizer, generator)
+        _keep_metrics(job.metrics(member), done)
+        for epoch in range(done, job.recipe.epochs):
+            started = time.perf_counter()
+            for group in optimizer.param_groups:
+                group["lr"] = job.recipe.rate(epoch)
+            loss, accuracy = _train_epoch(job, model, optimizer, train, generator, partial(report, epoch))
+            if not np.isfinite(loss):
+                raise ValueError(
+                    f"the loss of member {member} is {loss} in epoch {epoch + 1}: lower the learning rate, or scale the inputs"
+                )
+            record = {"member": member, "epoch": epoch + 1, "learning_rate": job.recipe.rate(epoch), "loss": loss, "accuracy": accuracy}
+            if val is not None:
+                record["val_accuracy"] = _accuracy(model, job.inputs, val, job.device)
+            record["seconds"] = round(time.perf_counter() - started, 3)
+            # The line first: if the process dies in between, the epoch is done again and its line written again.
+            with job.metrics(member).open("a", encoding="utf-8") as file:
+                file.write(json.dumps(record) + "\n")
+            _save(job.checkpoint(member), epoch + 1, model, optimizer, generator)
+
+
+def load_checkpoint(path: Path) -> dict[str, Any]:
+    """The content of a checkpoint; nothing but tensors and plain values is unpickled."""
+    try:
+        state = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+        raise ValueError(f"the checkpoint {str(path)!r} cannot be read; delete it to train this member again") from error
+    if not isinstance(state, dict) or not {"epoch", "model"} <= state.keys():
+        raise ValueError(f"{str(path)!r} is not a checkpoint of an ensemble member")
+    return state
+
+
+def prepared(model: nn.Module, inputs: Inputs, device: str) -> nn.Module:
+    """The model on its device, in the memory format of its inputs: channels-last halves the time of the CNN on a CPU."""
+    return model.to(device, memory_format=torch.channels_last) if inputs.images else model.to(device)
+
+
+def _opened(pair: tuple[Any, Any]) -> tuple[torch.Tensor, torch.Tensor]:
+    """Instances and labels as tensors that share memory with the array, or with all processes that map the same file."""
+    x, y = (np.load(part, mmap_mode="c", allow_pickle=False) if isinstance(part, Path) else part for part in pair)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nothing is written to it
+        return torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
+
+
+def _batches(n: int, size: int, generator: torch.Generator | None) -> Iterator[torch.Tensor]:
+    """Indices of one epoch. A single instance left over joins the batch before: one instance has no batch statistics."""
+    order = torch.arange(n) if generator is None else torch.randperm(n, generator=generator)
+    parts = list(order.split(size))
+    if len(parts) > 1 and len(parts[-1]) == 1:
+        parts[-2:] = [torch.cat(parts[-2:])]
+    yield from parts
+
+
+def _train_epoch(
+    job: Job,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    data: tuple[torch.Tensor, torch.Tensor],
+    generator: torch.Generator,
+    report: Callable[[int, float], None],
+) -> tuple[float, float]:
+    """Mean loss and accuracy over the batches as they were seen."""
+    x, y = data
+    model.train()
+    seen, told = 0, 0.0
+    total = torch.zeros(2, dtype=torch.float64, device=job.device)
+    for index in _batches(len(x), job.recipe.batch_size, generator if job.recipe.shuffle else None):
+        batch = x[index]
+        if job.recipe.augment:
+            batch = crop_and_flip(batch, generator=generator)
+        inputs, labels = job.inputs(batch).to(job.device), y[index].to(job.device)
+        scores = model(inputs)
+        loss = nn.functional.cross_entropy(scores, labels)
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            total += torch.stack([loss * len(index), (scores.argmax(1) == labels).sum()])
+        seen += len(index)
+        if time.monotonic() - told > 0.2 or seen == len(x):
+            told = time.monotonic()
+            report(seen, float(total[0]) / seen)
+    loss_sum, correct = total.tolist()
+    return loss_sum / seen, correct / seen
+
+
+def _accuracy(model: nn.Module, inputs: Inputs, data: tuple[torch.Tensor, torch.Tensor], device: str) -> float:
+    x, y = data
+    with evaluating(model):
+        correct = sum(
+            int((model(inputs(a).to(device)).argmax(1).cpu() == b).sum()) for a, b in zip(x.split(1024), y.split(1024), strict=True)
+        )
+    return correct / len(y)
+
+
+def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
+    if recipe.optimizer == "adam":
+        return torch.optim.Adam(model.parameters(), lr=recipe.rate(0), weight_decay=recipe.weight_decay)
+    return torch.optim.SGD(model.parameters(), lr=recipe.rate(0), momentum=recipe.momentum, weight_decay=recipe.weight_decay)
+
+
+def _save(path: Path, epoch: int, model: nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> None:
+    state = {
+        "epoch": epoch,
+        "model": model.state_dict(),
+        "optimizer": optimizer.state_dict(),
+        "order": generator.get_state(),
+        "random": torch.get_rng_state(),
+        "random_cuda": torch.cuda.get_rng_state_all() if torch.cuda.is_available() else [],
+    }
+    with replacing(path) as file:
+        torch.save(state, file)
+
+
+def _restore(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> int:
+    if not path.exists():
+        return 0
+    state = load_checkpoint(path)
+    model.load_state_dict(state["model"])
+    optimizer.load_state_dict(state["optimizer"])
+    generator.set_state(state["order"])
+    torch.set_rng_state(state["random"])
+    if state["random_cuda"]:
+        torch.cuda.set_rng_state_all(state["random_cuda"])
+    return int(state["epoch"])
+
+
+def _keep_metrics(path: Path, epochs: int) -> None:
+    """Drop lines of epochs that are not in the checkpoint (and a half-written last one)."""
+    if not path.exists():
+        return
+    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    with replacing(path) as file:
+        file.write("".join(lines[:epochs]).encode())

@@ -1,0 +1,148 @@
+"""Members trained side by side in processes of their own, with a bar for each on a terminal."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from multiprocessing import connection
+from typing import Any
+
+import torch
+
+from ._member import Job, train_member
+
+Show = Callable[[int, int, int, float], None]
+"""Takes member, epoch (from 0), instances seen in it and mean loss."""
+
+
+def train_here(job: Job, members: Sequence[int], *, threads: int, show: Show) -> None:
+    """Train members one after another in this process."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(threads)
+    try:
+        for member in members:
+            train_member(job, member, partial(show, member))
+    finally:
+        torch.set_num_threads(before)
+
+
+def train_apart(job: Job, members: Sequence[int], *, jobs: int, threads: int, show: Show) -> None:
+    """Train members in ``jobs`` processes, each taking the next member when it has finished one."""
+    context = multiprocessing.get_context("spawn")
+    waiting = list(members)
+    workers: dict[Any, tuple[Any, int]] = {}
+    try:
+        for _ in range(min(jobs, len(members))):
+            ours, theirs = context.Pipe()
+            process = context.Process(target=_work, args=(theirs, job, threads), daemon=True)
+            process.start()
+            theirs.close()
+            workers[ours] = process, waiting.pop(0)
+            ours.send(workers[ours][1])
+        while workers:
+            for ready in connection.wait(list(workers)):
+                _listen(ready, workers, waiting, show)
+    finally:
+        for process, _ in workers.values():
+            process.terminate()
+        for process, _ in workers.values():
+            process.join()
+
+
+def _listen(pipe: Any, workers: dict[Any, tuple[Any, int]], waiting: list[int], show: Show) -> None:
+    """Act on one message of a worker."""
+    process, member = workers[pipe]
+    try:
+        message = pipe.recv()
+    except (EOFError, ConnectionResetError):
+        process.join()
+        why = f"was ended by signal {-process.exitcode}" if process.exitcode < 0 else f"ended with code {process.exitcode}"
+        hint = "perhaps the memory was short" if process.exitcode == -9 else "see its message above"
+        raise ChildProcessError(
+            f"the process that trained member {member} {why} ({hint}). Finished epochs are kept: go on with resume=True (--resume)"
+        ) from None
+    if isinstance(message, BaseException):
+        raise message
+    if message is not None:
+        show(member, *message)
+        return
+    following = waiting.pop(0) if waiting else None
+    pipe.send(following)
+    if following is None:
+        process.join()
+        del workers[pipe]
+        pipe.close()
+    else:
+        workers[pipe] = process, following
+
+
+def _work(pipe: Any, job: Job, threads: int) -> None:
+    """The main function of a worker: members come, reports and at last ``None`` (or an error) go."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
+    threading.Thread(target=_die_with_parent, daemon=True).start()
+    torch.set_num_threads(threads)
+    while (member := pipe.recv()) is not None:
+        try:
+            train_member(job, member, lambda *news: pipe.send(news))
+        except Exception as error:
+            error.add_note("".join(traceback.format_exception(error)))
+            _send_error(pipe, error)
+            return
+        pipe.send(None)
+
+
+def _send_error(pipe: Any, error: Exception) -> None:
+    try:
+        pipe.send(error)
+    except Exception:  # an error that cannot be pickled
+        pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
+
+
+def _die_with_parent() -> None:
+    """End this process when the parent is gone: after ``kill -9`` nobody else would, and a resumed training must not meet it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        connection.wait([parent.sentinel])
+        os._exit(1)
+
+
+def refuse_unguarded() -> None:
+    """Say what to do when a script that is being imported by a worker starts workers itself."""
+    if getattr(multiprocessing.current_process(), "_inheriting", False):
+        raise RuntimeError(
+            "members are trained in processes that import your script: put the call of fit_ensemble under `if __name__ == '__main__':`"
+        )
+
+
+@contextmanager
+def progress_bars(members: Sequence[int], n: int, epochs: int, *, wanted: bool) -> Iterator[Show]:
+    """A bar for each member on a terminal (standard error), nothing elsewhere."""
+    if not (wanted and sys.stderr is not None and sys.stderr.isatty()):
+        yield lambda member, epoch, seen, loss: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("member {task.fields[member]}"),
+        BarColumn(),
+        TextColumn("epoch {task.fields[epoch]}/{task.fields[epochs]}"),
+        TextColumn("{task.fields[loss]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True)) as bars:
+        tasks = {m: bars.add_task("", total=n * epochs, start=False, member=m, epoch=0, epochs=epochs, loss="") for m in members}
+
+        def show(member: int, epoch: int, seen: int, loss: float) -> None:
+            if not bars.tasks[tasks[member]].started:
+                bars.start_task(tasks[member])
+            bars.update(tasks[member], completed=epoch * n + seen, epoch=epoch + 1, loss=f"loss {loss:.4f}")
+
+        yield show
