@@ -1,0 +1,31 @@
+"""From uncertainty to action: costs, decisions, thresholds with a guarantee, and what to label next."""
+
+from __future__ import annotations
+
+from .acquisition import Acquisition, acquire, class_need, class_quotas
+from .costs import Costs
+from .outcome import Outcome, PolicyReport, evaluate_policy
+from .policy import Decisions, decide
+from .problem import ABSTAIN, ASK
+from .simulation import LearningCurve, simulate
+from .thresholds import ClassThresholds, Threshold, choose_threshold
+
+__all__ = [
+    "ABSTAIN",
+    "ASK",
+    "Acquisition",
+    "ClassThresholds",
+    "Costs",
+    "Decisions",
+    "LearningCurve",
+    "Outcome",
+    "PolicyReport",
+    "Threshold",
+    "acquire",
+    "choose_threshold",
+    "class_need",
+    "class_quotas",
+    "decide",
+    "evaluate_policy",
+    "simulate",
+]

@@ -1,0 +1,225 @@
+"""What to label next: label-wise epistemic uncertainty, weighted by stakes and corrected for how rare a class is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._words import suggest
+from ..decomposition import decompose
+from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
+from ..distributions._checks import as_rng
+from ..joint import decompose as decompose_jointly
+from ..losses import Loss
+from .costs import Costs
+
+STRATEGIES = ("label_wise", "entropy", "bald", "margin", "random")
+BATCHES = ("top", "balanced", "diverse")
+
+
+@dataclass(frozen=True, eq=False)
+class Acquisition:
+    """Which cases to label next, best first."""
+
+    index: np.ndarray
+    """Positions of the chosen cases, (budget,)."""
+    score: np.ndarray
+    """The score of every case in the pool, (N,)."""
+    label: tuple[str, ...] | None
+    """For ``"label_wise"``, the class that each chosen case is expected to teach most about."""
+    need: np.ndarray | None
+    """For ``"label_wise"``, what each class adds to each case's score, (N, K)."""
+    strategy: str
+
+    def explain(self, j: int = 0) -> str:
+        """One sentence about the ``j``-th choice."""
+        i = int(self.index[j])
+        if self.label is None or self.need is None:
+            return f"case {i}: {self.strategy} score {self.score[i]:.3g}"
+        share = self.need[i].max() / self.need[i].sum() if self.need[i].sum() > 0 else 0.0
+        return (
+            f"case {i}, for {self.label[j]}: {share:.0%} of its score of {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
+        )
+
+
+def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss = "log", prevalence: Any = None) -> np.ndarray:
+    r"""What learning about each class is worth in each case, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
+
+    A rare class has little epistemic uncertainty only because it is rare; dividing by its share :math:`\pi_k` of the pool (the mean
+    predicted probability, at least 1/N, if ``prevalence`` is not given) puts the classes on one scale. The stake :math:`w_k` is what
+    missing the class costs: ``false_negative``, or the mean of its row of the cost matrix off the diagonal; 1 without costs.
+    """
+    if isinstance(q, Ensemble | MultiLabelEnsemble) and q.n_members < 2:
+        raise ValueError("one member says nothing about epistemic uncertainty; label-wise acquisition needs at least 2")
+    epistemic = to_numpy(decompose(q, loss).epistemic).astype(float)
+    if epistemic.ndim != 2:
+        raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {epistemic.shape[:-1]}")
+    if prevalence is None:
+        share = to_numpy(q.mean()).astype(float).mean(axis=0)
+    else:
+        share = np.asarray(prevalence, dtype=float)
+        if share.shape != (q.n_classes,) or not np.all(np.isfinite(share)) or np.any(share < 0):
+            raise ValueError(f"`prevalence` must be K = {q.n_classes} shares, not negative; got {prevalence!r}")
+    weights = np.ones(q.n_classes) if costs is None else _stakes(costs, q)
+    return np.asarray(weights * epistemic / np.maximum(share, 1 / len(epistemic)))
+
+
+def _stakes(costs: Costs, q: Distribution) -> np.ndarray:
+    """What missing each class costs."""
+    if costs.false_negative is not None:
+        return costs.problem("per_label", q.n_classes, q.names)[0].table[:, 1, 0]
+    table = costs.problem("one_class", q.n_classes, q.names)[0].table
+    return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
+
+
+def acquire(
+    q: Distribution,
+    costs: Costs | None = None,
+    *,
+    budget: int,
+    strategy: str = "label_wise",
+    batch: str = "top",
+    features: Any = None,
+    loss: str | Loss = "log",
+    prevalence: Any = None,
+    rng: Any = None,
+) -> Acquisition:
+    r"""Choose the ``budget`` cases of a pool whose labels should teach most.
+
+    ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k` (see `class_need`). ``"entropy"``, ``"bald"`` (mutual
+    information), ``"margin"`` and ``"random"`` are the usual baselines; they know neither classes nor costs.
+
+    Parameters
+    ----------
+    q : distribution
+        The predictions for the pool, N cases on one axis.
+    costs : Costs, optional
+        Stakes of the classes.
+    budget : int
+        How many cases.
+    strategy : {"label_wise", "entropy", "bald", "margin", "random"}
+    batch : {"top", "balanced", "diverse"}
+        The highest scores; the classes in turn, each taking the case it needs most (label-wise only); or greedily the largest product
+        of the score and the distance to the nearest case already chosen.
+    features : array (N, D), optional
+        Where distances are measured for ``"diverse"``; the mean probabilities if not given.
+    loss, prevalence
+        See `class_need`.
+    rng : seed or Generator
+        Needed for ``"random"``.
+
+    Examples
+    --------
+    >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
+    >>> q = lw.Ensemble(probs, names=["nevus", "melanoma"])
+    >>> acquire(q, budget=1).index, acquire(q, budget=1, strategy="entropy").index  # the members disagree; the outcome is a coin toss
+    (array([2]), array([1]))
+    """
+    if strategy not in STRATEGIES:
+        raise ValueError(f"`strategy` must be one of {', '.join(map(repr, STRATEGIES))}; got {strategy!r}{suggest(strategy, STRATEGIES)}")
+    if batch not in BATCHES:
+        raise ValueError(f"`batch` must be one of {', '.join(map(repr, BATCHES))}; got {batch!r}{suggest(batch, BATCHES)}")
+    mean = to_numpy(q.mean()).astype(float)
+    if mean.ndim != 2:
+        raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {mean.shape[:-1]}")
+    n = len(mean)
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or not 0 < budget <= n:
+        raise ValueError(f"`budget` must be a number of cases between 1 and the pool's {n}; got {budget!r}")
+    if batch == "balanced" and strategy != "label_wise":
+        raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} does not know; use 'label_wise'")
+    need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
+    score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
+    if batch == "balanced" and need is not None:
+        index, taught = _take_turns(need, budget)
+    else:
+        index = _spread(score, mean if features is None else _features(features, n), budget) if batch == "diverse" else _top(score, budget)
+        taught = None if need is None else need[index].argmax(axis=1)
+    names = q.names or tuple(map(str, range(q.n_classes)))
+    return Acquisition(index, score, None if taught is None else tuple(names[k] for k in taught), need, strategy)
+
+
+def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
+    if strategy == "random":
+        return as_rng(rng).random(len(mean))
+    several = isinstance(q, MultiLabelEnsemble)
+    if strategy == "margin":
+        if several:
+            return np.asarray(1 - np.abs(2 * mean - 1).min(axis=1))
+        ordered = np.sort(mean, axis=1)
+        return np.asarray(1 - (ordered[:, -1] - ordered[:, -2]))
+    u = decompose(q, "log").sum() if several else decompose_jointly(q, "log")
+    return to_numpy(u.total if strategy == "entropy" else u.epistemic).astype(float)
+
+
+def _features(features: Any, n: int) -> np.ndarray:
+    x = to_numpy(features).astype(float)
+    if x.ndim != 2 or len(x) != n or not np.all(np.isfinite(x)):
+        raise ValueError(f"`features` must be finite, one row for each of the {n} cases; got shape {x.shape}")
+    return x
+
+
+def _top(score: np.ndarray, budget: int) -> np.ndarray:
+    return np.argsort(-score, kind="stable")[:budget]
+
+
+def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """The classes in turn, the neediest first; each takes the free case with the largest need of that class."""
+    turns = np.argsort(-need.sum(axis=0), kind="stable")
+    queues = np.argsort(-need, axis=0, kind="stable")
+    free = np.ones(len(need), dtype=bool)
+    position = np.zeros(need.shape[1], dtype=int)
+    chosen, label = [], []
+    for turn in range(budget):
+        k = turns[turn % len(turns)]
+        while not free[queues[position[k], k]]:
+            position[k] += 1
+        case = queues[position[k], k]
+        free[case] = False
+        chosen.append(case)
+        label.append(k)
+    return np.asarray(chosen), np.asarray(label)
+
+
+def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
+    """Greedy k-centre, weighted: the next case has the largest score × distance to the nearest one chosen."""
+    chosen = [int(np.argmax(score))]
+    nearest = np.full(len(x), np.inf)
+    free = np.ones(len(x), dtype=bool)
+    positive = score - min(float(score.min()), 0.0)
+    while len(chosen) < budget:
+        free[chosen[-1]] = False
+        nearest = np.minimum(nearest, np.sqrt(np.sum((x - x[chosen[-1]]) ** 2, axis=1)))
+        gain = np.where(free, positive * nearest, -1.0)
+        best = int(np.argmax(gain))
+        if gain[best] <= 0:  # only copies of chosen cases are left: the highest scores among them
+            best = int(np.argmax(np.where(free, score, -np.inf)))
+        chosen.append(best)
+    return np.asarray(chosen)
+
+
+def class_quotas(
+    q: Distribution, costs: Costs | None = None, *, budget: int, loss: str | Loss = "log", prevalence: Any = None
+) -> dict[str, int]:
+    r"""How many examples of each class to order, where examples of a class can be ordered.
+
+    In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see `class_need`), rounded by largest
+    remainders so that they add up to ``budget``.
+
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), names=["lung", "lymphoma", "melanoma"])
+    >>> class_quotas(q, budget=10)
+    {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
+    """
+    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
+        raise ValueError(f"`budget` must be a positive number of examples; got {budget!r}")
+    need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
+    if need.sum() <= 0:
+        raise ValueError("the members agree about every case, so no class needs examples more than another")
+    exact = budget * need / need.sum()
+    quota = np.floor(exact).astype(int)
+    rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]
+    quota[rest] += 1
+    names = q.names or tuple(map(str, range(q.n_classes)))
+    return dict(zip(names, quota.tolist(), strict=True))

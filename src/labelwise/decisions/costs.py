@@ -1,0 +1,310 @@
+"""What mistakes, handing over and asking cost: the numbers that every decision starts from."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import check_names
+from .._words import suggest
+from ..distributions._checks import set_fields
+from .problem import Problem
+
+TASKS = ("one_class", "per_label")
+PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
+"""The prices that may differ from label to label."""
+
+
+@dataclass(frozen=True, eq=False, init=False)
+class Costs:
+    """The costs of a decision, in the user's own unit (euros, days in hospital, …).
+
+    Parameters
+    ----------
+    matrix : array (K, K) or mapping of mappings, optional
+        ``matrix[true class, predicted class]``, for choosing one class. As a mapping ``{"melanoma": {"nevus": 50, …}, …}`` the
+        diagonal may be left out (0).
+    false_positive, false_negative : number, sequence of K numbers, or mapping from class names, optional
+        What acting on a label that is absent, and not acting on one that is present, cost.
+    abstain : number (per label also: sequence or mapping), optional
+        The price of handing the case (or the label) over; ``None``: not possible.
+    ask : number (per label also: sequence or mapping), optional
+        The price of asking an expert and then deciding with the answer; ``None``: not possible.
+    expert_error : number (per label also: sequence or mapping)
+        How often the expert is wrong. About a label, the answer is flipped with this probability. About the class, the expert
+        names one of the other K − 1 classes, each equally likely. Independent of everything else, given the truth.
+    names : sequence of str, optional
+        The class names, in the order of the rows of ``matrix`` and of the sequences.
+
+    Examples
+    --------
+    >>> costs = Costs([[0, 1], [50, 0]], names=["nevus", "melanoma"], ask=3, expert_error=0.02)
+    >>> costs.matrix["melanoma" == np.array(costs.names), :]
+    array([[50.,  0.]])
+    """
+
+    matrix: np.ndarray | None
+    false_positive: float | np.ndarray | None
+    """One number, or one per class in the order of ``names``; so are the next four."""
+    false_negative: float | np.ndarray | None
+    abstain: float | np.ndarray | None
+    ask: float | np.ndarray | None
+    expert_error: float | np.ndarray
+    names: tuple[str, ...] | None
+    ordered: bool
+    """Whether ``names`` gives the order of the classes, or is only the set of those that were named."""
+
+    def __init__(
+        self,
+        matrix: Any = None,
+        *,
+        false_positive: Any = None,
+        false_negative: Any = None,
+        abstain: Any = None,
+        ask: Any = None,
+        expert_error: Any = 0.0,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        if (false_positive is None) != (false_negative is None):
+            raise ValueError("`false_positive` and `false_negative` belong together; got only one of them")
+        if matrix is None and false_positive is None:
+            raise ValueError(
+                "`Costs` needs a `matrix` (to choose one class) or both `false_positive` and `false_negative` (to act on each label)"
+            )
+        prices = dict(zip(PER_LABEL, (false_positive, false_negative, abstain, ask, expert_error), strict=True))
+        known = _known_names(matrix, prices, names)
+        checked = {name: _price(name, value, known, ordered=names is not None) for name, value in prices.items()}
+        error = checked["expert_error"]
+        if error is None or np.max(error) >= 1:
+            raise ValueError(f"`expert_error` must be a share of wrong answers, at least 0 and below 1; got {expert_error!r}")
+        set_fields(self, matrix=_matrix(matrix, known), names=known, ordered=names is not None, **checked)
+        sizes = {len(value) for value in (self.matrix, *checked.values()) if isinstance(value, np.ndarray)}
+        if len(sizes) > 1:
+            raise ValueError(f"the costs must all be for the same number of classes; got {' and '.join(map(str, sorted(sizes)))}")
+
+    @classmethod
+    def from_dict(cls, spec: Mapping[str, Any]) -> Costs:
+        """Costs from plain data: the parameters of `Costs` by name, with ``classes`` for the class names.
+
+        >>> Costs.from_dict({"classes": ["nevus", "melanoma"], "false_positive": 1, "false_negative": {"nevus": 2, "melanoma": 50}}).ask
+        """
+        if not isinstance(spec, Mapping):
+            raise TypeError(f"`spec` must be a mapping such as {{'matrix': ..., 'ask': 2}}; got {type(spec).__name__}")
+        known = ("classes", "matrix", *PER_LABEL)
+        for key in spec:
+            if key not in known:
+                raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
+        options = {key: value for key, value in spec.items() if key != "classes"}
+        return cls(**options, names=spec.get("classes"))
+
+    @classmethod
+    def from_toml(cls, path: str | Path) -> Costs:
+        """Costs from a TOML file as `to_toml` writes it; the file's name is in every error message."""
+        try:
+            return cls.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")))
+        except (ValueError, TypeError) as error:  # a syntax error is a ValueError too
+            raise ValueError(f"{path}: {error}") from error
+
+    def to_toml(self) -> str:
+        """The costs as the text of a TOML file, by class name.
+
+        >>> print(Costs([[0, 1], [50, 0]], names=["nevus", "melanoma"], ask=3).to_toml())
+        classes = ["nevus", "melanoma"]
+        ask = 3.0
+        expert_error = 0.0
+        <BLANKLINE>
+        [matrix.nevus]  # what each prediction costs when the truth is nevus
+        nevus = 0.0
+        melanoma = 1.0
+        <BLANKLINE>
+        [matrix.melanoma]  # what each prediction costs when the truth is melanoma
+        nevus = 50.0
+        melanoma = 0.0
+        <BLANKLINE>
+        """
+        lines: list[str] = []
+        if self.names is not None and self.ordered:
+            lines.append(f"classes = [{', '.join(map(_quoted, self.names))}]")
+        elif self.matrix is not None and self.names is None:
+            lines.append(f"matrix = {self.matrix.tolist()}")
+        tables: list[str] = []
+        for name in PER_LABEL:
+            value = getattr(self, name)
+            if isinstance(value, np.ndarray) and self.names is not None:
+                tables += ["", f"[{name}]", *(f"{_key(label)} = {cost!r}" for label, cost in zip(self.names, value.tolist(), strict=True))]
+            elif value is not None:
+                lines.append(f"{name} = {value.tolist() if isinstance(value, np.ndarray) else value!r}")
+        if self.matrix is not None and self.names is not None:
+            for truth, row in zip(self.names, self.matrix.tolist(), strict=True):
+                comment = f"  # what each prediction costs when the truth is {truth}" if truth.isprintable() else ""
+                tables += ["", f"[matrix.{_key(truth)}]{comment}"]
+                tables += [f"{_key(label)} = {cost!r}" for label, cost in zip(self.names, row, strict=True)]
+        return "\n".join([*lines, *tables]) + "\n"
+
+    def problem(self, task: str, n_classes: int, names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
+        """The decision problem of a prediction with ``n_classes`` classes called ``names``, and the names to speak of."""
+        if task not in TASKS:
+            raise ValueError(f"`task` must be 'one_class' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
+        rows = self._rows(n_classes, names)
+        spoken = names or (self.names if self.ordered else None) or tuple(map(str, range(n_classes)))
+        if task == "one_class":
+            return self._one_class(rows, n_classes), spoken
+        if self.false_positive is None:
+            raise ValueError(
+                "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is about "
+                "choosing one class. Use task='one_class'"
+            )
+        each = {name: _per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
+        a, b = each["false_positive"], each["false_negative"]
+        table = np.stack([np.stack([0 * a, a], axis=-1), np.stack([b, 0 * b], axis=-1)], axis=-2)
+        return Problem(table, each["abstain"], each["ask"], each["expert_error"]), spoken
+
+    def _one_class(self, rows: list[int], n_classes: int) -> Problem:
+        if self.matrix is None:
+            raise ValueError(
+                "task='one_class' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
+                "task='per_label', or if a wrong class costs its false positive plus the truth's false negative, pass that matrix: "
+                "matrix[k, j] = false_negative[k] + false_positive[j] for k != j"
+            )
+        for name in ("abstain", "ask", "expert_error"):
+            if isinstance(getattr(self, name), np.ndarray):
+                raise ValueError(
+                    f"`{name}` must be one number for task='one_class', where a case is handed over or asked about as a whole; got one per label"
+                )
+        if len(self.matrix) != n_classes:
+            raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {n_classes} classes")
+        price: Any = {name: None if getattr(self, name) is None else np.asarray(getattr(self, name)) for name in ("abstain", "ask")}
+        return Problem(self.matrix[np.ix_(rows, rows)], price["abstain"], price["ask"], np.asarray(self.expert_error))
+
+    def _rows(self, n_classes: int, names: tuple[str, ...] | None) -> list[int]:
+        """For each class of the prediction its position in these costs."""
+        if self.names is None:
+            return list(range(n_classes))
+        if names is None:
+            if not self.ordered:
+                raise ValueError(
+                    "these costs are given by class name, but the prediction has no class names. Pass `names` to the prediction, or "
+                    "to Costs in the order of the prediction's classes"
+                )
+            if len(self.names) != n_classes:
+                raise ValueError(f"these costs are for {len(self.names)} classes; the prediction has K = {n_classes}")
+            return list(range(n_classes))
+        for name in names:
+            if name not in self.names:
+                raise ValueError(f"the costs say nothing about class {name!r} of the prediction{suggest(name, self.names)}")
+        for name in self.names:
+            if name not in names:
+                raise ValueError(f"the costs name {name!r}, which is not a class of the prediction{suggest(name, names)}")
+        return [self.names.index(name) for name in names]
+
+
+def _known_names(matrix: Any, prices: Mapping[str, Any], names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The class names: as given, or those of the first mapping."""
+    if names is not None:
+        if isinstance(names, str) or not isinstance(names, Sequence):
+            raise TypeError(f"`names` must be a sequence of class names; got {names!r}")
+        return check_names(names, len(names))
+    for value in (matrix, *prices.values()):
+        if isinstance(value, Mapping):
+            return tuple(map(str, value))
+    return None
+
+
+def _number(value: Any, where: str) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{where} must be a number; got {value!r}")
+    if not isfinite(value) or value < 0:
+        raise ValueError(f"{where} must be finite and not negative; got {value!r}. A gain is a lower cost of the other side")
+    return float(value)
+
+
+def _price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:
+    """A price as one number, or as one per class in the order of the names."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        value = {str(key): cost for key, cost in value.items()}
+        _check_same(name, tuple(value), known or ())
+        return np.asarray([_number(value[key], f"`{name}` of {key!r}") for key in known or ()])
+    if isinstance(value, str) or np.ndim(value) == 0:
+        return _number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
+    if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
+        expected = "one number per class" if known is None else f"one for each of the {len(known)} classes"
+        raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
+    if known is not None and not ordered:
+        raise ValueError(f"`{name}` is a sequence while other costs are by class name: pass `names` for its order, or a mapping")
+    return np.asarray([_number(cost, f"`{name}` of class {i}") for i, cost in enumerate(np.asarray(value).tolist())])
+
+
+def _check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
+    for key in got:
+        if key not in known:
+            raise ValueError(f"`{what}` names the unknown class {key!r}{suggest(key, known)}")
+    missing = [key for key in known if key not in got]
+    if missing:
+        raise ValueError(f"`{what}` must give a number for every class; missing: {', '.join(map(repr, missing[:5]))}")
+
+
+def _matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
+    """The cost matrix as an array in the order of the names."""
+    if matrix is None:
+        return None
+    if isinstance(matrix, Mapping):
+        classes = known or ()
+        _check_same("matrix", tuple(map(str, matrix)), classes)
+        rows = {str(truth): {str(key): cost for key, cost in row.items()} for truth, row in _each_row(matrix)}
+        for truth, row in rows.items():
+            row.setdefault(truth, 0.0)
+            _check_same(f"matrix of {truth!r}", tuple(row), classes)
+        matrix = [[_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes] for k in classes]
+    try:
+        table = np.asarray(matrix)
+    except ValueError as error:
+        raise ValueError("`matrix` must be square, one row per true class; its rows have unequal lengths") from error
+    if table.dtype.kind not in "iuf":
+        raise TypeError(f"`matrix` must be numbers; got {table.dtype}")
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"`matrix` must be square, [true class, predicted class], with at least 2 classes; got shape {table.shape}")
+    if not np.all(np.isfinite(table)) or np.any(table < 0):
+        bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
+        raise ValueError(
+            f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class {bad[0]}, predicted class {bad[1]}. "
+            "Subtract each row's smallest number to make gains into costs"
+        )
+    if known is not None and len(table) != len(known):
+        raise ValueError(f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows")
+    return table.astype(float)
+
+
+def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
+    for truth, row in matrix.items():
+        if not isinstance(row, Mapping):
+            raise TypeError(f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got {row!r}")
+    return list(matrix.items())
+
+
+def _per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: str) -> Any:
+    """A price for each of the ``n`` classes of the prediction."""
+    if value is None:
+        return None
+    if not isinstance(value, np.ndarray):
+        return np.full(n, value)
+    if len(value) != n:
+        raise ValueError(f"`{name}` is given for {len(value)} classes; the prediction has K = {n}")
+    return value[rows]
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _key(text: str) -> str:
+    plain = text.isascii() and text.replace("-", "").replace("_", "").isalnum()
+    return text if plain else _quoted(text)

@@ -1,0 +1,215 @@
+"""What decisions cost in the end, beside the usual policies and an oracle."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from math import sqrt
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._words import suggest
+from .costs import Costs
+from .policy import Decisions
+from .problem import ABSTAIN, ASK, Problem
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What one policy paid. Shares and errors count cases (per label: cases × labels)."""
+
+    cost: float
+    """Mean cost of a case."""
+    costs: np.ndarray = field(repr=False)
+    """Cost of each case, (N,)."""
+    coverage: float
+    """Share that was predicted: neither handed over nor asked about."""
+    abstained: float
+    asked: float
+    errors_by_class: np.ndarray
+    """Wrong predictions by true class (per label: wrong actions by label), (K,)."""
+    predicted_by_class: np.ndarray
+    """Predictions by true class (per label: actions by label), (K,)."""
+
+    @property
+    def error(self) -> float:
+        """Share of wrong ones among the predicted."""
+        n = self.predicted_by_class.sum()
+        return float(self.errors_by_class.sum() / n) if n else float("nan")
+
+
+@dataclass(frozen=True, eq=False)
+class PolicyReport:
+    """Outcomes by policy; prints as a table."""
+
+    outcomes: Mapping[str, Outcome]
+    names: tuple[str, ...]
+    entropy_threshold: float
+    """The tuned threshold of the ``"entropy"`` policy, in bits."""
+
+    def __getitem__(self, policy: str) -> Outcome:
+        if policy not in self.outcomes:
+            raise KeyError(f"no policy {policy!r}{suggest(policy, tuple(self.outcomes))}")
+        return self.outcomes[policy]
+
+    def saving(self, over: str, *, of: str = "decide", confidence: float = 0.95) -> tuple[float, float, float]:
+        """Mean saving per case of a policy over another one on the same cases, with a paired t-interval: (mean, low, high)."""
+        from scipy.special import stdtrit
+
+        if not 0 < confidence < 1:
+            raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}")
+        difference = self[over].costs - self[of].costs
+        n = len(difference)
+        mean = float(difference.mean())
+        half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(difference.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
+        return mean, mean - half, mean + half
+
+    def __str__(self) -> str:
+        rows = [f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>8}{'error':>8}"]
+        for name, o in self.outcomes.items():
+            error = "–" if np.isnan(o.error) else f"{o.error:.1%}"
+            rows.append(f"{name:<10}{o.cost:>10.4g}{o.coverage:>11.1%}{o.abstained:>11.1%}{o.asked:>8.1%}{error:>8}")
+        return "\n".join(rows)
+
+
+def evaluate_policy(
+    decisions: Decisions, y_true: Any, costs: Costs | None = None, *, tune: tuple[Decisions, Any] | None = None
+) -> PolicyReport:
+    r"""What the decisions would have cost, beside other ways to decide from the same predictions.
+
+    ``"decide"`` are the decisions; ``"argmax"`` always predicts the most probable class (per label: acts above 0.5); ``"entropy"`` does so
+    below an entropy threshold and otherwise hands over or asks, whichever is cheaper, both tuned to the lowest cost; ``"chow"`` is
+    the cheapest prediction or abstention under the mean, without asking; ``"oracle"`` knows the truth.
+
+    Where the expert is asked, the cost is the average over the expert's possible answers, so that it holds no luck.
+
+    Parameters
+    ----------
+    decisions : Decisions
+        For N cases on one axis.
+    y_true : array (N,) of classes, or (N, K) of 0 and 1 for ``"per_label"``
+        Class numbers, or names.
+    costs : Costs, optional
+        What is paid, if not the costs that were decided with.
+    tune : (Decisions, labels), optional
+        Held-out cases to tune the entropy threshold on. Without them it is tuned on these very cases, in its own favour.
+
+    Examples
+    --------
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]]), names=["nevus", "melanoma"])
+    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], names=["nevus", "melanoma"], ask=0.5)
+    >>> report = evaluate_policy(lw.decisions.decide(q, costs, task="one_class"), [0, 1, 1])
+    >>> print(report)
+    policy          cost  predicted  abstained   asked   error
+    decide        0.3333      33.3%       0.0%   66.7%    0.0%
+    argmax         6.667     100.0%       0.0%    0.0%   33.3%
+    entropy       0.1667      66.7%       0.0%   33.3%    0.0%
+    chow          0.3333     100.0%       0.0%    0.0%   33.3%
+    oracle             0     100.0%       0.0%    0.0%    0.0%
+    """
+    problem = _problem(decisions, costs)
+    p = _beliefs(decisions)
+    truth = _truth(decisions, y_true)
+    response, _ = problem.answered(p)
+    other, labels = (decisions, y_true) if tune is None else tune
+    if other.task != decisions.task or other.names != decisions.names:
+        raise ValueError("`tune` must be decisions of the same task and classes")
+    threshold, refuse = _tune_entropy(_problem(other, costs), _beliefs(other), _truth(other, labels))
+    likely = np.argmax(p, axis=-1)
+    own = to_numpy(decisions.after_answer)
+    policies = {
+        "decide": (to_numpy(decisions.action), own),
+        "argmax": (likely, response),
+        "entropy": (np.where(_entropy(p) <= threshold, likely, refuse), response),
+        "chow": (problem.now(p)[0], response),
+        "oracle": (_oracle(problem, truth), response),
+    }
+    outcomes = {name: _outcome(problem, action, answer, truth) for name, (action, answer) in policies.items()}
+    return PolicyReport(outcomes, decisions.names, threshold)
+
+
+def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
+    if costs is None:
+        return decisions.problem
+    names = decisions.names if costs.names is not None else None
+    return costs.problem(decisions.task, len(decisions.names), names)[0]
+
+
+def _beliefs(decisions: Decisions) -> np.ndarray:
+    p = to_numpy(decisions.mean).astype(float)
+    if p.ndim != 2:
+        raise ValueError(f"`decisions` must be about cases on one axis; got shape {p.shape[:-1]}")
+    return p if decisions.task == "one_class" else np.stack([1 - p, p], axis=-1)
+
+
+def _truth(decisions: Decisions, y_true: Any) -> np.ndarray:
+    """The truth as class numbers (N,), or for labels as 0 and 1 (N, K)."""
+    y = to_numpy(y_true)
+    n, k = decisions.mean.shape
+    if y.dtype.kind in "US":
+        unknown = sorted(set(y.tolist()) - set(decisions.names))
+        if unknown:
+            raise ValueError(f"`y_true` names {unknown[0]!r}, which is not a class{suggest(unknown[0], decisions.names)}")
+        y = np.asarray([decisions.names.index(name) for name in y.tolist()], dtype=np.int64)
+    if y.dtype.kind not in "biu":
+        raise TypeError(f"`y_true` must be class numbers or names; got {y.dtype}")
+    if decisions.task == "per_label" and y.shape == (n, k) and np.all((y == 0) | (y == 1)):
+        return y.astype(np.int64)
+    if y.shape != (n,) or (n and (y.min() < 0 or y.max() >= k)):
+        wanted = f"({n},) with classes from 0 to {k - 1}" + (f", or ({n}, {k}) of 0 and 1" if decisions.task == "per_label" else "")
+        raise ValueError(f"`y_true` must be of shape {wanted}; got shape {y.shape}" + (f" with values up to {y.max()}" if y.size else ""))
+    y = y.astype(np.int64)
+    return y if decisions.task == "one_class" else (y[:, None] == np.arange(k)).astype(np.int64)
+
+
+def _entropy(p: np.ndarray) -> np.ndarray:
+    """Shannon entropy in bits of the class (per label: of its presence)."""
+    return np.asarray(-np.sum(p * np.log2(np.where(p > 0, p, 1.0)), axis=-1))
+
+
+def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[float, int]:
+    """The entropy threshold and the way of refusing with the lowest cost on these cases."""
+    likely = np.argmax(p, axis=-1)
+    response, _ = problem.answered(p)
+    entropy = _entropy(p).ravel()
+    order = np.argsort(entropy, kind="stable")
+    predicted = problem.cost_of(likely, truth).ravel()[order]
+    best: tuple[float, float, int] = (float(predicted.sum()), float("inf"), ABSTAIN)
+    last = np.append(entropy[order][1:] != entropy[order][:-1], True)[: entropy.size]  # ties are refused together
+    for refuse, price in ((ABSTAIN, problem.abstain), (ASK, problem.ask)):
+        if price is None or not entropy.size:
+            continue
+        refused = problem.paid(np.full(truth.shape, refuse), response, truth).ravel()[order]
+        nothing = float(refused.sum())
+        cost = np.where(last, nothing + np.cumsum(predicted - refused), np.inf)
+        m = int(np.argmin(cost))
+        best = min(best, (float(cost[m]), float(entropy[order][m]), refuse), (nothing, float("-inf"), refuse))
+    return best[1], best[2]
+
+
+def _oracle(problem: Problem, truth: np.ndarray) -> np.ndarray:
+    """The cheapest action for one who knows the truth."""
+    return problem.now(np.eye(problem.n_outcomes)[truth])[0]
+
+
+def _outcome(problem: Problem, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> Outcome:
+    paid = problem.paid(action, response, truth)
+    predicted = action >= 0
+    wrong = predicted & (action != truth)
+    if problem.table.ndim == 2:
+        k = problem.n_outcomes
+        errors, total = np.bincount(truth[wrong], minlength=k), np.bincount(truth[predicted], minlength=k)
+        costs = paid
+    else:
+        errors, total, costs = wrong.sum(axis=0), predicted.sum(axis=0), paid.sum(axis=1)
+    return Outcome(
+        float(costs.mean()) if len(costs) else float("nan"),
+        costs,
+        float(predicted.mean()),
+        float((action == ABSTAIN).mean()),
+        float((action == ASK).mean()),
+        errors,
+        total,
+    )

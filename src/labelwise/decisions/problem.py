@@ -1,0 +1,95 @@
+r"""One decision problem: which action is cheapest now, what an expert's answer changes, what was paid in the end.
+
+Written once for both tasks. Choosing one of K classes has a table C[truth, action]; acting on a label is the same with two
+classes, absent and present, and a table of its own for each label. Only the mean of the second-order distribution matters here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+ABSTAIN = -1
+"""The action of handing the case over."""
+ASK = -2
+"""The action of asking an expert and deciding with the answer."""
+
+
+@dataclass(frozen=True, eq=False)
+class Problem:
+    """Costs C[..., truth, action] (K × K, or labels × 2 × 2) and the prices of abstaining and asking (one, or per label)."""
+
+    table: np.ndarray
+    abstain: np.ndarray | None
+    ask: np.ndarray | None
+    error: np.ndarray
+    """How often the expert is wrong; a wrong answer is each of the others with equal probability."""
+
+    @property
+    def n_outcomes(self) -> int:
+        return int(self.table.shape[-1])
+
+    def risks(self, p: np.ndarray) -> np.ndarray:
+        r"""Expected cost :math:`R_j = \sum_k p_k C_{kj}` of each prediction, for beliefs ``p`` (..., K)."""
+        if self.table.ndim == 2:
+            return np.asarray(p @ self.table)
+        return np.asarray(np.sum(p[..., None] * self.table, axis=-2))
+
+    def _best(self, risks: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The cheapest prediction or abstention, and its cost, where something happens with this ``probability``."""
+        action = np.argmin(risks, axis=-1)
+        cost = np.min(risks, axis=-1)
+        if self.abstain is None:
+            return action, cost
+        price = self.abstain * probability
+        return np.where(price < cost, ABSTAIN, action), np.minimum(price, cost)
+
+    def now(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The best decision without asking and its expected cost: the Bayes rule, with abstention Chow's rule, on the mean."""
+        return self._best(self.risks(p), np.sum(p, axis=-1))
+
+    @property
+    def _answers(self) -> tuple[np.ndarray, np.ndarray]:
+        """P(answer s | truth k) = wrong + (right − wrong) [s = k], as the pair (wrong, right − wrong)."""
+        wrong = self.error / (self.n_outcomes - 1)
+        return wrong, 1 - self.error - wrong
+
+    def answered(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        r"""The decision after each answer, (..., K), and the expected cost when deciding with the answer, without the price of asking.
+
+        .. math:: \sum_s \min_a \sum_k p_k\, P(s \mid k)\, C_{ka}, \qquad
+                  \sum_k p_k P(s \mid k) C_{ka} = w R_a + (1 - e - w)\, p_s C_{sa}, \quad w = \tfrac{e}{K-1}
+
+        by Bayes' rule: the minimum over actions is taken for each answer s under what is believed then.
+        """
+        wrong, excess = self._answers
+        risks = self.risks(p)
+        total = np.sum(p, axis=-1)
+        response = np.empty(p.shape, dtype=np.int64)
+        cost = np.zeros(p.shape[:-1])
+        for s in range(self.n_outcomes):
+            told = wrong[..., None] * risks + excess[..., None] * p[..., s, None] * self.table[..., s, :]
+            response[..., s], after = self._best(told, wrong * total + excess * p[..., s])
+            cost = cost + after
+        return response, cost
+
+    def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """What a prediction or abstention costs when the truth is known; arrays of the same shape (...,)."""
+        rows = self.table[truth] if self.table.ndim == 2 else self.table[np.arange(len(self.table)), truth]
+        cost = np.take_along_axis(rows, np.maximum(action, 0)[..., None], axis=-1)[..., 0]
+        return cost if self.abstain is None else np.where(action == ABSTAIN, self.abstain, cost)
+
+    def paid(self, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> np.ndarray:
+        """The cost of each case given its truth; for cases that were asked, the average over the expert's possible answers."""
+        for code, price, name in ((ABSTAIN, self.abstain, "abstain"), (ASK, self.ask, "ask")):
+            if price is None and np.any(action == code):
+                raise ValueError(f"some decisions are to {name}, but the costs have no price `{name}`")
+        cost = self.cost_of(action, truth)
+        if self.ask is None:
+            return cost
+        wrong, excess = self._answers
+        asked = self.ask + np.zeros(action.shape)
+        for s in range(self.n_outcomes):
+            asked = asked + (wrong + excess * (truth == s)) * self.cost_of(response[..., s], truth)
+        return np.where(action == ASK, asked, cost)

@@ -1,0 +1,90 @@
+"""Decisions in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .problem import ABSTAIN, ASK
+
+if TYPE_CHECKING:
+    from .policy import Decisions
+
+
+def _numbers(plan: Decisions, i: tuple[int, ...]) -> dict[str, Any]:
+    """The numbers of one decision: case i, or label i[-1] of case i[:-1]."""
+
+    def price(value: Any) -> float | None:
+        return None if value is None else float(np.broadcast_to(value, plan.action.shape)[i])
+
+    return {
+        "action": int(to_numpy(plan.action)[i]),
+        "cost": float(to_numpy(plan.expected_cost)[i]),
+        "answer": float(to_numpy(plan.value_of_label)[i]),
+        "knowledge": float(to_numpy(plan.value_of_knowledge)[i]),
+        "ask": price(plan.problem.ask),
+        "abstain": price(plan.problem.abstain),
+        "errs": price(plan.problem.error),
+    }
+
+
+def _amount(x: float) -> str:
+    return f"{x:.3g}"
+
+
+def _answer(n: dict[str, Any]) -> str:
+    who = "the answer" if n["errs"] == 0 else f"the answer of an expert who errs in {n['errs']:.3g} of all cases"
+    worth = f"{who} is worth {_amount(n['answer'])} on average"
+    if n["ask"] is None:
+        return worth
+    return f"{worth} and costs {_amount(n['ask'])}"
+
+
+def _knowledge(n: dict[str, Any]) -> str:
+    return f"more data of this kind would be worth at most {_amount(n['knowledge'])}" + ("" if n["ask"] is None else " if nobody is asked")
+
+
+def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
+    if n["action"] == ASK:
+        head = ask
+    elif n["action"] == ABSTAIN:
+        head = f"{abstain}, which costs {_amount(n['abstain'])}"
+    else:
+        head = f"{predict}, which costs {_amount(n['cost'])} on average"
+    return f"{head}{':' if n['action'] == ASK else ';'} {_answer(n)}; {_knowledge(n)}"
+
+
+def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
+    """Predict a class, hand the case over, or ask."""
+    n = _numbers(plan, i)
+    return _sentence(n, "ask for the class of this case", "hand this case over", f"predict {plan.names[n['action']]}")
+
+
+def about_label(plan: Decisions, i: tuple[int, ...]) -> str:
+    """Act on one label, leave it, hand it over, or ask."""
+    n = _numbers(plan, i)
+    name = plan.names[i[-1]]
+    verb = "act on" if n["action"] == 1 else "do not act on"
+    return _sentence(n, f"ask about {name}", f"hand {name} over", f"{verb} {name}")
+
+
+def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
+    """All labels of one case: those to ask about with their numbers, the others by name."""
+    action = to_numpy(plan.action)[i]
+    if action.ndim != 1:
+        raise IndexError(f"`i` must pick one case out of shape {plan.action.shape[:-1]}; got {i}")
+    parts = [about_label(plan, (*i, int(k))) for k in np.flatnonzero(action == ASK)]
+    for code, verb in ((1, "act on {}"), (ABSTAIN, "hand {} over"), (0, "do not act on {}")):
+        chosen = np.flatnonzero(action == code)
+        if chosen.size:
+            cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
+            parts.append(f"{verb.format(_list([plan.names[k] for k in chosen]))} (expected cost {_amount(cost)})")
+    return "; ".join(parts)
+
+
+def _list(words: list[str]) -> str:
+    if len(words) > 6:
+        return f"{', '.join(words[:4])} and {len(words) - 4} others"
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"

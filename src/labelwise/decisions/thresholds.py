@@ -1,0 +1,196 @@
+"""A rejection threshold that keeps the error among the accepted below a target, with a finite-sample guarantee."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import ceil, inf, log, log1p
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, check_finite, to_numpy
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """Accept a case when its score is at most ``value``; ``found`` says whether any value reaches the target."""
+
+    value: float
+    """−∞ (accept nothing) when no threshold reaches the target."""
+    target: float
+    confidence: float
+    n: int
+    """Cases the threshold was chosen on."""
+    n_accepted: int
+    errors: int
+    """Wrong ones among the accepted."""
+    reason: str = ""
+    """Why no threshold was found."""
+
+    @property
+    def found(self) -> bool:
+        return self.value > -inf
+
+    @property
+    def coverage(self) -> float:
+        """Share of the cases that are accepted."""
+        return self.n_accepted / self.n if self.n else 0.0
+
+    def accept(self, score: Array) -> Array:
+        """Whether to accept each case."""
+        return score <= self.value
+
+    def __str__(self) -> str:
+        if not self.found:
+            return f"no threshold keeps the error below {self.target:.4g} with confidence {self.confidence:.4g}: {self.reason}"
+        return (
+            f"accept scores up to {self.value:.6g}: {self.coverage:.1%} of the cases, {self.errors} of {self.n_accepted} wrong, "
+            f"error below {self.target:.4g} with confidence {self.confidence:.4g}"
+        )
+
+
+@dataclass(frozen=True)
+class ClassThresholds:
+    """A threshold for each class; all hold at once with the stated confidence."""
+
+    by_class: Mapping[Any, Threshold]
+    target: float
+    confidence: float
+
+    def __getitem__(self, label: Any) -> Threshold:
+        return self.by_class[label]
+
+    def accept(self, score: Array, classes: Any) -> np.ndarray:
+        """Whether to accept each case; classes without a threshold, or never seen, are rejected."""
+        score, classes = to_numpy(score), to_numpy(classes)
+        accepted = np.zeros(score.shape, dtype=bool)
+        for label, threshold in self.by_class.items():
+            accepted |= (classes == label) & (score <= threshold.value)
+        return accepted
+
+    def __str__(self) -> str:
+        return "\n".join(f"{label}: {threshold}" for label, threshold in self.by_class.items())
+
+
+def choose_threshold(score: Array, correct: Any, *, target: float, confidence: float, classes: Any = None) -> Threshold | ClassThresholds:
+    r"""The largest threshold for which the error among the accepted is provably below ``target``.
+
+    For cases drawn like these, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
+    for every sample size and every distribution. Thresholds are tested from strict to lenient by exact binomial (Clopper–Pearson) tests
+    until one fails (fixed-sequence testing, as in Learn then Test), from a few starting points that share the error probability.
+
+    The score and the predictions must not have been fitted on these cases.
+
+    Parameters
+    ----------
+    score : array (n,)
+        Uncertainty: high is rejected. Negate a confidence.
+    correct : array (n,) of bool
+        Whether the prediction was right.
+    target : float
+        The largest acceptable share of wrong predictions among the accepted.
+    confidence : float
+        How surely it must hold, e.g. 0.95.
+    classes : array (n,), optional
+        The predicted class of each case, for one threshold per class. The error probability is divided by the number of
+        classes, so that all of them hold at once.
+
+    Returns
+    -------
+    Threshold, or ClassThresholds if ``classes`` is given
+        ``print`` it for one sentence; ``.found`` is false and ``.reason`` says why where the target cannot be shown to hold.
+
+    Notes
+    -----
+    Let λ* be a point where the error among the accepted rises to the target. The errors among the N cases with scores up to λ* are
+    binomial(N, target), so the test there passes with probability at most δ, and no threshold beyond it is reached without
+    passing. The first test uses the k most certain cases, which given the next one are independent draws below it. Ties
+    are accepted or rejected together.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> score = rng.random(2000)
+    >>> correct = rng.random(2000) > 0.2 * score ** 2   # the higher the score, the more often wrong
+    >>> t = choose_threshold(score, correct, target=0.05, confidence=0.95)
+    >>> print(t)
+    accept scores up to 0.759779: 75.4% of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
+    """
+    score, wrong = _check(score, correct)
+    for name, value in (("target", target), ("confidence", confidence)):
+        if not 0 < value < 1:
+            raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
+    if classes is None:
+        return _choose(score, wrong, target, 1 - confidence, confidence)
+    classes = to_numpy(classes)
+    if classes.shape != score.shape:
+        raise ValueError(f"`classes` must have one class per case, shape {score.shape}; got shape {classes.shape}")
+    labels = np.unique(classes)
+    share = (1 - confidence) / max(len(labels), 1)
+    chosen = {k.item(): _choose(score[classes == k], wrong[classes == k], target, share, confidence) for k in labels}
+    return ClassThresholds(chosen, target, confidence)
+
+
+def _check(score: Array, correct: Any) -> tuple[np.ndarray, np.ndarray]:
+    score = to_numpy(score)
+    if score.dtype.kind not in "iuf" or score.ndim != 1:
+        raise ValueError(f"`score` must be a one-dimensional array of numbers; got shape {score.shape} of {score.dtype}")
+    check_finite(score, "score")
+    correct = to_numpy(correct)
+    if correct.shape != score.shape:
+        raise ValueError(f"`correct` must have one value per score, shape {score.shape}; got shape {correct.shape}")
+    if correct.dtype.kind not in "biuf" or not np.all((correct == 0) | (correct == 1)):
+        raise ValueError("`correct` must be true or false (1 or 0) for each case. From predictions: y_pred == y_true")
+    return score, correct == 0
+
+
+def _fewest(target: float, delta: float) -> int:
+    """The fewest cases, all right, that show an error below the target: (1 − target)ⁿ ≤ δ."""
+    return ceil(log(delta) / log1p(-target))
+
+
+def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
+    """How many of the most certain cases the sequences start with, and the error probability of each sequence.
+
+    Doubling from the fewest that can pass: a single early mistake stops a sequence that starts with few cases, and a long start
+    gives away strict thresholds. Depends on n, target and δ only, never on the data.
+    """
+    number = 1
+    while _fewest(target, delta / number) << number < n:
+        number += 1
+    first = _fewest(target, delta / number)
+    return [first << i for i in range(number) if first << i < n], delta / number
+
+
+def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, confidence: float) -> Threshold:
+    from scipy.special import bdtr
+
+    n = len(score)
+    starts, share = _starts(n, target, delta)
+    order = np.lexsort((~wrong, score))  # wrong ones first among ties: the first test must not profit from the order of ties
+    score, errors = score[order], np.cumsum(wrong[order])
+    counts = np.arange(1, n + 1)
+    passed = bdtr(errors.astype(float), counts, target) <= share
+    boundary = np.append(score[1:] != score[:-1], True)[:n]  # where all ties are in
+    fails = np.flatnonzero(~passed & boundary)
+    best = -1
+    for k in starts:
+        if not passed[k - 1]:
+            continue
+        later = fails[fails >= k]
+        stop = int(later[0]) if later.size else n
+        accepted = np.flatnonzero(boundary[k:stop])
+        if accepted.size:
+            best = max(best, k + int(accepted[-1]))
+    if best < 0:
+        return Threshold(-inf, target, confidence, n, 0, 0, _reason(n, target, delta, starts, errors))
+    return Threshold(float(score[best]), target, confidence, n, best + 1, int(errors[best]))
+
+
+def _reason(n: int, target: float, delta: float, starts: list[int], errors: np.ndarray) -> str:
+    if not starts:
+        needed = _fewest(target, delta) + 1
+        return f"{n} cases cannot show it even if none is wrong; at least {needed} are needed"
+    k = starts[0]
+    return f"among the {k} most certain of {n} cases {int(errors[k - 1])} are wrong, which is too many (and so further on)"

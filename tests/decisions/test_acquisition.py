@@ -1,0 +1,144 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labelwise as lw
+from labelwise.decisions import Costs, acquire, class_need, class_quotas
+
+NAMES = ["common", "usual", "rare"]
+
+
+def pool(seed=0, n=60, m=4):
+    return lw.Ensemble(np.random.default_rng(seed).dirichlet([6, 3, 0.3], (m, n)), names=NAMES)
+
+
+def test_need_is_weighted_epistemic_uncertainty_over_prevalence():
+    q = pool()
+    share = q.mean().mean(axis=0)
+    assert np.allclose(class_need(q), lw.decompose(q).epistemic / share)
+    costs = Costs(false_positive=1, false_negative={"common": 1, "usual": 2, "rare": 30})
+    assert np.allclose(class_need(q, costs, loss="squared"), lw.decompose(q, "squared").epistemic / share * [1, 2, 30])
+    matrix = Costs([[0, 1, 3], [2, 0, 4], [50, 60, 7]])
+    assert np.allclose(class_need(q, matrix, prevalence=[1, 1, 1]), lw.decompose(q).epistemic * [2, 3, 55])
+
+
+def test_a_class_nobody_predicts_does_not_blow_up():
+    q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0], [0.5, 0.5, 0.0]], [[0.7, 0.3, 0.0], [0.5, 0.5, 0.0]]]))
+    need = class_need(q)
+    assert np.all(np.isfinite(need))
+    assert np.all(need[:, 2] == 0)
+
+
+def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
+    # 18 cases in which the members disagree a little about two common classes, 2 in which they disagree about a rare one
+    common = np.array([[0.7, 0.3, 0.0], [0.4, 0.6, 0.0]])
+    rare = np.array([[0.9, 0.0, 0.1], [1.0, 0.0, 0.0]])
+    q = lw.Ensemble(np.stack([common] * 18 + [rare] * 2, axis=1), names=NAMES)
+    assert set(acquire(q, budget=2).index) == {18, 19}
+    assert acquire(q, budget=2).label == ("rare", "rare")
+    assert not {18, 19} & set(acquire(q, budget=2, strategy="bald").index)
+    assert not {18, 19} & set(acquire(q, budget=2, prevalence=[1, 1, 1]).index)
+
+
+def test_stakes_move_the_choice():
+    q = pool()
+    light, heavy = (acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], names=NAMES), budget=10) for w in (1, 1000))
+    assert set(heavy.label) == {"usual"}
+    assert set(light.label) != {"usual"}
+    assert np.array_equal(heavy.index, np.argsort(-heavy.score, kind="stable")[:10])
+
+
+def test_baselines_are_what_they_are_called():
+    q = pool()
+    joint = lw.joint.decompose(q)
+    first, second = -np.sort(-q.mean(), axis=1)[:, :2].T
+    for strategy, score in (("entropy", joint.total), ("bald", joint.epistemic), ("margin", 1 - (first - second))):
+        choice = acquire(q, budget=7, strategy=strategy)
+        assert np.allclose(choice.score, score)
+        assert np.array_equal(choice.index, np.argsort(-score, kind="stable")[:7])
+        assert choice.label is None
+    one, same, other = (acquire(q, budget=7, strategy="random", rng=seed).index for seed in (1, 1, 2))
+    assert np.array_equal(one, same)
+    assert not np.array_equal(one, other)
+
+
+def test_several_labels_at_once():
+    probs = np.random.default_rng(1).random((3, 20, 4))
+    q = lw.MultiLabelEnsemble(probs)
+    assert np.allclose(acquire(q, budget=2, strategy="entropy").score, lw.decompose(q).sum().total)
+    assert np.allclose(acquire(q, budget=2, strategy="bald").score, lw.decompose(q).sum().epistemic)
+    assert np.allclose(acquire(q, budget=2, strategy="margin").score, 1 - np.abs(2 * probs.mean(0) - 1).min(1))
+    assert len(acquire(q, budget=20).index) == 20
+
+
+@given(seed=st.integers(0, 50), budget=st.integers(1, 12), batch=st.sampled_from(["top", "balanced", "diverse"]))
+def test_every_batch_is_a_set_of_cases_with_a_reason(seed, budget, batch):
+    q = pool(seed, n=12)
+    choice = acquire(q, budget=budget, batch=batch)
+    assert len(set(choice.index.tolist())) == budget
+    assert set(choice.label) <= set(NAMES)
+    assert choice.explain(budget - 1).startswith(f"case {choice.index[-1]}, for {choice.label[-1]}:")
+    if batch == "balanced":
+        counts = np.bincount([NAMES.index(name) for name in choice.label], minlength=3)
+        assert counts.max() - counts.min() <= 1
+
+
+def test_balanced_takes_each_classs_neediest_cases():
+    q = pool()
+    choice = acquire(q, budget=3, batch="balanced")
+    taken: set[int] = set()
+    for i, name in zip(choice.index, choice.label, strict=True):
+        need = choice.need[:, NAMES.index(name)].copy()
+        need[list(taken)] = -1
+        assert i == need.argmax()
+        taken.add(int(i))
+
+
+def test_diverse_is_the_greedy_weighted_k_centre():
+    rng = np.random.default_rng(2)
+    q, x = pool(n=30), rng.normal(size=(30, 2))
+    choice = acquire(q, budget=6, batch="diverse", features=x)
+    chosen = [int(choice.score.argmax())]
+    while len(chosen) < 6:
+        gains = [-1 if i in chosen else choice.score[i] * min(np.hypot(*(x[i] - x[j])) for j in chosen) for i in range(30)]
+        chosen.append(int(np.argmax(gains)))
+    assert choice.index.tolist() == chosen
+    copies = lw.Ensemble(np.repeat(pool(n=1).probs, 5, axis=1))
+    assert sorted(acquire(copies, budget=5, batch="diverse").index) == [0, 1, 2, 3, 4]
+
+
+@given(seed=st.integers(0, 100), budget=st.integers(1, 50))
+def test_quotas_add_up_and_are_within_one_of_proportional(seed, budget):
+    q = pool(seed)
+    quotas = class_quotas(q, budget=budget)
+    need = class_need(q).mean(axis=0)
+    assert sum(quotas.values()) == budget
+    assert np.all(np.abs(np.array(list(quotas.values())) - budget * need / need.sum()) < 1)
+
+
+def test_mistakes_are_told():
+    q = pool()
+    for arguments, message in (
+        ({"budget": 0}, "`budget` must be a number of cases between 1 and the pool's 60; got 0"),
+        ({"budget": 61}, "between 1 and the pool's 60"),
+        ({"budget": 1, "strategy": "labelwise"}, r"Did you mean 'label_wise'\?"),
+        ({"budget": 1, "batch": "best"}, "`batch` must be one of"),
+        ({"budget": 1, "batch": "balanced", "strategy": "bald"}, "takes turns between classes"),
+        ({"budget": 1, "batch": "diverse", "features": np.ones((3, 2))}, "one row for each of the 60 cases"),
+        ({"budget": 1, "prevalence": [1, 2]}, "`prevalence` must be K = 3 shares"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            acquire(q, **arguments)
+    with pytest.raises(TypeError, match="`rng` must be a seed"):
+        acquire(q, budget=1, strategy="random")
+    with pytest.raises(ValueError, match="one member says nothing"):
+        acquire(lw.Ensemble(q.probs[:1]), budget=1)
+    with pytest.raises(ValueError, match="one axis of instances"):
+        acquire(lw.Ensemble(np.full((2, 3, 4, 2), 0.5)), budget=1)
+    with pytest.raises(ValueError, match="the members agree"):
+        class_quotas(lw.Ensemble(np.full((2, 3, 2), 0.5)), budget=5)
+    with pytest.raises(ValueError, match="positive number of examples"):
+        class_quotas(q, budget=0)

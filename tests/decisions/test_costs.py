@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import re
+import tomllib
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labelwise as lw
+from labelwise.decisions import Costs
+
+NAMES = ["nevus", "melanoma"]
+MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
+
+
+def test_a_mapping_and_an_array_are_the_same_costs():
+    assert np.array_equal(Costs(MATRIX).matrix, Costs([[0, 1], [50, 0]], names=NAMES).matrix)
+    assert np.array_equal(Costs({"a": {"a": 2, "b": 1}, "b": {"a": 3}}).matrix, [[2, 1], [3, 0]])
+
+
+def test_costs_follow_the_classes_of_the_prediction_by_name():
+    costs = Costs(MATRIX, false_positive={"melanoma": 2, "nevus": 1}, false_negative=3)
+    problem, names = costs.problem("one_class", 2, ("melanoma", "nevus"))
+    assert names == ("melanoma", "nevus")
+    assert np.array_equal(problem.table, [[0, 50], [1, 0]])
+    table = costs.problem("per_label", 2, ("melanoma", "nevus"))[0].table
+    assert table[:, 0, 1].tolist() == [2, 1]
+    assert table[:, 1, 0].tolist() == [3, 3]
+
+
+def test_names_of_the_costs_serve_a_prediction_without_names():
+    q = lw.Ensemble(np.array([[[0.5, 0.5]]]))
+    assert lw.decisions.decide(q, Costs(MATRIX, names=NAMES), task="one_class").names == tuple(NAMES)
+    with pytest.raises(ValueError, match="the prediction has no class names"):
+        lw.decisions.decide(q, Costs(MATRIX), task="one_class")
+
+
+name = st.text(min_size=1, max_size=8)
+price = st.floats(0, 1e12, allow_subnormal=True)
+
+
+@st.composite
+def some_costs(draw):
+    names = draw(st.lists(name, min_size=2, max_size=4, unique=True))
+    k = len(names)
+    each = st.one_of(price, st.lists(price, min_size=k, max_size=k))
+    matrix = draw(st.none() | st.lists(st.lists(price, min_size=k, max_size=k), min_size=k, max_size=k))
+    pair = matrix is None or draw(st.booleans())
+    return Costs(
+        matrix,
+        false_positive=draw(each) if pair else None,
+        false_negative=draw(each) if pair else None,
+        abstain=draw(st.none() | each),
+        ask=draw(st.none() | each),
+        expert_error=draw(st.floats(0, 0.999)),
+        names=draw(st.sampled_from([names, None])),
+    )
+
+
+@given(costs=some_costs())
+def test_toml_brings_back_the_same_costs(costs):
+    again = Costs.from_dict(tomllib.loads(costs.to_toml()))
+    assert again.names == costs.names
+    for field in ("matrix", "false_positive", "false_negative", "abstain", "ask", "expert_error"):
+        before, after = getattr(costs, field), getattr(again, field)
+        assert (before is None) == (after is None)
+        assert before is None or np.array_equal(before, after)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({}, "needs a `matrix`"),
+        ({"false_positive": 1}, "belong together"),
+        ({"matrix": [[0, 1, 2], [1, 0, 2]]}, "must be square"),
+        ({"matrix": [[0, 1], [1]]}, "unequal lengths"),
+        ({"matrix": [[0, -1], [1, 0]]}, "got -1 for true class 0, predicted class 1"),
+        ({"matrix": [[0, np.nan], [1, 0]]}, "must be finite"),
+        ({"matrix": [["0", "1"], ["1", "0"]]}, "must be numbers"),
+        ({"matrix": [[0, 1], [1, 0]], "names": ["a"]}, "a row for each of the 1 names"),
+        ({"matrix": [[0, 1], [1, 0]], "names": ["a", "a"]}, "'a' twice"),
+        ({"matrix": [[0, 1], [1, 0]], "names": "ab"}, "sequence of class names"),
+        ({"matrix": {"a": {"b": 1}, "b": {"c": 1}}}, "unknown class 'c'"),
+        ({"matrix": {"a": {"b": 1}, "b": {}}}, "missing: 'a'"),
+        ({"matrix": {"a": 1, "b": 2}}, "must be a mapping from predicted classes"),
+        ({"matrix": {"a": {"b": "x"}, "b": {"a": 1}}}, "must be a number; got 'x'"),
+        ({"matrix": [[0, 1], [1, 0]], "ask": -2}, "`ask` must be finite and not negative; got -2"),
+        ({"matrix": [[0, 1], [1, 0]], "ask": "2"}, "`ask` must be a number; got '2'"),
+        ({"matrix": [[0, 1], [1, 0]], "ask": True}, "`ask` must be a number; got True"),
+        ({"matrix": [[0, 1], [1, 0]], "expert_error": 1.0}, "at least 0 and below 1; got 1.0"),
+        ({"matrix": [[0, 1], [1, 0]], "expert_error": None}, "at least 0 and below 1; got None"),
+        ({"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1}}, "missing: 'b'"),
+        ({"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1, "bb": 1}}, "unknown class 'bb'"),
+        ({"false_positive": {"a": 1, "b": 1}, "false_negative": [1, 2]}, "pass `names` for its order"),
+        ({"false_positive": [1, 2], "false_negative": [1, 2, 3]}, "2 and 3"),
+        ({"false_positive": [[1, 2]], "false_negative": 1}, "one number per class; got shape"),
+        ({"false_positive": [1, 2], "false_negative": 1, "names": ["a", "b", "c"]}, "one for each of the 3 classes"),
+    ],
+)
+def test_wrong_costs_are_refused_with_the_reason(arguments, message):
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        Costs(**arguments)
+
+
+@pytest.mark.parametrize(
+    ("costs", "task", "classes", "message"),
+    [
+        (Costs([[0, 1], [1, 0]]), "per_label", 2, "needs `false_positive` and `false_negative`"),
+        (Costs(false_positive=1, false_negative=1), "one_class", 2, "needs a cost `matrix`"),
+        (Costs([[0, 1], [1, 0]]), "one_class", 3, "`matrix` is 2 × 2; the prediction has K = 3 classes"),
+        (Costs([[0, 1], [1, 0]]), "one-class", 2, "Did you mean 'one_class'?"),
+        (Costs([[0, 1], [1, 0]], ask=[1, 2]), "one_class", 2, "`ask` must be one number"),
+        (Costs(false_positive=[1, 2], false_negative=1), "per_label", 3, "`false_positive` is given for 2 classes"),
+        (Costs(MATRIX, names=NAMES), "one_class", 3, "for 2 classes; the prediction has K = 3"),
+    ],
+)
+def test_costs_that_do_not_fit_the_task_are_refused(costs, task, classes, message):
+    with pytest.raises(ValueError, match=re.escape(message)):
+        costs.problem(task, classes, None)
+
+
+def test_unknown_and_missing_class_names_are_told():
+    costs = Costs(MATRIX)
+    with pytest.raises(ValueError, match="nothing about class 'mole'"):
+        costs.problem("one_class", 2, ("mole", "melanoma"))
+    with pytest.raises(ValueError, match="name 'nevus', which is not a class"):
+        Costs({"nevus": {"melanoma": 1, "x": 1}, "melanoma": {"nevus": 1, "x": 1}, "x": {"nevus": 1, "melanoma": 1}}).problem(
+            "one_class", 2, ("x", "melanoma")
+        )
+
+
+def test_files(tmp_path):
+    path = tmp_path / "costs.toml"
+    path.write_text(
+        'classes = ["nevus", "Ünïcode µ"]\nask = 3\nmatrix."Ünïcode µ".nevus = 50\nmatrix.nevus."Ünïcode µ" = 1\n', encoding="utf-8"
+    )
+    costs = Costs.from_toml(path)
+    assert costs.ask == 3
+    assert np.array_equal(costs.matrix, [[0, 1], [50, 0]])
+    path.write_text("aks = 2\nfalse_positive = 1\nfalse_negative = 1\n")
+    with pytest.raises(ValueError, match=r"costs.toml: unknown entry 'aks' in the costs. Did you mean 'ask'\?"):
+        Costs.from_toml(path)
+    path.write_text("ask = = 2")
+    with pytest.raises(ValueError, match=r"costs\.toml: Invalid"):
+        Costs.from_toml(path)
+    with pytest.raises(FileNotFoundError):
+        Costs.from_toml(tmp_path / "nothing.toml")
+    with pytest.raises(TypeError, match="must be a mapping"):
+        Costs.from_dict([1])
