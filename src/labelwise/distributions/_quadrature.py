@@ -1,8 +1,8 @@
 r"""Expectations of a function of one probability by quadrature in its log-odds x = ln(t / (1−t)).
 
-There both t and 1 − t keep all their digits however close to 0 they are. The density is described by its support and a
-centre; x = centre + width · sinh(y) spreads the nodes over short and long tails alike, and Gauss–Legendre pieces meet at the
-centre and at the corner of the loss, if it has one.
+There both t and 1 − t keep all their digits however close to 0 they are. x = centre + width · sinh(y) spreads the nodes over
+short and long tails alike, and Gauss–Legendre pieces meet where the integrand changes its nature: at the centre, at the peak of
+the density, at the corner of the loss if it has one.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from .._arrays import Array, like, namespace
 
-NODES = 160
-"""Nodes per piece: the accuracy stated by the distributions that use this, at every parameter that they allow."""
+NODES = 96
+"""Nodes per piece. Measured: errors below 1e-11 TU for Beta laws with parameters from 1e-3 to 1e6 and for normal log-odds."""
 
 
 @lru_cache(maxsize=2)
@@ -25,16 +25,16 @@ def _rule(n: int) -> tuple[np.ndarray, np.ndarray]:
     return (x + 1) / 2, w / 2
 
 
-def logit_nodes(low: Array, high: Array, centre: Array, width: Array, corner: Array | None) -> tuple[Array, Array]:
-    """Nodes x and weights dx, both (n, ...), for ∫_low^high f(x) dx."""
+def logit_nodes(low: Array, high: Array, centre: Array, width: Array, meet: list[Array]) -> tuple[Array, Array]:
+    """Nodes x and weights dx, both (n, ...), for ∫_low^high f(x) dx, in pieces that meet at the points ``meet``."""
     xp = namespace(low)
     v, w = (like(r, low).reshape((-1,) + (1,) * low.ndim) for r in _rule(NODES))
 
     def to_y(x: Array) -> Array:
         return xp.asinh((x - centre) / width)
 
-    inner = [centre] if corner is None else [xp.minimum(centre, corner), xp.maximum(centre, corner)]
-    ends = [low, *(xp.minimum(xp.maximum(x, low), high) for x in inner), high]
+    inner = xp.sort(xp.stack([xp.minimum(xp.maximum(x, low), high) for x in meet], axis=0), axis=0)
+    ends = [low, *(inner[i, ...] for i in range(len(meet))), high]
     y, dy = [], []
     for left, right in pairwise(ends):
         a, length = to_y(left), to_y(right) - to_y(left)
@@ -42,6 +42,15 @@ def logit_nodes(low: Array, high: Array, centre: Array, width: Array, corner: Ar
         dy.append(length * w)
     all_y = xp.concat(y, axis=0)
     return centre + width * xp.sinh(all_y), xp.concat(dy, axis=0) * width * xp.cosh(all_y)
+
+
+def corners(t: Array | None, x: Array) -> list[Array]:
+    """The log-odds (finite at the ends) of the corner ``t`` of a loss as a list for `logit_nodes`, in the shape of ``x``."""
+    if t is None:
+        return []
+    xp = namespace(x)
+    t, edge = like(t, x) + 0 * x, like(1e-30, x)
+    return [xp.log(xp.maximum(t, edge)) - xp.log(xp.maximum(1 - t, edge))]
 
 
 def sigmoid(x: Array) -> Array:

@@ -26,7 +26,7 @@ from ..events import Events, Family, as_events
 from ..losses import Loss
 from ._atoms import Atoms
 from ._checks import as_rng, check_classes, check_count, event_sums, set_fields
-from ._quadrature import NODES, blocks, logit_nodes, sigmoid
+from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid
 
 REPLICATES = 16
 """Independent randomisations of the quasi-Monte Carlo rule."""
@@ -154,13 +154,12 @@ class LogitNormal:
     scale: Array
 
     def _expectation(self, corner: Array | None) -> Callable[[Callable[[Array, Array, Array], Array]], Array]:
-        from ._beta import _logit
-
         xp = namespace(self.loc)
         loc, scale = self.loc, self.scale
-        low, high = loc - 9 * scale, loc + 9 * scale
-        at = None if corner is None else _logit(like(corner, loc) + 0 * loc)
-        x, dx = logit_nodes(low, high, 0 * loc, xp.ones_like(loc), at)
+        # E t may come from far out: t · density is largest where x = loc + scale², or at x = 0 if that is nearer
+        up, down = (scale * xp.minimum(xp.maximum(x / scale, 0 * x), scale) for x in (-loc, loc))
+        low, high = loc - 9 * scale - down, loc + 9 * scale + up
+        x, dx = logit_nodes(low, high, 0 * loc, xp.ones_like(loc), [0 * loc, loc, *corners(corner, loc)])
         z = (x - loc) / scale
         weights = dx * xp.exp(-z * z / 2)
         weights = weights / xp.sum(weights, axis=0)
@@ -175,12 +174,12 @@ class LogitNormal:
             expect = LogitNormal(loc, scale)._expectation(None)
             return expect(lambda t, c, d: t), expect(lambda t, c, d: c)
 
-        t, c = blocks(of_block, (self.loc, self.scale), 3 * NODES)
+        t, c = blocks(of_block, (self.loc, self.scale), 4 * NODES)
         return t, c
 
     def expect(self, f: Callable[[Array, Array, Array], Array], corner: Array | None = None) -> Array:
         """E f(Θ, 1 − Θ, Θ − E Θ); ``corner`` is a probability at which f is not smooth."""
-        return blocks(lambda loc, scale: (LogitNormal(loc, scale)._expectation(corner)(f),), (self.loc, self.scale), 3 * NODES)[0]
+        return blocks(lambda loc, scale: (LogitNormal(loc, scale)._expectation(corner)(f),), (self.loc, self.scale), 4 * NODES)[0]
 
     def split(self, loss: Loss) -> tuple[Array, Array]:
         """Aleatoric and epistemic uncertainty."""
@@ -190,12 +189,12 @@ class LogitNormal:
             expect = block._expectation(loss.kink)
             return expect(lambda t, c, d: loss.entropy(t, c)), loss.epistemic(expect, *block.mean)
 
-        aleatoric, epistemic = blocks(of_block, (self.loc, self.scale), 3 * NODES)
+        aleatoric, epistemic = blocks(of_block, (self.loc, self.scale), 4 * NODES)
         return aleatoric, epistemic
 
     def error(self, loss: Loss) -> tuple[Array, Array, Array]:
         """Bounds on the error of total, aleatoric and epistemic uncertainty."""
-        bound = 1e-9 * loss.entropy(*self.mean)
+        bound = (1e-9 + 64 * smallest(self.loc)[1]) * loss.entropy(*self.mean)
         return bound, bound, bound
 
 
@@ -257,7 +256,8 @@ class SampledLaw:
             parts = [a.split(loss) for a in each]
             columns = [total, *(xp.stack([p[i] for p in parts], axis=0) for i in (0, 1))]
             rounding = 64 * smallest(total)[1] * loss.entropy(*atoms.mean)
-            return tuple(T_QUANTILE * xp.std(x, axis=0, correction=1) / REPLICATES**0.5 + rounding for x in columns)
+            variances = [xp.sum((x - xp.mean(x, axis=0)) ** 2, axis=0) / (REPLICATES - 1) for x in columns]  # torch.std warns if empty
+            return tuple(T_QUANTILE * xp.sqrt(v / REPLICATES) + rounding for v in variances)
 
         total, aleatoric, epistemic = self._map(spread)
         return total, aleatoric, epistemic

@@ -67,7 +67,7 @@ class CustomLoss(Loss):
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ may be infinite."""
         xp = namespace(t)
         tiny, half_eps = smallest(t)
-        inside = xp.where(t <= 0, like(tiny, t), xp.where((t > 1 - half_eps) | (c <= 0), like(1 - half_eps, t), t))
+        inside = xp.where(t < tiny, like(tiny, t), xp.where((t > 1 - half_eps) | (c <= 0), like(1 - half_eps, t), t))
         one, zero = self.function(inside, 1), self.function(inside, 0)
         if self._sure[0] is not None:
             one = xp.where(c <= 0, like(self._sure[0], t), one)
