@@ -6,6 +6,7 @@ from .._resampling import Estimate
 from .classes import ByClass, ClassMeans, by_class
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
+from .intervals import MembersNeeded, UncertaintyIntervals, bootstrap_uncertainty, members_needed
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 
@@ -19,14 +20,18 @@ __all__ = [
     "DetectionScores",
     "Estimate",
     "MeanCurve",
+    "MembersNeeded",
     "RankAgreement",
     "RejectionCurve",
+    "UncertaintyIntervals",
     "agreement",
+    "bootstrap_uncertainty",
     "by_class",
     "compare_detection",
     "detection_scores",
     "mean_curve",
     "mean_over_runs",
+    "members_needed",
     "rank_agreement",
     "rejection_curve",
     "rejection_curves_by_class",
