@@ -1,0 +1,31 @@
+"""The native kernel; everything else about the package is in pyproject.toml.
+
+Without a compiler the package installs all the same and uses its NumPy twin. LABELWISE_BUILD=strict makes a failed build an error.
+"""
+
+import os
+import sys
+
+from setuptools import Extension, setup
+
+flags = (
+    []
+    if sys.platform == "win32"
+    else ["-O3", "-std=c11", "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-Wall", "-Wextra"]
+)
+folder = "src/labelwise/_kernels"
+
+setup(
+    ext_modules=[
+        Extension(
+            "labelwise._kernels._fused",
+            [f"{folder}/fused.c"],
+            depends=[f"{folder}/fused_impl.h", f"{folder}/coefficients.h"],
+            define_macros=[("Py_LIMITED_API", "0x030B0000")],
+            py_limited_api=True,
+            extra_compile_args=flags,
+            optional=os.environ.get("LABELWISE_BUILD") != "strict",
+        )
+    ],
+    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+)

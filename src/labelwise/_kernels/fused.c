@@ -1,0 +1,260 @@
+/* Label-wise and joint uncertainty of an ensemble in one pass over its predictions.
+ *
+ * Python passes buffers (limited API, no NumPy headers); the work is done without the interpreter lock, so that threads can share it.
+ * Do not compile with -ffast-math: it would change the floating-point mode of the whole process. */
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include "coefficients.h"
+
+#define TILE 128
+#define BLOCK 4096
+#define LOG2_E 1.4426950408889634074
+
+#if defined(__GNUC__)
+#define ALWAYS_INLINE inline __attribute__((always_inline))
+#else
+#define ALWAYS_INLINE inline
+#define restrict
+#endif
+#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
+#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
+#define HAS_CLONES 1
+#else
+#define CLONES
+#define HAS_CLONES 0
+#endif
+
+/* A loop over a tile; the arrays it touches never overlap. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define EACH(i) _Pragma("GCC ivdep") for (int i = 0; i < TILE; i++)
+#else
+#define EACH(i) for (int i = 0; i < TILE; i++)
+#endif
+
+enum loss { LOG, SQUARED };
+enum kind { NATIVE, FLOAT16, BFLOAT16 };
+enum { OUT_OF_RANGE = 1, OFF_ONE = 2, NO_MEMORY = 3 };
+
+typedef struct {
+    enum loss loss;
+    enum kind kind;
+    const char *probs, *weights;
+    int64_t members, instances, classes, stride_m, stride_n, stride_k, weight_stride_m, weight_stride_n, heaviest;
+    int class_major, element_weights, totals, check, sum_to_one;
+    double unit, tolerance;
+    void *out[9]; /* TU, AU, EU label-wise; their sums; joint TU, AU, EU */
+} Job;
+
+#define DEFINE_TYPES(REAL, NAME) \
+    typedef struct { int64_t members; const REAL *const *p; const REAL *weights, *element_weights, *reference; REAL unit; } NAME(Tile); \
+    typedef struct { REAL *tu, *au, *eu, *jt, *ja, *je; } NAME(Parts);
+
+#define F32(x) f32_##x
+#define F64(x) f64_##x
+DEFINE_TYPES(float, F32)
+DEFINE_TYPES(double, F64)
+
+#define REAL float
+#define NAME F32
+#define UINT uint32_t
+#define TINY 1.17549435e-38f
+#define MANTISSA 23
+#define EXPONENT_BIAS 127
+#define MANTISSA_MASK 0x007fffffu
+#define ONE_BITS 0x3f800000u
+#define ROOT_HALF_BITS 0x3f3504f3u
+#define MAGIC 8388608.0f
+#define MAGIC_BITS 0x4b000000u
+#define LOG2_BY_DIVISION 0
+#define LOG2_POLYNOMIAL LOG2_F32
+#define COMPLEMENT_POLYNOMIAL COMPLEMENT_F32
+#define ARTANH_POLYNOMIAL ARTANH_F32
+#include "fused_impl.h"
+#undef REAL
+#undef NAME
+#undef UINT
+#undef TINY
+#undef MANTISSA
+#undef EXPONENT_BIAS
+#undef MANTISSA_MASK
+#undef ONE_BITS
+#undef ROOT_HALF_BITS
+#undef MAGIC
+#undef MAGIC_BITS
+#undef LOG2_BY_DIVISION
+#undef LOG2_POLYNOMIAL
+#undef COMPLEMENT_POLYNOMIAL
+#undef ARTANH_POLYNOMIAL
+
+#define REAL double
+#define NAME F64
+#define UINT uint64_t
+#define TINY 2.2250738585072014e-308
+#define MANTISSA 52
+#define EXPONENT_BIAS 1023
+#define MANTISSA_MASK 0x000fffffffffffffull
+#define ONE_BITS 0x3ff0000000000000ull
+#define ROOT_HALF_BITS 0x3fe6a09e667f3bcdull
+#define MAGIC 4503599627370496.0
+#define MAGIC_BITS 0x4330000000000000ull
+#define LOG2_BY_DIVISION 1
+#define LOG2_POLYNOMIAL LOG2_F64
+#define COMPLEMENT_POLYNOMIAL COMPLEMENT_F64
+#define ARTANH_POLYNOMIAL ARTANH_F64
+#include "fused_impl.h"
+
+/* The buffers of a call; all are released together. */
+typedef struct { Py_buffer view[11]; int count; } Views;
+
+static void release(Views *views) { while (views->count > 0) PyBuffer_Release(&views->view[--views->count]); }
+
+static Py_buffer *take(Views *views, PyObject *object, int flags)
+{
+    Py_buffer *view = &views->view[views->count];
+    if (PyObject_GetBuffer(object, view, flags) < 0) return NULL;
+    views->count++;
+    return view;
+}
+
+/* Fill in the part of a job that describes the predictions: a 3-D buffer (members, instances, classes) of any strides. */
+static int describe(Job *job, Views *views, PyObject *probs, int double_precision, int kind)
+{
+    Py_buffer *view = take(views, probs, PyBUF_STRIDES);
+    if (!view) return -1;
+    const Py_ssize_t size = kind == NATIVE ? (double_precision ? 8 : 4) : 2;
+    if (view->ndim != 3 || view->itemsize != size) {
+        PyErr_SetString(PyExc_ValueError, "the kernel takes a 3-D array of the stated type");
+        return -1;
+    }
+    job->kind = (enum kind)kind;
+    job->probs = view->buf;
+    job->members = view->shape[0];
+    job->instances = view->shape[1];
+    job->classes = view->shape[2];
+    job->stride_m = view->strides[0];
+    job->stride_n = view->strides[1];
+    job->stride_k = view->strides[2];
+    return 0;
+}
+
+static int check_range(const Job *job, Py_ssize_t start, Py_ssize_t stop)
+{
+    if (start < 0 || stop > job->instances || job->members < 1 || job->classes < 1) {
+        PyErr_SetString(PyExc_ValueError, "the instance range lies outside the array");
+        return -1;
+    }
+    return 0;
+}
+
+/* split(loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, start, stop, outputs) -> status */
+static PyObject *split(PyObject *self, PyObject *args)
+{
+    (void)self;
+    int loss, double_precision, kind, class_major;
+    Py_ssize_t heaviest, start, stop;
+    double unit, tolerance;
+    PyObject *probs, *weights, *outputs;
+    if (!PyArg_ParseTuple(args, "iiiOOndidnnO", &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &start, &stop, &outputs))
+        return NULL;
+    Job job;
+    memset(&job, 0, sizeof job);
+    Views views;
+    views.count = 0;
+    const Py_ssize_t size = double_precision ? 8 : 4;
+    job.loss = (enum loss)loss;
+    job.unit = unit;
+    job.class_major = class_major;
+    job.tolerance = tolerance;
+    job.check = tolerance >= 0;
+    job.heaviest = heaviest;
+    if (describe(&job, &views, probs, double_precision, kind) < 0 || check_range(&job, start, stop) < 0) goto failed;
+    if (class_major && job.stride_n != (kind == NATIVE ? size : 2)) { PyErr_SetString(PyExc_ValueError, "class_major needs instances side by side"); goto failed; }
+    if (heaviest < 0 || heaviest >= job.members) { PyErr_SetString(PyExc_ValueError, "no such member"); goto failed; }
+    if (weights != Py_None) {
+        Py_buffer *view = take(&views, weights, PyBUF_STRIDES);
+        if (!view) goto failed;
+        if (view->itemsize != size || view->shape[0] != job.members || (view->ndim == 2 && view->shape[1] != job.instances) || view->ndim > 2) {
+            PyErr_SetString(PyExc_ValueError, "weights do not fit");
+            goto failed;
+        }
+        job.weights = view->buf;
+        job.element_weights = view->ndim == 2;
+        job.weight_stride_m = view->strides[0];
+        job.weight_stride_n = view->ndim == 2 ? view->strides[1] : 0;
+        if (view->ndim == 1 && view->strides[0] != size) { PyErr_SetString(PyExc_ValueError, "weights must be contiguous"); goto failed; }
+    }
+    if (PyTuple_Size(outputs) != 9) { PyErr_SetString(PyExc_ValueError, "nine outputs (or None) are expected"); goto failed; }
+    for (int j = 0; j < 9; j++) {
+        PyObject *item = PyTuple_GetItem(outputs, j);
+        if (!item) goto failed;
+        if (item == Py_None) continue;
+        Py_buffer *view = take(&views, item, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+        if (!view) goto failed;
+        if (view->len != size * job.instances * (j < 3 ? job.classes : 1)) { PyErr_SetString(PyExc_ValueError, "an output has the wrong size"); goto failed; }
+        job.out[j] = view->buf;
+        if (j >= 3) job.totals = 1;
+    }
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = double_precision ? f64_run(&job, start, stop) : f32_run(&job, start, stop);
+    Py_END_ALLOW_THREADS
+    release(&views);
+    if (status == NO_MEMORY) return PyErr_NoMemory();
+    return PyLong_FromLong(status);
+failed:
+    release(&views);
+    return NULL;
+}
+
+/* check(double, kind, probs, class_major, sum_to_one, tolerance, start, stop) -> 0, 1 (a value outside [0, 1]) or 2 (a sum that is not 1) */
+static PyObject *check(PyObject *self, PyObject *args)
+{
+    (void)self;
+    int double_precision, kind, class_major, sum_to_one;
+    Py_ssize_t start, stop;
+    double tolerance;
+    PyObject *probs;
+    if (!PyArg_ParseTuple(args, "iiOiidnn", &double_precision, &kind, &probs, &class_major, &sum_to_one, &tolerance, &start, &stop)) return NULL;
+    Job job;
+    memset(&job, 0, sizeof job);
+    Views views;
+    views.count = 0;
+    job.class_major = class_major;
+    job.tolerance = tolerance;
+    job.sum_to_one = sum_to_one;
+    if (describe(&job, &views, probs, double_precision, kind) < 0 || check_range(&job, start, stop) < 0) { release(&views); return NULL; }
+    int status;
+    Py_BEGIN_ALLOW_THREADS
+    status = double_precision ? f64_check(&job, start, stop) : f32_check(&job, start, stop);
+    Py_END_ALLOW_THREADS
+    release(&views);
+    if (status == NO_MEMORY) return PyErr_NoMemory();
+    return PyLong_FromLong(status);
+}
+
+static PyObject *target(PyObject *self, PyObject *none)
+{
+    (void)self; (void)none;
+#if HAS_CLONES
+    __builtin_cpu_init();
+    return PyUnicode_FromString(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "x86-64-v3" : "x86-64");
+#elif defined(__aarch64__)
+    return PyUnicode_FromString("aarch64");
+#else
+    return PyUnicode_FromString("generic");
+#endif
+}
+
+static PyMethodDef methods[] = {
+    {"split", split, METH_VARARGS, "Uncertainty of a range of instances, written into the outputs."},
+    {"check", check, METH_VARARGS, "Whether a range of instances holds probabilities."},
+    {"target", target, METH_NOARGS, "The instruction set in use."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef module = {PyModuleDef_HEAD_INIT, "_fused", NULL, 0, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__fused(void) { return PyModuleDef_Init(&module); }

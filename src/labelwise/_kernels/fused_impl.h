@@ -1,0 +1,342 @@
+/* The kernel for one floating-point type; included by fused.c once for float and once for double.
+ *
+ * All arithmetic happens in tiles of TILE elements (an element is one label of one instance, with its M members). Loops over a
+ * tile have a fixed length and no branches, so that they vectorise and every element sees the same instructions wherever it
+ * lies: results do not depend on how an array is cut up. The formulas are those of labelwise._special and labelwise.losses. */
+
+static ALWAYS_INLINE REAL NAME(clamp)(REAL x) { return x > 0 ? x : 0; }
+
+/* log2(x) for TINY <= x <= 1/2 (where it is at most -1, so that absolute accuracy is relative accuracy). */
+static ALWAYS_INLINE REAL NAME(log2)(REAL x)
+{
+    union { REAL f; UINT i; } v, e;
+    v.f = x;
+    UINT bits = v.i + (ONE_BITS - ROOT_HALF_BITS);
+    e.i = (bits >> MANTISSA) | MAGIC_BITS; /* the exponent as the low bits of a large float: no integer conversion needed */
+    REAL exponent = e.f - (REAL)(MAGIC + EXPONENT_BIAS);
+    v.i = (bits & MANTISSA_MASK) + ROOT_HALF_BITS; /* mantissa in [sqrt(1/2), sqrt(2)) */
+    REAL r = v.f - 1;
+#if LOG2_BY_DIVISION
+    REAL s = r / (r + 2), z = s * s, z2 = z * z, z4 = z2 * z2;
+    return exponent + s * LOG2_POLYNOMIAL(z, z2, z4);
+#else
+    REAL r2 = r * r, r4 = r2 * r2;
+    return exponent + r * LOG2_POLYNOMIAL(r, r2, r4);
+#endif
+}
+
+/* -(1-u) log2(1-u) for 0 <= u <= 1/2, as u P(u). */
+static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
+{
+    REAL u2 = u * u, u4 = u2 * u2;
+    return u * COMPLEMENT_POLYNOMIAL(u, u2, u4);
+}
+
+/* (x ln(x/m) - d) / ln 2 with d = x - m and s = d / (x + m); neg_xlogx = -x log2 x and log_m = log2 m are known already. */
+static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL d, REAL s, REAL neg_xlogx, REAL log_m)
+{
+    REAL z = s * s, z2 = z * z, z4 = z2 * z2;
+    REAL close = d * s * (1 + s * (1 + s) * ARTANH_POLYNOMIAL(z, z2, z4)) * (REAL)LOG2_E;
+    REAL far = NAME(clamp)(-neg_xlogx - x * log_m - d * (REAL)LOG2_E);
+    return z < (REAL)(1.0 / 9) ? close : far;
+}
+
+/* First pass over a tile: mean of the members, of their complements, and of their distance from the reference member. */
+static ALWAYS_INLINE void NAME(means)(const NAME(Tile) *in, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
+{
+    EACH(i) mt[i] = mc[i] = shift[i] = 0;
+    const REAL *restrict ref = in->reference;
+    for (int64_t m = 0; m < in->members; m++) {
+        const REAL *restrict p = in->p[m];
+        const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
+        const REAL w = in->weights ? in->weights[m] : 1;
+        EACH(i) {
+            REAL weight = per_element ? we[i] : w, x = p[i];
+            mt[i] += weight * x;
+            mc[i] += weight * NAME(clamp)(1 - x);
+            shift[i] += weight * (x - ref[i]);
+        }
+    }
+    if (!per_element && !in->weights) {
+        const REAL n = (REAL)in->members;
+        EACH(i) { mt[i] /= n; mc[i] /= n; shift[i] /= n; }
+    }
+}
+
+static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
+{
+    REAL mt[TILE], mc[TILE], shift[TILE], lt[TILE], lc[TILE];
+    REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
+    REAL *restrict jt = out->jt, *restrict ja = out->ja, *restrict je = out->je;
+    const REAL unit = in->unit, *restrict ref = in->reference;
+    NAME(means)(in, per_element, mt, mc, shift);
+    EACH(i) {
+        REAL u = mt[i] <= mc[i] ? mt[i] : mc[i], log_u = NAME(log2)(u > TINY ? u : TINY);
+        REAL a = -u * log_u, b = NAME(complement_term)(u), log_rest = -b / (1 - u);
+        int low = mt[i] <= mc[i];
+        lt[i] = low ? log_u : log_rest;
+        lc[i] = low ? log_rest : log_u;
+        tu[i] = (a + b) * unit;
+        jt[i] = (low ? a : b) * unit;
+        au[i] = eu[i] = ja[i] = je[i] = 0;
+    }
+    for (int64_t m = 0; m < in->members; m++) {
+        const REAL *restrict p = in->p[m];
+        const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
+        const REAL w = in->weights ? in->weights[m] : 1;
+        EACH(i) {
+            REAL weight = per_element ? we[i] : w;
+            REAL x = p[i], c = NAME(clamp)(1 - x), u = x <= c ? x : c;
+            REAL a = -u * NAME(log2)(u > TINY ? u : TINY), b = NAME(complement_term)(u);
+            REAL x_part = x <= c ? a : b, c_part = x <= c ? b : a;
+            REAL d = (x - ref[i]) - shift[i];
+            REAL t_sum = x + mt[i], c_sum = c + mc[i], both = t_sum * c_sum; /* one division for d/t_sum and d/c_sum; the sums add up to 2 */
+            REAL ratio = d / (both > 0 ? both : 1);
+            REAL et = NAME(kl_term)(x, d, ratio * c_sum, x_part, lt[i]);
+            REAL ec = NAME(kl_term)(c, -d, -ratio * t_sum, c_part, lc[i]);
+            au[i] += weight * (a + b);
+            eu[i] += weight * (et + ec);
+            ja[i] += weight * x_part;
+            je[i] += weight * et;
+        }
+    }
+    const REAL scale = per_element || in->weights ? unit : unit / (REAL)in->members;
+    EACH(i) { au[i] *= scale; eu[i] *= scale; ja[i] *= scale; je[i] *= scale; }
+}
+
+static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
+{
+    REAL mt[TILE], mc[TILE], shift[TILE];
+    REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
+    const REAL *restrict ref = in->reference;
+    NAME(means)(in, per_element, mt, mc, shift);
+    EACH(i) { tu[i] = mt[i] * mc[i]; au[i] = eu[i] = 0; }
+    for (int64_t m = 0; m < in->members; m++) {
+        const REAL *restrict p = in->p[m];
+        const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
+        const REAL w = in->weights ? in->weights[m] : 1;
+        EACH(i) {
+            REAL weight = per_element ? we[i] : w;
+            REAL x = p[i], d = (x - ref[i]) - shift[i];
+            au[i] += weight * (x * NAME(clamp)(1 - x));
+            eu[i] += weight * (d * d);
+        }
+    }
+    if (!per_element && !in->weights) {
+        const REAL n = (REAL)in->members;
+        EACH(i) { au[i] /= n; eu[i] /= n; }
+    }
+}
+
+static CLONES void NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
+{
+    if (in->element_weights) NAME(log_body)(in, 1, out);
+    else NAME(log_body)(in, 0, out);
+}
+
+static CLONES void NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
+{
+    if (in->element_weights) NAME(squared_body)(in, 1, out);
+    else NAME(squared_body)(in, 0, out);
+}
+
+/* out[i] = sum over k of x[i*K + k]: instances side by side for few classes, lanes within an instance for many. */
+static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
+{
+    if (classes <= 64) {
+        for (int64_t i = 0; i < rows; i++) out[i] = x[i * classes];
+        for (int64_t k = 1; k < classes; k++)
+            for (int64_t i = 0; i < rows; i++) out[i] += x[i * classes + k];
+        return;
+    }
+    for (int64_t i = 0; i < rows; i++) {
+        const REAL *restrict row = x + i * classes;
+        double total = 0;
+        int64_t k = 0;
+        for (; k + 256 <= classes; k += 256) {
+            REAL lane[16] = {0};
+            for (int j = 0; j < 256; j += 16)
+                for (int l = 0; l < 16; l++) lane[l] += row[k + j + l];
+            for (int l = 0; l < 16; l++) total += lane[l];
+        }
+        for (; k < classes; k++) total += row[k];
+        out[i] = (REAL)total;
+    }
+}
+
+/* Whether all of x lie in [0, high] (a NaN does not). */
+static CLONES int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
+{
+    int bad = 0;
+    for (int64_t i = 0; i < n; i++) bad |= !(x[i] >= 0 && x[i] <= high);
+    return !bad;
+}
+
+/* Whether all of x are within tolerance of 1. */
+static CLONES int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
+{
+    int bad = 0;
+    for (int64_t i = 0; i < n; i++) bad |= !(x[i] >= 1 - tolerance && x[i] <= 1 + tolerance);
+    return !bad;
+}
+
+/* Copy n elements, stride bytes apart, into the arithmetic type. */
+static CLONES void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, enum kind kind, REAL *restrict to)
+{
+    if (kind == NATIVE && stride == (int64_t)sizeof(REAL)) { memcpy(to, from, (size_t)n * sizeof(REAL)); return; }
+    if (kind == NATIVE) {
+        for (int64_t i = 0; i < n; i++) memcpy(&to[i], from + i * stride, sizeof(REAL));
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        uint16_t h;
+        memcpy(&h, from + i * stride, 2);
+        union { float f; uint32_t i; } v;
+        if (kind == BFLOAT16) {
+            v.i = (uint32_t)h << 16;
+        } else { /* half precision: shift the exponent into place by a multiplication, which is exact for subnormals too */
+            v.i = (uint32_t)(h & 0x7fff) << 13;
+            v.f *= 5.192296858534828e33f; /* 2^112 */
+            v.i |= (uint32_t)(h & 0x8000) << 16;
+        }
+        to[i] = (REAL)v.f;
+    }
+}
+
+/* One instance range of a job. Returns 0, OUT_OF_RANGE, OFF_ONE or NO_MEMORY. */
+static int NAME(run)(const Job *job, int64_t start, int64_t stop)
+{
+    const int64_t m_count = job->members, classes = job->classes;
+    const int class_major = job->class_major;
+    /* class_major: a tile is TILE instances of one class; otherwise whole instances, all classes side by side */
+    const int64_t block = class_major ? TILE : (classes >= BLOCK ? 1 : BLOCK / classes);
+    const int64_t room = (class_major ? TILE : block * classes) + TILE;
+    const int direct = job->kind == NATIVE && (class_major || (job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes));
+    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 2) * TILE + (size_t)block * 8) * sizeof(REAL));
+    const REAL **pointers = malloc((size_t)m_count * sizeof(REAL *));
+    int status = 0;
+    if (!space || !pointers) { free(space); free(pointers); return NO_MEMORY; }
+    REAL *scratch[6];
+    for (int j = 0; j < 6; j++) scratch[j] = space + j * room;
+    REAL *gathered = space + 6 * room, *weights = gathered + m_count * TILE, *reference = weights + m_count * TILE;
+    REAL *sums = reference + 2 * TILE; /* block * 8: six totals and two spare rows for checks */
+
+    for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
+        const int64_t rows = stop - n0 < block ? stop - n0 : block;
+        const int64_t slices = class_major ? classes : 1, length = class_major ? rows : rows * classes;
+        if (class_major)
+            for (int j = 0; j < 8; j++) for (int64_t i = 0; i < rows; i++) sums[j * block + i] = 0;
+        for (int64_t slice = 0; slice < slices; slice++) {
+            for (int64_t e0 = 0; e0 < length; e0 += TILE) {
+                const int64_t len = length - e0 < TILE ? length - e0 : TILE;
+                for (int64_t m = 0; m < m_count; m++) {
+                    const char *base = job->probs + m * job->stride_m + (class_major ? slice * job->stride_k + n0 * job->stride_n : n0 * job->stride_n);
+                    if (direct && len == TILE) { pointers[m] = (const REAL *)(base + e0 * (int64_t)sizeof(REAL)); continue; }
+                    REAL *to = gathered + m * TILE;
+                    pointers[m] = to;
+                    if (class_major || direct) {
+                        NAME(gather)(base + e0 * (class_major ? job->stride_n : job->stride_k), class_major ? job->stride_n : job->stride_k, len, job->kind, to);
+                    } else {
+                        for (int64_t e = e0, done = 0; done < len;) { /* runs of classes, instance by instance */
+                            const int64_t k = e % classes, run = classes - k < len - done ? classes - k : len - done;
+                            NAME(gather)(base + (e / classes) * job->stride_n + k * job->stride_k, job->stride_k, run, job->kind, to + done);
+                            e += run; done += run;
+                        }
+                    }
+                    for (int64_t i = len; i < TILE; i++) to[i] = (REAL)0.5;
+                }
+                NAME(Tile) in = {m_count, pointers, NULL, NULL, NULL, (REAL)job->unit};
+                if (job->element_weights) {
+                    for (int64_t m = 0; m < m_count; m++)
+                        for (int64_t i = 0; i < TILE; i++) {
+                            const int64_t n = n0 + (class_major ? e0 + (i < len ? i : 0) : (e0 + (i < len ? i : 0)) / classes);
+                            memcpy(&weights[m * TILE + i], job->weights + m * job->weight_stride_m + n * job->weight_stride_n, sizeof(REAL));
+                        }
+                    in.element_weights = weights;
+                    REAL *heaviest = reference + TILE;
+                    for (int i = 0; i < TILE; i++) { heaviest[i] = weights[i]; reference[i] = pointers[0][i]; }
+                    for (int64_t m = 1; m < m_count; m++)
+                        for (int i = 0; i < TILE; i++) {
+                            const int more = weights[m * TILE + i] > heaviest[i];
+                            heaviest[i] = more ? weights[m * TILE + i] : heaviest[i];
+                            reference[i] = more ? pointers[m][i] : reference[i];
+                        }
+                    in.reference = reference;
+                } else {
+                    in.weights = (const REAL *)job->weights;
+                    in.reference = pointers[job->heaviest];
+                }
+                REAL *target[6]; /* straight into the result where a whole tile fits, else through the scratch space */
+                const int64_t place = class_major ? slice * job->instances + n0 + e0 : n0 * classes + e0;
+                for (int j = 0; j < 6; j++) {
+                    REAL *own = scratch[j] + (class_major ? 0 : e0);
+                    target[j] = j < 3 && len == TILE && job->out[j] ? (REAL *)job->out[j] + place : own;
+                }
+                const NAME(Parts) out = {target[0], target[1], target[2], target[3], target[4], target[5]};
+                if (job->loss == LOG) NAME(log_tile)(&in, &out);
+                else NAME(squared_tile)(&in, &out);
+                for (int j = 0; j < 3; j++)
+                    if (job->out[j] && target[j] == scratch[j] + (class_major ? 0 : e0))
+                        memcpy((REAL *)job->out[j] + place, target[j], (size_t)len * sizeof(REAL));
+                if (class_major && job->totals)
+                    for (int j = 0; j < (job->loss == LOG ? 6 : 3); j++)
+                        for (int64_t i = 0; i < len; i++) sums[j * block + e0 + i] += target[j][i];
+                if (job->check) {
+                    for (int64_t m = 0; m < m_count; m++)
+                        if (!NAME(in_range)(pointers[m], len, (REAL)(1 + job->tolerance))) status = OUT_OF_RANGE;
+                }
+            }
+        }
+        if (job->totals) {
+            for (int j = 0; j < (job->loss == LOG ? 6 : 3); j++) {
+                if (!class_major) {
+                    const REAL *from = j < 3 && job->out[j] ? (REAL *)job->out[j] + n0 * classes : scratch[j];
+                    NAME(row_sums)(from, rows, classes, sums + j * block);
+                }
+                if (job->out[3 + j]) memcpy((REAL *)job->out[3 + j] + n0, sums + j * block, (size_t)rows * sizeof(REAL));
+            }
+        }
+    }
+    free(space);
+    free(pointers);
+    return status;
+}
+
+/* Values in [0, 1] and sums of 1 up to a tolerance, for an instance range. */
+static int NAME(check)(const Job *job, int64_t start, int64_t stop)
+{
+    const int64_t classes = job->classes;
+    const int64_t block = job->class_major ? BLOCK : (classes >= BLOCK ? 1 : BLOCK / classes);
+    const int rowwise = !job->class_major;
+    const int contiguous = job->kind == NATIVE && rowwise && job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes;
+    REAL *space = malloc(((size_t)block * (rowwise ? (size_t)classes : 1) + (size_t)block) * sizeof(REAL));
+    if (!space) return NO_MEMORY;
+    REAL *sums = space + block * (rowwise ? classes : 1);
+    const REAL high = (REAL)(1 + job->tolerance), tolerance = (REAL)job->tolerance;
+    int status = 0;
+    for (int64_t m = 0; m < job->members && !status; m++) {
+        for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
+            const int64_t rows = stop - n0 < block ? stop - n0 : block;
+            const char *base = job->probs + m * job->stride_m + n0 * job->stride_n;
+            if (rowwise) {
+                const REAL *x = (const REAL *)base;
+                if (!contiguous) {
+                    for (int64_t i = 0; i < rows; i++) NAME(gather)(base + i * job->stride_n, job->stride_k, classes, job->kind, space + i * classes);
+                    x = space;
+                }
+                if (!NAME(in_range)(x, rows * classes, high)) status = OUT_OF_RANGE;
+                else if (job->sum_to_one) NAME(row_sums)(x, rows, classes, sums);
+            } else {
+                for (int64_t i = 0; i < rows; i++) sums[i] = 0;
+                for (int64_t k = 0; k < classes; k++) {
+                    NAME(gather)(base + k * job->stride_k, job->stride_n, rows, job->kind, space);
+                    if (!NAME(in_range)(space, rows, high)) status = OUT_OF_RANGE;
+                    for (int64_t i = 0; i < rows; i++) sums[i] += space[i];
+                }
+            }
+            if (!status && job->sum_to_one && !NAME(near_one)(sums, rows, tolerance)) status = OFF_ONE;
+        }
+    }
+    free(space);
+    return status;
+}
