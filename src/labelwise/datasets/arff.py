@@ -21,6 +21,8 @@ class Column:
     name: str
     cells: list[str | None]
     levels: tuple[str, ...] | None = None
+    numeric: bool = False
+    """Whether the file declares the column to hold numbers."""
 
 
 def read_columns(path: str | Path) -> list[Column]:
@@ -40,7 +42,7 @@ def read_columns(path: str | Path) -> list[Column]:
 
 
 # One value: in single or double quotes, or everything up to the next comma.
-_VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,]*?))\s*(?:,|$)""")
+_VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"][^,]*?|))\s*(?:,|$)""")
 _ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"{]+))\s*(.*)$""", re.IGNORECASE)
 _NUMERIC = re.compile(r"(numeric|real|integer)\b", re.IGNORECASE)
 
@@ -93,7 +95,7 @@ def _arff(path: Path, text: str) -> list[Column]:
         strange = set(column) - set(levels) - {None} if levels else set()
         if strange:
             raise refuse(path, f"column {name!r} has the value {min(map(str, strange))!r}, which its @attribute line does not list")
-    return [Column(name, column, levels) for (name, levels), column in zip(header, cells, strict=True)]
+    return [Column(name, column, levels, levels is None) for (name, levels), column in zip(header, cells, strict=True)]
 
 
 def _content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:

@@ -129,8 +129,7 @@ def _variants(file: str) -> list[str]:
     return [file, plain, plain.replace("-idx", ".idx")] if file.endswith("ubyte.gz") else [file]
 
 
-def _find(entry: Entry, file: str, place: Path) -> Path | None:
-    folders = [place / folder for folder in entry.folders] if place != DEBIAN_FASHION_MNIST else [place]
+def _find(file: str, folders: Iterable[Path]) -> Path | None:
     return next((path for folder in folders for variant in _variants(file) if (path := folder / variant).is_file()), None)
 
 
@@ -138,9 +137,11 @@ def _found(name: str, entry: Entry, data_dir: str | Path | None, download: bool,
     """The paths of the files by role: all from the first directory that has all, or else from the first that has those ``needed``."""
     places = _places(data_dir)
     target = places[0]
+    folders = [[place / folder for folder in entry.folders] for place in places]
     if name == "fashion-mnist":
         places.append(DEBIAN_FASHION_MNIST)
-    found = [{role: path for role, remote in entry.files.items() if (path := _find(entry, remote.name, place))} for place in places]
+        folders.append([DEBIAN_FASHION_MNIST])
+    found = [{role: path for role, remote in entry.files.items() if (path := _find(remote.name, some))} for some in folders]
     complete = next((paths for paths in found if len(paths) == len(entry.files)), None)
     if complete is not None:
         return complete

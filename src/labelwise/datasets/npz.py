@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-import struct
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -68,7 +67,7 @@ def _read(stream: Readable, path: Path, length: int, label: str) -> np.ndarray:
     parse = np.lib.format.read_array_header_1_0 if start[6] == 1 else np.lib.format.read_array_header_2_0
     try:
         shape, fortran, dtype = parse(io.BytesIO(size + header))
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError, struct.error) as error:
+    except Exception as error:  # NumPy's parser and Python's, on garbage, raise many things
         raise refuse(label, "its header cannot be read; the file is corrupted") from error
     if dtype.hasobject:
         raise refuse(label, "it holds pickled Python objects, which could run code when read; they are never loaded")

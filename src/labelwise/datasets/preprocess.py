@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -11,7 +13,7 @@ from .._arrays import Array
 
 CIFAR10_MEAN = (0.4914, 0.4822, 0.4465)
 CIFAR10_STD = (0.2023, 0.1994, 0.2010)
-"""The constants of the paper's code. The deviations are not those of all pixels (0.247, 0.243, 0.262) but means over images."""
+"""The constants of the paper's code. The deviations are not those of all pixels (0.247, 0.243, 0.262) but the means of each image's own."""
 
 
 def _torch() -> Any:
@@ -45,7 +47,7 @@ def to_float(images: Array) -> Array:
 
 
 def channel_statistics(images: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
-    """Mean and standard deviation of each channel over all pixels, in units of [0, 1]; exact, from the counts of the 256 values.
+    """Mean and standard deviation of each channel over all pixels, in units of [0, 1]; exact, from sums of whole numbers.
 
     Examples
     --------
@@ -55,19 +57,45 @@ def channel_statistics(images: Array) -> tuple[tuple[float, ...], tuple[float, .
     x = np.asarray(images)
     if x.dtype != np.uint8 or x.ndim not in (3, 4) or x.size == 0:
         raise ValueError(f"`images` must be uint8 of shape (N, H, W) or (N, H, W, C); got {x.dtype} of shape {x.shape}")
-    pixels = x.reshape(-1, x.shape[3] if x.ndim == 4 else 1)
-    value = np.arange(256) / 255
-    share = np.stack([np.bincount(channel, minlength=256) for channel in pixels.T]) / len(pixels)
-    mean = share @ value
-    std = np.sqrt((share * (value - mean[:, None]) ** 2).sum(axis=1))
-    return tuple(mean.tolist()), tuple(std.tolist())
+    channels = x.shape[3] if x.ndim == 4 else 1
+    n, total, squares = x.size // channels, [0] * channels, [0] * channels
+    for start in range(0, len(x), 1000):
+        block = np.ascontiguousarray(x[start : start + 1000].reshape(-1, channels).T, dtype=np.uint32)
+        total = [a + int(b) for a, b in zip(total, block.sum(axis=1, dtype=np.int64), strict=True)]
+        squares = [a + int(b) for a, b in zip(squares, (block * block).sum(axis=1, dtype=np.int64), strict=True)]
+    mean = tuple(s / n / 255 for s in total)
+    return mean, tuple(math.sqrt(n * q - s * s) / n / 255 for s, q in zip(total, squares, strict=True))
 
 
 def normalize(x: Array, mean: Sequence[float], std: Sequence[float]) -> Array:
-    """``(x - mean) / std`` for each channel of ``x``, (N, C, H, W)."""
+    """``(x - mean) / std`` for each channel.
+
+    Parameters
+    ----------
+    x
+        Floating point, (N, C, H, W).
+    mean, std
+        One value per channel, or one for all.
+
+    Returns
+    -------
+    torch.Tensor
+        Of the shape of ``x``, in channels-last memory format.
+
+    Examples
+    --------
+    >>> import torch
+    >>> lw.datasets.preprocess.normalize(torch.ones(1, 2, 1, 2), mean=(0.5, 0.0), std=(0.25, 1.0))[0, :, 0, 0]
+    tensor([2., 1.])
+    """
     torch = _torch()
-    mean, std = (torch.as_tensor(v, dtype=x.dtype, device=x.device).reshape(-1, 1, 1) for v in (mean, std))
-    return (x - mean) / std
+    n, c, h, w = x.shape
+    if len(mean) not in (1, c) or len(std) not in (1, c) or min(std) <= 0:
+        raise ValueError(f"`mean` and `std` must have 1 or {c} values, `std` positive ones; got {tuple(mean)} and {tuple(std)}")
+    # Repeated along a row of pixels: with an innermost axis of three channels the same arithmetic takes eight times as long.
+    mean, std = (torch.as_tensor(v, dtype=x.dtype, device=x.device).expand(c).repeat(w) for v in (mean, std))
+    rows = x.permute(0, 2, 3, 1).reshape(n, h, w * c)
+    return ((rows - mean) / std).reshape(n, h, w, c).permute(0, 3, 1, 2)
 
 
 def crop_and_flip(images: Array, *, generator: Array, padding: int = 4, flip: bool = True) -> Array:
@@ -109,7 +137,10 @@ def crop_and_flip(images: Array, *, generator: Array, padding: int = 4, flip: bo
     column = torch.arange(w).expand(n, w)
     column = left[:, None] + torch.where(mirrored[:, None], w - 1 - column, column)
     padded = torch.nn.functional.pad(x, (0, 0) * (x.ndim - 3) + (padding,) * 4)
-    return padded[torch.arange(n)[:, None, None], row[:, :, None], column[:, None, :]]
+    # One list of pixel numbers: ten times as fast as indexing with three tensors.
+    image = torch.arange(n)[:, None, None] * (h + 2 * padding)
+    pixel = (image + row[:, :, None]) * (w + 2 * padding) + column[:, None, :]
+    return padded.reshape(-1, *x.shape[3:]).index_select(0, pixel.reshape(-1)).reshape(x.shape)
 
 
 def batches(
@@ -148,12 +179,12 @@ def batches(
         raise ValueError("`augment` is random, so it needs a `generator`: torch.Generator().manual_seed(0)")
     if batch_size < 1:
         raise ValueError(f"`batch_size` must be at least 1; got {batch_size}")
-    x, y = _as_images(x), torch.as_tensor(y)
+    x, y = _as_images(x), _tensor(y)
     if len(x) != len(y):
         raise ValueError(f"`x` and `y` must have the same length; got {len(x)} and {len(y)}")
     order = torch.arange(len(x)) if generator is None else torch.randperm(len(x), generator=generator)
     for index in order.split(batch_size):
-        images = x[index]
+        images = x.index_select(0, index)
         if augment:
             images = crop_and_flip(images, generator=generator)
         yield normalize(to_float(images), mean, std), y[index]
@@ -161,7 +192,14 @@ def batches(
 
 def _as_images(images: Array) -> Array:
     torch = _torch()
-    x = torch.as_tensor(images)
+    x = _tensor(images)
     if x.dtype != torch.uint8 or x.ndim not in (3, 4):
         raise ValueError(f"`images` must be uint8 of shape (N, H, W) or (N, H, W, C); got {x.dtype} of shape {tuple(x.shape)}")
     return x
+
+
+def _tensor(array: Array) -> Array:
+    """A tensor that shares the memory of ``array``. It is only read here, so that arrays which must not be written to will do."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The given NumPy array is not writable", UserWarning)
+        return _torch().as_tensor(array)

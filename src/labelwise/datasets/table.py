@@ -137,6 +137,9 @@ def _features(column: Column, path: Path) -> Iterator[tuple[str, np.ndarray]]:
         if len(np.unique(numbers[~np.isnan(numbers)])) > 1:
             yield column.name, numbers
         return
+    if column.numeric:
+        strange = next(cell for cell in present if _numbers([cell]) is None)
+        raise refuse(path, f"column {column.name!r} is declared numeric, but has the value {strange!r}")
     levels = column.levels or _sorted(present)
     if len(levels) > MAX_LEVELS:
         raise refuse(
