@@ -99,7 +99,7 @@ class CostLoss(Loss):
         share = np.vectorize(_share, otypes=[float])
         return {kind: (share(a, b, kind, up=False), share(b, a, kind, up=True)) for kind in ("float32", "float64")}
 
-    def _regret(self, t: Array, c: Array) -> tuple[Array, Array]:
+    def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
         """What not acting, and what acting, costs more than the better of the two."""
         xp = namespace(t)
         a, b = self._costs(t)
@@ -109,13 +109,13 @@ class CostLoss(Loss):
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
         t, m, c, mc, d = complete_two(t, m, c, mc, d)
-        do_not_act, act = self._regret(t, c)
+        do_not_act, act = self.regrets(t, c)
         return namespace(t).where(self._should_act(m, mc), act, do_not_act)
 
     def epistemic(self, expect: Expectation, mt: Array, mc: Array) -> Array:
         """min(E R⁺, E R⁻): exactly 0 when everything is on one side, whatever the mean rounds to."""
-        do_not_act = expect(lambda t, c, d: self._regret(t, c)[0])
-        act = expect(lambda t, c, d: self._regret(t, c)[1])
+        do_not_act = expect(lambda t, c, d: self.regrets(t, c)[0])
+        act = expect(lambda t, c, d: self.regrets(t, c)[1])
         return namespace(mt).minimum(do_not_act, act)
 
     @property
