@@ -6,6 +6,7 @@ import importlib
 from typing import Any
 
 from . import events
+from ._kernels import kernel_info
 from .decomposition import Components, Uncertainty, decompose
 from .distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from .losses import (
@@ -20,10 +21,12 @@ from .losses import (
     ZeroOneLoss,
     check_proper,
 )
+from .streaming import Accumulator
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "Accumulator",
     "BetaLoss",
     "Components",
     "CostLoss",
@@ -44,10 +47,11 @@ __all__ = [
     "check_proper",
     "decompose",
     "events",
+    "kernel_info",
 ]
 
 # Imported when first used, so that `import labelwise` stays light.
-_LATER = ("axioms", "joint")
+_LATER = ("axioms", "calibration", "datasets", "decisions", "ensembles", "evaluation", "io", "joint", "plots")
 
 
 def __getattr__(name: str) -> Any:

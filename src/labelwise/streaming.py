@@ -198,6 +198,7 @@ def _describe(acc: Any) -> str:
 
 def _join(a: _State, b: _State, loss: Loss) -> _State:
     """The state of both sets of members together."""
+    xp = namespace(a.sum_c)
     weight, sum_t = _add(a.weight, b.weight), _add(a.sum_t, b.sum_t)
     sum_c = a.sum_c + b.sum_c
     spread, other = a.spread + b.spread, a.other + b.other
@@ -205,7 +206,9 @@ def _join(a: _State, b: _State, loss: Loss) -> _State:
         mean, mc = _divide(sum_t, weight), sum_c / _positive(weight[0])
         for part in (a, b):
             own, own_c = _divide(part.sum_t, part.weight), part.sum_c / _positive(part.weight[0])
-            spread = spread + part.weight[0] * loss.divergence(own[0], mean[0], own_c, mc, _difference(own, mean))
+            counts = part.weight[0] > 0  # members of weight 0 have no mean
+            high, low, own_c = (xp.where(counts, x, y) for x, y in ((own[0], mean[0]), (own[1], mean[1]), (own_c, mc)))
+            spread = spread + part.weight[0] * loss.divergence(high, mean[0], own_c, mc, _difference((high, low), mean))
     return _State(weight, sum_t, sum_c, a.sum_entropy + b.sum_entropy, spread, other)
 
 

@@ -1,0 +1,132 @@
+"""The Accumulator against the decomposition of the whole ensemble."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import labelwise as lw
+
+LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9), lw.BetaLoss(-0.5, 0.3), lw.CustomLoss(lambda f, y: (f - y) ** 2)]
+PARTS = ("total", "aleatoric", "epistemic")
+
+
+def accumulate(probs: np.ndarray, loss: object, weights: np.ndarray | None = None) -> lw.Accumulator:
+    acc = lw.Accumulator(loss)
+    for i, member in enumerate(probs):
+        acc.update(member, weight=1.0 if weights is None else weights[i])
+    return acc
+
+
+def ensembles(kind: str, dtype: str) -> np.ndarray:
+    rng = np.random.default_rng(3)
+    if kind == "random":
+        return rng.dirichlet(np.full(5, 0.3), (7, 40)).astype(dtype)
+    base = rng.dirichlet(np.ones(5), 40).astype(dtype)
+    if kind == "equal":
+        return np.repeat(base[None], 7, axis=0)
+    step = 1e-12 if dtype == "float64" else 1e-5
+    return np.stack([base * (1 + step * i * np.array([1, -1, 0, 2, -2])) for i in range(7)]).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["random", "near", "equal"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+def test_equals_the_whole_ensemble(loss: object, kind: str, dtype: str, weighted: bool) -> None:
+    probs = ensembles(kind, dtype)
+    weights = np.array([0.5, 0.0, 3.0, 1e-9, 1.0, 2.0, 0.7]) if weighted else None
+    whole = lw.decompose(lw.Ensemble(probs, weights=weights), loss)
+    parts = accumulate(probs[:3], loss, weights if weights is None else weights[:3])
+    merged = parts.merge(accumulate(probs[3:], loss, weights if weights is None else weights[3:]))
+    eps = np.finfo(dtype).eps
+    custom = isinstance(loss, lw.CustomLoss)
+    for acc in (accumulate(probs, loss, weights), merged):
+        u = acc.result()
+        assert u.total.dtype == dtype
+        for part in PARTS:
+            ours, theirs = getattr(u, part), getattr(whole, part)
+            assert np.all(ours >= 0)
+            slack = 64 * eps * np.abs(theirs) + (
+                4 * eps * whole.total if part == "epistemic" and (custom or isinstance(loss, lw.BetaLoss)) else 0
+            )
+            assert np.all(np.abs(ours - theirs) <= slack + np.finfo(dtype).tiny)
+        if kind == "equal":
+            assert np.all(u.epistemic == 0)
+
+
+@settings(max_examples=30)
+@given(st.integers(0, 10**6), st.integers(1, 6), st.integers(0, 5))
+def test_any_order_and_any_shards(seed: int, shards: int, extra: int) -> None:
+    rng = np.random.default_rng(seed)
+    probs = rng.dirichlet(np.full(3, 0.5), (6 + extra, 4))
+    order = rng.permutation(len(probs))
+    total = lw.Accumulator("log")
+    for shard in np.array_split(order, shards):
+        total.merge(accumulate(probs[shard], "log"))
+    u, whole = total.result(), lw.decompose(lw.Ensemble(probs))
+    assert total.n_members == len(probs)
+    for part in PARTS:
+        np.testing.assert_allclose(getattr(u, part), getattr(whole, part), rtol=1e-13, atol=1e-300)
+
+
+def test_weights_per_instance_names_and_shards_as_ensembles() -> None:
+    rng = np.random.default_rng(5)
+    probs, weights = rng.dirichlet(np.ones(3), (4, 6)), rng.random((4, 6))
+    names = ["a", "b", "c"]
+    acc = lw.Accumulator(lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5), names=names)
+    for p, w in zip(probs, weights, strict=True):
+        acc.update(p, weight=w)
+    whole = lw.decompose(lw.Ensemble(probs, weights=weights, names=names), lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5))
+    np.testing.assert_allclose(acc.result()["b"].epistemic, whole["b"].epistemic, rtol=1e-12)
+    shard = lw.Accumulator("squared").update(lw.Ensemble(probs[:2])).update(lw.Ensemble(probs[2:]))
+    np.testing.assert_allclose(shard.result().epistemic, probs.var(axis=0), rtol=1e-12)
+
+
+def test_multilabel(lib) -> None:
+    probs = np.random.default_rng(6).random((4, 5, 3))
+    acc = lw.Accumulator("log", multilabel=True)
+    for p in probs:
+        acc.update(lib.array(p))
+    whole = lw.decompose(lw.MultiLabelEnsemble(probs))
+    np.testing.assert_allclose(lib.numpy(acc.result().epistemic), whole.epistemic, rtol=1e-12)
+    assert acc.result().sum().maximum == pytest.approx(3.0)
+
+
+def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_path) -> None:
+    probs = np.random.default_rng(7).dirichlet(np.ones(3), (9, 5))
+    few, many = accumulate(probs[:2], "log").save(tmp_path / "few.npz"), accumulate(probs, "log").save(tmp_path / "many.npz")
+    assert few.stat().st_size == many.stat().st_size
+    again = lw.Accumulator.load(tmp_path / "few.npz")
+    for p in probs[2:]:
+        again.update(p)
+    assert again.n_members == 9
+    assert np.array_equal(again.result().epistemic, accumulate(probs, "log").result().epistemic)
+    with pytest.raises(ValueError, match="was saved with LogLoss"):
+        lw.Accumulator.load(tmp_path / "few.npz", "squared")
+    np.savez(tmp_path / "other.npz", x=np.zeros(3))
+    with pytest.raises(ValueError, match="not a saved Accumulator"):
+        lw.Accumulator.load(tmp_path / "other.npz")
+
+
+@pytest.mark.parametrize(
+    ("action", "sentence"),
+    [
+        (lambda a: a.result(), "no result yet"),
+        (lambda a: a.save("x.npz"), "nothing to save"),
+        (lambda a: a.update([[0.5, 0.6]]), "must sum to 1"),
+        (lambda a: a.update(0.5), "single number"),
+        (lambda a: a.update([[0.5, 0.5]]).update([[0.2, 0.3, 0.5]]), "shape of the members before"),
+        (lambda a: a.update([[0.5, 0.5]], weight=-1), "not negative"),
+        (lambda a: a.update([[0.5, 0.5]], weight=np.ones(3)), "`weight` must be a number"),
+        (lambda a: a.update([[0.5, 0.5]], weight=0).result(), "all zero"),
+        (lambda a: a.merge(lw.Accumulator("squared")), "same kind"),
+        (lambda a: a.update(lw.MultiLabelEnsemble(np.ones((2, 1, 2)))), "takes a Ensemble"),
+        (lambda a: a.update(lw.Ensemble(np.full((2, 1, 2), 0.5), weights=[1, 2])), "up to a factor"),
+    ],
+)
+def test_wrong_use_has_its_sentence(action, sentence: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        action(lw.Accumulator("log"))
