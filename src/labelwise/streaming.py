@@ -56,7 +56,7 @@ class Accumulator:
     --------
     >>> acc = Accumulator("squared")
     >>> for member in np.array([[[0.9, 0.1]], [[0.7, 0.3]]]):
-    ...     acc.update(member)
+    ...     _ = acc.update(member)
     >>> acc.result().epistemic.round(3)
     array([[0.01, 0.01]])
     """
