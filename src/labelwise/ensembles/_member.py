@@ -93,9 +93,11 @@ def train_member(job: Job, member: int, report: Report) -> None:
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """The content of a checkpoint; nothing but tensors and plain values is unpickled."""
+    if not path.is_file():
+        raise FileNotFoundError(f"there is no checkpoint {str(path)!r}")
     try:
         state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, EOFError, ValueError, KeyError) as error:
+    except (pickle.UnpicklingError, RuntimeError, OSError, EOFError, ValueError, KeyError) as error:
         raise ValueError(f"the checkpoint {str(path)!r} cannot be read; delete it to train this member again") from error
     if not isinstance(state, dict) or not {"epoch", "model"} <= state.keys():
         raise ValueError(f"{str(path)!r} is not a checkpoint of an ensemble member")

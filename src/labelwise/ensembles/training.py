@@ -25,6 +25,9 @@ from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
 from .inputs import Inputs, as_instances, check_finite_blocks
 from .recipes import Recipe, find_recipe
 
+# Parameters × instances × epochs × members below which a training takes no longer than starting processes for it (a few seconds).
+_SMALL = 10**10
+
 
 @dataclass(frozen=True, eq=False)
 class FittedEnsemble:
@@ -100,7 +103,8 @@ def fit_ensemble(
     epochs : int, optional
         Other than the recipe's; the learning-rate schedule is stretched accordingly.
     jobs : int, optional
-        Processes at a time; by default as many as there are processors for. With 1, training is done in this process.
+        Processes at a time; by default as many as there are processors for, or 1 where starting them would take longer than the training.
+        With 1, training is done in this process.
     progress : bool
         Show a bar for each member if standard error is a terminal.
 
@@ -126,7 +130,8 @@ def fit_ensemble(
     folder = Path(out_dir)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     job = Job(folder, make_model, int(y.max()) + 1 if classes is None else len(classes), inputs, recipe, seed, device, (x, y), val)
-    job = replace(job, n_classes=_count_outputs(job, x, exactly=classes is not None))
+    n_outputs, n_parameters = _try_out(job, x, exactly=classes is not None)
+    job = replace(job, n_classes=n_outputs)
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     folder.mkdir(parents=True, exist_ok=True)
@@ -135,7 +140,10 @@ def fit_ensemble(
         for left_over in folder.glob(".*.tmp"):
             left_over.unlink()
         members = [m for m in range(n_members) if not _finished(job, m)]
-        jobs = min(check_count(jobs, "jobs") if jobs is not None else max(1, cores // threads), max(1, len(members)))
+        if jobs is None:
+            small = n_parameters * len(x) * recipe.epochs * len(members) < _SMALL
+            jobs = 1 if small else max(1, cores // threads)
+        jobs = min(check_count(jobs, "jobs"), max(1, len(members)))
         with progress_bars(members, len(x), recipe.epochs, wanted=progress) as show:
             if jobs == 1 or device != "cpu":
                 train_here(job, members, threads=threads, show=show)
@@ -194,15 +202,16 @@ def _unpacked(data: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, Any] | None
     return x, y, val, classes
 
 
-def _count_outputs(job: Job, x: np.ndarray, *, exactly: bool) -> int:
-    """The number of classes that the model scores. It is tried out before anything is written: a wrong model should leave no trace."""
+def _try_out(job: Job, x: np.ndarray, *, exactly: bool) -> tuple[int, int]:
+    """The numbers of classes that the model scores and of its parameters, before anything is written: a wrong model leaves no trace."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
-        scores = job.build().eval()(job.inputs(torch.from_numpy(np.array(x[:2]))))
+        model = job.build().eval()
+        scores = model(job.inputs(torch.from_numpy(np.array(x[:2]))))
     fits = isinstance(scores, torch.Tensor) and scores.ndim == 2 and len(scores) == len(x[:2])
     if not fits or scores.shape[1] < job.n_classes or (exactly and scores.shape[1] > job.n_classes):
         got = f"shape {tuple(scores.shape)} for {len(x[:2])} instances" if isinstance(scores, torch.Tensor) else type(scores).__name__
         raise ValueError(f"`make_model` must give a model that returns logits (instances, classes) for {job.n_classes} classes; got {got}")
-    return int(scores.shape[1])
+    return int(scores.shape[1]), sum(parameter.numel() for parameter in model.parameters())
 
 
 def _finished(job: Job, member: int) -> bool:

@@ -1,0 +1,46 @@
+"""Networks for tests of training, in a module that worker processes can import."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+
+import torch
+from torch import nn
+
+
+class Dropped(nn.Module):
+    """Draws random numbers in its forward pass and keeps running statistics; slow on request, so that it can be killed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.norm = nn.BatchNorm1d(36)
+        self.drop = nn.Dropout(0.5)
+        self.fc = nn.Linear(36, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        time.sleep(float(os.environ.get("LABELWISE_TEST_SLEEP", "0")))
+        return self.fc(self.drop(self.norm(x.flatten(1))))
+
+
+class Suicidal(nn.Linear):
+    """Its process is killed in the first training step, as by a system short of memory."""
+
+    def __init__(self) -> None:
+        super().__init__(36, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(x.flatten(1))
+
+
+class Failing(nn.Linear):
+    def __init__(self) -> None:
+        super().__init__(36, 2)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.training:
+            raise ArithmeticError("no gradient today")
+        return super().forward(x.flatten(1))
