@@ -77,9 +77,7 @@ class CostLoss(Loss):
     def phi(self, forecast: Array, y: int) -> Array:
         forecast, c = complete(forecast, None)
         a, b = self._costs(forecast)
-        xp = namespace(forecast)
-        act = b * forecast >= a * c
-        return xp.where(act, pick(y, 0 * a, a), pick(y, b, 0 * b)) + 0 * forecast
+        return namespace(forecast).where(self._should_act(forecast, c), pick(y, 0 * a, a), pick(y, b, 0 * b)) + 0 * forecast
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         t, c = complete(t, c)
