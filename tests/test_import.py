@@ -1,0 +1,153 @@
+"""`import labelwise` is light, and imports inside the package only point along the flow of data."""
+
+from __future__ import annotations
+
+import ast
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import labelwise
+
+ROOT = Path(labelwise.__file__).parent
+
+HEAVY = [
+    "torch",
+    "jax",
+    "matplotlib",
+    "pandas",
+    "click",
+    "rich",
+    "sklearn",
+    "scipy.stats",
+    "scipy.special",
+    "dask",
+    "zarr",
+    "pyarrow",
+    "mpmath",
+]
+
+# From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
+LAYERS = [
+    {"_words", "_npz", "_kernels"},
+    {"_arrays"},
+    {"_special"},
+    {"losses", "events"},
+    {"distributions"},
+    {"decomposition"},
+    {"joint", "streaming", "_resampling", "io", "datasets"},
+    {"axioms", "ensembles", "evaluation"},
+    {"calibration"},
+    {"decisions"},
+    {"experiments"},
+    {"plots"},
+    {"report"},
+    {"_commands"},
+    {"cli"},
+    {"__main__", "__init__"},
+]
+# Conveniences that import against the flow, when they are called and not before.
+WHEN_CALLED = {("distributions", "ensembles")}  # Ensemble.from_sklearn
+
+
+def loaded_after(code: str) -> set[str]:
+    """The modules that a fresh interpreter has loaded after ``code``."""
+    script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    return set(json.loads(done.stdout))
+
+
+USES = {
+    "import": "import labelwise",
+    "ensemble": "import numpy as np, labelwise as lw\n"
+    "q = lw.Ensemble(np.full((2, 3, 4), 0.25), weights=[1, 2])\n"
+    "for loss in ('log', 'squared', 'spherical', 'zero_one', lw.CostLoss(1, 9)): lw.decompose(q, loss).sum().normalized()",
+    "dirichlet": "import numpy as np, labelwise as lw\n"
+    "q = lw.Dirichlet(np.ones((3, 4)))\n"
+    "for loss in ('log', 'squared', 'zero_one'): lw.decompose(q, loss, events=lw.events.ordinal(4))",
+}
+
+
+@pytest.mark.parametrize("use", USES)
+def test_nothing_heavy_is_loaded(use: str) -> None:
+    loaded = loaded_after(USES[use])
+    assert "labelwise.decomposition" in loaded
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_submodules_are_found_when_asked_for() -> None:
+    loaded = loaded_after("import labelwise")
+    assert "labelwise.joint" not in loaded
+    assert "labelwise.joint" in loaded_after("import labelwise; labelwise.joint")
+    with pytest.raises(AttributeError, match="module 'labelwise' has no attribute 'nonsense'"):
+        labelwise.nonsense  # noqa: B018
+    assert set(labelwise.__all__) <= set(dir(labelwise))
+    assert all(hasattr(labelwise, name) for name in labelwise.__all__)
+
+
+def imports(path: Path) -> Iterator[tuple[str, bool]]:
+    """The parts of labelwise that a file imports, and whether it does so inside a function."""
+    package = ["labelwise", *path.relative_to(ROOT).parts[:-1]]
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    inside = {node for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(f)}
+    for node in ast.walk(tree):
+        targets: list[list[str]] = []
+        if isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = base + (node.module.split(".") if node.module else [])
+            targets = [[*module, alias.name] for alias in node.names]
+        elif isinstance(node, ast.Import):
+            targets = [alias.name.split(".") for alias in node.names]
+        for target in targets:
+            if target[0] == "labelwise":
+                yield (target[1] if len(target) > 1 else "__init__"), node in inside
+
+
+def part_of(path: Path) -> str:
+    return path.relative_to(ROOT).with_suffix("").parts[0]
+
+
+def is_part(name: str) -> bool:
+    return (ROOT / name).is_dir() or (ROOT / f"{name}.py").is_file()
+
+
+FILES = sorted(ROOT.rglob("*.py"))
+RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
+
+
+def test_every_part_has_its_place() -> None:
+    assert {part_of(path) for path in FILES} <= set(RANK)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: str(path.relative_to(ROOT)))
+def test_imports_point_one_way(path: Path) -> None:
+    part = part_of(path)
+    for target, when_called in imports(path):
+        if target == part or part == "__init__" or not is_part(target):  # itself; the front door; a name such as __version__
+            continue
+        if (part, target) in WHEN_CALLED and when_called:
+            continue
+        assert RANK[target] < RANK[part], f"{path.relative_to(ROOT)} imports {target}, which stands on {part}"
+
+
+def test_the_check_sees_every_kind_of_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    module = sys.modules[__name__]
+    monkeypatch.setattr(module, "ROOT", tmp_path)
+    (tmp_path / "losses").mkdir()
+    path = tmp_path / "losses" / "new.py"
+    path.write_text(
+        "from . import base\nfrom .. import joint\nfrom ..plots.bars import x\nfrom .base import y\nimport labelwise.report\n"
+        "from labelwise import cli\nimport numpy\ndef f():\n    from ..datasets import load\n"
+    )
+    assert set(imports(path)) == {
+        ("losses", False),
+        ("joint", False),
+        ("plots", False),
+        ("report", False),
+        ("cli", False),
+        ("datasets", True),
+    }
