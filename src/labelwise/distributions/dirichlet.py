@@ -156,7 +156,7 @@ def check_alpha(alpha: Any) -> Array:
     """``alpha`` as a floating array of positive, finite concentrations."""
     alpha = as_floating(alpha, "alpha")
     if alpha.ndim < 1:
-        raise ValueError(f"`alpha` must have at least 1 axis (..., classes); got the single number {float(alpha):.4g}")
+        raise ValueError("`alpha` must have at least 1 axis (..., classes); got a single number")
     check_classes(alpha, "alpha")
     if values_known(alpha) and 0 not in alpha.shape:
         check_finite(alpha, "alpha")

@@ -67,7 +67,7 @@ class LogisticNormal:
     def __init__(self, mean: Any, cov: Any, *, names: Sequence[str] | None = None, seed: int = 0, points: int = 256) -> None:
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
-            raise ValueError(f"`mean` must have at least 1 axis (..., classes); got the single number {float(mean):.4g}")
+            raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
         check_classes(mean, "mean")
         cov = into(cov, mean, "cov", "mean")
         full = (*mean.shape, mean.shape[-1])
