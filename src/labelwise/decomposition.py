@@ -8,10 +8,13 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from array_api_compat import is_numpy_array
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._words import suggest
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
+from .distributions._blocks import split
+from .distributions.ensemble import Members
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
@@ -64,6 +67,8 @@ class Uncertainty:
     """How the labels or events hang together; it decides whether a plain sum means something and how large it can be."""
     error: Components | None = None
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
+    sums: Components | None = None
+    """The plain sums, where they came with the labels' values."""
     unit: Array = 1.0
     """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
 
@@ -92,6 +97,9 @@ class Uncertainty:
                 "more than once. Pass `weights`, one per event"
             )
         w = None if weights is None else self._weights(weights)
+
+        if w is None and self.sums is not None:
+            return replace(self.sums, bound=lambda: self._maximum_of_sum(None))
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
@@ -139,6 +147,7 @@ class Uncertainty:
             aleatoric=parts.aleatoric,
             epistemic=parts.epistemic,
             error=parts.error,
+            sums=None,
             unit=self.loss.maximum + np.zeros(len(self.names)),
         )
 
@@ -149,6 +158,7 @@ def decompose(
     *,
     events: Family | None = None,
     correction: str | None = None,
+    threads: int | None = None,
 ) -> Uncertainty:
     r"""Label-wise total, aleatoric and epistemic uncertainty.
 
@@ -170,6 +180,8 @@ def decompose(
     correction : {"jackknife"}, optional
         Remove the leading bias of a finite ensemble: M members underestimate EU (for squared loss by the factor (M−1)/M).
         TU is raised by the same amount and may pass its maximum. Needs M ≥ 2 equally weighted members and a smooth loss.
+    threads : int, optional
+        At most so many threads for large NumPy ensembles; by default LABELWISE_THREADS, or one per core. It does not change a bit.
 
     Returns
     -------
@@ -192,14 +204,19 @@ def decompose(
     if correction is not None:
         _check_correction(q, loss, correction)
     family = as_events(events)
-    law: Any = q.marginal(family)
     names = family.names if family else q.names or tuple(str(k) for k in range(q.n_classes))
     loss = loss.bind(names)
-    total = loss.entropy(*law.mean)
-    aleatoric, epistemic = law.split(loss)
-    if correction is not None:
-        bias = law.jackknife(loss)
-        total, epistemic = total + bias, epistemic + bias
+    error = sums = None
+    if isinstance(q, Members) and is_numpy_array(q.stored):
+        (total, aleatoric, epistemic), sums = split(q, loss, family, jackknife=correction is not None, threads=threads)
+    else:
+        law: Any = q.marginal(family)
+        total = loss.entropy(*law.mean)
+        aleatoric, epistemic = law.split(loss)
+        if correction is not None:
+            bias = law.jackknife(loss)
+            total, epistemic = total + bias, epistemic + bias
+        error = Components(*law.error(loss)) if hasattr(law, "error") else None
     structure: Structure = "free" if isinstance(q, MultiLabelEnsemble) else "partition"
     return Uncertainty(
         total,
@@ -210,7 +227,8 @@ def decompose(
         family,
         q.n_classes,
         structure=structure if family is None else family.structure(q.n_classes, q.names),
-        error=Components(*law.error(loss)) if hasattr(law, "error") else None,
+        error=error,
+        sums=None if sums is None else Components(*sums),
     )
 
 

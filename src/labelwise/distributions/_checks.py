@@ -24,6 +24,7 @@ from .._arrays import (
     without_gradient,
 )
 from ..events import Events
+from ._blocks import holds_probabilities
 
 
 def check_classes(x: Array, name: str) -> None:
@@ -73,15 +74,16 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
     return int(axis % ndim)
 
 
-def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> Array:
-    """``stored`` (M, ..., K), widened, after its values have been checked with the tolerance of its own type."""
-    probs = widen(stored)
-    if values_known(probs) and 0 not in probs.shape:
+def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
+    """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
+    if values_known(stored) and 0 not in stored.shape:
         tolerance = SUM_TOLERANCE[dtype_name(stored)]
+        if is_numpy_array(stored) and holds_probabilities(stored, tolerance, sum_to_one):
+            return
+        probs = widen(stored)
         check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")
         if sum_to_one:
             check_sums(probs, name, tolerance)
-    return probs
 
 
 def check_range(probs: Array, name: str, tolerance: float, from_logits: str) -> None:
@@ -134,7 +136,8 @@ def normalised_weights(weights: Any, probs: Array, name: str = "probs") -> Array
     if weights is None:
         return None
     weights = as_real(weights, "weights", integers=True)
-    weights = weights.astype(np.float64) if is_numpy_array(weights) else into(weights, probs, "weights", name)
+    computed = widen(probs[:1, ...])
+    weights = weights.astype(np.float64) if is_numpy_array(weights) else into(weights, computed, "weights", name)
     xp = namespace(weights)
     batch = tuple(probs.shape[1:-1])
     shape = tuple(weights.shape)
@@ -153,7 +156,7 @@ def normalised_weights(weights: Any, probs: Array, name: str = "probs") -> Array
         if known.max() > float(xp.finfo(weights.dtype).max) / probs.shape[0]:
             raise ValueError(f"`weights` are too large to be added up; the largest is {known.max():.4g}. Divide them by it first")
     weights = weights / xp.sum(weights, axis=0)
-    return into(weights, probs, "weights", name)
+    return into(weights, computed, "weights", name)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:

@@ -4,18 +4,68 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 
 from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
-from ..events import Family, as_events
+from ..events import Events, Family, as_events
 from ._atoms import Atoms
 from ._checks import as_rng, check_classes, check_count, event_sums, members_first, normalised_weights, probabilities, set_fields
 
 
+class Members:
+    """What ensembles with and without the sum to 1 have in common; subclasses say what an event is (`law`)."""
+
+    stored: Array
+    """The predictions as they came, (M, ..., K); see `probs`."""
+    weights: Array | None
+    names: tuple[str, ...] | None
+
+    @cached_property
+    def probs(self) -> Array:
+        """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
+        return widen(self.stored)
+
+    @property
+    def n_members(self) -> int:
+        return int(self.stored.shape[0])
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.stored.shape[-1])
+
+    def take(self, i: int) -> Self:
+        """The predictions at position ``i`` of the first instance axis."""
+        weights = self.weights if self.weights is None or self.weights.ndim == 1 else self.weights[:, i, ...]
+        part = object.__new__(type(self))
+        set_fields(part, stored=self.stored[:, i, ...], weights=weights, names=self.names)
+        return part
+
+    def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
+        """The law of each event's probability for predictions ``probs`` of the same classes."""
+        raise NotImplementedError
+
+    def marginal(self, events: Family | None = None) -> Atoms:
+        """The law of each event's probability."""
+        return self.law(self.probs, self.weights, as_events(events))
+
+    def mean(self, events: Family | None = None) -> Array:
+        """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
+        return self.marginal(events).mean[0]
+
+    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
+        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A."""
+        return self.marginal(events).expect(f)
+
+    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
+        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""
+        return draw_members(self.probs, self.weights, n, as_rng(rng))
+
+
 @dataclass(frozen=True, eq=False, init=False)
-class Ensemble:
+class Ensemble(Members):
     r"""The predictions of M members: Q = Σ_m w_m δ_{probs[m]}.
 
     Parameters
@@ -38,7 +88,8 @@ class Ensemble:
     array([[0.8, 0.2]])
     """
 
-    probs: Array
+    stored: Array
+    """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     names: tuple[str, ...] | None
 
@@ -53,8 +104,8 @@ class Ensemble:
     ) -> None:
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs")
-        checked = probabilities(stored, "probs", sum_to_one=True)
-        set_fields(self, probs=checked, weights=normalised_weights(weights, checked), names=check_names(names, checked.shape[-1]))
+        probabilities(stored, "probs", sum_to_one=True)
+        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
 
     @classmethod
     def from_logits(
@@ -105,39 +156,17 @@ class Ensemble:
         members: Ensemble = ensembles.from_sklearn(model, X)
         return members
 
-    @property
-    def n_members(self) -> int:
-        return int(self.probs.shape[0])
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.probs.shape[-1])
-
-    def marginal(self, events: Family | None = None) -> Atoms:
-        """The law of each event's probability."""
-        events = as_events(events)
+    def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:
-            return Atoms(self.probs, self.weights)
-        inside, rest = event_sums(self.probs, events, self.names)
+            return Atoms(probs, weights)
+        inside, rest = event_sums(probs, events, self.names)
         if events.given is not None:
             xp = namespace(inside)
             whole = inside + rest
             possible = whole > 0
             whole = xp.where(possible, whole, xp.ones_like(whole))
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
-        return Atoms(inside, self.weights, rest)
-
-    def mean(self, events: Family | None = None) -> Array:
-        """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
-        return self.marginal(events).mean[0]
-
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A."""
-        return self.marginal(events).expect(f)
-
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
-        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""
-        return draw_members(self.probs, self.weights, n, as_rng(rng))
+        return Atoms(inside, weights, rest)
 
 
 def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:

@@ -31,6 +31,9 @@ from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid
 REPLICATES = 16
 """Independent randomisations of the quasi-Monte Carlo rule."""
 T_QUANTILE = 2.131449545559323  # of Student's t with REPLICATES − 1 degrees of freedom, two-sided 95 %
+STANDARD_ERRORS = 3
+"""Half-width of the error bounds: more than the t quantile, because replicates of rare events are skewed. Measured coverage for
+random means and covariances (K = 3, K = 10): 95 % or more for every loss and seed."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -38,8 +41,9 @@ class LogisticNormal:
     r"""Θ = softmax(z) with Gaussian logits z ~ N(mean, cov).
 
     Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds and are integrated by
-    quadrature (error below 1e-9 TU). All others are integrated by randomised quasi-Monte Carlo (16 scrambled Sobol'
-    sequences) with a 95 % error bound in ``decompose(...).error``.
+    quadrature (error below 1e-9 TU in double, 1e-5 TU in single precision). All others are integrated by randomised quasi-Monte
+    Carlo (16 scrambled Sobol' sequences) with a 95 % error bound in ``decompose(...).error``; with 256 points each it is typically
+    5e-4 TU.
 
     Parameters
     ----------
@@ -246,7 +250,11 @@ class SampledLaw:
         return aleatoric, epistemic
 
     def error(self, loss: Loss) -> tuple[Array, Array, Array]:
-        """95 % bounds on the error of total, aleatoric and epistemic uncertainty, from the spread over the replicates."""
+        """95 % bounds on the error of total, aleatoric and epistemic uncertainty, from the spread over the replicates.
+
+        A loss with a corner may have all its epistemic uncertainty where no point fell, so one more point as far out as the
+        farthest is reckoned with.
+        """
 
         def spread(atoms: Atoms) -> tuple[Array, ...]:
             xp = namespace(atoms.t)
@@ -255,9 +263,14 @@ class SampledLaw:
             total = xp.stack([loss.entropy(*a.mean) for a in each], axis=0)
             parts = [a.split(loss) for a in each]
             columns = [total, *(xp.stack([p[i] for p in parts], axis=0) for i in (0, 1))]
-            rounding = 64 * smallest(total)[1] * loss.entropy(*atoms.mean)
+            mt, mc = atoms.mean
+            overall = loss.entropy(mt, mc)
+            extra = 64 * smallest(total)[1] * overall  # rounding
+            if not loss.smooth:
+                at_the_mean = loss.entropy(atoms.t, atoms.c) + loss.divergence(atoms.t, mt, atoms.c, mc, atoms.deviation)
+                extra = extra + xp.max(xp.abs(at_the_mean - overall), axis=0) / atoms.t.shape[0]
             variances = [xp.sum((x - xp.mean(x, axis=0)) ** 2, axis=0) / (REPLICATES - 1) for x in columns]  # torch.std warns if empty
-            return tuple(T_QUANTILE * xp.sqrt(v / REPLICATES) + rounding for v in variances)
+            return tuple(STANDARD_ERRORS * xp.sqrt(v / REPLICATES) + extra for v in variances)
 
         total, aleatoric, epistemic = self._map(spread)
         return total, aleatoric, epistemic

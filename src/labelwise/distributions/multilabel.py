@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._arrays import Array, check_names
-from ..events import Family
+from ..events import Events
 from ._atoms import Atoms
-from ._checks import as_rng, members_first, normalised_weights, probabilities, set_fields
-from .ensemble import draw_members
+from ._checks import members_first, normalised_weights, probabilities, set_fields
+from .ensemble import Members
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class MultiLabelEnsemble:
+class MultiLabelEnsemble(Members):
     """The predictions of M members for K labels that may occur together; parameters as for `Ensemble`, without the sum to 1.
 
     >>> q = MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]]), names=["beach", "sunset"])
@@ -24,7 +22,8 @@ class MultiLabelEnsemble:
     array([[0.8, 0.8]])
     """
 
-    probs: Array
+    stored: Array
+    """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     names: tuple[str, ...] | None
 
@@ -37,36 +36,16 @@ class MultiLabelEnsemble:
         class_axis: int = -1,
         names: Sequence[str] | None = None,
     ) -> None:
-        checked = probabilities(members_first(probs, "probs", member_axis, class_axis), "probs", sum_to_one=False)
-        if checked.shape[-1] == 0:
-            raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(checked.shape)}")
-        set_fields(self, probs=checked, weights=normalised_weights(weights, checked), names=check_names(names, checked.shape[-1]))
+        stored = members_first(probs, "probs", member_axis, class_axis)
+        if stored.shape[-1] == 0:
+            raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(stored.shape)}")
+        probabilities(stored, "probs", sum_to_one=False)
+        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
 
-    @property
-    def n_members(self) -> int:
-        return int(self.probs.shape[0])
-
-    @property
-    def n_classes(self) -> int:
-        return int(self.probs.shape[-1])
-
-    def marginal(self, events: Family | None = None) -> Atoms:
-        """The law of each label's probability."""
+    def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:
             raise ValueError(
                 "`events` have no meaning for a MultiLabelEnsemble: its labels may occur together, so the probability of a "
                 "group is not the sum of its labels'. Leave `events` out"
             )
-        return Atoms(self.probs, self.weights)
-
-    def mean(self, events: Family | None = None) -> Array:
-        """E Θ, of shape (..., K)."""
-        return self.marginal(events).mean[0]
-
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
-        """E f(Θ_k, 1 − Θ_k, Θ_k − E Θ_k) for each label k."""
-        return self.marginal(events).expect(f)
-
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
-        """``n`` draws of Θ, shape (n, ..., K)."""
-        return draw_members(self.probs, self.weights, n, as_rng(rng))
+        return Atoms(probs, weights)

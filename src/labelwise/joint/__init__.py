@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from array_api_compat import is_numpy_array
+
 from .._arrays import Array, namespace
 from .._special import digamma_difference, digamma_minus_log
 from ..decomposition import Components
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from ..distributions._atoms import Atoms
+from ..distributions._blocks import joint
 from ..distributions.dirichlet import beta_parameters
-from ..losses import Loss
+from ..losses import LogLoss, Loss, SquaredLoss
 from ..losses.base import not_negative
 from ._sampling import expected_maximum, sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
@@ -50,6 +53,12 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     """
     q, loss = _check(q, loss)
     maximum = loss.maximum(q.n_classes)
+    if isinstance(q, Ensemble) and is_numpy_array(q.stored):
+        fused: Loss | None = None
+        if isinstance(loss, JointLog | JointSquared):
+            fused = LogLoss(loss.base) if isinstance(loss, JointLog) else SquaredLoss()
+        total, aleatoric, epistemic = joint(q, fused, lambda law: _atoms(law, loss))
+        return JointUncertainty(total, aleatoric, epistemic, maximum)
     if isinstance(q, Ensemble):
         return JointUncertainty(*_atoms(q.marginal(), loss), maximum)
     if isinstance(q, DirichletMixture):

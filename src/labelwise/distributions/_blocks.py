@@ -1,0 +1,120 @@
+"""Ensembles of NumPy arrays, a block of instances at a time: no temporary has the size of the predictions.
+
+Log and squared loss of single labels go to the fused kernel, which gives the sums and the joint measures in the same pass;
+everything else goes block by block through the same code that serves the other array libraries.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .. import _kernels
+from .._arrays import Array, widen
+from ..losses import LogLoss, Loss, SquaredLoss
+from ._atoms import Atoms
+
+if TYPE_CHECKING:
+    from ..events import Events
+    from .ensemble import Ensemble, Members
+
+BLOCK = 1 << 17
+"""Predictions (members x instances x labels) that the general path holds at once; it makes some dozen arrays of that size."""
+Parts = tuple[Array, ...]
+
+
+def flat(x: np.ndarray) -> np.ndarray | None:
+    """(M, ..., K) as (M, N, K) on the same memory, or ``None`` where no such view exists."""
+    if x.ndim == 3:
+        return x
+    try:
+        return x.reshape(x.shape[0], -1, x.shape[-1], copy=False) if x.size else x.reshape(x.shape[0], 0, x.shape[-1])
+    except ValueError:
+        return None
+
+
+def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    """Whether all is well with the values, in one pass; what is wrong is found out elsewhere."""
+    view = flat(stored)
+    if view is None:
+        return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
+    return _kernels.check(_readable(view), tolerance, sum_to_one=sum_to_one) == 0
+
+
+def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, threads: int | None) -> tuple[Parts, Parts | None]:
+    """Label-wise total, aleatoric and epistemic uncertainty (..., E), and their sums (...,) where they came for free."""
+    sums: Parts | None = None
+    view = flat(q.stored)
+    if events is None and type(loss) in (LogLoss, SquaredLoss) and view is not None and q.stored.size:
+        batch = q.stored.shape[1:-1]
+        result = _fused(q, view, loss, labelwise=True, threads=threads)
+        total, aleatoric, epistemic = (_unflat(part, batch) for part in result.labelwise or ())
+        sums = tuple(part.reshape(batch) for part in result.sums)
+    else:
+        total, aleatoric, epistemic = of_blocks(q, lambda law: (loss.entropy(*law.mean), *law.split(loss)), events)
+    if not jackknife:
+        return (total, aleatoric, epistemic), sums
+    (bias,) = of_blocks(q, lambda law: (law.jackknife(loss),), events)
+    return (total + bias, aleatoric, epistemic + bias), None
+
+
+def joint(q: Ensemble, loss: Any, of: Callable[[Atoms], Parts]) -> Parts:
+    """Joint total, aleatoric and epistemic uncertainty (...,): from the kernel for log and squared loss, else ``of`` each block."""
+    view = flat(q.stored)
+    if loss is None or view is None or not q.stored.size:
+        return of_blocks(q, of, None)
+    kept: Parts | None = q.__dict__.get("_kept", {}).get(loss)
+    if kept is None:
+        result = _fused(q, view, loss, labelwise=False, threads=None)
+        kept = tuple(part.reshape(q.stored.shape[1:-1]) for part in result.joint)
+    return kept
+
+
+def of_blocks(q: Members, of: Callable[[Atoms], Parts], events: Events | None) -> Parts:
+    """Arrays with the axes of the instances first, put together from the blocks' own."""
+    stored, batch = q.stored, q.stored.shape[1:-1]
+    view = flat(stored)
+    if view is None:  # no common stride for all instances: one slice of the first axis after another
+        slices = [of_blocks(q.take(i), of, events) for i in range(batch[0])]
+        return tuple(np.stack(parts) for parts in zip(*slices, strict=True))
+    m, n, k = view.shape
+    labels = k if events is None else max(k, len(events.names))
+    rows = max(1, BLOCK // (m * labels))
+    weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(m, n)
+    results: list[np.ndarray] = []
+    for i in range(0, max(n, 1), rows):
+        own = weights if weights is None or weights.ndim == 1 else weights[:, i : i + rows]
+        parts = of(q.law(widen(view[:, i : i + rows]), own, events))
+        if n <= rows:
+            results = [np.asarray(part) for part in parts]
+            break
+        if not results:
+            results = [np.empty((n, *part.shape[1:]), part.dtype) for part in parts]
+        for out, part in zip(results, parts, strict=True):
+            out[i : i + rows] = part
+    return tuple(result.reshape(*batch, *result.shape[1:]) for result in results)
+
+
+def _fused(q: Members, view: np.ndarray, loss: Loss, *, labelwise: bool, threads: int | None) -> _kernels.Split:
+    weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(view.shape[:2])
+    unit = log(2) / log(loss.base) if isinstance(loss, LogLoss) else 1.0
+    result = _kernels.split(loss.name, _readable(view), weights, unit=unit, labelwise=labelwise, threads=threads)
+    q.__dict__.setdefault("_kept", {})[loss] = tuple(part.reshape(q.stored.shape[1:-1]) for part in result.joint)
+    return result
+
+
+def _readable(view: np.ndarray) -> np.ndarray:
+    """bfloat16 has no buffer format: its bits are passed on."""
+    return view if (view.dtype.kind == "f" and view.dtype.itemsize != 2) or view.dtype == np.float16 else view.view(np.uint16)
+
+
+def _unflat(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
+    """(N, K) with the axes of the instances again, as a view."""
+    if len(batch) == 1:
+        return part
+    if part.flags.c_contiguous or not part.size:
+        return part.reshape(*batch, part.shape[-1])
+    return np.moveaxis(part.T.reshape(part.shape[-1], *batch), 0, -1)
