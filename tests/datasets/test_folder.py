@@ -87,10 +87,12 @@ EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 5\n%%EndComments\n(was-run
         (EPS, "not an image that can be read"),
         (png(5, 6), "the image is truncated or corrupted"),
         (png(5, 6, RNG.bytes(96))[:-40], "the image is truncated or corrupted"),
+        (png(5, 6)[:33] + b"\xff" + png(5, 6)[34:], "the image is truncated or corrupted"),  # a chunk of 4 GB
         (png(10_000, 10_000), "asks for 400.0 MB of memory"),
         (png(50_000, 50_000), "more than 178 million pixels"),
         (png(2**31 - 1, 2**31 - 1), "more than 178 million pixels"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "content",
 )
 def test_bad_images_are_refused_with_a_sentence_and_no_memory(
     tmp_path: Path, content: bytes, sentence: str, peak: Callable[[Callable[[], object]], int]
@@ -103,6 +105,15 @@ def test_bad_images_are_refused_with_a_sentence_and_no_memory(
         load_image_folder(tmp_path)
     assert str(caught.value).startswith(f"{bad}: ")
     assert peak(lambda: load_image_folder(tmp_path)) < 2**22
+
+
+def test_a_file_that_is_too_long(tmp_path: Path) -> None:
+    for label in "ab":
+        write(tmp_path / label / "1.png", color())
+    with (tmp_path / "b" / "1.png").open("r+b") as file:
+        file.truncate(10**9)
+    with pytest.raises(ValueError, match=r"1\.png: images of more than 67\.1 MB are not read"):
+        load_image_folder(tmp_path)
 
 
 def test_wrong_folders(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def test_what_is_written_is_read(tmp_path: Path, array: np.ndarray, compressed: 
         (gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 10**9, 1000, 1000)), "asks for 1000.0 TB of memory"),
         (gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 400_000, 28, 28)), "asks for 313.6 MB of memory"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "content",
 )
 def test_bad_files_are_refused_with_a_sentence_and_no_memory(
     tmp_path: Path, content: bytes, sentence: str, peak: Callable[[Callable[[], object]], int]

@@ -13,6 +13,7 @@ import numpy as np
 # people publish compress 2 to 30 times; what asks for more than this is a bomb or has a wrong header.
 FLOOR = 2**28
 RATIO = 100
+MAX_AXES = 8
 BLOCK = 2**20
 
 
@@ -23,8 +24,8 @@ def refuse(path: str | Path, why: str) -> ValueError:
 
 def check_memory(path: str | Path, shape: Sequence[int], itemsize: int, *, floor: int = FLOOR, length: int | None = None) -> int:
     """Bytes of an array of this shape, if ``path`` (of ``length`` bytes) may ask for so much."""
-    if any(n < 0 for n in shape):
-        raise refuse(path, f"its header has a negative size, shape {tuple(shape)}; the file is corrupted")
+    if len(shape) > MAX_AXES or any(n < 0 for n in shape):
+        raise refuse(path, f"its header gives an impossible shape, {tuple(shape[:MAX_AXES])}; the file is corrupted")
     nbytes = prod(shape) * itemsize
     length = Path(path).stat().st_size if length is None else length
     if nbytes > max(floor, RATIO * length):

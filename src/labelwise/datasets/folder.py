@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import struct
 import warnings
 from collections.abc import Sequence
@@ -10,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ._limits import check_memory, refuse
+from ._limits import check_memory, human, refuse
 from .types import Dataset, Split
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm", ".pgm"}
@@ -99,7 +100,9 @@ def _read(files: Sequence[Path], shape: tuple[int, ...], size: tuple[int, int] |
                     "pass size=(height, width) to resize all images",
                 )
             try:
-                pixels = image.convert("L" if gray else "RGB")
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    pixels = image.convert("L" if gray else "RGB")
             except _BAD as error:
                 raise refuse(file, f"the image is truncated or corrupted ({error})") from error
             images[i] = np.asarray(pixels if size is None else pixels.resize((size[1], size[0])))
@@ -115,14 +118,16 @@ def _open(file: Path) -> Any:
         from PIL import Image
     except ImportError as error:
         raise ImportError('Image folders need Pillow; install it with: pip install "labelwise[plots]"') from error
+    if file.stat().st_size > MAX_IMAGE:
+        raise refuse(file, f"images of more than {human(MAX_IMAGE)} are not read")
+    # From memory: a file on disk would make room for as many bytes as a damaged length asks for.
+    content = io.BytesIO(file.read_bytes())
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # sizes are checked here, before decoding
-            return Image.open(file, formats=FORMATS)
+            warnings.simplefilter("ignore")  # about size, which is checked here before decoding, and about odd metadata
+            return Image.open(content, formats=FORMATS)
     except Image.DecompressionBombError as error:
         raise refuse(file, "it claims to be an image of more than 178 million pixels; such images are not read") from error
-    except PermissionError:
-        raise
     except _BAD as error:
         raise refuse(file, "not an image that can be read (PNG, JPEG, BMP, WebP, TIFF, GIF, PPM)") from error
 

@@ -56,6 +56,8 @@ def _variable(file: BinaryIO, kind: int, nbytes: int, names: Sequence[str], path
     if kind != MATRIX:
         return
     flags, sizes, name = (_small_part(stream, path) for _ in range(3))
+    if len(flags) != 8:
+        raise EOFError
     mx_class, is_complex = flags[0], flags[1] & 8
     variable = name.decode("ascii")
     if variable not in names:
