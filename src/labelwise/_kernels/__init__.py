@@ -7,6 +7,7 @@ the formulas are those of `labelwise.losses`, to a few units in the last place.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -15,12 +16,17 @@ from typing import Any
 
 import numpy as np
 
-try:
+def _native() -> Any:
+    """The compiled kernel; ``None`` if it could not be built here, or LABELWISE_KERNEL=numpy asks for the twin."""
     if os.environ.get("LABELWISE_KERNEL") == "numpy":
-        raise ImportError
-    from . import _fused
-except ImportError:
-    _fused = None
+        return None
+    try:
+        return importlib.import_module(f"{__name__}._fused")
+    except ImportError:
+        return None
+
+
+_fused = _native()
 
 NATIVE_SIZE = 1 << 18
 """Predictions (members x instances x classes) from which on several threads pay; measured by benchmarks/run.py."""

@@ -12,7 +12,7 @@ import numpy as np
 BLOCK = 1 << 15
 """Predictions (members x instances x classes) of a block: small enough for the cache, large beside the cost of a call."""
 # (artanh(√z)/√z − 1)/z on [0, 1/9], lowest degree first, from make_coefficients.py: for float32 and float64
-_ARTANH = {
+_ARTANH: dict[int, np.ndarray] = {
     4: np.array([0.3333333333, 0.2000000538, 0.1428515286, 0.111323556, 0.08732351233, 0.1039380843], np.float32),
     8: np.array(
         [
@@ -109,7 +109,7 @@ def _deviation(x: np.ndarray, w: np.ndarray | None, heaviest: int, buffer: np.nd
         reference = x[heaviest]
     else:
         reference = np.take_along_axis(x, np.broadcast_to(w.argmax(axis=0)[None], (1, *x.shape[1:])), axis=0)[0]
-    d = x - reference
+    d: np.ndarray = x - reference
     shift = _mean(d, w, buffer)
     np.subtract(d, shift, out=d)
     return d
@@ -144,7 +144,7 @@ def _two_terms(u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _polynomial(x: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    result = np.multiply(x, coefficients[-1])
+    result: np.ndarray = np.multiply(x, coefficients[-1])
     for coefficient in coefficients[-2:0:-1]:
         np.add(result, coefficient, out=result)
         np.multiply(result, x, out=result)

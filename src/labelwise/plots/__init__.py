@@ -1,0 +1,20 @@
+"""Plots of what the library computes: ``plot_*(result, ax=None)`` draws on given or new axes and returns them. Needs matplotlib."""
+
+from __future__ import annotations
+
+from .classes import plot_by_class, plot_ecdf
+from .curves import plot_detection, plot_rejection, plot_reliability, plot_roc
+from .labels import plot_gallery, plot_labels
+from .simplex import plot_simplex
+
+__all__ = [
+    "plot_by_class",
+    "plot_detection",
+    "plot_ecdf",
+    "plot_gallery",
+    "plot_labels",
+    "plot_rejection",
+    "plot_reliability",
+    "plot_roc",
+    "plot_simplex",
+]

@@ -1,0 +1,45 @@
+"""One look for all plots: colours that colour-blind readers can tell apart, on screen and in print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+ALEATORIC = "#D55E00"
+EPISTEMIC = "#0072B2"
+TOTAL = "#444444"
+TRUTH = "#00785A"
+CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
+DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
+
+
+def pyplot() -> Any:
+    """matplotlib.pyplot, or a sentence about how to get it."""
+    try:
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError('Plotting needs matplotlib; install it with: pip install "labelwise[plots]"') from error
+    return plt
+
+
+def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6), **options: Any) -> Axes:
+    """``ax``, or new axes in a figure of their own."""
+    if ax is not None:
+        return ax
+    new: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot(**options)
+    tidy(new)
+    return new
+
+
+def tidy(ax: Axes) -> None:
+    """Remove what carries no information."""
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
+    ax.set_axisbelow(True)
+
+
+def line(i: int) -> dict[str, Any]:
+    """Colour and dashes of the i-th curve, so that they can be told apart in black and white too."""
+    return {"color": CYCLE[i % len(CYCLE)], "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)], "linewidth": 1.6}

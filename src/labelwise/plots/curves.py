@@ -1,0 +1,106 @@
+"""Rejection curves, out-of-distribution detection and reliability."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from ..calibration.reliability import ReliabilityCurve
+from ..evaluation import MeanCurve, RejectionCurve, detection_scores
+from ._style import line, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+Curve = RejectionCurve | MeanCurve
+
+
+def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = True, ax: Axes | None = None) -> Axes:
+    """Accuracy (or loss, utility) of what is kept against the share rejected, with bands where the curves have intervals.
+
+    ``references`` adds random rejection and the oracle of the first curve.
+    """
+    ax = new_axes(ax)
+    named: Mapping[str, Curve] = curves if isinstance(curves, Mapping) else {"": curves}
+    if not named:
+        raise ValueError("`curves` must hold at least one curve")
+    first = next(iter(named.values()))
+    for i, (name, curve) in enumerate(named.items()):
+        style = line(i)
+        ax.plot(100 * curve.rejected, curve.value, label=name or None, drawstyle="default", **style)
+        band: Any = curve if isinstance(curve, MeanCurve) else curve.band
+        if band is not None:
+            ax.fill_between(100 * band.rejected, band.low, band.high, color=style["color"], alpha=0.15, linewidth=0)
+    if references:
+        ax.axhline(first.random, color="#999999", linewidth=1, label="random")
+        ax.plot(100 * first.rejected, first.oracle, color="#999999", linewidth=1, linestyle=":", label="oracle")
+    ax.set_xlabel("rejected (%)")
+    ax.set_ylabel({"accuracy": "accuracy of the rest", "loss": "mean loss of the rest"}.get(first.kind, f"mean {first.kind} of the rest"))
+    ax.set_xlim(0, 100)
+    shown = [v for c in named.values() for v in (c.value[c.rejected <= 0.98], c.oracle[c.rejected <= 0.98])]  # the end is noise
+    low, high = min(map(np.min, shown)), max(map(np.max, shown))
+    margin = 0.05 * (high - low) or 0.05
+    ax.set_ylim(min(low, first.random) - margin, high + margin)
+    if named.keys() != {""} or references:
+        ax.legend(frameon=False, fontsize=9)
+    return ax
+
+
+def plot_detection(
+    score_in: Array, score_out: Array, *, names: tuple[str, str] = ("in-distribution", "out-of-distribution"), ax: Axes | None = None
+) -> Axes:
+    """Histograms of a score on both sets, each with unit area, on common bins; the title gives the AUROC."""
+    ax = new_axes(ax)
+    inside, outside = (to_numpy(x).astype(float).ravel() for x in (score_in, score_out))
+    bins = np.histogram_bin_edges(np.concatenate([inside, outside]), bins=40).tolist()
+    for i, (scores, name) in enumerate(zip((inside, outside), names, strict=True)):
+        ax.hist(scores, bins, density=True, alpha=0.55, color=line(i)["color"], label=name)
+        ax.hist(scores, bins, density=True, histtype="step", color=line(i)["color"], linewidth=1.2)
+    auroc = detection_scores(inside, outside, n_bootstrap=0).auroc
+    ax.set_title(f"AUROC {float(auroc.value):.3f}", fontsize=10)
+    ax.set_xlabel("score")
+    ax.set_ylabel("density")
+    ax.legend(frameon=False, fontsize=9)
+    return ax
+
+
+def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = None) -> Axes:
+    """ROC curves of one or more scores, each a pair (in-distribution, out-of-distribution)."""
+    ax = new_axes(ax, (4.0, 3.8))
+    for i, (name, pair) in enumerate(scores.items()):
+        inside, outside = (np.sort(to_numpy(x).astype(float).ravel())[::-1] for x in pair)
+        cuts = np.unique(np.concatenate([inside, outside]))[::-1]
+        false, true = (np.searchsorted(-x, -cuts, side="right") / len(x) for x in (inside, outside))
+        auroc = float(detection_scores(inside, outside, n_bootstrap=0).auroc.value)
+        ax.plot(np.r_[0, false], np.r_[0, true], label=f"{name} ({auroc:.3f})", **line(i))
+    ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+    ax.set_xlabel("false positive rate")
+    ax.set_ylabel("true positive rate")
+    ax.set_aspect("equal")
+    ax.legend(frameon=False, fontsize=9, title="AUROC")
+    return ax
+
+
+def plot_reliability(curves: ReliabilityCurve | Mapping[str, ReliabilityCurve], *, ax: Axes | None = None) -> Axes:
+    """How often it happened against how often it was forecast, with intervals; the diagonal is perfect."""
+    ax = new_axes(ax, (4.0, 3.8))
+    named = curves if isinstance(curves, Mapping) else {"": curves}
+    ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
+    for i, (name, curve) in enumerate(named.items()):
+        style = line(i)
+        below, above = (np.clip(x, 0, None) for x in (curve.frequency - curve.low, curve.high - curve.frequency))
+        has_interval = np.all(np.isfinite(below)) and np.all(np.isfinite(above))
+        ax.errorbar(
+            curve.forecast, curve.frequency, [below, above] if has_interval else None, marker="o", markersize=4, capsize=2,
+            label=f"{name} (error {curve.error:.3f})".strip(), **style,
+        )  # fmt: skip
+    ax.set_xlabel("forecast probability")
+    ax.set_ylabel("observed frequency")
+    ax.set_xlim(0, 1)
+    ax.set_ylim(0, 1)
+    ax.set_aspect("equal")
+    ax.legend(frameon=False, fontsize=9)
+    return ax

@@ -1,0 +1,131 @@
+"""Label-wise uncertainty of single instances: the paper's bars, with the image beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from ..decomposition import Uncertainty
+from ._style import ALEATORIC, EPISTEMIC, TRUTH, new_axes, pyplot, tidy
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+
+def plot_labels(
+    u: Uncertainty,
+    i: int | None = None,
+    *,
+    y_true: int | None = None,
+    prediction: int | None = None,
+    most: int = 20,
+    ax: Axes | None = None,
+) -> Axes:
+    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; the truth in green, the prediction underlined.
+
+    Parameters
+    ----------
+    u : Uncertainty
+        Of one instance, (K,), or of several, (N, K), with ``i`` to choose one.
+    y_true, prediction : int, optional
+        Positions of the true and of the predicted label.
+    most : int
+        With more labels than this, only the most uncertain are shown (and the truth and the prediction), in their order.
+    """
+    epistemic, aleatoric = (_row(part, i) for part in (u.epistemic, u.aleatoric))
+    ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.names), most) + 1), 2.8))
+    shown = _shown(epistemic + aleatoric, most, [k for k in (y_true, prediction) if k is not None])
+    place = np.arange(len(shown))
+    ax.bar(place, epistemic[shown], 0.8, color=EPISTEMIC, label="epistemic")
+    ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], color=ALEATORIC, label="aleatoric")
+    words = [_shorten(u.names[k]) for k in shown]
+    names = [_underlined(word) if k == prediction else word for k, word in zip(shown, words, strict=True)]
+    upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30
+    turned: dict[str, Any] = {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    ax.set_xticks(place, names, **turned)
+    for k, tick in zip(shown, ax.get_xticklabels(), strict=True):
+        if k == y_true:
+            tick.set_color(TRUTH)
+            tick.set_fontweight("bold")
+    ax.set_ylabel("uncertainty" + _unit(u))
+    top = float(np.max((epistemic + aleatoric)[shown], initial=0.0))
+    ax.set_ylim(0, top * 1.05 if top > 0 else 1)
+    return ax
+
+
+def plot_gallery(
+    images: Array,
+    u: Uncertainty,
+    indices: Sequence[int],
+    *,
+    y_true: Array | None = None,
+    prediction: Array | None = None,
+    columns: int = 2,
+    titles: Sequence[str] | None = None,
+) -> Figure:
+    """Images with their label-wise bars beside them, ``columns`` pairs in a row.
+
+    ``images`` are (N, H, W) or (N, H, W, C), ``u`` is (N, K); ``y_true`` and ``prediction`` hold positions of labels for all N.
+    """
+    plt = pyplot()
+    chosen = [int(i) for i in indices]
+    if not chosen:
+        raise ValueError("`indices` must name at least one instance to show")
+    rows = -(-len(chosen) // columns)
+    figure: Figure
+    figure, axes = plt.subplots(
+        rows, 2 * columns, figsize=(4.6 * columns, 2.1 * rows), layout="constrained", squeeze=False, width_ratios=[1, 2] * columns
+    )
+    for ax in axes.flat:
+        ax.set_axis_off()
+    pictures = to_numpy(images)
+    for place, i in enumerate(chosen):
+        left, right = axes[place // columns, 2 * (place % columns) : 2 * (place % columns) + 2]
+        left.imshow(pictures[i], cmap="gray" if pictures[i].ndim == 2 else None, interpolation="nearest")
+        left.set_title(titles[place] if titles else f"#{i}", fontsize=9)
+        right.set_axis_on()
+        tidy(right)
+        truth, guess = (None if x is None else int(to_numpy(x)[i]) for x in (y_true, prediction))
+        plot_labels(u, i, y_true=truth, prediction=guess, most=12, ax=right)
+        right.set_ylabel("")
+        right.tick_params(labelsize=8)
+    handles, words = axes[0, 1].get_legend_handles_labels()
+    figure.legend(handles, words, loc="outside lower center", ncols=2, frameon=False, fontsize=9)
+    return figure
+
+
+def _row(part: Array, i: int | None) -> np.ndarray:
+    values = to_numpy(part).astype(float)
+    if values.ndim == 1 and i is None:
+        return values
+    if values.ndim != 2 or i is None:
+        raise ValueError(
+            f"`u` must hold one instance, (K,), or several, (N, K), with `i` to choose one; got shape {values.shape}, i = {i!r}"
+        )
+    if not -len(values) <= i < len(values):
+        raise ValueError(f"`i` must be one of the {len(values)} instances; got {i}")
+    return np.asarray(values[i])
+
+
+def _shown(total: np.ndarray, most: int, always: list[int]) -> np.ndarray:
+    if len(total) <= most:
+        return np.arange(len(total))
+    return np.unique(np.concatenate([np.argsort(-total, kind="stable")[:most], np.array(always, dtype=int)]))
+
+
+def _shorten(name: str, length: int = 18) -> str:
+    name = name.replace("$", r"\$")
+    return name if len(name) <= length else name[: length - 1] + "…"
+
+
+def _underlined(text: str) -> str:
+    return "".join(letter + "\u0332" for letter in text)
+
+
+def _unit(u: Uncertainty) -> str:
+    base: Any = getattr(u.loss, "base", None)
+    return " (bits)" if base == 2 and np.ndim(u.unit) == 0 else ""

@@ -1,0 +1,45 @@
+"""Three classes as a triangle: the second-order distribution of one instance and its mean."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
+from ._style import EPISTEMIC, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
+
+
+def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: int = 0, ax: Axes | None = None) -> Axes:
+    """Members (or, for a continuous distribution, a sample) of instance ``i`` in the triangle of three classes; a cross is the mean."""
+    if isinstance(q, MultiLabelEnsemble) or q.n_classes != 3:
+        raise ValueError(f"the simplex is drawn for K = 3 classes that exclude each other; got {type(q).__name__} with K = {q.n_classes}")
+    mean = to_numpy(q.mean()).reshape(-1, 3)
+    if not 0 <= i < len(mean):
+        raise ValueError(f"`i` must be one of the {len(mean)} instances; got {i}")
+    exact = isinstance(q, Ensemble)
+    draws = to_numpy(q.probs if isinstance(q, Ensemble) else q.sample(n_samples, rng=seed))
+    points = draws.reshape(draws.shape[0], -1, 3)[:, i] @ CORNERS
+    ax = new_axes(ax, (3.8, 3.6))
+    ax.set_axis_off()
+    ax.set_aspect("equal")
+    ax.plot(*CORNERS[[0, 1, 2, 0]].T, color="#444444", linewidth=1)
+    for share in (0.25, 0.5, 0.75):
+        for a in range(3):
+            ends = np.array([share * CORNERS[a] + (1 - share) * CORNERS[b] for b in range(3) if b != a])
+            ax.plot(*ends.T, color="#E2E2E2", linewidth=0.6, zorder=0)
+    size, alpha = (28, 0.8) if exact else (5, 0.25)
+    ax.scatter(points[:, 0], points[:, 1], s=size, alpha=alpha, color=EPISTEMIC, edgecolors="none", label="members" if exact else "sample")
+    centre = mean[i] @ CORNERS
+    ax.scatter(centre[0], centre[1], marker="X", s=90, color="black", edgecolors="white", zorder=3, label="mean")
+    names = q.names or ("0", "1", "2")
+    for corner, name, side, height in zip(CORNERS, names, ("right", "left", "center"), ("top", "top", "bottom"), strict=True):
+        ax.annotate(name.replace("$", r"\$"), corner, (0, 5 if height == "bottom" else -5), textcoords="offset points", ha=side, va=height)
+    ax.legend(frameon=False, fontsize=9, loc="upper right")
+    return ax
