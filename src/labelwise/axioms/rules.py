@@ -1,0 +1,226 @@
+r"""The axioms, each as a comparison of the measure at Q with a bound.
+
+A rule says: for every Q of its domain, the measure at Q stands in ``relation`` to a bound, which ``compare`` computes from Q
+(0, or the measure at a related Q') and from the contributions to the measure at Q, (3, B, L). The search only needs to know by how much a Q breaks that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ..distributions import Dirichlet, Ensemble
+from .measures import Measure, Q
+from .shifts import center_shift, location_shift, mean_preserving_spread, room, room_of_members, support, to_center
+
+# Moves shorter than this are not tried, and equality after a move shorter than `PLAIN` proves nothing about strictness.
+SHORTEST = 1e-4
+PLAIN = 0.03
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What all candidates of one search have in common."""
+
+    measure: Measure
+    n_classes: int
+    part: tuple[int, ...]
+    """The first of two sets of classes."""
+
+    @property
+    def rest(self) -> tuple[int, ...]:
+        """The second set."""
+        return tuple(k for k in range(self.n_classes) if k not in self.part)
+
+    @cached_property
+    def uniform(self) -> np.ndarray:
+        """The measure at the uniform distribution on the simplex, (3,)."""
+        return self.total(Dirichlet(np.ones(self.n_classes)))
+
+    def total(self, q: Q) -> np.ndarray:
+        """The measure, contributions summed, (3, ...)."""
+        return np.asarray(self.measure(q).sum(axis=-1))
+
+
+@dataclass(frozen=True, eq=False)
+class Candidate:
+    """A batch of Q with all that is needed to derive a Q' from each."""
+
+    q: Ensemble
+    """Members (M, B, K) with weights (M, B)."""
+    up: np.ndarray
+    """(M, B, K), not negative: which classes a move adds to …"""
+    down: np.ndarray
+    """… and takes from."""
+    share: np.ndarray
+    """(M, B), in (0, 1]: how much of the room a move takes."""
+    p: np.ndarray
+    """(M, B): probability of the first half of a split member."""
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """What a rule compares the measure at Q with."""
+
+    bound: np.ndarray
+    """(3, B); NaN where a Q has no valid Q'."""
+    size: np.ndarray
+    """(B,): length of the move from Q to Q', 1 where nothing moves."""
+    others: tuple[Q, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One axiom, or one half of it."""
+
+    axiom: str
+    statement: str
+    measures: tuple[str, ...]
+    relation: str
+    """How the measure at Q must stand to the bound: ``<=``, ``>=``, ``==`` or ``>``."""
+    sentence: str
+    """How a counter-example is told: {m} is the measure, {value} at Q, {sign} and {bound} what it is compared with."""
+    compare: Callable[[Setting, Candidate, np.ndarray], Comparison]
+    domain: Callable[[Candidate], Candidate]
+    two_versions: bool = False
+    """Whether the axiom has a strict and a weak version."""
+    order: int = 1
+    """The power of the length of a move with which its effect grows."""
+    tolerance: float = 1e-9
+    """A violation must exceed this share of the largest value met, so that it cannot be rounding."""
+    evolves: bool = True
+    """Whether there is more to find than random candidates show."""
+
+    def gap(self, value: np.ndarray, bound: np.ndarray) -> np.ndarray:
+        """How far the relation is broken: positive where it is, −∞ where there is nothing to compare."""
+        gap = np.abs(value - bound) if self.relation == "==" else (value - bound if self.relation == "<=" else bound - value)
+        return np.where(np.isnan(bound), -np.inf, gap)
+
+
+def any_q(c: Candidate) -> Candidate:
+    """Every Q."""
+    return c
+
+
+def dirac(c: Candidate) -> Candidate:
+    """All members agree."""
+    atoms, weights = support(c.q)
+    return replace(c, q=Ensemble(np.broadcast_to(atoms[:1], atoms.shape), weights=weights, member_axis=0))
+
+
+def corners(c: Candidate) -> Candidate:
+    """Each member is certain of one class: the mixtures of Dirac measures on Dirac measures."""
+    atoms, weights = support(c.q)
+    return replace(c, q=Ensemble(np.eye(atoms.shape[-1])[atoms.argmax(axis=-1)], weights=weights, member_axis=0))
+
+
+def zero(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """0."""
+    return Comparison(np.zeros(value.shape[:2]), np.ones(value.shape[1]))
+
+
+def zero_unless_dirac(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """0, for those Q that are clearly not Dirac measures."""
+    atoms, weights = support(c.q)
+    size = np.sqrt(np.sum(weights * np.sum((atoms - c.q.mean()) ** 2, axis=-1), axis=0))
+    return Comparison(np.where(size < PLAIN, np.nan, np.zeros(value.shape[:2])), size)
+
+
+def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """The uniform distribution on the simplex."""
+    bound = np.broadcast_to(setting.uniform[:, None], value.shape[:2])
+    return Comparison(bound, np.ones(value.shape[1]), (Dirichlet(np.ones(setting.n_classes)),))
+
+
+def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """A mean-preserving spread."""
+    atoms, weights = support(c.q)
+    z = _from_to(c.down * (atoms > 0), c.up * (atoms > 0))  # along the face of the simplex on which the member lies
+    p = c.p[..., None]
+    factor = np.minimum(room_of_members(atoms, (1 - p) * z), room_of_members(atoms, -p * z))
+    z = (c.share * np.where(np.isfinite(factor), factor, 0.0))[..., None] * z
+    size = np.sqrt(np.sum(weights * c.p * (1 - c.p) * np.sum(z * z, axis=-1), axis=0))
+    return _other(setting, c, value, size, lambda q, rows: mean_preserving_spread(q, z[:, rows], p=c.p[:, rows]))
+
+
+def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """A location shift."""
+    free = np.all(support(c.q)[0] > 0, axis=0)  # what some member holds impossible cannot become less probable
+    z = _from_to(c.down[0] * free, c.up[0])
+    factor = room(c.q, z)
+    z = (c.share[0] * np.where(np.isfinite(factor), factor, 0.0))[:, None] * z
+    return _other(setting, c, value, np.linalg.norm(z, axis=-1), lambda q, rows: location_shift(q, z[rows]))
+
+
+def centre(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """A centre shift."""
+    z = to_center(c.q)
+    step = c.share[0] * np.minimum(room(c.q, z), 0.9)
+    return _other(setting, c, value, step * np.linalg.norm(z, axis=-1), lambda q, rows: center_shift(q, 1 - step[rows]))
+
+
+def restricted(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """The sum over two sets of labels: an identity, for a measure that consists of labels."""
+    if value.shape[-1] != setting.n_classes:
+        return Comparison(np.full(value.shape[:2], np.nan), np.ones(value.shape[1]))
+    bound = value[..., setting.part].sum(axis=-1) + value[..., setting.rest].sum(axis=-1)
+    return Comparison(bound, np.ones(value.shape[1]), (c.q, c.q))
+
+
+def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """The sum over two sets of classes, the classes outside each set merged into one."""
+    atoms, weights = support(c.q)
+    part, rest = setting.part, setting.rest
+    coarse = []
+    for inside, outside in ((part, rest), (rest, part)):
+        probs = np.concatenate([atoms[..., inside], atoms[..., outside].sum(axis=-1, keepdims=True)], axis=-1)
+        coarse.append(Ensemble(probs.clip(0, 1), weights=weights, member_axis=0))
+    first, second = (setting.measure.merged(inside)(q).sum(axis=-1) for inside, q in zip((part, rest), coarse, strict=True))
+    return Comparison(first + second, np.ones(value.shape[1]), tuple(coarse))
+
+
+def _other(
+    setting: Setting, c: Candidate, value: np.ndarray, size: np.ndarray, move: Callable[[Ensemble, np.ndarray], Ensemble]
+) -> Comparison:
+    """The measure at Q' = move(Q) for those Q that can be moved far enough."""
+    rows = np.flatnonzero(size >= SHORTEST)
+    bound = np.full(value.shape[:2], np.nan)
+    if rows.size == 0:
+        return Comparison(bound, size)
+    atoms, weights = support(c.q)
+    other = move(Ensemble(atoms[:, rows], weights=weights[:, rows], member_axis=0), rows)
+    bound[:, rows] = setting.total(other)
+    return Comparison(bound, size, (other,))
+
+
+def _from_to(down: np.ndarray, up: np.ndarray) -> np.ndarray:
+    """The direction that takes from some classes, in proportion to ``down``, and gives to others; 0 if there is none."""
+    give, take = up.sum(axis=-1, keepdims=True), down.sum(axis=-1, keepdims=True)
+    possible = (give > 0) & (take > 0)
+    z = up / np.where(possible, give, 1) - down / np.where(possible, take, 1)
+    plain = np.abs(z).max(axis=-1, keepdims=True) > 1e-3  # else its rounding errors would be scaled up with it
+    return np.where(possible & plain, z, 0.0)
+
+
+_A1 = "0 if and only if Q is a Dirac measure"
+_A7 = "at most the sum over two sets of classes"
+_AGAINST_0 = "{m}(Q) = {value:.6g} {sign} 0"
+_AGAINST_OTHER = "{m}(Q) = {value:.6g} {sign} {m}(Q') = {bound:.6g}"
+_AGAINST_PARTS = "{m}(Q) = {value:.6g} {sign} {m}(Q1) + {m}(Q2) = {bound:.6g}"
+
+# A6 is more tolerant, because a loss of the user's own can be asked for forecasts near 1 only, not at 1: √(1 − f) leaves 1e-8.
+RULES = (
+    Rule("A0", "not negative", ("TU", "AU", "EU"), ">=", _AGAINST_0, zero, any_q),
+    Rule("A1", _A1, ("EU",), "==", "EU(Q) = {value:.6g}, though Q is a Dirac measure", zero, dirac, evolves=False),
+    Rule("A1", _A1, ("EU",), ">", "EU(Q) = {value:.6g}, though Q is no Dirac measure", zero_unless_dirac, any_q),
+    Rule("A2", "largest for the uniform distribution on the simplex", ("TU", "EU"), "<=", _AGAINST_OTHER, uniform, any_q),
+    Rule("A3", "not lower after a mean-preserving spread", ("TU", "EU"), "<=", _AGAINST_OTHER, spread, any_q, two_versions=True, order=2),
+    Rule("A4", "not lower after a shift towards the centre", ("TU", "AU"), "<=", _AGAINST_OTHER, centre, any_q, two_versions=True),
+    Rule("A5", "the same after a location shift", ("EU",), "==", _AGAINST_OTHER, shift, any_q),
+    Rule("A6", "0 where each member is certain of a class", ("AU",), "==", _AGAINST_0, zero, corners, tolerance=1e-7, evolves=False),
+    Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted, any_q, evolves=False),
+    Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, coarsened, any_q),
+)

@@ -1,0 +1,143 @@
+"""The search for counter-examples: random distributions first, then evolution of those closest to breaking a rule."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..distributions import Ensemble
+from .genes import decode, draw, mutate, tidy
+from .measures import Measure
+from .rules import PLAIN, RULES, SHORTEST, Comparison, Rule, Setting, any_q
+from .shifts import support
+from .table import MEASURES, AxiomResult, Counterexample
+
+# Values that differ by no more than this share of the largest value met are equal.
+TIE = 1e-12
+
+# (K classes, M members, whether to evolve): few atoms and many. Rare failures show with few.
+SHAPES = ((2, 2, True), (3, 2, False), (2, 3, False), (4, 3, True), (3, 4, False), (6, 15, False))
+NUMBERS, FEWEST, MOST = 4000, 50, 1000  # probabilities in a batch of distributions, and bounds on its length
+PARENTS = 32
+GENERATIONS = 20
+
+
+@dataclass
+class Entry:
+    """What is known so far about one axiom and one measure."""
+
+    rule: Rule
+    trials: int = 0
+    counterexample: Counterexample | None = None
+    tie: Counterexample | None = None
+
+    def result(self, measure: str) -> AxiomResult:
+        holds = self.counterexample is None
+        strict = holds and self.tie is None if self.rule.two_versions else None
+        tie = self.tie if holds else None
+        return AxiomResult(self.rule.axiom, measure, self.rule.statement, holds, strict, self.trials, self.counterexample, tie)
+
+
+def examine(measure: Measure, seed: int) -> Iterator[AxiomResult]:
+    """Each axiom for each measure it speaks about."""
+    entries = {(rule.axiom, m): Entry(rule) for rule in RULES for m in rule.measures}
+    k = measure.n_classes
+    shapes = SHAPES if k is None else {m: (k, m, evolving) for _, m, evolving in SHAPES}.values()
+    for g, (n_classes, n_members, evolving) in enumerate(shapes):
+        group = Group(measure, n_classes, n_members, (seed, g))
+        for r, rule in enumerate(RULES):
+            scores = group.judge(rule, group.genes, entries)
+            if evolving and rule.evolves:
+                group.evolve(rule, scores, entries, np.random.default_rng((seed, g, r + 1)))
+    return (entry.result(m) for (_, m), entry in entries.items())
+
+
+class Group:
+    """Distributions of one shape, from their own stream of random numbers."""
+
+    def __init__(self, measure: Measure, n_classes: int, n_members: int, seed: tuple[int, int]) -> None:
+        rng = np.random.default_rng(seed)
+        part = sorted(rng.permutation(n_classes)[: n_classes // 2].tolist())
+        self.setting = Setting(measure, n_classes, tuple(part))
+        batch = int(np.clip(NUMBERS // (n_classes * n_members), FEWEST, MOST))
+        self.genes = draw(rng, n_members, batch, n_classes)
+        self.values = measure(decode(self.genes).q)
+        self.scale = float(np.abs(self.values.sum(axis=-1)).max())
+
+    def compare(self, rule: Rule, genes: np.ndarray) -> tuple[Ensemble, np.ndarray, Comparison]:
+        """Q, the measure at Q, and what the rule compares it with."""
+        c = rule.domain(decode(genes))
+        value = self.values if genes is self.genes and rule.domain is any_q else self.setting.measure(c.q)
+        return c.q, value.sum(axis=-1), rule.compare(self.setting, c, value)
+
+    def judge(self, rule: Rule, genes: np.ndarray, entries: dict[tuple[str, str], Entry]) -> np.ndarray:
+        """Try these candidates and note what they show; returns how close each is to breaking the rule, (3, B)."""
+        open_entries = {m: entry for m in rule.measures if (entry := entries[rule.axiom, m]).counterexample is None}
+        if not open_entries:
+            return np.empty((3, 0))
+        _, value, comparison = self.compare(rule, genes)
+        gaps = rule.gap(value, comparison.bound)
+        for m, entry in open_entries.items():
+            gap = gaps[MEASURES.index(m)]
+            entry.trials += int(np.isfinite(gap).sum())
+            best = int(np.argmax(gap))
+            if self.breaks(rule, gap[best]):
+                entry.counterexample = self.show(rule, m, genes[:, [best]])
+            elif rule.two_versions and entry.tie is None:
+                far = np.where(comparison.size >= PLAIN, gap, -np.inf)
+                best = int(np.argmax(far))
+                if self.ties(far[best]):
+                    entry.tie = self.show(rule, m, genes[:, [best]])
+        return np.asarray(gaps / np.maximum(comparison.size, SHORTEST) ** rule.order)
+
+    def breaks(self, rule: Rule, gap: float) -> bool:
+        return bool(gap >= -TIE * self.scale if rule.relation == ">" else gap > rule.tolerance * self.scale)
+
+    def ties(self, gap: float) -> bool:
+        return bool(gap >= -TIE * self.scale)
+
+    def evolve(self, rule: Rule, scores: np.ndarray, entries: dict[tuple[str, str], Entry], rng: np.random.Generator) -> None:
+        """Keep changing the candidates that come closest to breaking the rule."""
+        genes = self.genes
+        for _ in range(GENERATIONS):
+            rows = [MEASURES.index(m) for m in rule.measures if entries[rule.axiom, m].counterexample is None]
+            if not rows:
+                return
+            parents = np.concatenate([np.argsort(scores[i])[-PARENTS:] for i in rows])
+            children = mutate(rng, genes[:, parents])
+            new_scores = self.judge(rule, children, entries)
+            genes = np.concatenate([genes[:, parents], children], axis=1)
+            scores = np.concatenate([scores[:, parents], new_scores], axis=1)
+
+    def show(self, rule: Rule, measure: str, genes: np.ndarray) -> Counterexample:
+        """One candidate, written with as few digits as still show the same."""
+        i = MEASURES.index(measure)
+
+        def gap(x: np.ndarray) -> float:
+            _, value, comparison = self.compare(rule, x)
+            return float(rule.gap(value, comparison.bound)[i, 0])
+
+        whole = gap(genes)
+        for digits in (1, 2, 3):
+            simple = tidy(genes, digits)
+            if simple is None:
+                continue
+            left = gap(simple)
+            same = left > whole / 2 if whole > rule.tolerance * self.scale else self.ties(left)
+            if same and self.breaks(rule, left) == self.breaks(rule, whole):
+                genes = simple
+                break
+        q, value, comparison = self.compare(rule, genes)
+        here, bound = float(value[i, 0]), float(comparison.bound[i, 0])
+        sign = "=" if self.ties(-abs(here - bound)) else ">" if here > bound else "<"
+        sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
+        others = tuple(_single(x) if isinstance(x, Ensemble) else x for x in comparison.others)
+        return Counterexample(_single(q), others, here, bound, sentence)
+
+
+def _single(q: Ensemble) -> Ensemble:
+    """A batch of one without the batch axis."""
+    atoms, weights = support(q)
+    return Ensemble(atoms[:, 0], weights=weights[:, 0], member_axis=0)

@@ -1,0 +1,166 @@
+r"""Definition 2.1 for finitely supported Q: three ways to change a second-order distribution.
+
+They take and give an `Ensemble` of M members, Q = Σ_m w_m δ_{θ_m}, for any number of instances at once, and refuse a change
+that would leave the probability simplex; `room` tells how far one may go.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..distributions import Ensemble
+
+# A coordinate this small is what rounding leaves of a move that ends on the edge.
+EDGE = 1e-15
+
+
+def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
+    r"""Definition 2.1 (i): Θ' = Θ + Z with E[Z | Θ] = 0 and Z not constant.
+
+    Each member is split in two: θ_m + (1−p) z_m with probability p, and θ_m − p z_m with probability 1 − p.
+
+    Parameters
+    ----------
+    q : Ensemble (M, ..., K)
+    z : array, broadcast to (M, ..., K)
+        Directions, summing to 0 over the classes; a member whose direction is 0 stays where it is.
+    p : float or array, broadcast to (M, ...)
+        Probabilities strictly between 0 and 1.
+
+    Returns
+    -------
+    Ensemble (2M, ..., K)
+
+    Examples
+    --------
+    >>> q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
+    >>> spread = mean_preserving_spread(q, [[0.2, -0.2], [0.0, 0.0]])
+    >>> spread.probs[:, 0].round(3), spread.mean().round(3), q.mean().round(3)
+    (array([0.6, 0.2, 0.4, 0.2]), array([0.35, 0.65]), array([0.35, 0.65]))
+    """
+    atoms, weights = support(q)
+    z = _direction(z, atoms.shape)
+    p = _broadcast(p, weights.shape, "p")
+    _between_0_and_1(p, "p")
+    if not np.all(np.any((z != 0) & (weights > 0)[..., None], axis=(0, -1))):
+        raise ValueError("`z` must not be 0 for all members of an instance: the spread would change nothing")
+    up, down = (1 - p)[..., None] * z, -p[..., None] * z
+    split = np.concatenate([atoms + up, atoms + down])
+    return Ensemble(_inside(split, "z"), weights=np.concatenate([weights * p, weights * (1 - p)]), member_axis=0, names=q.names)
+
+
+def location_shift(q: Ensemble, z: Any) -> Ensemble:
+    r"""Definition 2.1 (ii): Θ' = Θ + z, a spread-preserving location shift by a constant z ≠ 0.
+
+    Parameters
+    ----------
+    q : Ensemble (M, ..., K)
+    z : array, broadcast to (..., K)
+        Summing to 0 over the classes.
+
+    Examples
+    --------
+    >>> q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
+    >>> location_shift(q, [0.1, -0.1]).probs.round(3)
+    array([[0.6, 0.4],
+           [0.3, 0.7]])
+    """
+    atoms, weights = support(q)
+    z = _direction(z, atoms.shape[1:])
+    if not np.all(np.any(z != 0, axis=-1)):
+        raise ValueError("`z` must not be 0: the shift would change nothing")
+    return Ensemble(_inside(atoms + z, "z"), weights=weights, member_axis=0, names=q.names)
+
+
+def center_shift(q: Ensemble, lam: Any) -> Ensemble:
+    r"""Definition 2.1 (iii): the location shift to the mean λ E Θ + (1−λ)(1/K, …, 1/K), towards the centre of the simplex.
+
+    Parameters
+    ----------
+    q : Ensemble (M, ..., K)
+    lam : float or array, broadcast to (...)
+        λ, strictly between 0 and 1. Not every λ is possible: ``1 - lam`` must be at most `room` of the way to the centre.
+
+    Examples
+    --------
+    >>> q = lw.Ensemble(np.array([[0.3, 0.7], [0.95, 0.05]]), weights=[0.7, 0.3], member_axis=0)
+    >>> shifted = center_shift(q, 0.5)
+    >>> q.mean().round(4), shifted.mean().round(4)
+    (array([0.495, 0.505]), array([0.4975, 0.5025]))
+    """
+    _, weights = support(q)
+    lam = _broadcast(lam, weights.shape[1:], "lam")
+    _between_0_and_1(lam, "lam")
+    away = to_center(q)
+    if not np.all(np.any(np.abs(away) > EDGE, axis=-1)):
+        raise ValueError("`q` has its mean in the centre already: there is no centre shift of it")
+    return location_shift(q, (1 - lam)[..., None] * away)
+
+
+def room(q: Ensemble, z: Any) -> np.ndarray:
+    """The largest factor f ≥ 0 for which Θ + f·z stays in the simplex, shape (...); ``z`` broadcasts to (M, ..., K).
+
+    >>> q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
+    >>> float(room(q, [-0.1, 0.1]))
+    2.0
+    """
+    atoms, _ = support(q)
+    return np.asarray(room_of_members(atoms, _direction(z, atoms.shape)).min(axis=0))
+
+
+def to_center(q: Ensemble) -> np.ndarray:
+    """The way from the mean to the centre of the simplex, (..., K)."""
+    atoms, weights = support(q)
+    mean = np.sum(weights[..., None] * atoms, axis=0)
+    return np.asarray(mean.mean(axis=-1, keepdims=True) - mean)  # 1/K, but for what rounding has left of the sum
+
+
+def room_of_members(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """`room` for each member alone, (M, ...)."""
+    falling = z < 0  # the coordinates sum to 1, so none can pass 1 before another passes 0
+    return np.asarray(np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1))
+
+
+def support(q: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+    """Atoms (M, ..., K) and weights (M, ...) of an ensemble."""
+    if not isinstance(q, Ensemble):
+        raise TypeError(f"`q` must be an lw.Ensemble, whose members can be moved; got {type(q).__name__}")
+    atoms = to_numpy(q.probs).astype(float)
+    batch = atoms.shape[1:-1]
+    weights = np.full(atoms.shape[0], 1 / atoms.shape[0]) if q.weights is None else to_numpy(q.weights).astype(float)
+    return atoms, np.broadcast_to(weights.reshape(weights.shape + (1,) * (1 + len(batch) - weights.ndim)), atoms.shape[:-1])
+
+
+def _direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
+    direction = _broadcast(z, shape, "z")
+    off = np.abs(direction.sum(axis=-1)).max(initial=0)
+    if not off <= 1e-9:
+        raise ValueError(f"`z` must sum to 0 over the classes, or probabilities no longer sum to 1; sums differ from 0 by up to {off:.4g}")
+    return direction
+
+
+def _broadcast(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
+    x = np.asarray(x, float)
+    try:
+        return np.broadcast_to(x, shape)
+    except ValueError as error:
+        raise ValueError(f"`{name}` must fit the shape {shape}; got shape {x.shape}") from error
+
+
+def _between_0_and_1(x: np.ndarray, name: str) -> None:
+    if not np.all((x > 0) & (x < 1)):
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1; values range from {x.min():.4g} to {x.max():.4g}")
+
+
+def _inside(atoms: np.ndarray, name: str) -> np.ndarray:
+    """``atoms`` put exactly on the edge where rounding missed it, or refused."""
+    lowest = float(atoms.min(initial=0))
+    if lowest < -1e-12:
+        raise ValueError(
+            f"`{name}` leads out of the probability simplex: a probability would become {lowest:.4g}. "
+            "lw.axioms.room(q, z) is the largest factor that stays inside"
+        )
+    return np.where(atoms < EDGE, 0.0, atoms)

@@ -1,0 +1,120 @@
+"""Results of the axiom checks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..distributions import Dirichlet, Ensemble
+from .measures import Q
+from .shifts import support
+
+MEASURES = ("TU", "AU", "EU")
+
+
+@dataclass(frozen=True, eq=False)
+class Counterexample:
+    """A concrete Q at which an axiom (or its strict version) fails, and what it is compared with.
+
+    ``print`` shows it; ``lw.decompose(c.q, loss).sum()`` and the same for ``c.others`` verify it.
+    """
+
+    q: Ensemble
+    """Q, of M members and without a batch: ``q.probs`` (M, K), ``q.weights`` (M,)."""
+    others: tuple[Q, ...]
+    """Q' of A3–A5, the uniform distribution of A2, the two coarsened distributions of A7; else empty."""
+    value: float
+    """The measure at Q."""
+    other_value: float
+    """What the axiom compares it with: the measure at Q', summed over the two for A7; 0 where the axiom names 0."""
+    sentence: str
+    """How the two compare."""
+
+    @property
+    def atoms(self) -> np.ndarray:
+        """The members of Q, (M, K)."""
+        return support(self.q)[0]
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Their weights, (M,)."""
+        return support(self.q)[1]
+
+    def __str__(self) -> str:
+        names = ["Q'"] if len(self.others) == 1 else ["Q1", "Q2"]
+        parts = [f"Q = {_show(self.q)}", *(f"{name} = {_show(q)}" for name, q in zip(names, self.others, strict=False)), self.sentence]
+        return "; ".join(parts)
+
+
+def _show(q: Q) -> str:
+    if isinstance(q, Dirichlet):
+        return f"uniform on the simplex of {q.n_classes} classes"
+    atoms, weights = support(q)
+    shown = [f"{w:.4g} δ({', '.join(f'{x:.4g}' for x in atom)})" for atom, w in zip(atoms[:6], weights, strict=False)]
+    return " + ".join(shown) + (f" + … ({len(atoms)} atoms)" if len(atoms) > 6 else "")
+
+
+@dataclass(frozen=True, eq=False)
+class AxiomResult:
+    """Whether one axiom holds for one of TU, AU, EU."""
+
+    axiom: str
+    measure: str
+    statement: str
+    """The axiom in words."""
+    holds: bool
+    strict: bool | None
+    """Whether the strict version (>) holds; ``None`` for axioms that have only one version."""
+    trials: int
+    """How many distributions (or pairs) were tried."""
+    counterexample: Counterexample | None = None
+    """Where the axiom fails; ``None`` if it holds."""
+    tie: Counterexample | None = None
+    """Where only the weak version holds, with equality; ``None`` if there is no strict version or it holds."""
+
+    @property
+    def verdict(self) -> str:
+        """``"holds"`` or ``"fails"``; ``"strict"`` or ``"weak"`` where a holding axiom has two versions."""
+        if not self.holds:
+            return "fails"
+        return {None: "holds", True: "strict", False: "weak"}[self.strict]
+
+    def __str__(self) -> str:
+        head = f"{self.axiom} ({self.statement})"
+        if self.counterexample is not None:
+            return f"{head} fails for {self.measure}: {self.counterexample}"
+        version = {None: "", True: ", strictly", False: ", weakly"}[self.strict]
+        text = f"{head} holds for {self.measure}{version}, in {self.trials} trials"
+        return text if self.tie is None else f"{text}; equality for instance at {self.tie}"
+
+
+@dataclass(frozen=True, eq=False)
+class AxiomTable:
+    """Axiom × measure: ``table["A3", "EU"]`` is one result, ``print(table)`` shows all."""
+
+    name: str
+    """What was checked."""
+    results: tuple[AxiomResult, ...]
+
+    def __iter__(self) -> Iterator[AxiomResult]:
+        return iter(self.results)
+
+    def __getitem__(self, key: tuple[str, str]) -> AxiomResult:
+        """The result for one axiom and one of ``"TU"``, ``"AU"``, ``"EU"``."""
+        known = {(r.axiom, r.measure): r for r in self.results}
+        if isinstance(key, tuple) and key in known:
+            return known[key]
+        axioms = list(dict.fromkeys(r.axiom for r in self.results))
+        if not (isinstance(key, tuple) and len(key) == 2 and key[0] in axioms and key[1] in MEASURES):
+            raise KeyError(f"ask for an axiom ({axioms[0]} … {axioms[-1]}) and a measure (TU, AU, EU), as table['A3', 'EU']; got {key!r}")
+        spoken = " and ".join(r.measure for r in self.results if r.axiom == key[0])
+        raise KeyError(f"axiom {key[0]} says nothing about {key[1]}, only about {spoken}")
+
+    def __str__(self) -> str:
+        cells = {(r.axiom, r.measure): r.verdict for r in self.results}
+        lines = [f"{self.name:<16}" + "".join(f"{m:<8}" for m in MEASURES)]
+        for axiom in dict.fromkeys(r.axiom for r in self.results):
+            lines.append(f"{axiom:<16}" + "".join(f"{cells.get((axiom, m), '-'):<8}" for m in MEASURES))
+        return "\n".join(line.rstrip() for line in lines)
