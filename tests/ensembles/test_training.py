@@ -313,7 +313,7 @@ def test_threads_and_random_state_of_the_caller_are_left_alone(tmp_path):
     expected = torch.rand(3)
     torch.manual_seed(3)
     before = torch.get_num_threads()
-    fit(tmp_path)
+    fit(tmp_path).model(0)
     assert torch.get_num_threads() == before
     assert torch.equal(torch.rand(3), expected)
 

@@ -56,7 +56,8 @@ class FittedEnsemble:
         """One member with its trained weights, in evaluation mode."""
         if not 0 <= member < self.n_members:
             raise ValueError(f"`member` must be between 0 and {self.n_members - 1}; got {member}")
-        model = self._job.build()
+        with torch.random.fork_rng(devices=[]):  # the first weights are replaced; the caller's random numbers are not used up
+            model = self._job.build()
         model.load_state_dict(load_checkpoint(self.checkpoints[member])["model"])
         return prepared(model, self.inputs, "cpu").eval()
 
@@ -117,6 +118,7 @@ def fit_ensemble(
     ...     [path.name for path in fitted.checkpoints]
     ['member-0.pt', 'member-1.pt']
     """
+    refuse_unguarded()
     n_members, seed = check_count(n_members, "n_members"), check_seed(seed)
     x, y, val, classes = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
@@ -148,7 +150,6 @@ def fit_ensemble(
             if jobs == 1 or device != "cpu":
                 train_here(job, members, threads=threads, show=show)
             else:
-                refuse_unguarded()
                 with _shared(job) as shared:
                     train_apart(shared, members, jobs=jobs, threads=threads, show=show)
     return FittedEnsemble(folder, n_members, make_model, job.n_classes, classes, inputs, recipe)
