@@ -271,6 +271,16 @@ def test_maximum_with_costs_per_class(family: str, seed: int) -> None:
         assert np.all(u.sum(weights).total <= expected + 1e-12)
 
 
+def test_maximum_where_none_of_the_groups_need_happen() -> None:
+    q = lw.Dirichlet(np.ones(4))
+    assert lw.decompose(q, events={"a": [0, 1]}).sum().maximum == pytest.approx(1)
+    missing = lw.CostLoss(1, 9)  # largest at t = 0.1
+    assert lw.decompose(q, missing, events={"a": [0], "b": [1]}).sum().maximum == pytest.approx(1.8)
+    assert lw.decompose(q, missing, events={"a": [0, 2], "b": [1, 3]}).sum().maximum == pytest.approx(1.0)
+    assert lw.decompose(q, events={"a": [0], "b": [1], "c": [2]}).sum().maximum == pytest.approx(3 * h(np.array(1 / 3)))
+    assert lw.decompose(q, events={"all": [0, 1, 2, 3]}).sum().maximum == 0
+
+
 def test_maximum_where_nothing_ties_the_labels() -> None:
     multi = lw.decompose(lw.MultiLabelEnsemble(np.full((2, 1, 4), 0.5)))
     np.testing.assert_allclose(multi.sum().normalized().total, 1)
