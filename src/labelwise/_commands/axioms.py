@@ -1,0 +1,49 @@
+"""``labelwise axioms``: which of the paper's axioms does a loss satisfy?"""
+
+from __future__ import annotations
+
+import click
+
+from ._output import echo_json, echo_table
+
+
+@click.command()
+@click.option(
+    "--loss",
+    type=click.Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),
+    default="log",
+    show_default=True,
+    help="Label-wise measures of a loss; joint: the classical entropy measures.",
+)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the search for counter-examples.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(loss: str, seed: int, as_json: bool) -> None:
+    """Check the axioms A0-A7 by search, and show a counter-example for each that fails.
+
+    \b
+    Example:
+      labelwise axioms --loss squared
+    """
+    from ..axioms import check
+
+    table = check(loss, seed=seed)
+    failed = [r for r in table if not r.holds]
+    if as_json:
+        echo_json(
+            [
+                {
+                    "axiom": r.axiom,
+                    "measure": r.measure,
+                    "verdict": r.verdict,
+                    "trials": r.trials,
+                    "counterexample": str(r.counterexample) if r.counterexample else None,
+                }
+                for r in table
+            ]
+        )
+        return
+    cells = {(r.axiom, r.measure): r.verdict for r in table}
+    axioms = list(dict.fromkeys(r.axiom for r in table))
+    echo_table(table.name, ("axiom", "TU", "AU", "EU"), [(a, *(cells.get((a, m), "–") for m in ("TU", "AU", "EU"))) for a in axioms])
+    for r in failed:
+        click.echo(f"{r.axiom} {r.measure}: {r.counterexample}")

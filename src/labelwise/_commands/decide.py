@@ -1,0 +1,106 @@
+"""``labelwise decide``: what to do about each case, given what mistakes cost."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ._output import echo_json, echo_table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from ..decisions import Decisions
+
+
+@click.command()
+@click.argument("predictions", type=click.Path(path_type=Path))
+@click.option("--costs", "costs_file", required=True, type=click.Path(path_type=Path), help="Costs by class name (.toml).")
+@click.option(
+    "--task",
+    type=click.Choice(["one_class", "per_label"]),
+    default="one_class",
+    show_default=True,
+    help="Choose one class, or act on each label.",
+)
+@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the decisions as .csv.")
+@click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Explain so many of the costliest cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def command(predictions: Path, costs_file: Path, task: str, output: Path | None, show: int, as_json: bool) -> None:
+    """The cheapest action for each case of PREDICTIONS: predict, abstain or ask.
+
+    With `y_true` in the file, what the decisions really cost is compared with other policies.
+
+    \b
+    Example of a costs file:
+      classes = ["nevus", "melanoma"]
+      matrix = [[0, 1], [20, 0]]      # row: truth, column: prediction
+      abstain = 0.8
+      ask = 0.5
+      expert_error = 0.02
+    """
+    import numpy as np
+
+    from .._npz import replacing
+    from ..decisions import Costs, decide, evaluate_policy
+    from ..io import load_predictions
+
+    if output is not None and output.suffix != ".csv":
+        raise ValueError(f"decisions are written as .csv; got {output.name!r}")
+    stored = load_predictions(predictions)
+    plan = decide(stored.distribution(), Costs.from_toml(costs_file), task=task, y_true=stored.y_true)
+    words, counts = np.unique(plan.words, return_counts=True)
+    ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
+    per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
+    worst = np.argsort(-per_case, kind="stable")[:show]
+    truth = stored.y_true
+    if truth is not None and task == "per_label":
+        truth = np.eye(stored.n_classes, dtype=int)[truth]
+    report = None if truth is None else evaluate_policy(plan, truth)
+    if output is not None:
+        with replacing(output) as file:
+            file.write(_csv(plan, ids, task).encode())
+    if as_json:
+        echo_json(
+            {
+                "cases": len(stored),
+                "task": task,
+                "actions": dict(zip(words.tolist(), counts.tolist(), strict=True)),
+                "expected_cost": float(per_case.mean()),
+                "value_of_label": float(plan.value_of_label.mean()),
+                "value_of_knowledge": float(plan.value_of_knowledge.mean()),
+                "realised": None if report is None else {name: outcome.cost for name, outcome in report.outcomes.items()},
+                "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
+            }
+        )
+        return
+    echo_table(
+        f"{len(stored):,} cases, expected cost {per_case.mean():.4g} each",
+        ("action", "cases" if task == "one_class" else "labels", "share"),
+        [(word, count, f"{count / counts.sum():.1%}") for word, count in sorted(zip(words, counts, strict=True), key=lambda x: -x[1])],
+    )
+    if report is not None:
+        click.echo(f"\nWhat it really cost, and what other policies would have:\n{report}\n")
+    for i in worst:
+        click.echo(f"{ids[i]}: {plan.explain(int(i))}")
+    if output is not None:
+        click.echo(f"Written to {output}")
+
+
+def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
+    """One line for each case (per label: for each case and label)."""
+    text = io.StringIO()
+    writer = csv.writer(text)
+    columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")
+    writer.writerow(("id", *(("label",) if task == "per_label" else ()), *columns))
+    values = [plan.words, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]
+    for i in range(len(ids)):
+        if task == "one_class":
+            writer.writerow((ids[i], *(x[i] for x in values)))
+        else:
+            writer.writerows((ids[i], label, *(x[i, k] for x in values)) for k, label in enumerate(plan.names))
+    return text.getvalue()
