@@ -45,7 +45,8 @@ def train_apart(job: Job, members: Sequence[int], *, jobs: int, threads: int, sh
             process.start()
             theirs.close()
             workers[ours] = process, waiting.pop(0)
-            ours.send(workers[ours][1])
+            with _alive(*workers[ours]):
+                ours.send(workers[ours][1])
         while workers:
             for ready in connection.wait(list(workers)):
                 _listen(ready, workers, waiting, show)
@@ -59,28 +60,37 @@ def train_apart(job: Job, members: Sequence[int], *, jobs: int, threads: int, sh
 def _listen(pipe: Any, workers: dict[Any, tuple[Any, int]], waiting: list[int], show: Show) -> None:
     """Act on one message of a worker."""
     process, member = workers[pipe]
-    try:
+    with _alive(process, member):
         message = pipe.recv()
-    except (EOFError, ConnectionResetError):
-        process.join()
-        why = f"was ended by signal {-process.exitcode}" if process.exitcode < 0 else f"ended with code {process.exitcode}"
-        hint = "perhaps the memory was short" if process.exitcode == -9 else "see its message above"
-        raise ChildProcessError(
-            f"the process that trained member {member} {why} ({hint}). Finished epochs are kept: go on with resume=True (--resume)"
-        ) from None
     if isinstance(message, BaseException):
         raise message
     if message is not None:
         show(member, *message)
         return
     following = waiting.pop(0) if waiting else None
-    pipe.send(following)
-    if following is None:
-        process.join()
-        del workers[pipe]
-        pipe.close()
-    else:
+    with _alive(process, member):
+        pipe.send(following)
+    if following is not None:
         workers[pipe] = process, following
+        return
+    process.join()
+    del workers[pipe]
+    pipe.close()
+
+
+@contextmanager
+def _alive(process: Any, member: int) -> Iterator[None]:
+    """A closed pipe means that the worker has died: say so."""
+    try:
+        yield
+    except (EOFError, ConnectionError):
+        process.join()
+        code = process.exitcode
+        why = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
+        hint = "perhaps the memory was short" if code == -9 else "see its message above"
+        raise ChildProcessError(
+            f"the process that trained member {member} {why} ({hint}). Finished epochs are kept: go on with resume=True (--resume)"
+        ) from None
 
 
 def _work(pipe: Any, job: Job, threads: int) -> None:
