@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
+from .._observed import as_numpy, happened_by_class
 from .._resampling import Estimate, Resampling
 from .._words import suggest
 from ..decomposition import Uncertainty
-from ._inputs import as_labels, as_numpy
 from .runs import measure_of
 
 MEASURES = ("total", "aleatoric", "epistemic")
@@ -174,7 +174,7 @@ def by_class(
     n = len(values["total"])
     if n == 0:
         raise ValueError(f"`u` must have at least one instance; got shape {(*shape, k)}")
-    happened = None if y_true is None else _happened(y_true, u.names, shape)
+    happened = None if y_true is None else happened_by_class(y_true, u.names, shape)
     weights: dict[str, np.ndarray] = {"everywhere": np.ones((n, k))}
     if happened is not None:
         weights["own"] = happened.astype(float)
@@ -228,15 +228,6 @@ def _share_first(x: np.ndarray) -> np.ndarray:
     x = np.where(np.isnan(x), -np.inf, x)
     top = x == x.max(axis=1, keepdims=True)
     return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
-
-
-def _happened(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """(N, K): whether each instance is of each class."""
-    y = to_numpy(y_true)
-    k = len(names)
-    if y.shape == (*shape, k) and y.dtype.kind in "biu" and np.all((y == 0) | (y == 1)):
-        return y.reshape(-1, k).astype(bool)
-    return np.asarray(as_labels(y, "y_true", names, shape)[:, None] == np.arange(k))
 
 
 def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:

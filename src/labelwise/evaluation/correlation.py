@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._observed import as_numpy, as_scores, same_length
 from .._resampling import Estimate, Resampling
 from ..decomposition import Uncertainty
-from ._inputs import as_numpy, as_scores, same_length
 from .runs import measure_of
 
 MEASURES = ("total", "aleatoric", "epistemic")

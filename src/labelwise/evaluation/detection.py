@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
+from .._observed import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence
 from ..distributions._checks import as_rng
 from ._delong import delong, difference_interval, interval, placements
-from ._inputs import as_scores, same_length
 
 
 @dataclass(frozen=True, eq=False)

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._observed import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
-from ._inputs import as_correct, as_scores, same_length
 
 BAND_POINTS = 200
 """A band over a finer curve is given at this many points."""

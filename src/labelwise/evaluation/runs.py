@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._observed import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence
 from .._words import suggest
 from ..decomposition import Uncertainty
-from ._inputs import as_labels, as_numpy
 from .rejection import RejectionCurve, rejection_curve
 
 

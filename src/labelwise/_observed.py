@@ -1,4 +1,4 @@
-"""What the evaluation checks at the door. Everything behind it is NumPy: the results are summaries, not arrays to compute on."""
+"""Scores and labels at the door of evaluation and calibration. Behind it all is NumPy: the results are summaries, not arrays to compute on."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_array_api_obj
 
-from .._arrays import as_floating, check_finite, dtype_name, to_numpy
-from .._words import suggest
+from ._arrays import as_floating, check_finite, dtype_name, to_numpy
+from ._words import suggest
 
 
 def as_numpy(x: Any, name: str) -> np.ndarray:
@@ -76,3 +76,12 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
         odd = labels.max() if labels.max() >= k else labels.min()
         raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {odd}")
     return labels.astype(np.int64)
+
+
+def happened_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+    """(N, K): whether each instance is of each class, from classes or from an array (..., K) that says so."""
+    y = to_numpy(y_true)
+    k = len(names)
+    if y.shape == (*shape, k) and y.dtype.kind in "biu" and np.all((y == 0) | (y == 1)):
+        return np.asarray(y.reshape(-1, k).astype(bool))
+    return np.asarray(as_labels(y, "y_true", names, shape)[:, None] == np.arange(k))

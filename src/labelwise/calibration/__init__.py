@@ -1,0 +1,19 @@
+"""Are the probabilities right, and how to make them so. Expected costs mean nothing without it."""
+
+from __future__ import annotations
+
+from .check import CalibrationCheck, check_calibration
+from .errors import CalibrationErrors, calibration_errors
+from .reliability import ReliabilityCurve, reliability_curves
+from .temperature import Temperature, fit_temperature
+
+__all__ = [
+    "CalibrationCheck",
+    "CalibrationErrors",
+    "ReliabilityCurve",
+    "Temperature",
+    "calibration_errors",
+    "check_calibration",
+    "fit_temperature",
+    "reliability_curves",
+]

@@ -1,0 +1,162 @@
+"""Calibration errors with intervals that hold.
+
+Binned calibration errors are biased: even perfect probabilities show one, because frequencies are noisy. Percentiles of a
+bootstrap double that bias and never cover the truth of a calibrated model. The lower bound used here is the triangle inequality:
+the error seen is at most the true one plus the sum of the noise in the bins, whose quantile is known twice, from a (cluster)
+bootstrap and from outcomes drawn from the forecasts themselves; the larger counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from .._resampling import Estimate, Resampling
+from ..distributions._checks import as_rng
+from .reliability import Binned, check_bins, forecasts, with_top_label
+
+
+@dataclass(frozen=True, eq=False)
+class CalibrationErrors:
+    """Expected calibration errors; 0 is perfect."""
+
+    ece: Estimate | None
+    """Of the top label's probability; ``None`` where several labels may be true."""
+    classwise: Estimate
+    """Of each class's probability, (K,)."""
+    classwise_mean: Estimate
+    """Mean over the classes."""
+    relative: Estimate
+    """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per case expected. For rare classes."""
+    if_calibrated: CalibrationErrors | None
+    """What perfect probabilities would show on average, on as many instances; needs ``rng``."""
+    names: tuple[str, ...]
+
+
+class Judged:
+    """Errors of forecasts under one or more numbers of bins, with their replicates, from which intervals of any confidence follow.
+
+    All arrays end in (binnings, 1 + K + 1 + K): ece, class-wise errors, their mean, relative errors.
+    """
+
+    def __init__(
+        self, q: Any, y_true: Any, binnings: Sequence[int], adaptive: bool, groups: Any, n_bootstrap: int, confidence: float, rng: Any
+    ) -> None:
+        for n_bins in binnings:
+            check_bins(n_bins)
+        p, happened, self.names, self.exclusive = forecasts(q, y_true)
+        self.n, self.k = p.shape
+        expected = p.mean(axis=0)
+        self.expected = np.where(expected > 0, expected, np.nan)
+        self.binnings = len(binnings)
+        columns = with_top_label(p, happened) if self.exclusive else (p, happened)
+        tiled = [np.tile(x, self.binnings) for x in columns]
+        binned = Binned(tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive)
+        gaps = binned.gaps
+        self.value = self._errors(gaps)
+        rng = None if rng is None else as_rng(rng)
+        resampling = Resampling(self.n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+        self.wanted = resampling.wanted
+        if self.wanted:
+            sums, size = binned.bootstrap(resampling, binned.happened - binned.forecast)
+            again = sums / size[:, None, None]
+            self.again, self.noise = self._errors(again), self._errors(again - gaps)
+            self.null = np.stack([self._errors(self._chance(binned, p, rng)) for _ in range(resampling.n_bootstrap)])
+
+    def _errors(self, gaps: np.ndarray) -> np.ndarray:
+        """Errors from gaps (..., columns, bins)."""
+        each = np.abs(gaps).sum(axis=-1)
+        each = each.reshape(*each.shape[:-1], self.binnings, -1)
+        top, classes = (each[..., :1], each[..., 1:]) if self.exclusive else (np.nan * each[..., :1], each)
+        return np.concatenate([top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1)
+
+    def _chance(self, binned: Binned, p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Gaps of outcomes drawn from the forecasts, as if these were right."""
+        if self.exclusive:
+            cumulative = np.cumsum(p, axis=1)
+            drawn = (rng.random((len(p), 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
+            happened = with_top_label(p, drawn[:, None] == np.arange(p.shape[1]))[1]
+        else:
+            happened = rng.random(p.shape) < p
+        return np.asarray(binned.sums(np.tile(happened, self.binnings) - binned.forecast) / binned.n)
+
+    def lower(self, confidence: float) -> np.ndarray:
+        """Lower bounds, each on its own."""
+        noise = np.maximum(quantile(self.noise, confidence), quantile(self.null, confidence))
+        return np.asarray(np.maximum(self.value - noise, 0))
+
+    def upper(self, confidence: float) -> np.ndarray:
+        """Upper bounds, each on its own: the bootstrap's spread without its bias, on top of an estimate that is biased upwards itself."""
+        return np.asarray(self.value + np.maximum(quantile(self.again, confidence) - self.again.mean(axis=0), 0))
+
+
+def quantile(x: np.ndarray, p: float) -> np.ndarray:
+    """Quantile over the replicates; NaN stays NaN."""
+    undefined = np.isnan(x).any(axis=0)
+    return np.where(undefined, np.nan, np.quantile(np.where(undefined, 0, x), p, axis=0))
+
+
+def calibration_errors(
+    q: Any,
+    y_true: Any,
+    *,
+    n_bins: int = 15,
+    adaptive: bool = False,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 1000,
+    rng: int | np.random.Generator | None = None,
+) -> CalibrationErrors:
+    r"""Expected calibration errors (ECE) of the top label and of each class.
+
+    .. math:: \mathrm{ECE}_k = \sum_b \frac{n_b}{n} \left| \text{frequency}_b - \text{mean forecast}_b \right|
+              = \sum_b \Big| \frac1n \sum_{i \in b} (1[y_i = k] - \bar\theta_{ik}) \Big|
+
+    Parameters
+    ----------
+    q : distribution, or array (N, K)
+        Its mean prediction is judged.
+    y_true : array (N,) or bool array (N, K)
+        True classes (positions or names), or for each label whether it happened.
+    n_bins : int
+        How many bins.
+    adaptive : bool
+        Bins of equal mass instead of equal width.
+    groups : array (N,), optional
+        What belongs together (patients), for the intervals.
+    confidence, n_bootstrap, rng
+        With ``rng`` all errors have intervals, and `if_calibrated` tells what perfect probabilities would show.
+
+    Returns
+    -------
+    CalibrationErrors
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8], [0.4, 0.6]])
+    >>> errors = calibration_errors(p, [0, 1, 1, 1], n_bins=2)
+    >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
+    (0.05, array([0.35, 0.35]))
+    """
+    judged = Judged(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
+    if not judged.wanted:
+        return _errors(judged, judged.value, None, None, confidence, None)
+    side = (1 + confidence) / 2
+    chance = _errors(judged, judged.null.mean(axis=0), quantile(judged.null, 1 - side), quantile(judged.null, side), confidence, None)
+    return _errors(judged, judged.value, judged.lower(side), judged.upper(side), confidence, chance)
+
+
+def _errors(judged: Judged, value: Array, low: Any, high: Any, confidence: float, chance: CalibrationErrors | None) -> CalibrationErrors:
+    k = judged.k
+    bounds = [np.full_like(value, np.nan) if x is None else x for x in (low, high)]
+    method = "none" if low is None else "bootstrap and forecasts"
+
+    def estimate(where: Any) -> Estimate:
+        return Estimate(value[0, where], bounds[0][0, where], bounds[1][0, where], confidence, method)
+
+    ece = estimate(0) if judged.exclusive else None
+    return CalibrationErrors(ece, estimate(slice(1, 1 + k)), estimate(1 + k), estimate(slice(2 + k, None)), chance, judged.names)

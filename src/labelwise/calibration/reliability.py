@@ -1,0 +1,187 @@
+"""Are the probabilities right? Reliability curves and calibration errors, for the top label and class by class.
+
+Forecasts are put into bins. In each bin the gap is the number of times it happened minus the sum of the forecasts, divided by all
+instances; the calibration error is the sum of the absolute gaps. All of it is linear in the instances before the absolute
+values, so a (cluster) bootstrap is one sparse matrix product.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from .._observed import as_numpy, happened_by_class
+from .._resampling import Resampling, percentiles
+
+
+@dataclass(frozen=True, eq=False)
+class ReliabilityCurve:
+    """How often it happened against how often it was forecast, in bins that hold at least one instance."""
+
+    forecast: Array
+    """Mean forecast in each bin."""
+    frequency: Array
+    """Share of instances in each bin for which it happened."""
+    low: Array
+    high: Array
+    count: Array
+    edges: Array
+    """Of all bins; a bin holds its upper edge."""
+    error: float
+    """Calibration error: mean absolute difference of frequency and forecast, weighted by count."""
+
+
+class Binned:
+    """Forecasts (N, columns) of events that happened or not, each column with bins of its own."""
+
+    def __init__(self, forecast: np.ndarray, happened: np.ndarray, n_bins: Sequence[int], adaptive: bool) -> None:
+        """``n_bins`` says how many bins each column has."""
+        self.forecast, self.happened, self.n_bins = forecast, happened.astype(float), max(n_bins)
+        self.n, self.columns = forecast.shape
+        self.edges = [_edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)]
+        self.bin = np.stack([np.searchsorted(e[1:-1], p) for e, p in zip(self.edges, forecast.T, strict=True)], axis=-1)
+        self.cell = self.bin + self.n_bins * np.arange(self.columns)
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Sums of ``x`` (N, columns) over the instances of each bin, (columns, n_bins)."""
+        sums = np.bincount(self.cell.ravel(), x.ravel(), minlength=self.columns * self.n_bins)
+        return np.asarray(sums.reshape(self.columns, self.n_bins))
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """(columns, n_bins)."""
+        return np.asarray(self.sums(self.happened - self.forecast) / self.n)
+
+    def bootstrap(self, resampling: Resampling, *values: np.ndarray) -> list[np.ndarray]:
+        """`sums` of each of ``values`` in every replicate, (replicates, columns, n_bins), and the replicates' sizes."""
+        from scipy.sparse import csr_array
+
+        rows = np.arange(self.n) if resampling.code is None else resampling.code
+        where, shape = (np.repeat(rows, self.columns), self.cell.ravel()), (resampling.n_groups, self.columns * self.n_bins)
+        groups = [csr_array((x.ravel(), where), shape=shape).T for x in values]
+        size = np.bincount(rows, minlength=resampling.n_groups)
+        parts = [([x @ counts.T for x in groups], counts @ size) for counts in resampling.group_counts()]
+        sums = [np.concatenate([part[i].T for part, _ in parts]).reshape(-1, self.columns, self.n_bins) for i in range(len(values))]
+        return [*sums, np.concatenate([sizes for _, sizes in parts])]
+
+
+def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
+    """Bins of equal width on [0, 1], or of equal mass; ties stay together, so there may be fewer of the latter."""
+    if not adaptive:
+        return np.linspace(0, 1, n_bins + 1)
+    inner = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins, method="inverted_cdf"))
+    return np.concatenate([[0.0], inner[inner < p.max()], [1.0]])
+
+
+def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
+    """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the classes happens."""
+    distribution = hasattr(q, "marginal")
+    p = as_numpy(q.mean() if distribution else q, "q").astype(float)
+    if p.ndim < 2:
+        raise ValueError(f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}")
+    if not p.size:
+        raise ValueError("`q` must have at least one instance")
+    if p.min() < 0 or p.max() > 1 + 1e-3:
+        raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
+    names = (q.names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
+    happened = happened_by_class(y_true, names, p.shape[:-1])
+    p = p.reshape(-1, p.shape[-1])
+    exclusive = bool(np.all(happened.sum(axis=1) == 1)) and bool(np.allclose(p.sum(axis=1), 1, atol=1e-2))
+    return np.minimum(p, 1.0), happened, names, exclusive
+
+
+def with_top_label(p: np.ndarray, happened: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The top label's probability, and whether it happened, in front of those of all classes."""
+    top = p.argmax(axis=1)[:, None]
+    first = [np.take_along_axis(x, top, axis=1) for x in (p, happened)]
+    return np.concatenate([first[0], p], axis=1), np.concatenate([first[1], happened], axis=1)
+
+
+def check_bins(n_bins: int) -> None:
+    """A positive whole number of bins."""
+    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
+        raise ValueError(f"`n_bins` must be a positive whole number; got {n_bins!r}")
+
+
+def reliability_curves(
+    q: Any,
+    y_true: Any,
+    *,
+    n_bins: int = 15,
+    adaptive: bool = False,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 1000,
+    rng: int | np.random.Generator | None = None,
+) -> dict[str, ReliabilityCurve]:
+    """Reliability of each class's probability, by name; and of the top label's, under ``"top label"``, where one class is true.
+
+    Parameters
+    ----------
+    q : distribution, or array (N, K)
+        Its mean prediction is judged.
+    y_true : array (N,) or bool array (N, K)
+        True classes (positions or names), or for each label whether it happened.
+    n_bins : int
+        How many bins.
+    adaptive : bool
+        Bins of equal mass instead of equal width.
+    groups : array (N,), optional
+        What belongs together (patients).
+    confidence, n_bootstrap, rng
+        The interval of each bin's frequency is Wilson's for independent instances, or a cluster bootstrap with ``groups``, which needs ``rng``.
+
+    Returns
+    -------
+    dict of ReliabilityCurve
+
+    Examples
+    --------
+    >>> p = np.array([[0.9, 0.1], [0.9, 0.1], [0.2, 0.8], [0.4, 0.6]])
+    >>> curves = reliability_curves(p, [0, 1, 1, 1], n_bins=2)
+    >>> curves["1"].forecast, curves["1"].frequency
+    (array([0.1, 0.7]), array([0.5, 1. ]))
+    """
+    check_bins(n_bins)
+    p, happened, names, exclusive = forecasts(q, y_true)
+    if exclusive:
+        p, happened = with_top_label(p, happened)
+    labels = ("top label", *names) if exclusive else names
+    binned = Binned(p, happened, [n_bins] * p.shape[1], adaptive)
+    count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.happened), binned.sums(p)
+    resampling = Resampling(len(p), None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+    if groups is None:
+        low, high = _wilson(hits, count, confidence)
+    else:
+        again, size, _ = binned.bootstrap(resampling, binned.happened, np.ones_like(p))
+        low, high = percentiles(np.where(size > 0, again / np.where(size > 0, size, 1), np.nan), confidence)
+    there = count > 0
+    means = [np.where(there, x / np.where(there, count, 1), 0) for x in (total, hits)]
+    return {
+        label: ReliabilityCurve(
+            means[0][c, there[c]],
+            means[1][c, there[c]],
+            low[c, there[c]],
+            high[c, there[c]],
+            count[c, there[c]].astype(np.int64),
+            binned.edges[c],
+            float(np.abs(binned.gaps[c]).sum()),
+        )
+        for c, label in enumerate(labels)
+    }
+
+
+def _wilson(hits: np.ndarray, count: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Wilson's interval of a share."""
+    from statistics import NormalDist
+
+    z = NormalDist().inv_cdf((1 + confidence) / 2)
+    n = np.maximum(count, 1)
+    share = hits / n
+    center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
+    return np.maximum(center - half, 0), np.minimum(center + half, 1)

@@ -1,0 +1,137 @@
+"""Temperature scaling: one number that makes over-confident probabilities honest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, as_floating, check_finite, like, namespace, smallest, to_numpy, values_known
+from .._observed import as_labels
+from ..distributions import Ensemble, MultiLabelEnsemble
+
+BOUNDS = (1e-3, 1e3)
+
+
+@dataclass(frozen=True, eq=False)
+class Temperature:
+    """A fitted temperature, to be called on ensembles (or logits): probabilities become softmax(log p / T)."""
+
+    value: Array
+    """T > 1 where the model is over-confident: one number, or one per member, (M,)."""
+    nll_before: float
+    """Negative log-likelihood of the ensemble's mean prediction per instance, in bits, on the data of the fit."""
+    nll_after: float
+
+    def __call__(self, q: Ensemble | Array) -> Ensemble:
+        """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
+        logits = _logits(q)
+        members = logits.shape[0]
+        if np.ndim(self.value) and len(self.value) != members:
+            raise ValueError(f"`q` must have the {len(self.value)} members the temperatures were fitted for; got {members}")
+        t = np.reshape(np.asarray(self.value, float), (-1,) + (1,) * (logits.ndim - 1))
+        given: dict[str, Any] = {"weights": q.weights, "names": q.names} if isinstance(q, Ensemble) else {}
+        return Ensemble.from_logits(logits / like(t, logits), **given)
+
+
+def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = False, prior_sd: float = 1.0) -> Temperature:
+    r"""Fit the temperature that gives the true classes the highest likelihood.
+
+    .. math:: T = \arg\min_T\ -\sum_i \log \sum_m w_m\, \mathrm{softmax}(z_{mi} / T)_{y_i} + \frac{(\ln T)^2}{2 \sigma^2}
+
+    One T is shared by all members and judged by their mean, so that the *mean* is calibrated (calibrating each member on its own
+    leaves the mean under-confident where they disagree); with ``per_member`` each has its own, judged alone. Either way the result
+    is an ensemble again. The second term is a weak prior (at T = 4 it weighs 1 nat against all instances together); without it a small
+    data set on which every prediction is right would drive T to 0.
+
+    Fit on data that the members were not trained on, and that are not those of the evaluation.
+
+    Parameters
+    ----------
+    q : Ensemble or array (M, N, K)
+        Predictions, or logits (log-probabilities are logits).
+    y_true : array (N,)
+        True classes, positions or names.
+    per_member : bool
+        One temperature per member instead of one for all.
+    prior_sd : float
+        σ, the standard deviation of ln T a priori; ``math.inf`` for none.
+
+    Returns
+    -------
+    Temperature
+
+    Examples
+    --------
+    >>> q = Ensemble(np.array([[[0.99, 0.01], [0.98, 0.02], [0.02, 0.98], [0.99, 0.01]]]))
+    >>> temperature = fit_temperature(q, [0, 0, 1, 1])  # sure of everything, right in three of four
+    >>> round(float(temperature.value), 2), temperature(q).mean()[0].round(2)
+    (2.41, array([0.87, 0.13]))
+    """
+    if not isinstance(prior_sd, int | float) or isinstance(prior_sd, bool) or not prior_sd > 0:
+        raise ValueError(f"`prior_sd` must be a positive number (math.inf for no prior); got {prior_sd!r}")
+    logits = _logits(q)
+    z = to_numpy(logits).astype(float)
+    names = (q.names if isinstance(q, Ensemble) else None) or tuple(str(k) for k in range(z.shape[-1]))
+    y = as_labels(y_true, "y_true", names, z.shape[1:-1])
+    if not y.size:
+        raise ValueError("`y_true` must have at least one instance; got none")
+    z = z.reshape(len(z), len(y), -1)
+    weights = np.full((len(z), 1), 1 / len(z))
+    if isinstance(q, Ensemble) and q.weights is not None:
+        weights = to_numpy(q.weights).astype(float).reshape(len(z), -1)
+    log_weights = np.log(np.maximum(weights, 1e-300))
+    away = z - np.take_along_axis(z, np.broadcast_to(y[None, :, None], (len(z), len(y), 1)), axis=-1)  # from the true class
+
+    def nll(away: np.ndarray, log_weights: np.ndarray, t: Array) -> float:
+        """Mean negative log-likelihood of the (weighted) mean prediction, in nats."""
+        scaled = away / t
+        top = scaled.max(axis=-1)
+        log_p = -top - np.log(np.exp(scaled - top[..., None]).sum(axis=-1))
+        return float(-np.mean(np.logaddexp.reduce(log_p + log_weights, axis=0)))
+
+    def best(away: np.ndarray, log_weights: np.ndarray) -> float:
+        return _minimum(lambda s: nll(away, log_weights, np.exp(s)) + (s / prior_sd) ** 2 / 2 / len(y))
+
+    one = np.zeros((1, 1))
+    value = np.array([best(member[None], one) for member in away]) if per_member else best(away, log_weights)
+    after = nll(away, log_weights, np.reshape(value, (-1, 1, 1)))
+    return Temperature(value, nll(away, log_weights, 1.0) / np.log(2), after / np.log(2))
+
+
+def _logits(q: Any) -> Array:
+    """Logits (M, ..., K): as given, or the logarithms of an ensemble's probabilities (0 stands for the smallest normal number)."""
+    if isinstance(q, Ensemble):
+        floor = smallest(q.probs)[0]
+        return namespace(q.probs).log(namespace(q.probs).where(q.probs > floor, q.probs, floor + 0 * q.probs))
+    if isinstance(q, MultiLabelEnsemble) or hasattr(q, "marginal"):
+        raise TypeError(f"`q` must be an Ensemble or an array of logits; got {type(q).__name__}, whose probabilities are not a softmax")
+    logits = as_floating(q, "q")
+    if logits.ndim < 3:
+        raise ValueError(
+            f"`q` as logits must have at least 3 axes (members, instances, classes); got shape {tuple(logits.shape)}. For one model use z[None]"
+        )
+    if values_known(logits):
+        check_finite(logits, "q")
+    return logits
+
+
+def _minimum(f: Any) -> float:
+    """exp of the s = ln T that makes f smallest: the best of a grid, then refined. The mean of members need not be convex in s."""
+    from scipy.optimize import minimize_scalar
+
+    low, high = np.log(BOUNDS)
+    grid = np.linspace(low, high, 41)
+    i = int(np.argmin([f(s) for s in grid]))
+    if i in (0, len(grid) - 1):
+        raise ValueError(
+            "no temperature fits best: the likelihood still grows as T goes to "
+            + (
+                "0, because every prediction is right. Use more instances, or keep the prior"
+                if i == 0
+                else "infinity. Are `y_true` and the classes in the same order?"
+            )
+        )
+    found = minimize_scalar(f, bounds=(grid[i - 1], grid[i + 1]), method="bounded", options={"xatol": 1e-9})
+    return float(np.exp(found.x))
