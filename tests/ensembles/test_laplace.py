@@ -81,11 +81,9 @@ def test_the_variance_is_the_exact_posteriors_in_a_small_logistic_regression():
     mass /= mass.sum()
     mean = mass @ grid
     variance = mass @ (grid - mean) ** 2
-    mode = grid[log_posterior.argmax()]
-    model = nn.Linear(1, 2, bias=False).double()
-    with torch.no_grad():
-        model.weight[:] = torch.tensor([[-mode / 2], [mode / 2]])
-    q = fit_laplace(model, x[:, None], prior_precision=tau).predict(np.array([[1.0], [2.0]]))
+    model = nn.Linear(1, 2, bias=False).double()  # untrained: the mode is found
+    q = fit_laplace(model, x[:, None], y.astype(int), prior_precision=tau).predict(np.array([[1.0], [2.0]]))
+    np.testing.assert_allclose(q.loc[:, 1] - q.loc[:, 0], grid[log_posterior.argmax()] * np.array([1, 2]), atol=1e-3)
     odds = q.cov[:, 0, 0] + q.cov[:, 1, 1] - 2 * q.cov[:, 0, 1]
     np.testing.assert_allclose(odds, variance * np.array([1, 4]), rtol=0.03)
     exact = np.array([mass @ (1 / (1 + np.exp(-grid * t))) for t in (1.0, 2.0)])
@@ -110,10 +108,52 @@ def test_the_prior_precision_maximises_the_evidence(structure):
     assert fitted.effective_parameters == pytest.approx(fitted.prior_precision * squared, rel=1e-9)
 
 
+def signal(n: int = 120) -> tuple[torch.Tensor, torch.Tensor]:
+    """Labels that the features say something about."""
+    x, _ = data(n)
+    noise = torch.as_tensor(np.random.default_rng(1).gumbel(size=(n, K)))
+    return x, (2 * x @ torch.tensor([[1.0, -1.0, 0.0], [0.0, 1.0, -1.0]]).double() + noise).argmax(-1)
+
+
+def augmented(model: nn.Sequential, x: torch.Tensor) -> torch.Tensor:
+    phi = model[:-1](x).detach()
+    return torch.cat([phi, torch.ones(len(phi), 1)], 1)
+
+
+def test_with_labels_the_weights_are_those_of_penalised_logistic_regression():
+    from sklearn.linear_model import LogisticRegression
+
+    model, (x, y), tau = network(), signal(), 0.8
+    laplace = fit_laplace(model, x, y, prior_precision=tau)
+    oracle = LogisticRegression(C=1 / tau, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(augmented(model, x).numpy(), y.numpy())
+    np.testing.assert_allclose(laplace.weights.numpy(), oracle.coef_, atol=1e-5)
+    test = torch.randn(5, 2, dtype=torch.float64)
+    q = laplace.predict(test)
+    torch.testing.assert_close(q.loc, augmented(model, test) @ torch.as_tensor(oracle.coef_).T, rtol=0, atol=1e-4)
+    with torch.no_grad():  # a network with these weights, as trained, has the same covariance
+        model[-1].weight[:], model[-1].bias[:] = laplace.weights[:, :-1], laplace.weights[:, -1]
+    torch.testing.assert_close(q.cov, fit_laplace(model, x, prior_precision=tau).predict(test).cov)
+
+
+@pytest.mark.parametrize("structure", ["full", "kronecker"])
+def test_with_labels_mode_and_prior_precision_agree_wherever_the_training_ended(structure):
+    model, (x, y) = network(), signal()
+    before = model[-1].weight.detach().clone()
+    laplace = fit_laplace(model, x, y, structure=structure)
+    assert torch.equal(model[-1].weight, before)
+    assert laplace.effective_parameters == pytest.approx(laplace.prior_precision * float((laplace.weights**2).sum()), rel=1e-3)
+    same_precision = fit_laplace(model, x, y, structure=structure, prior_precision=laplace.prior_precision)
+    torch.testing.assert_close(same_precision.weights, laplace.weights, rtol=0, atol=1e-5)
+    with torch.no_grad():
+        model[-1].weight *= 30  # trained far too long
+    again = fit_laplace(model, x, y, structure=structure)
+    assert again.prior_precision == pytest.approx(laplace.prior_precision, rel=1e-3)
+    assert again.predict(x).cov.max() < 0.2 * fit_laplace(model, x, structure=structure).predict(x).cov.max()
+
+
 def _kronecker(model: nn.Sequential, x: torch.Tensor) -> torch.Tensor:
     """(1/N) Σ (diag p − ppᵀ) ⊗ Σ φφᵀ as one dense matrix, by class, then feature and bias."""
-    phi = model[:-1](x).detach()
-    phi = torch.cat([phi, torch.ones(len(phi), 1)], 1)
+    phi = augmented(model, x)
     p = torch.softmax(model(x).detach(), -1)
     spread = sum(torch.diag(row) - torch.outer(row, row) for row in p) / len(p)
     return torch.kron(spread, phi.T @ phi)
@@ -122,8 +162,7 @@ def _kronecker(model: nn.Sequential, x: torch.Tensor) -> torch.Tensor:
 def test_the_kronecker_covariance_is_that_of_the_dense_product():
     model, (x, _), tau = network(), data(), 0.3
     test = torch.randn(5, 2, dtype=torch.float64)
-    phi = torch.cat([model[:-1](test).detach(), torch.ones(5, 1)], 1)
-    jacobian = torch.stack([torch.kron(torch.eye(K).double(), row) for row in phi])
+    jacobian = torch.stack([torch.kron(torch.eye(K).double(), row) for row in augmented(model, test)])
     expected = jacobian @ torch.linalg.inv(_kronecker(model, x) + tau * torch.eye(K * (D + 1), dtype=torch.float64)) @ jacobian.mT
     q = fit_laplace(model, x, structure="kronecker", prior_precision=tau, batch_size=16).predict(test)
     torch.testing.assert_close(q.cov, expected, rtol=1e-9, atol=1e-12)
@@ -144,8 +183,9 @@ def test_auto_takes_the_full_hessian_for_small_heads_only(monkeypatch):
 
 
 def test_more_data_leave_less_epistemic_uncertainty():
-    model, test = network(), torch.randn(20, 2, dtype=torch.float64)
-    few, many = (lw.decompose(fit_laplace(model, data(n)[0], prior_precision=1.0).predict(test), "squared").sum() for n in (20, 2000))
+    model, test = network(), torch.randn(5, 2, dtype=torch.float64)
+    laplace = [fit_laplace(model, data(n)[0], prior_precision=1.0) for n in (20, 2000)]
+    few, many = (lw.decompose(fitted.predict(test, points=16), "squared").sum() for fitted in laplace)
     assert bool((many.epistemic < few.epistemic).all())
 
 
@@ -200,6 +240,14 @@ def test_wrong_input_gets_a_sentence():
         ({"prior_precision": 0.0}, ValueError, "`prior_precision` must be a positive number or None"),
         ({"model": sure, "x": torch.ones(3, 2)}, ValueError, "every training prediction is exactly 0 or 1"),
         ({"x": x[:0]}, ValueError, "`x` must hold at least one instance"),
+        ({"y": torch.zeros(7, dtype=torch.int64)}, ValueError, "`y` must hold one class index for each of the 40 instances"),
+        ({"y": torch.zeros(40)}, ValueError, "`y` must hold one class index.*got torch.float32"),
+        ({"y": torch.full((40,), 3)}, ValueError, "`y` must hold class indices from 0 to 2; got 3 to 3"),
+        (
+            {"model": nn.Linear(2, 3, bias=False).double(), "x": torch.zeros(4, 2), "y": torch.arange(4) % 3},
+            ValueError,
+            "it has no maximum, the features may say nothing about `y`",
+        ),
         ({"model": nn.Linear(2, 3).double(), "x": torch.zeros(4, 5, 2)}, ValueError, "one row of features per instance"),
     ]:
         options = {"model": model, "x": x} | arguments

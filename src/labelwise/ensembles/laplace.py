@@ -2,13 +2,13 @@ r"""Laplace approximation of the last layer: a trained network with a Gaussian o
 
 The network up to the last layer is a fixed feature map φ(x), so the curvature of the cross-entropy in the last weights is
 known in closed form, Σ_n φφᵀ ⊗ (diag p − ppᵀ): the generalised Gauss–Newton matrix is the exact Hessian, and the labels are
-not needed for it (Daxberger et al. 2021; MacKay 1992).
+not needed for it (MacKay 1992; Daxberger et al. 2021).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -16,7 +16,9 @@ from typing import Any
 import torch
 from torch import nn
 
+from .._arrays import to_numpy
 from ..distributions import LogisticNormal
+from ._evidence import best_mode, best_precision, effective, eigenvalues, full_spectrum, kronecker_spectrum, most_probable
 from ._forward import as_input, batches, check_count, check_model, evaluating, like_input
 
 FULL_UP_TO = 2000
@@ -29,6 +31,8 @@ class LastLayerLaplace:
 
     model: nn.Module
     layer: nn.Linear
+    weights: torch.Tensor
+    """(K, D) or, with a bias, (K, D + 1): the mean of the last layer's weights, the bias last."""
     structure: str
     """``"full"`` or ``"kronecker"``."""
     prior_precision: float
@@ -49,9 +53,9 @@ class LastLayerLaplace:
         means, covariances = [], []
         with _features(self.model, self.layer) as run:
             for batch in batches(x, check_count(batch_size, "batch_size"), self.model):
-                phi, logits = run(batch)
-                means.append(logits.to(device))
-                covariances.append(self._covariance(phi).to(device=device, dtype=logits.dtype))
+                phi, dtype = run(batch)
+                means.append((phi @ self.weights.T).to(device=device, dtype=dtype))
+                covariances.append(self._covariance(phi).to(device=device, dtype=dtype))
         mean, cov = like_input(torch.cat(means), x), like_input(torch.cat(covariances), x)
         return LogisticNormal(mean, cov, names=names, seed=seed, points=points)
 
@@ -59,7 +63,7 @@ class LastLayerLaplace:
         """Covariance (n, K, K) of the logits for features (n, D): a product W Wᵀ, so never indefinite."""
         if self.structure == "full":
             values, vectors = self.curvature
-            k = self.layer.out_features
+            k = self.weights.shape[0]
             root = vectors / torch.sqrt(values + self.prior_precision)
             w = torch.einsum("nd,kdp->nkp", phi, root.reshape(k, phi.shape[1], -1))
             return w @ w.mT
@@ -72,6 +76,7 @@ class LastLayerLaplace:
 def fit_laplace(
     model: nn.Module,
     x: Any,
+    y: Any = None,
     *,
     prior_precision: float | None = None,
     structure: str = "auto",
@@ -91,9 +96,13 @@ def fit_laplace(
     model : torch.nn.Module
         A classifier trained with cross-entropy whose output are the logits of a `torch.nn.Linear`. It is not changed.
     x : array or tensor (N, ...)
-        The instances it was trained on. Their labels are not needed.
+        The instances it was trained on.
+    y : array or tensor (N,), optional
+        Their labels, 0 … K − 1. With them, θ* is the mode of the posterior under the prior τ; without, the weights as they were
+        trained, and predictions keep their mean. Laplace's approximation is one around a mode, and a network trained without the matching
+        weight decay (τ/N) is at none: sure of its training data, it has next to no curvature, and the Gaussian becomes far too wide.
     prior_precision : float, optional
-        τ. By default the value that maximises the marginal likelihood, the one solution of
+        τ. By default the value that maximises the marginal likelihood, where
         :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
     structure : {"auto", "full", "kronecker"}
         Full Hessian, or its Kronecker factorisation :math:`\tfrac1N \sum \tilde\varphi\tilde\varphi^\top \otimes \sum (\mathrm{diag}\, p - pp^\top)`;
@@ -107,6 +116,10 @@ def fit_laplace(
     LastLayerLaplace
         ``.predict(x)`` gives a `LogisticNormal`.
 
+    Notes
+    -----
+    The features of all N instances are kept in memory, in double precision.
+
     Examples
     --------
     >>> import torch
@@ -119,24 +132,29 @@ def fit_laplace(
     check_model(model)
     if structure not in ("auto", "full", "kronecker"):
         raise ValueError(f"`structure` must be 'auto', 'full' or 'kronecker'; got {structure!r}")
-    if prior_precision is not None and not 0 < prior_precision < float("inf"):
+    if prior_precision is not None and not 0 < prior_precision < math.inf:
         raise ValueError(f"`prior_precision` must be a positive number or None (marginal likelihood); got {prior_precision!r}")
     x = as_input(x)
     last = _last_layer(model, layer)
-    weights = [p.detach().double() for p in (last.weight, last.bias) if p is not None]
-    count = sum(p.numel() for p in weights)
-    if structure == "auto":
-        structure = "full" if count <= FULL_UP_TO else "kronecker"
     with _features(model, last) as run:
-        pairs = (run(batch) for batch in batches(x, check_count(batch_size, "batch_size"), model))
-        curvature = _full(pairs) if structure == "full" else _kronecker(pairs)
-    # Rounding leaves the flat directions (a constant added to all logits) at about −1e-16 of the largest eigenvalue.
-    curvature = tuple(part.clamp(min=0) if part.ndim == 1 else part for part in curvature)
-    values = curvature[0] if structure == "full" else torch.outer(curvature[0], curvature[2]).flatten()
+        phi = torch.cat([run(batch)[0] for batch in batches(x, check_count(batch_size, "batch_size"), model)])
+    weights = last.weight.detach().double()
+    if last.bias is not None:
+        weights = torch.cat([weights, last.bias.detach().double()[:, None]], dim=1)
+    if structure == "auto":
+        structure = "full" if weights.numel() <= FULL_UP_TO else "kronecker"
+    spectrum = full_spectrum if structure == "full" else kronecker_spectrum
+    if y is not None:
+        labels = _labels(y, phi, weights)
+        if prior_precision is None:
+            prior_precision, weights = best_mode(phi, labels, weights, spectrum)
+        else:
+            weights = most_probable(phi, labels, weights, prior_precision)
+    curvature = spectrum(phi, weights, vectors=True)
+    values = eigenvalues(curvature)
     if prior_precision is None:
-        prior_precision = _best_precision(values, float(sum((p**2).sum() for p in weights)))
-    effective = float((values / (values + prior_precision)).sum())
-    return LastLayerLaplace(model, last, structure, float(prior_precision), effective, curvature)
+        prior_precision = best_precision(values, float((weights**2).sum()))
+    return LastLayerLaplace(model, last, weights, structure, float(prior_precision), effective(values, prior_precision), curvature)
 
 
 def _last_layer(model: nn.Module, layer: Any) -> nn.Linear:
@@ -150,13 +168,25 @@ def _last_layer(model: nn.Module, layer: Any) -> nn.Linear:
     return layer
 
 
+def _labels(y: Any, phi: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
+    labels = torch.as_tensor(to_numpy(y), device=phi.device)
+    n, k = len(phi), len(weights)
+    if tuple(labels.shape) != (n,) or labels.is_floating_point():
+        raise ValueError(
+            f"`y` must hold one class index for each of the {n} instances of `x`; got {labels.dtype} of shape {tuple(labels.shape)}"
+        )
+    if int(labels.min()) < 0 or int(labels.max()) >= k:
+        raise ValueError(f"`y` must hold class indices from 0 to {k - 1}; got {int(labels.min())} to {int(labels.max())}")
+    return labels.long()
+
+
 @contextmanager
-def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Any]:
-    """A function from a batch to the features (n, D + 1), in double precision, and the logits (n, K)."""
+def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Callable[[torch.Tensor], tuple[torch.Tensor, torch.dtype]]]:
+    """A function from a batch to the features (n, D), or (n, D + 1) with a bias, in double precision, and the type of the logits."""
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
     handle = layer.register_forward_hook(lambda module, inputs, output: seen.append((inputs[0], output)))
 
-    def run(batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    def run(batch: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
         seen.clear()
         out = model(batch)
         if len(seen) != 1 or not isinstance(out, torch.Tensor) or out.shape != seen[0][1].shape or not torch.equal(out, seen[0][1]):
@@ -169,58 +199,10 @@ def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Any]:
             raise ValueError(f"the last layer must see one row of features per instance; got shape {tuple(phi.shape)}")
         if layer.bias is not None:
             phi = torch.cat([phi, torch.ones_like(phi[:, :1])], dim=1)
-        return phi, out
+        return phi, out.dtype
 
     try:
         with evaluating(model):
             yield run
     finally:
         handle.remove()
-
-
-def _full(pairs: Iterator[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eigenvalues and eigenvectors of H, rows ordered by class, then feature."""
-    hessian: Any = 0
-    for phi, logits in pairs:
-        p = torch.softmax(logits.double(), -1)
-        k, d = p.shape[1], phi.shape[1]
-        spread = torch.diag_embed(p) - p[:, :, None] * p[:, None, :]
-        blocks = torch.stack([torch.einsum("nd,nl,ne->lde", phi, spread[:, i], phi) for i in range(k)])
-        hessian = hessian + blocks.permute(0, 2, 1, 3).reshape(k * d, k * d)
-    values, vectors = torch.linalg.eigh(hessian)
-    return values, vectors
-
-
-def _kronecker(pairs: Iterator[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, ...]:
-    """Eigenvalues and eigenvectors of Σ φφᵀ and of (1/N) Σ (diag p − ppᵀ)."""
-    outer: Any = 0
-    spread: Any = 0
-    n = 0
-    for phi, logits in pairs:
-        p = torch.softmax(logits.double(), -1)
-        outer = outer + phi.T @ phi
-        spread = spread + torch.diag(p.sum(0)) - p.T @ p
-        n += len(phi)
-    return (*torch.linalg.eigh(outer), *torch.linalg.eigh(spread / n))
-
-
-def _best_precision(values: torch.Tensor, squared_norm: float) -> float:
-    r"""The prior precision with the largest marginal likelihood, by bisection.
-
-    The derivative of its logarithm in ln τ is :math:`\tfrac12 (\sum_i \lambda_i/(\lambda_i + \tau) - \tau \Vert\theta\Vert^2)`, which
-    only falls: there is one root, and it is the maximum.
-    """
-    if squared_norm == 0 or not bool((values > 0).any()):
-        raise ValueError(
-            "`prior_precision` cannot be had from the marginal likelihood: the last layer's weights are all 0, or every training "
-            "prediction is exactly 0 or 1. Give a number, for instance 1.0"
-        )
-    low, high = -60.0, 60.0  # of ln τ
-    for _ in range(80):
-        middle = (low + high) / 2
-        tau = math.exp(middle)
-        if float((values / (values + tau)).sum()) > tau * squared_norm:
-            low = middle
-        else:
-            high = middle
-    return math.exp((low + high) / 2)
