@@ -8,7 +8,7 @@ bootstrap and from outcomes drawn from the forecasts themselves; the larger coun
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,7 +65,7 @@ class Judged:
             sums, size = binned.bootstrap(resampling, binned.happened - binned.forecast)
             again = sums / size[:, None, None]
             self.again, self.noise = self._errors(again), self._errors(again - gaps)
-            self.null = np.stack([self._errors(self._chance(binned, p, rng)) for _ in range(resampling.n_bootstrap)])
+            self.null = np.stack([self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, as_rng(rng))])
 
     def _errors(self, gaps: np.ndarray) -> np.ndarray:
         """Errors from gaps (..., columns, bins)."""
@@ -74,15 +74,19 @@ class Judged:
         top, classes = (each[..., :1], each[..., 1:]) if self.exclusive else (np.nan * each[..., :1], each)
         return np.concatenate([top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1)
 
-    def _chance(self, binned: Binned, p: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Gaps of outcomes drawn from the forecasts, as if these were right."""
-        if self.exclusive:
-            cumulative = np.cumsum(p, axis=1)
-            drawn = (rng.random((len(p), 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
-            happened = with_top_label(p, drawn[:, None] == np.arange(p.shape[1]))[1]
-        else:
-            happened = rng.random(p.shape) < p
-        return np.asarray(binned.sums(np.tile(happened, self.binnings) - binned.forecast) / binned.n)
+    def _chance(self, binned: Binned, p: np.ndarray, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+        """Gaps of outcomes drawn ``n`` times from the forecasts, as if these were right."""
+        forecast = binned.sums(binned.forecast)
+        cell = binned.cell.reshape(self.n, self.binnings, -1)
+        top, cumulative, every = p.argmax(axis=1), np.cumsum(p, axis=1), np.arange(self.n)
+        for _ in range(n):
+            if self.exclusive:  # one class happens, and with it perhaps the top label
+                drawn = (rng.random((self.n, 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
+                hit = np.concatenate([cell[every, :, 1 + drawn], cell[drawn == top, :, 0]])
+            else:
+                hit = np.moveaxis(cell, 1, 2)[rng.random(p.shape) < p]
+            hits = np.bincount(hit.ravel(), minlength=forecast.size).reshape(forecast.shape)
+            yield (hits - forecast) / self.n
 
     def lower(self, confidence: float) -> np.ndarray:
         """Lower bounds, each on its own."""
