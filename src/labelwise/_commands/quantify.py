@@ -1,51 +1,56 @@
-"""``labelwise quantify``: label-wise uncertainty of stored predictions."""
+"""``labelwise quantify``: label-wise uncertainty of stored predictions of any size."""
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import click
 
-from ._output import echo_table, loss_option
+from ._output import echo_json, echo_table, loss_option
 
 
 @click.command()
 @click.argument("predictions", type=click.Path(path_type=Path))
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write (.npz).")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write (.npz, .zarr or .parquet).")
 @loss_option(multiple=True)
-def command(predictions: Path, output: Path, loss: tuple[str, ...]) -> None:
-    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS.
+@click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
+@click.option("--memory", default="500MB", show_default=True, help="How much to hold at once.")
+@click.option("--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+def command(
+    predictions: Path, output: Path, loss: tuple[str, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
+) -> None:
+    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (.npz, .npy, .zarr or .parquet).
 
-    The output holds, for each loss, arrays `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes), their sums
-    `LOSS_sum_total` and so on, and `class_names` and `ids` as they came.
+    The predictions are read a block at a time. After an interruption the same command goes on where it stopped. The output holds,
+    for each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their sums `LOSS_sum_total` and so on.
 
     \b
-    Example:
+    Examples:
       labelwise quantify preds.npz -o uncertainty.npz --loss log --loss squared
+      labelwise quantify huge.npy -o uncertainty.parquet --memory 2GB
     """
-    import numpy as np
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from .._npz import replacing, write_npz
-    from ..decomposition import decompose
-    from ..io import load_predictions
+    from ..quantify import PARTS, quantify
 
-    if output.suffix != ".npz":
-        raise ValueError(f"the output must end in .npz; got {output.name!r}")
-    stored = load_predictions(predictions)
-    q = stored.distribution()
-    arrays = {}
-    rows = []
-    for name in dict.fromkeys(loss or ("log",)):
-        u = decompose(q, name)
-        total = u.sum()
-        for part in ("total", "aleatoric", "epistemic"):
-            arrays[f"{name}_{part}"] = np.ascontiguousarray(getattr(u, part))
-            arrays[f"{name}_sum_{part}"] = np.ascontiguousarray(getattr(total, part))
-        rows += [(name, *(float(np.mean(getattr(total, part))) if len(stored) else 0.0 for part in ("total", "aleatoric", "epistemic")))]
-    arrays["class_names"] = np.asarray(u.names)
-    if stored.ids is not None:
-        arrays["ids"] = np.asarray(stored.ids)
-    with replacing(output) as file:
-        write_npz(file, arrays)
-    echo_table(f"{len(stored):,} instances, {stored.n_classes} classes", ("loss", "total", "aleatoric", "epistemic"), rows)
+    bar = Progress(
+        TextColumn("quantify"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("", total=None)
+        done = quantify(
+            predictions, output, losses=tuple(dict.fromkeys(loss or ("log",))), labelwise=not sums_only, memory=memory, scheduler=scheduler,
+            progress=lambda rows, total: bar.update(task, completed=rows, total=total),
+        )  # fmt: skip
+    if as_json:
+        echo_json(
+            {"output": str(done.path), "instances": done.instances, "blocks": done.blocks, "computed": done.computed, "means": done.means}
+        )
+        return
+    rows = [(name, *(means[part] for part in PARTS)) for name, means in done.means.items()]
+    echo_table(f"{done.instances:,} instances", ("loss", *PARTS), rows)
     click.echo(f"Means of the sums over the classes; written to {output}")

@@ -52,7 +52,10 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     (array([1.]), array([0.]), array([1.]))
     """
     q, loss = _check(q, loss)
-    maximum = loss.maximum(q.n_classes)
+
+    def maximum() -> float:
+        return loss.maximum(q.n_classes)
+
     if isinstance(q, Ensemble) and is_numpy_array(q.stored):
         fused: Loss | None = None
         if isinstance(loss, JointLog | JointSquared):

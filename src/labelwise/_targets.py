@@ -1,0 +1,153 @@
+"""Where the results of a long computation go: staged block by block beside the final place, then packed into one file.
+
+The folder ``OUT.partial`` holds an .npy file for each result, and a list of finished blocks; a block is entered there only after its
+values are on the disk. After a kill the list says what need not be computed again; nothing else in the folder is believed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._npz import replacing, write_npz
+from ._sources import release
+
+FORMATS = (".npz", ".zarr", ".parquet")
+
+
+class Staging:
+    """Results of N rows, written in blocks."""
+
+    def __init__(self, target: Path, job: dict[str, Any], columns: dict[str, tuple[int, np.dtype[Any]]], n: int, rows: int) -> None:
+        self.target, self.columns, self.n, self.rows = target, columns, n, rows
+        self.folder = target.with_name(target.name + ".partial")
+        self.done: set[int] = set()
+        self._arrays: dict[str, np.ndarray] = {}
+        description = json.dumps(job, sort_keys=True)
+        job_file = self.folder / "job.json"
+        if not (job_file.is_file() and job_file.read_text() == description and self._open()):
+            shutil.rmtree(self.folder, ignore_errors=True)
+            self.folder.mkdir()
+            self._create()
+            with replacing(job_file) as file:  # last: without it the folder counts for nothing
+                file.write(description.encode())
+
+    def _create(self) -> None:
+        for name, (width, dtype) in self.columns.items():
+            shape = (self.n, width) if width else (self.n,)
+            size = int(np.prod(shape, dtype=object)) * dtype.itemsize
+            path = self.folder / f"{name}.npy"
+            with path.open("wb") as file:
+                np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+                offset = file.tell()
+                if size and hasattr(os, "posix_fallocate"):  # a full disk is an error now, not a crash of the process later
+                    os.posix_fallocate(file.fileno(), 0, offset + size)
+        self._map()
+
+    def _map(self) -> None:
+        for name, (width, _) in self.columns.items():
+            path = self.folder / f"{name}.npy"
+            empty = self.n == 0
+            self._arrays[name] = np.empty((0, width) if width else (0,)) if empty else np.lib.format.open_memmap(path, mode="r+")
+
+    def _open(self) -> bool:
+        """Whether the folder holds what a former run left of the same job."""
+        try:
+            self._map()
+            log = self.folder / "done.txt"
+            lines = log.read_text().split("\n")[:-1] if log.exists() else []  # a last line without its end was not finished
+            self.done = {int(line) for line in lines}
+        except (OSError, ValueError):
+            return False
+        return all(
+            a.shape == ((self.n, w) if w else (self.n,)) and a.dtype == d
+            for (w, d), a in zip(self.columns.values(), self._arrays.values(), strict=True)
+        )
+
+    def blocks(self) -> Iterator[tuple[int, int, int]]:
+        """Number, first row and end of the blocks that are still to be computed."""
+        for i in range(-(-self.n // self.rows)):
+            if i not in self.done:
+                yield i, i * self.rows, min((i + 1) * self.rows, self.n)
+
+    def write(self, i: int, parts: dict[str, np.ndarray]) -> None:
+        """Block ``i``; it counts only when all of it is on the disk."""
+        start = i * self.rows
+        for name, array in self._arrays.items():
+            array[start : start + self.rows] = parts[name]
+            if isinstance(array, np.memmap):
+                array.flush()
+                release(array)
+        with (self.folder / "done.txt").open("a") as log:
+            log.write(f"{i}\n")
+            log.flush()
+            os.fsync(log.fileno())
+        self.done.add(i)
+
+    def finish(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
+        """Pack everything into the target, then remove the folder."""
+        pack = {".npz": self._npz, ".zarr": self._zarr, ".parquet": self._parquet}[self.target.suffix]
+        pack(extra, class_names)
+        self._arrays.clear()
+        shutil.rmtree(self.folder)
+
+    def _npz(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
+        with replacing(self.target) as file:
+            write_npz(file, {**self._arrays, "class_names": np.asarray(class_names), **extra})
+
+    def _pieces(self) -> Iterator[tuple[int, int]]:
+        width = sum((w or 1) * d.itemsize for w, d in self.columns.values())
+        step = max(1, (1 << 26) // max(width, 1))
+        for start in range(0, self.n, step):
+            yield start, min(start + step, self.n)
+            for array in self._arrays.values():
+                release(array)
+
+    def _zarr(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
+        import zarr
+
+        new = self.folder / "packed.zarr"
+        shutil.rmtree(new, ignore_errors=True)
+        group = zarr.open_group(str(new), mode="w", zarr_format=2)  # text arrays have no settled form in version 3
+        out = {
+            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(min(max(self.n, 1), 1 << 16), *a.shape[1:]))
+            for name, a in self._arrays.items()
+        }
+        for start, stop in self._pieces():
+            for name, array in self._arrays.items():
+                out[name][start:stop] = np.asarray(array[start:stop])
+        group.attrs["class_names"] = list(class_names)
+        for name, values in extra.items():
+            group.create_array(name, data=values)
+        if self.target.exists():
+            shutil.rmtree(self.target)
+        new.rename(self.target)
+
+    def _parquet(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        def columns(start: int, stop: int) -> dict[str, Any]:
+            table: dict[str, Any] = {name: values[start:stop] for name, values in extra.items() if len(values) == self.n}
+            for name, array in self._arrays.items():
+                part = np.asarray(array[start:stop])
+                if part.ndim == 1:
+                    table[name] = part
+                else:
+                    table.update({f"{name}.{label}": np.ascontiguousarray(part[:, k]) for k, label in enumerate(class_names)})
+            return table
+
+        with replacing(self.target) as file:
+            writer = None
+            for start, stop in self._pieces() if self.n else [(0, 0)]:
+                table = pa.table(columns(start, stop))
+                writer = writer or pq.ParquetWriter(file, table.schema)
+                writer.write_table(table)
+            if writer is not None:
+                writer.close()

@@ -1,0 +1,190 @@
+"""Uncertainty of stored predictions of any size: block by block, in bounded memory, going on after an interruption."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._sources import Source, open_source
+from ._targets import FORMATS, Staging
+from .decomposition import decompose
+from .distributions import Dirichlet, Ensemble
+from .losses import Loss, as_loss
+
+PARTS = ("total", "aleatoric", "epistemic")
+Progress = Callable[[int, int], None]
+"""Called with the number of rows done and of all rows."""
+
+
+@dataclass(frozen=True)
+class Quantified:
+    """What `quantify` has written."""
+
+    path: Path
+    instances: int
+    blocks: int
+    computed: int
+    """How many of the blocks this call computed; the others were there from an interrupted one."""
+    means: dict[str, dict[str, float]]
+    """For each loss the means over all instances of the sums of total, aleatoric and epistemic uncertainty."""
+
+
+def quantify(
+    source: str | os.PathLike[str],
+    target: str | os.PathLike[str],
+    *,
+    losses: Sequence[str | Loss] = ("log",),
+    labelwise: bool = True,
+    memory: int | str = "500MB",
+    scheduler: str | None = None,
+    progress: Progress | None = None,
+) -> Quantified:
+    """Label-wise uncertainty of a prediction file of any size, written to another file.
+
+    Parameters
+    ----------
+    source : path
+        Predictions in .npz, .npy, .zarr or .parquet.
+    target : path
+        .npz, .zarr or .parquet. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
+        their sums ``log_sum_total`` and so on (N,); in .parquet a column for each class, ``log_total.melanoma``.
+    losses : sequence of str or Loss
+        Several are computed from one reading of the predictions.
+    labelwise : bool
+        Without it only the sums are written.
+    memory : int or str
+        How much to hold at once, in bytes or as ``"2GB"``.
+    scheduler : str, optional
+        Address of a running Dask scheduler whose workers can read ``source``; they compute, this process writes.
+    progress : callable, optional
+        Called with the numbers of rows done and of all rows.
+
+    Notes
+    -----
+    Finished blocks are kept in the folder ``TARGET.partial`` until the end. The same call after an interruption goes on there, and
+    gives the same file.
+    """
+    target = Path(target)
+    if target.suffix not in FORMATS:
+        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name!r}")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
+    stored = open_source(Path(source))
+    if stored.path.resolve() == target.resolve():
+        raise ValueError("the results would overwrite the predictions; choose another name")
+    chosen = {_name(loss): as_loss(loss) for loss in losses}
+    if not chosen:
+        raise ValueError("`losses` must name at least one loss")
+    budget = parse_memory(memory)
+    dtype = np.dtype(np.float64 if stored.dtype == np.float64 else np.float32)
+    width = stored.n_classes if labelwise else 0
+    columns: dict[str, tuple[int, np.dtype[Any]]] = {}
+    for name in chosen:
+        columns.update({f"{name}_{part}": (width, dtype) for part in PARTS} if labelwise else {})
+        columns.update({f"{name}_sum_{part}": (0, dtype) for part in PARTS})
+    per_row = 3 * stored.bytes_per_instance + sum((w or 1) * d.itemsize for w, d in columns.values())
+    rows = max(1, min(budget // 2 // max(per_row, 1), 1 << 20))
+    status = stored.path.stat()
+    job = {
+        "source": str(stored.path.resolve()), "size": status.st_size, "time": status.st_mtime_ns, "shape": stored.shape,
+        "losses": [repr(loss) for loss in chosen.values()], "labelwise": labelwise, "rows": rows,
+    }  # fmt: skip
+    staging = Staging(target, job, columns, stored.n_instances, rows)
+    todo = list(staging.blocks())
+    for i, parts in _computed(stored, chosen, labelwise, todo, scheduler):
+        staging.write(i, parts)
+        if progress is not None:
+            progress(min(len(staging.done) * rows, stored.n_instances), stored.n_instances)
+    means = {name: {part: _mean(staging, f"{name}_sum_{part}") for part in PARTS} for name in chosen}
+    extra = {} if stored.ids is None else {"ids": np.asarray(stored.ids[: stored.n_instances])}
+    names = stored.class_names or tuple(str(k) for k in range(stored.n_classes))
+    staging.finish(extra, names)
+    return Quantified(target, stored.n_instances, -(-stored.n_instances // rows), len(todo), means)
+
+
+def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> dict[str, np.ndarray]:
+    """The results of some rows of a file; workers on other machines call this by itself."""
+    return _parts(open_source(path), losses, labelwise, start, stop)
+
+
+def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> dict[str, np.ndarray]:
+    try:
+        q: Ensemble | Dirichlet = stored.rows(start, stop).distribution()
+    except ValueError as error:
+        raise ValueError(f"{stored.path.name}, rows {start} to {stop}: {error}") from error
+    results: dict[str, np.ndarray] = {}
+    for name, loss in losses.items():
+        u = decompose(q, loss)
+        total = u.sum()
+        for part in PARTS:
+            if labelwise:
+                results[f"{name}_{part}"] = np.asarray(getattr(u, part))
+            results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
+    return results
+
+
+def _computed(
+    stored: Source, losses: dict[str, Loss], labelwise: bool, todo: list[tuple[int, int, int]], scheduler: str | None
+) -> Iterable[tuple[int, dict[str, np.ndarray]]]:
+    """The blocks one after another, here or on the workers of a Dask cluster."""
+    if scheduler is None:
+        for i, start, stop in todo:
+            yield i, _parts(stored, losses, labelwise, start, stop)
+        return
+    try:
+        from distributed import Client, as_completed
+    except ImportError as error:
+        raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
+    path = str(stored.path.resolve())
+    with Client(scheduler) as client:
+        waiting = iter(todo)
+        # few blocks at a time: what is finished waits in memory until this process has written it
+        first = [block for block, _ in zip(waiting, range(2 * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))), strict=False)]
+
+        def submit(block: tuple[int, int, int]) -> Any:
+            i, start, stop = block
+            future = client.submit(of_block, path, losses, labelwise, start, stop, pure=False, retries=3)
+            numbers[future.key] = i
+            return future
+
+        numbers: dict[str, int] = {}
+        running = as_completed([submit(block) for block in first])
+        for future in running:
+            yield numbers.pop(future.key), future.result()
+            for block in waiting:
+                running.add(submit(block))
+                break
+
+
+def _mean(staging: Staging, name: str) -> float:
+    array = staging._arrays[name]
+    return float(np.mean(array, dtype=np.float64)) if len(array) else 0.0
+
+
+def _name(loss: str | Loss) -> str:
+    if isinstance(loss, str):
+        as_loss(loss)
+        return loss
+    return re.sub(r"\W+", "_", repr(loss)).strip("_")
+
+
+def parse_memory(memory: int | str) -> int:
+    """Bytes from a number or from words such as ``"500MB"``.
+
+    >>> parse_memory("1.5 GB")
+    1500000000
+    """
+    units = {"": 1, "K": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "KI": 2**10, "MI": 2**20, "GI": 2**30, "TI": 2**40}
+    match = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*([KMGT]I?|)B?\s*", str(memory).upper())
+    if not match:
+        raise ValueError(f"`memory` must be a number of bytes, or words such as '500MB' or '2GiB'; got {memory!r}")
+    size = int(float(match[1]) * units[match[2]])
+    if size < 10**6:
+        raise ValueError(f"`memory` must be at least 1 MB; got {memory!r}")
+    return size

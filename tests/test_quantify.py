@@ -1,0 +1,231 @@
+"""Out of core: every format in and out, blocks, bounded memory, kill and go on, a real Dask cluster."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.io import save_predictions
+from labelwise.quantify import parse_memory, quantify
+
+NAMES = ["lung", "lymphoma", "melanoma"]
+
+
+def predictions(n: int = 500, dtype: str = "float32") -> np.ndarray:
+    return np.random.default_rng(0).dirichlet(np.full(3, 0.5), (4, n)).astype(dtype)
+
+
+def write(path, probs: np.ndarray, optional) -> None:
+    if path.suffix == ".zarr":
+        group = optional("zarr").open_group(str(path), mode="w")
+        group.create_array("probs", data=probs, chunks=(probs.shape[0], 64, probs.shape[2]))
+        group.attrs["class_names"] = NAMES
+    elif path.suffix == ".parquet":
+        pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+        m, n, k = probs.shape
+        lists = pa.FixedSizeListArray.from_arrays(pa.array(probs.transpose(1, 0, 2).reshape(-1)), m * k)
+        table = pa.table({"probs": lists, "ids": pa.array([f"case {i}" for i in range(n)])})
+        pq.write_table(table.replace_schema_metadata({"members": str(m), "class_names": "\n".join(NAMES)}), path, row_group_size=70)
+    elif path.suffix == ".npy":
+        np.save(path, probs)
+    else:
+        save_predictions(path, probs=probs, class_names=NAMES)
+
+
+def read(path, name: str, optional) -> np.ndarray:
+    if path.suffix == ".zarr":
+        return np.asarray(optional("zarr").open_group(str(path), mode="r")[name][:])
+    if path.suffix == ".parquet":
+        table = optional("pyarrow.parquet").read_table(path)
+        columns = [name] if name in table.column_names else [c for c in table.column_names if c.startswith(f"{name}.")]
+        values = [table.column(c).to_numpy() for c in columns]
+        return values[0] if "_sum_" in name else np.stack(values, axis=-1)
+    with np.load(path, allow_pickle=False) as file:
+        return file[name]
+
+
+@pytest.mark.parametrize("source", [".npz", ".npy", ".zarr", ".parquet"])
+@pytest.mark.parametrize("target", [".npz", ".zarr", ".parquet"])
+def test_formats(source: str, target: str, tmp_path, optional) -> None:
+    probs = predictions()
+    write(tmp_path / f"in{source}", probs, optional)
+    out = tmp_path / f"out{target}"
+    done = quantify(tmp_path / f"in{source}", out, losses=["log", "spherical"], memory="1MB")
+    assert done.instances == 500
+    for loss in ("log", "spherical"):
+        u = lw.decompose(lw.Ensemble(probs), loss)
+        for part in ("total", "aleatoric", "epistemic"):
+            assert np.array_equal(read(out, f"{loss}_{part}", optional), getattr(u, part))
+            np.testing.assert_allclose(read(out, f"{loss}_sum_{part}", optional), getattr(u.sum(), part), rtol=3e-7)
+    assert done.means["log"]["total"] == pytest.approx(float(lw.decompose(lw.Ensemble(probs)).sum().total.mean()), rel=1e-6)
+    assert not (tmp_path / f"out{target}.partial").exists()
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float16"])
+def test_types_blocks_and_sums_only(dtype: str, tmp_path, optional) -> None:
+    probs = predictions(12_000, "float64").astype(dtype)
+    np.save(tmp_path / "in.npy", probs)
+    whole = quantify(tmp_path / "in.npy", tmp_path / "a.npz", memory="1GB")
+    parts = quantify(tmp_path / "in.npy", tmp_path / "b.npz", memory="1MB")
+    assert parts.blocks > 1
+    assert whole.blocks == 1
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    quantify(tmp_path / "in.npy", tmp_path / "c.npz", labelwise=False)
+    with np.load(tmp_path / "c.npz") as file:
+        assert set(file.files) == {"log_sum_total", "log_sum_aleatoric", "log_sum_epistemic", "class_names"}
+    assert read(tmp_path / "a.npz", "log_total", optional).dtype == ("float64" if dtype == "float64" else "float32")
+
+
+def test_dirichlet_empty_input_and_ids(tmp_path) -> None:
+    alpha = np.random.default_rng(1).gamma(2.0, 2.0, (50, 3)) + 0.1
+    save_predictions(tmp_path / "in.npz", alpha=alpha, ids=np.arange(50), class_names=NAMES)
+    quantify(tmp_path / "in.npz", tmp_path / "out.npz", losses=["squared"])
+    with np.load(tmp_path / "out.npz") as file:
+        assert np.array_equal(file["squared_epistemic"], lw.decompose(lw.Dirichlet(alpha), "squared").epistemic)
+        assert file["ids"].tolist() == list(range(50))
+        assert file["class_names"].tolist() == NAMES
+    save_predictions(tmp_path / "empty.npz", probs=np.empty((2, 0, 3)))
+    for target in ("none.npz", "none.zarr", "none.parquet"):
+        assert quantify(tmp_path / "empty.npz", tmp_path / target).instances == 0
+        assert (tmp_path / target).exists()
+
+
+SCRIPT = """
+import sys, time
+import labelwise.quantify as module
+slow = module._parts
+def parts(*args):
+    time.sleep(0.02)
+    return slow(*args)
+module._parts = parts
+module.quantify(sys.argv[1], sys.argv[2], memory="1MB")
+"""
+
+
+@pytest.mark.parametrize("wait", [3, 11])
+def test_kill_in_the_middle_then_again_gives_the_same_file(wait: int, tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(60_000))
+    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    out = tmp_path / "out.npz"
+    process = subprocess.Popen([sys.executable, "-c", SCRIPT, str(tmp_path / "in.npy"), str(out)])
+    log = tmp_path / "out.npz.partial" / "done.txt"
+    deadline = time.monotonic() + 60
+    while not (log.exists() and log.read_text().count("\n") >= wait):
+        assert time.monotonic() < deadline
+        assert process.poll() is None
+        time.sleep(0.005)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    assert not out.exists()
+    done = quantify(tmp_path / "in.npy", out, memory="1MB")
+    assert 0 < done.computed <= done.blocks - wait
+    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_a_half_written_block_or_another_job_is_not_believed(tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(20_000))
+    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    folder = tmp_path / "out.npz.partial"
+    folder.mkdir()
+    (folder / "job.json").write_text("{}")
+    (folder / "done.txt").write_text("0\n1\n")
+    done = quantify(tmp_path / "in.npy", tmp_path / "out.npz", memory="1MB")
+    assert done.computed == done.blocks
+    assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+def test_bad_values_are_found_and_nothing_is_written(tmp_path) -> None:
+    probs = predictions(5000)
+    probs[2, 4321, 1] = np.nan
+    np.save(tmp_path / "in.npy", probs)
+    (tmp_path / "out.npz").write_bytes(b"mine")
+    with pytest.raises(ValueError, match="NaN"):
+        quantify(tmp_path / "in.npy", tmp_path / "out.npz", memory="1MB")
+    assert (tmp_path / "out.npz").read_bytes() == b"mine"
+
+
+def test_memory_stays_bounded(tmp_path) -> None:
+    """A file of 240 MB with a budget of 20 MB: resident memory grows by far less than the file."""
+    path = tmp_path / "in.npy"
+    block = predictions(100_000)
+    array = np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=(4, 5_000_000, 3))
+    for start in range(0, 5_000_000, 100_000):
+        array[:, start : start + 100_000] = block
+    array.flush()
+    del array
+    code = (
+        "import sys, resource\n"
+        "from labelwise.quantify import quantify\n"
+        "import labelwise\n"
+        "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "quantify(sys.argv[1], sys.argv[2], memory='20MB')\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code, path, tmp_path / "out.npz"], capture_output=True, text=True, check=True)
+    assert int(done.stdout) * 1024 < 90_000_000
+
+
+def test_on_a_real_dask_cluster_even_when_a_worker_dies(tmp_path, optional) -> None:
+    distributed = optional("distributed")
+    np.save(tmp_path / "in.npy", predictions(200_000))
+    quantify(tmp_path / "in.npy", tmp_path / "here.npz", memory="2MB")
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as cluster:
+        seen: list[int] = []
+
+        def kill_one(rows: int, total: int) -> None:
+            seen.append(rows)
+            if len(seen) == 2:
+                os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
+
+        quantify(tmp_path / "in.npy", tmp_path / "there.npz", memory="2MB", scheduler=cluster.scheduler_address, progress=kill_one)
+    assert (tmp_path / "here.npz").read_bytes() == (tmp_path / "there.npz").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("memory", "size"),
+    [("500MB", 500_000_000), ("2GiB", 2 << 30), (5_000_000, 5_000_000), ("1.5 gb", 1_500_000_000), ("3000000", 3_000_000)],
+)
+def test_memory_words(memory, size: int) -> None:
+    assert parse_memory(memory) == size
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "options", "sentence"),
+    [
+        ("in.txt", "out.npz", {}, "predictions are read from"),
+        ("in.npy", "out.txt", {}, "results are written to"),
+        ("in.npy", "nowhere/out.npz", {}, "no folder"),
+        ("missing.zarr", "out.npz", {}, "no predictions"),
+        ("missing.parquet", "out.npz", {}, "no predictions"),
+        ("garbage.parquet", "out.npz", {}, "not a readable .parquet"),
+        ("garbage.zarr", "out.npz", {}, "not a zarr group"),
+        ("in.npy", "out.npz", {"memory": "lots"}, "`memory` must be"),
+        ("in.npy", "out.npz", {"memory": 5}, "at least 1 MB"),
+        ("in.npy", "out.npz", {"losses": ["breir"]}, "Did you mean 'brier'"),
+        ("in.npy", "out.npz", {"losses": []}, "at least one loss"),
+    ],
+)
+def test_wrong_use_has_its_sentence(source, target, options, sentence: str, tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(10))
+    (tmp_path / "garbage.parquet").write_bytes(b"PAR1 no")
+    (tmp_path / "garbage.zarr").mkdir()
+    with pytest.raises((ValueError, OSError), match=sentence):
+        quantify(tmp_path / source, tmp_path / target, **options)
+    assert not list(tmp_path.glob("*.partial"))
+
+
+def test_parquet_must_say_how_many_members(tmp_path, optional) -> None:
+    pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+    pq.write_table(pa.table({"probs": [[0.5, 0.5]]}), tmp_path / "in.parquet")
+    with pytest.raises(ValueError, match="how many `members`"):
+        quantify(tmp_path / "in.parquet", tmp_path / "out.npz")
+    pq.write_table(pa.table({"probs": [0.5]}), tmp_path / "in.parquet")
+    with pytest.raises(TypeError, match="lists of numbers"):
+        quantify(tmp_path / "in.parquet", tmp_path / "out.npz")
