@@ -42,7 +42,8 @@ def train_apart(job: Job, members: Sequence[int], *, jobs: int, threads: int, sh
         for _ in range(min(jobs, len(members))):
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, job, threads), daemon=True)
-            process.start()
+            with _without_interrupts():
+                process.start()
             theirs.close()
             workers[ours] = process, waiting.pop(0)
             with _alive(*workers[ours]):
@@ -55,6 +56,19 @@ def train_apart(job: Job, members: Sequence[int], *, jobs: int, threads: int, sh
             process.terminate()
         for process, _ in workers.values():
             process.join()
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Processes started inside do not see Ctrl-C, not even while they import: the parent does, and ends them."""
+    if not hasattr(signal, "pthread_sigmask"):  # Windows
+        yield
+        return
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGINT])
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
 def _listen(pipe: Any, workers: dict[Any, tuple[Any, int]], waiting: list[int], show: Show) -> None:
@@ -95,7 +109,7 @@ def _alive(process: Any, member: int) -> Iterator[None]:
 
 def _work(pipe: Any, job: Job, threads: int) -> None:
     """The main function of a worker: members come, reports and at last ``None`` (or an error) go."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches all; the parent decides
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_die_with_parent, daemon=True).start()
     torch.set_num_threads(threads)
     while (member := pipe.recv()) is not None:
