@@ -23,6 +23,14 @@ def _edge(x: Array) -> Array:
     return xp.where(x > 0, xp.zeros_like(x), x)
 
 
+def ratio(x: Array, y: Array) -> Array:
+    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which must not underflow."""
+    xp = namespace(y)
+    tiny = smallest(y)[0]
+    scale = xp.where(y < tiny**0.5, like(tiny**-0.75, y), xp.ones_like(y))
+    return (x * scale) / (y * scale)
+
+
 def binary_entropy(t: Array, c: Array) -> Array:
     r"""Shannon entropy of a binary outcome in nats, :math:`-t \ln t - c \ln c` with :math:`c = 1 - t`.
 
@@ -50,7 +58,7 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     xp = namespace(p)
     tiny, half_eps = smallest(p)
     whole = p + m
-    s = d / xp.where(whole > 0, whole, xp.ones_like(whole))
+    s = ratio(d, xp.where(whole > 0, whole, xp.ones_like(whole)))
     near = xp.abs(s) < 1 / 3
     s = xp.where(near, s, xp.zeros_like(s))
     z = s * s
@@ -61,8 +69,7 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     close = d * s * (1 + s * (1 + s) * b)
     one = xp.ones_like(p)
     inside, middle = xp.where(near, one, _inside(p, half_eps if upper else tiny)), xp.where(near, one, _inside(m, tiny))
-    # the smaller over the larger: the other way round, the quotient or its gradient may overflow
-    log_ratio = xp.log(xp.minimum(inside, middle) / xp.maximum(inside, middle))
+    log_ratio = xp.log(ratio(xp.minimum(inside, middle), xp.maximum(inside, middle)))  # the other way round it may overflow
     far = p * xp.where(inside < middle, log_ratio, -log_ratio) + _edge(p) - d
     return xp.where(near, close, xp.where(far > 0, far, xp.zeros_like(far)))
 
@@ -97,4 +104,4 @@ def digamma_minus_log(x: Array) -> Array:
     steps = xp.zeros_like(x)
     for j in range(1, 11):
         steps = steps + 1 / (small + j)
-    return xp.where(large, 0.5 / z, xp.log((small + 11) / small) - steps - 0.5 / z) - series
+    return xp.where(large, 0.5 / z, xp.log(small + 11) - xp.log(small) - steps - 0.5 / z) - series

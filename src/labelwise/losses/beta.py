@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, without_gradient
+from .._special import ratio
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
@@ -74,12 +75,13 @@ class BetaLoss(Loss):
         near = xp.abs(d) < 0.5 * least
         half = xp.ones_like(m) / 2
         m, mc, least, step = (xp.where(near, x, safe) for x, safe in ((m, half), (mc, half), (least, half), (d, 0 * d)))
+        up, down = ratio(step, m), ratio(step, mc)
         close = xp.zeros_like(t)
         for v, w in zip(*_gauss_legendre(10), strict=True):
-            close = close + (w * (1 - v)) * (1 + v * (step / m)) ** (self.a - 1) * (1 - v * (step / mc)) ** (self.b - 1)
+            close = close + (w * (1 - v)) * (1 + v * up) ** (self.a - 1) * (1 - v * down) ** (self.b - 1)
         # d² m^(a−1) mc^(b−1), with d/min(m, mc) for d: the powers that are left do not overflow
         low = 2 * xp.astype(m <= mc, m.dtype)
-        scale = (step / least) ** 2 * m ** (self.a - 1 + low) * mc ** (self.b + 1 - low)
+        scale = ratio(step, least) ** 2 * m ** (self.a - 1 + low) * mc ** (self.b + 1 - low)
         return xp.where(near, scale * close, far)
 
     @cached_property
@@ -121,7 +123,7 @@ class _UpperIntegral:
         for v, w in zip(*self.low, strict=True):
             s = xp.maximum(t * float(v), tiny)
             power = self.b * xp.log1p(-s)
-            total = total + float(w) * (xp.expm1(power) / s if self.a < 0.5 else xp.exp(power))
+            total = total + float(w) * (ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power))
         return total * t ** (self.a + 1 if self.a < 0.5 else self.a)
 
     def _above(self, c: Array) -> Array:
