@@ -6,6 +6,7 @@ mapped instead of read, and a file is written beside its final place and renamed
 
 from __future__ import annotations
 
+import io
 import os
 import struct
 import tempfile
@@ -14,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 import numpy as np
 
@@ -22,6 +23,13 @@ _ALIGNMENT = 64
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
 # A deflated array may unpack to 1000 times its size: beyond both limits it is taken for an attack, not for data.
 _LARGE, _DENSE = 1 << 30, 100
+_LONGEST_HEADER, _MOST_AXES = 10_000, 32
+
+
+class Readable(Protocol):
+    """Anything with ``read``."""
+
+    def read(self, n: int, /) -> bytes: ...
 
 
 @contextmanager
@@ -129,15 +137,29 @@ def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInf
         return _read(member, entry.file_size, what)
 
 
+def read_header(file: Readable, what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
+    """Shape, whether in Fortran's order, and type, from the beginning of an array in .npy format."""
+    start = file.read(8)
+    version_1 = start[6:7] == b"\x01"
+    length = file.read(2 if version_1 else 4)
+    n = int.from_bytes(length, "little")
+    # NumPy itself would first read as many bytes as the header claims to have, up to 4 GB.
+    if start[:6] != b"\x93NUMPY" or start[6:7] not in (b"\x01", b"\x02") or n > _LONGEST_HEADER:
+        raise ValueError(f"{what} is not an array in .npy format")
+    parse = np.lib.format.read_array_header_1_0 if version_1 else np.lib.format.read_array_header_2_0
+    try:
+        shape, fortran, dtype = parse(io.BytesIO(length + file.read(n)))
+    except Exception as error:  # on garbage, NumPy's parser and Python's raise many things
+        raise ValueError(f"{what} is not an array in .npy format") from error
+    if len(shape) > _MOST_AXES or any(k < 0 for k in shape):
+        raise ValueError(f"{what} is damaged: its header gives an impossible shape, {shape[:_MOST_AXES]}")
+    return shape, fortran, dtype
+
+
 def _read(file: IO[bytes], size: int, what: str, *, mapped: Path | None = None) -> np.ndarray:
     """The array that fills the next ``size`` bytes; a read-only map of the file ``mapped`` where size and place suit."""
     start = file.tell()
-    try:
-        version = np.lib.format.read_magic(file)
-        read_header = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
-        shape, fortran, dtype = read_header(file)
-    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError, OverflowError, struct.error) as error:
-        raise ValueError(f"{what} is not an array in .npy format") from error
+    shape, fortran, dtype = read_header(file, what)
     if dtype.hasobject or dtype.names is not None:
         raise ValueError(f"{what} holds Python objects or records ({dtype}), which are never read; save it as plain numbers or text")
     needed, there = dtype.itemsize * int(np.prod(np.array(shape, dtype=object))), size - (file.tell() - start)

@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from labelwise.datasets import Dataset, load
+
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
@@ -25,6 +27,12 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("published")
     subprocess.run([sys.executable, SHARED / "unpack.py", folder], check=True, capture_output=True)
     return folder
+
+
+@pytest.fixture(scope="session")
+def cifar10(real: Path) -> Dataset:
+    """CIFAR-10, read once."""
+    return load("cifar10", data_dir=real)
 
 
 @pytest.fixture

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwise.datasets import load, preprocess
+from labelwise.datasets import Dataset, preprocess
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (7, 6, 5, 3), dtype=np.uint8)
@@ -138,8 +136,8 @@ def test_wrong_calls() -> None:
         preprocess.crop_and_flip(IMAGES, generator=seeded(0), padding=-1)
 
 
-def test_constants_of_cifar10(real: Path) -> None:
-    data = load("cifar10", data_dir=real)
+def test_constants_of_cifar10(cifar10: Dataset) -> None:
+    data = cifar10
     assert data.train is not None
     mean, std = preprocess.channel_statistics(data.train.x)
     np.testing.assert_allclose(mean, preprocess.CIFAR10_MEAN, atol=1e-4)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import prod
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
+
+from .._npz import Readable
 
 # A file may ask for this many bytes of memory, or for RATIO times its own length if that is more. Images and labels that
 # people publish compress 2 to 30 times; what asks for more than this is a bomb or has a wrong header.
@@ -44,12 +46,6 @@ def human(nbytes: float) -> str:
             break
         nbytes /= 1000
     return f"{nbytes:.0f} {unit}" if unit == "bytes" or nbytes >= 1e5 else f"{nbytes:.1f} {unit}"
-
-
-class Readable(Protocol):
-    """Anything with ``read``."""
-
-    def read(self, n: int, /) -> bytes: ...
 
 
 def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | Path) -> np.ndarray:

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._limits import Readable, check_memory, human, read_array, refuse
+from .._npz import Readable
+from ._limits import check_memory, human, read_array, refuse
 
 
 def read_idx(path: str | Path) -> np.ndarray:

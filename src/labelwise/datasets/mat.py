@@ -14,7 +14,8 @@ from typing import BinaryIO
 
 import numpy as np
 
-from ._limits import Readable, check_memory, human, read_array, refuse
+from .._npz import Readable
+from ._limits import check_memory, human, read_array, refuse
 
 MATRIX, COMPRESSED = 14, 15
 DTYPES = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8", 12: "<i8", 13: "<u8"}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -10,9 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._limits import Readable, check_memory, human, read_array, refuse
-
-MAX_HEADER = 10_000
+from .._npz import Readable, read_header
+from ._limits import check_memory, human, read_array, refuse
 
 
 def read_npy(path: str | Path) -> np.ndarray:
@@ -56,29 +54,28 @@ def read_npz(path: str | Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
 
 def _read(stream: Readable, path: Path, length: int, label: str) -> np.ndarray:
     """One array; ``length`` is what the file or the archive says about its size, header included."""
-    start = stream.read(8)
-    if len(start) < 8 or start[:6] != b"\x93NUMPY" or start[6] not in (1, 2):
-        raise refuse(label, "not a NumPy array file (.npy, format 1 or 2)")
-    size = stream.read(2 if start[6] == 1 else 4)
-    n = int.from_bytes(size, "little")
-    if n > MAX_HEADER:
-        raise refuse(label, f"its header claims a length of {human(n)}; at most {human(MAX_HEADER)} are read")
-    header = stream.read(n)
-    parse = np.lib.format.read_array_header_1_0 if start[6] == 1 else np.lib.format.read_array_header_2_0
-    try:
-        shape, fortran, dtype = parse(io.BytesIO(size + header))
-    except Exception as error:  # NumPy's parser and Python's, on garbage, raise many things
-        raise refuse(label, "its header cannot be read; the file is corrupted") from error
+    counted = _Counted(stream)
+    shape, fortran, dtype = read_header(counted, label)
     if dtype.hasobject:
         raise refuse(label, "it holds pickled Python objects, which could run code when read; they are never loaded")
     if dtype.kind not in "biuf":
         raise refuse(label, f"it holds {dtype} instead of numbers")
-    nbytes = check_memory(path, shape, dtype.itemsize)
-    if length != 8 + len(size) + n + nbytes:
-        raise refuse(
-            label, f"its header promises {human(nbytes)} (shape {shape}, {dtype}), but {human(max(0, length - 8 - len(size) - n))} follow"
-        )
+    nbytes, there = check_memory(path, shape, dtype.itemsize), max(0, length - counted.n)
+    if nbytes != there:
+        raise refuse(label, f"its header promises {human(nbytes)} (shape {shape}, {dtype}), but {human(there)} follow")
     array = read_array(stream, shape[::-1] if fortran else shape, dtype, label)
     if stream.read(1):
         raise refuse(label, "there are more data than its header promises")
     return array.T if fortran else array
+
+
+class _Counted:
+    """A stream that knows how much was read of it."""
+
+    def __init__(self, stream: Readable) -> None:
+        self.stream, self.n = stream, 0
+
+    def read(self, n: int, /) -> bytes:
+        data = self.stream.read(n)
+        self.n += len(data)
+        return data
