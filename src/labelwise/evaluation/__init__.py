@@ -6,7 +6,8 @@ from .._resampling import Estimate
 from .classes import ByClass, ClassMeans, by_class
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
-from .intervals import MembersNeeded, UncertaintyIntervals, bootstrap_uncertainty, members_needed
+from .intervals import UncertaintyIntervals, bootstrap_uncertainty
+from .members import MembersNeeded, members_needed
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 

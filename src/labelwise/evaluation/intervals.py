@@ -1,27 +1,21 @@
-"""How far the measures themselves can be trusted: a bootstrap over members and instances, and how many members are enough."""
+"""How far the measures themselves can be trusted: a bootstrap over members and instances."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from math import ceil, sqrt
 from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
-from .._resampling import Estimate, Resampling, check_confidence
+from .._arrays import to_numpy
+from .._resampling import Estimate, Resampling
 from ..decomposition import Uncertainty, decompose
-from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
-from ..distributions._atoms import Atoms
+from ..distributions import Distribution
 from ..distributions._checks import as_rng
-from ..events import Family, as_events
+from ..events import Family
 from ..losses import Loss
-
-ONE_MEMBER = (
-    "one member says nothing about epistemic uncertainty: it is 0 because there is nobody to disagree, not because the model "
-    "knows. Train at least {needed} members (5 or more are usual), or use a distribution such as lw.Dirichlet"
-)
+from ._reweighting import count_members, flat, reweighted
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +46,12 @@ def bootstrap_uncertainty(
 ) -> UncertaintyIntervals:
     r"""Intervals for label-wise TU, AU and EU: what other members, or other instances, might have given.
 
-    Members and instances are drawn with replacement, as weights: nothing is predicted anew. Resampled members repeat, so they
-    disagree less than new ones would, and the replicates of EU are scaled back to the estimate. The interval is
-    :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} / \text{estimate})` with the bootstrap's standard error, widened by
-    :math:`\sqrt{n/(n-1)}`, and Student's t with n − 1 degrees of freedom, n the number of members or groups, whichever is smaller.
-    With 5 members simple percentiles held the truth in only 55 % of simulated cases, this interval in 93 to 99 %.
+    Members and instances are drawn with replacement, as weights w: nothing is predicted anew. A member that is drawn twice agrees with
+    itself, so the EU of each draw is divided by :math:`1 - \sum_m w_m^2`, its share of pairs of different members (and multiplied by that
+    of the ensemble); draws of a single member are left out. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} /
+    \text{estimate})` with the bootstrap's standard error, widened by :math:`\sqrt{n/(n-1)}`, and Student's t with n − 1 degrees of freedom,
+    n the number of members or of instances (groups); with both, each part has its own (Satterthwaite). In simulations with 3 to 20 members
+    it held the truth in 91 to 97 %.
 
     It is an interval for what M members show on average. M members also show less EU than infinitely many: see `members_needed`.
 
@@ -83,10 +78,11 @@ def bootstrap_uncertainty(
 
     Examples
     --------
+    >>> from labelwise import Ensemble
     >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2], size=(10, 50)), names=["benign", "malignant"])
     >>> print(bootstrap_uncertainty(q, "squared", rng=0).epistemic)
-    0.013 (95 % interval 0.010 to 0.017)
-    0.013 (95 % interval 0.010 to 0.017)
+    0.013 (95 % interval 0.010 to 0.016)
+    0.013 (95 % interval 0.010 to 0.016)
     """
     if over not in ("members", "instances", "both"):
         raise ValueError(f"`over` must be 'members', 'instances' or 'both'; got {over!r}")
@@ -99,193 +95,90 @@ def bootstrap_uncertainty(
     if over == "members" and groups is not None:
         raise ValueError("`groups` matter only when instances are drawn: pass over='instances' or over='both'")
     u = decompose(q, loss, events=events)
-    values = _flat(u)
+    values = flat(u)
     n = values.shape[1]
     if n == 0:
         raise ValueError("`q` must have at least one instance")
     rng = as_rng(rng)
-    draw: list[np.ndarray | None] = [None, None]
-    sizes = []
+    members = instances = code = None
+    n_members = n_groups = 0
     if over != "instances":
-        member_draws = Resampling(_n_members(q, 2), None, n_bootstrap, confidence, rng)
-        draw[0] = np.concatenate(list(member_draws.group_counts()))
-        sizes.append(member_draws.n_groups)
+        resampling = Resampling(count_members(q, 3), None, n_bootstrap, confidence, rng)
+        n_members = resampling.n_groups
+        members = _drawn_weights(q, np.concatenate(list(resampling.group_counts())))
     if over != "members":
         resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
-        draw[1] = np.concatenate([counts.astype(np.int32) for counts in resampling.group_counts()])
-        code = resampling.code
-        sizes.append(resampling.n_groups)
+        n_groups, code = resampling.n_groups, resampling.code
+        instances = np.concatenate([counts.astype(np.int32) for counts in resampling.group_counts()])
     estimate = values if statistic == "each" else values.mean(axis=1)
-    moments = np.zeros((5, *estimate.shape[1:]))
-    for rows, x in _replicates(q, u, values, draw[0], n_bootstrap):
-        if draw[1] is None:
-            found = (x if statistic == "each" else x.mean(axis=1))[None]
-        else:
-            weights = draw[1][rows] if code is None else draw[1][rows][:, code]
-            found = np.swapaxes(weights @ x, 0, 1) / weights.sum(axis=1)[:, None, None]
-        a, e = found[:, 0] - estimate[0], found[:, 1] - estimate[1]
-        times = len(rows) / len(found)
-        moments += times * np.stack([a.sum(0), e.sum(0), (a * a).sum(0), (e * e).sum(0), (a * e).sum(0)])
-    return _intervals(u, estimate, moments / n_bootstrap, min(sizes), confidence, f"bootstrap over {over}")
+
+    def variances(replicates: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """Of total, aleatoric and epistemic uncertainty over replicates, given as rows of the draws that share their members."""
+        moments, used = np.zeros((6, *estimate.shape[1:])), 0
+        for rows, x in replicates:
+            if instances is None:
+                found = (x if statistic == "each" else x.mean(axis=1))[None]
+            else:
+                weights = instances[rows] if code is None else instances[rows][:, code]
+                found = np.swapaxes(weights @ x, 0, 1) / weights.sum(axis=1)[:, None, None]
+            a, e = found[:, 0] - estimate[0], found[:, 1] - estimate[1]
+            moments += len(rows) / len(found) * np.stack([y.sum(axis=0) for x in (a + e, a, e) for y in (x, x * x)])
+            used += len(rows)
+        mean, square = moments[::2] / used, moments[1::2] / used
+        return np.asarray(np.maximum(square - mean**2, 0))
+
+    by_instances = variances([(np.arange(n_bootstrap), values)])  # 0 if they are not drawn
+    by_members = np.zeros_like(by_instances)
+    if members is not None:
+        by_members = np.maximum(variances(_replicates(q, u, members)) - by_instances, 0)
+    return _intervals(u, estimate, [(by_members, n_members), (by_instances, n_groups)], confidence, f"bootstrap over {over}")
 
 
-def _n_members(q: Any, needed: int) -> int:
-    if not isinstance(q, Ensemble | MultiLabelEnsemble):
-        raise ValueError(f"`q` must be an ensemble to draw members from it; got {type(q).__name__}. Use over='instances'")
-    if q.weights is not None and q.weights.ndim > 1:
-        raise ValueError("`q` has weights that differ between instances, so its members are not drawn from one population")
-    if q.n_members == 1:
-        raise ValueError(f"`q`: {ONE_MEMBER.format(needed=needed)}")
-    if q.n_members < needed:
-        raise ValueError(f"`q` must have at least {needed} members here; got {q.n_members}: one disagreement has no spread")
-    return q.n_members
-
-
-def _flat(u: Uncertainty) -> np.ndarray:
-    """Aleatoric and epistemic uncertainty as (2, N, K + 1), the last column being the sum over the labels."""
-    parts = [to_numpy(x).astype(float).reshape(-1, len(u.names)) for x in (u.aleatoric, u.epistemic)]
-    return np.stack([np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1) for x in parts])
-
-
-def _replicates(q: Any, u: Uncertainty, values: np.ndarray, counts: np.ndarray | None, n: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each distinct draw of members, the replicates it belongs to and its (2, N, K + 1) uncertainties."""
-    if counts is None:
-        yield np.arange(n), values
-        return
-    distinct, which = np.unique(counts, axis=0, return_inverse=True)
-    weights = distinct if q.weights is None else distinct * to_numpy(q.weights).astype(float)
+def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
+    """Weights of the members in each draw, (replicates, M), summing to 1."""
+    weights = counts if q.weights is None else counts * to_numpy(q.weights).astype(float)
     total = weights.sum(axis=1, keepdims=True)
     if np.any(total == 0):
         raise ValueError("`q` has members of weight 0: leave them out before drawing members")
-    by_row = np.argsort(which.reshape(-1), kind="stable")
-    ends = np.cumsum(np.bincount(which.reshape(-1)))[:-1]
-    yield from zip(np.split(by_row, ends), _reweighted(q, u, weights / total), strict=True)
+    return np.asarray(weights / total)
 
 
-def _reweighted(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[np.ndarray]:
-    r"""(2, N, K + 1): aleatoric and epistemic uncertainty with each row of ``weights`` on the members.
-
-    With the full ensemble's mean as reference, :math:`\mathrm{EU}_w = \sum_m w_m D(\theta_m \Vert \bar\theta) - D(\bar\theta_w \Vert
-    \bar\theta)`: the difference of two small numbers, not of two large ones, and 0 when the members agree.
-    """
-    law = q.marginal(as_events(u.events))
-    k = len(u.names)
-    law = Atoms(*(None if x is None else to_numpy(x).astype(float) for x in (law.t, law.weights, law.complement)))
-    mt, mc = law.mean
-    own = u.loss.entropy(law.t, law.c)
-    away = u.loss.divergence(law.t, mt, law.c, mc, law.deviation)
-    for w in weights:
-        t, c, d, aleatoric, first = (np.tensordot(w, x, 1) for x in (law.t, law.c, law.deviation, own, away))
-        epistemic = np.maximum(first - u.loss.divergence(t, mt, c, mc, d), 0)
-        x = np.stack([aleatoric, epistemic]).reshape(2, -1, k)
-        yield np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1)
+def _replicates(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each distinct draw of at least two members, the replicates it belongs to and its (2, N, K + 1) uncertainties."""
+    distinct, which = np.unique(weights, axis=0, return_inverse=True)
+    rows = np.split(np.argsort(which.reshape(-1), kind="stable"), np.cumsum(np.bincount(which.reshape(-1)))[:-1])
+    pairs = 1 - np.sum(distinct**2, axis=1)
+    own = 1 - (1 / q.n_members if q.weights is None else float(np.sum(to_numpy(q.weights).astype(float) ** 2)))
+    different = [i for i in range(len(distinct)) if pairs[i] > 1e-12]
+    for i, x in zip(different, reweighted(q, u, distinct[different]), strict=True):
+        yield rows[i], x * np.array([1, own / pairs[i]])[:, None, None]
 
 
-def _intervals(u: Uncertainty, estimate: np.ndarray, moments: np.ndarray, n: int, confidence: float, method: str) -> UncertaintyIntervals:
-    """Intervals from the mean, variance and covariance of replicates around the estimate."""
+def _intervals(
+    u: Uncertainty, estimate: np.ndarray, parts: list[tuple[np.ndarray, int]], confidence: float, method: str
+) -> UncertaintyIntervals:
+    """Intervals from the variances (3, ...) due to members and to instances, and how many there are of each."""
     from scipy.special import stdtrit
 
-    a, e, aa, ee, ae = moments
-    scale = np.where(estimate[1] + e > 0, estimate[1] / np.where(estimate[1] + e > 0, estimate[1] + e, 1), 1)
-    var_a, var_e, cov = aa - a * a, (ee - e * e) * scale**2, (ae - a * e) * scale
-    t = float(stdtrit(n - 1, (1 + confidence) / 2)) * sqrt(n / (n - 1))
+    widened = [(variance * n / (n - 1), n - 1) for variance, n in parts if n]
+    variance = np.sum([v for v, _ in widened], axis=0)
+    spread = np.sum([v**2 / freedom for v, freedom in widened], axis=0)
+    freedom = np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)  # Satterthwaite
+    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance)
     shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.names),)
     summable = u.structure != "overlapping"
     largest = np.append(u.maximum, np.inf if not summable or (most := u.sum().maximum) is None else most)
 
-    def one(value: np.ndarray, variance: np.ndarray) -> tuple[Estimate, Estimate | None]:
+    def one(value: np.ndarray, half: np.ndarray) -> tuple[Estimate, Estimate | None]:
         some = value > 0
-        relative = np.where(some, t * np.sqrt(np.maximum(variance, 0)) / np.where(some, value, 1), 0)
+        relative = np.where(some, half / np.where(some, value, 1), 0)
         low, high = value * np.exp(-relative), np.minimum(value * np.exp(relative), np.maximum(largest, value))
         labels = [x[..., :-1].reshape(shape) for x in (value, low, high)]
         sums = [x[..., -1].reshape(shape[:-1])[()] for x in (value, low, high)]
         summed = Estimate(sums[0], sums[1], sums[2], confidence, method) if summable else None
         return Estimate(labels[0], labels[1], labels[2], confidence, method), summed
 
-    total, sum_total = one(estimate.sum(axis=0), var_a + var_e + 2 * cov)
-    aleatoric, sum_aleatoric = one(estimate[0], var_a)
-    epistemic, sum_epistemic = one(estimate[1], var_e)
+    total, sum_total = one(estimate.sum(axis=0), half[0])
+    aleatoric, sum_aleatoric = one(estimate[0], half[1])
+    epistemic, sum_epistemic = one(estimate[1], half[2])
     return UncertaintyIntervals(total, aleatoric, epistemic, sum_total, sum_aleatoric, sum_epistemic, u.names)
-
-
-@dataclass(frozen=True, eq=False)
-class MembersNeeded:
-    """How the epistemic uncertainty (summed over the labels) depends on the number of members; made by `members_needed`."""
-
-    n_members: int
-    epistemic: float
-    """Mean EU over the instances, of the members there are."""
-    limit: float
-    """Estimate of the same with infinitely many members."""
-    standard_error: float
-    """Standard error of the mean EU, from the differences between members."""
-    standard_error_each: float
-    """The same for a single instance (root mean square over the instances)."""
-    target: float
-    needed: int | None
-    """The smallest number of members with a relative standard error of at most ``target``; ``None`` if the members agree."""
-
-    def standard_error_at(self, m: Array) -> Array:
-        """Expected standard error of the mean EU with ``m`` members."""
-        return self.standard_error * np.sqrt(self.n_members / np.asarray(m))
-
-    def bias_at(self, m: Array) -> Array:
-        """How much lower the mean EU of ``m`` members is expected to be than the limit."""
-        return (self.limit - self.epistemic) * self.n_members / np.asarray(m)
-
-    def __str__(self) -> str:
-        if self.needed is None:
-            return f"All {self.n_members} members agree, so more members of this kind would add nothing."
-        percent = [f"{100 * x:.0f} %" for x in (self.standard_error / self.limit, self.standard_error_each / self.limit, self.target)]
-        enough = "that is enough" if self.needed <= self.n_members else f"for {percent[2]} train {self.needed} members"
-        return (
-            f"With {self.n_members} members the mean epistemic uncertainty is {self.epistemic:.3g}, with a standard error of {percent[0]} "
-            f"({percent[1]} for a single instance); {enough}. It is about {100 * (1 - self.epistemic / self.limit):.0f} % lower than with "
-            "infinitely many members."
-        )
-
-
-def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family | None = None, target: float = 0.05) -> MembersNeeded:
-    r"""How many members are needed to know the epistemic uncertainty well enough?
-
-    Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} - (M-1)\,\mathrm{EU}_{-i}`; their mean estimates EU
-    with infinitely many members, their standard deviation divided by √m the standard error with m. The instances are taken as
-    they are. The standard error is itself rough: by a third for M = 5, by a tenth for M = 50.
-
-    Parameters
-    ----------
-    q : Ensemble or MultiLabelEnsemble
-        At least 3 equally weighted members.
-    loss, events
-        As for `labelwise.decompose`.
-    target : float
-        The relative standard error that is good enough.
-
-    Returns
-    -------
-    MembersNeeded
-
-    Examples
-    --------
-    >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2, 2], size=(5, 10)))
-    >>> print(members_needed(q))
-    With 5 members the mean epistemic uncertainty is 0.103, with a standard error of 13 % (42 % for a single instance); for 5 %
-    train 36 members. It is about 20 % lower than with infinitely many members.
-    """
-    check_confidence(target)
-    m = _n_members(q, 3)
-    if q.weights is not None:  # type: ignore[union-attr]
-        raise ValueError("`q` must have equally weighted members: the standard error is that of members drawn alike")
-    u = decompose(q, loss, events=events)
-    if u.structure == "overlapping":
-        raise ValueError("`events` overlap, so their sum counts classes more than once. Use single labels or a partition")
-    each = _flat(u)[1, :, -1]
-    if not each.size:
-        raise ValueError("`q` must have at least one instance")
-    without = np.stack([x[1, :, -1] for x in _reweighted(q, u, (1 - np.eye(m)) / (m - 1))])
-    pseudo = m * each - (m - 1) * without
-    limit = float(pseudo.mean())
-    se = float(pseudo.mean(axis=1).std(ddof=1)) / sqrt(m)
-    se_each = float(np.sqrt(pseudo.var(axis=0, ddof=1).mean() / m))
-    needed = max(2, ceil(m * (se / (target * limit)) ** 2)) if limit > 0 else None
-    return MembersNeeded(m, float(each.mean()), limit, se, se_each, target, needed)

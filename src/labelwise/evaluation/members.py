@@ -1,0 +1,100 @@
+"""How many members does it take to know the epistemic uncertainty?"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import ceil, sqrt
+
+import numpy as np
+
+from .._arrays import Array
+from .._resampling import check_confidence
+from ..decomposition import decompose
+from ..distributions import Distribution
+from ..events import Family
+from ..losses import Loss
+from ._reweighting import count_members, flat, reweighted
+
+
+@dataclass(frozen=True, eq=False)
+class MembersNeeded:
+    """How the epistemic uncertainty (summed over the labels) depends on the number of members; made by `members_needed`."""
+
+    n_members: int
+    epistemic: float
+    """Mean EU over the instances, of the members there are."""
+    limit: float
+    """Estimate of the same with infinitely many members."""
+    standard_error: float
+    """Standard error of the mean EU, from the differences between members."""
+    standard_error_each: float
+    """The same for a single instance (root mean square over the instances)."""
+    target: float
+    needed: int | None
+    """The smallest number of members with a relative standard error of at most ``target``; ``None`` if the members agree."""
+
+    def standard_error_at(self, m: Array) -> Array:
+        """Expected standard error of the mean EU with ``m`` members."""
+        return self.standard_error * np.sqrt(self.n_members / np.asarray(m))
+
+    def bias_at(self, m: Array) -> Array:
+        """How much lower the mean EU of ``m`` members is expected to be than the limit."""
+        return (self.limit - self.epistemic) * self.n_members / np.asarray(m)
+
+    def __str__(self) -> str:
+        if self.needed is None:
+            return f"All {self.n_members} members agree, so more members of this kind would add nothing."
+        percent = [f"{100 * x:.0f} %" for x in (self.standard_error / self.limit, self.standard_error_each / self.limit, self.target)]
+        enough = "that is enough" if self.needed <= self.n_members else f"for {percent[2]} train {self.needed} members"
+        return (
+            f"With {self.n_members} members the mean epistemic uncertainty is {self.epistemic:.3g}, with a standard error of {percent[0]} "
+            f"({percent[1]} for a single instance); {enough}. It is about {100 * (1 - self.epistemic / self.limit):.0f} % lower than with "
+            "infinitely many members."
+        )
+
+
+def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family | None = None, target: float = 0.05) -> MembersNeeded:
+    r"""How many members are needed to know the epistemic uncertainty well enough?
+
+    Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} - (M-1)\,\mathrm{EU}_{-i}`; their mean estimates EU
+    with infinitely many members, their standard deviation divided by √m the standard error with m. The instances are taken as
+    they are. The standard error is itself rough: by a third for M = 5, by a tenth for M = 50.
+
+    Parameters
+    ----------
+    q : Ensemble or MultiLabelEnsemble
+        At least 3 equally weighted members.
+    loss, events
+        As for `labelwise.decompose`.
+    target : float
+        The relative standard error that is good enough.
+
+    Returns
+    -------
+    MembersNeeded
+
+    Examples
+    --------
+    >>> from labelwise import Ensemble
+    >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2, 2], size=(5, 10)))
+    >>> print(members_needed(q))
+    With 5 members the mean epistemic uncertainty is 0.103, with a standard error of 13 % (42 % for a single instance); for 5 %
+    train 36 members. It is about 20 % lower than with infinitely many members.
+    """
+    check_confidence(target)
+    m = count_members(q, 3)
+    if q.weights is not None:  # type: ignore[union-attr]
+        raise ValueError("`q` must have equally weighted members: the standard error is that of members drawn alike")
+    u = decompose(q, loss, events=events)
+    if u.structure == "overlapping":
+        raise ValueError("`events` overlap, so their sum counts classes more than once. Use single labels or a partition")
+    each = flat(u)[1, :, -1]
+    if not each.size:
+        raise ValueError("`q` must have at least one instance")
+    without = np.stack([x[1, :, -1] for x in reweighted(q, u, (1 - np.eye(m)) / (m - 1))])
+    pseudo = m * each - (m - 1) * without
+    limit = float(pseudo.mean())
+    se = float(pseudo.mean(axis=1).std(ddof=1)) / sqrt(m)
+    se_each = float(np.sqrt(pseudo.var(axis=0, ddof=1).mean() / m))
+    needed = max(2, ceil(m * (se / (target * limit)) ** 2)) if limit > 0 else None
+    return MembersNeeded(m, float(each.mean()), limit, se, se_each, target, needed)
