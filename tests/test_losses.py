@@ -306,7 +306,7 @@ def test_the_place_of_failure_points_the_right_way() -> None:
     assert report.forecast == pytest.approx(report.truth + 0.05, abs=2e-3)
 
 
-@settings(max_examples=12)
+@settings(max_examples=8)
 @given(st.floats(-0.9, 5), st.floats(-0.9, 5))
 def test_the_whole_beta_family_is_proper(a: float, b: float) -> None:
     assert lw.check_proper(lw.BetaLoss(a, b)).strict
