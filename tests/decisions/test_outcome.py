@@ -147,14 +147,14 @@ def test_other_costs_may_be_paid_than_were_decided_with():
 def test_mistakes_are_told():
     plan, y, _ = case(n=5)
     for labels, message in (
-        (y[:3], r"shape \(5,\) with classes from 0 to 2; got shape \(3,\)"),
-        (y + 7, "with values up to"),
-        (["a"] * 5, "`y_true` names 'a', which is not a class"),
+        (y[:3], r"one class per instance, shape \(5,\); got shape \(3,\)"),
+        (y + 7, "must lie between 0 and 2"),
+        (["a"] * 5, "`y_true` names the unknown class 'a'"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate_policy(plan, labels)
-    with pytest.raises(TypeError, match="class numbers or names"):
-        evaluate_policy(plan, y / 2)
+    with pytest.raises(TypeError, match="class positions 0 … 2 or class names"):
+        evaluate_policy(plan, y + 0.5)
     with pytest.raises(ValueError, match="same task and classes"):
         evaluate_policy(plan, y, tune=(decide(lw.Ensemble(np.full((1, 5, 2), 0.5)), Costs(1 - np.eye(2)), task="one_class"), y))
     with pytest.raises(ValueError, match="cases on one axis"):

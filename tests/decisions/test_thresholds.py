@@ -107,7 +107,10 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     assert not few.accept(np.array([-1e9, 0.0])).any()
     wrong = choose_threshold(np.arange(500.0), np.arange(500) % 2, target=0.05, confidence=0.95)
     assert not wrong.found
-    assert "among the 80 most certain of 500 cases 40 are wrong" in wrong.reason
+    assert wrong.reason == "of the 80 most certain of 500 cases 40 are wrong, and at most 0 may be"
+    # 80 right ones, then ties of mistakes: the start passes, the next distinct score does not
+    tied = choose_threshold(np.r_[np.arange(80.0), np.full(420, 99.0)], np.arange(500) < 80, target=0.05, confidence=0.95)
+    assert tied.reason == "the 80 most certain of 500 cases show it, but not together with the next score"
 
 
 def test_accepting_and_printing():
@@ -140,11 +143,11 @@ def test_torch_scores(optional):
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"score": [[1.0]]}, "`score` must be a one-dimensional array"),
+        ({"score": [[1.0]]}, "`score` must have one value per instance"),
         ({"score": [1.0, np.nan, 2.0]}, "`score` must be finite; got NaN at index"),
-        ({"score": ["a", "b", "c"]}, "array of numbers"),
-        ({"correct": [True]}, "`correct` must have one value per score"),
-        ({"correct": [0.5, 1, 1]}, "From predictions: y_pred == y_true"),
+        ({"score": ["a", "b", "c"]}, "`score` must be numbers"),
+        ({"correct": [True]}, "`correct` must have one value for each of the 3 values of `score`"),
+        ({"correct": [0.5, 1, 1]}, "`correct` must be True or False"),
         ({"target": 0}, "`target` must lie between 0 and 1; got 0"),
         ({"confidence": 95}, "`confidence` must lie between 0 and 1; got 95"),
         ({"classes": [1]}, "`classes` must have one class per case"),
@@ -153,5 +156,5 @@ def test_torch_scores(optional):
 def test_mistakes_are_told(change, message):
     arguments = {"score": [0.1, 0.2, 0.3], "correct": [True, True, False], "target": 0.1, "confidence": 0.9} | change
     score, correct = arguments.pop("score"), arguments.pop("correct")
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((ValueError, TypeError), match=message):
         lw.decisions.choose_threshold(np.asarray(score), np.asarray(correct), **arguments)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._observed import as_labels, happened_by_class
 from .._words import suggest
 from .costs import Costs
 from .policy import Decisions
@@ -146,22 +147,10 @@ def _beliefs(decisions: Decisions) -> np.ndarray:
 
 def _truth(decisions: Decisions, y_true: Any) -> np.ndarray:
     """The truth as class numbers (N,), or for labels as 0 and 1 (N, K)."""
-    y = to_numpy(y_true)
-    n, k = decisions.mean.shape
-    if y.dtype.kind in "US":
-        unknown = sorted(set(y.tolist()) - set(decisions.names))
-        if unknown:
-            raise ValueError(f"`y_true` names {unknown[0]!r}, which is not a class{suggest(unknown[0], decisions.names)}")
-        y = np.asarray([decisions.names.index(name) for name in y.tolist()], dtype=np.int64)
-    if y.dtype.kind not in "biu":
-        raise TypeError(f"`y_true` must be class numbers or names; got {y.dtype}")
-    if decisions.task == "per_label" and y.shape == (n, k) and np.all((y == 0) | (y == 1)):
-        return y.astype(np.int64)
-    if y.shape != (n,) or (n and (y.min() < 0 or y.max() >= k)):
-        wanted = f"({n},) with classes from 0 to {k - 1}" + (f", or ({n}, {k}) of 0 and 1" if decisions.task == "per_label" else "")
-        raise ValueError(f"`y_true` must be of shape {wanted}; got shape {y.shape}" + (f" with values up to {y.max()}" if y.size else ""))
-    y = y.astype(np.int64)
-    return y if decisions.task == "one_class" else (y[:, None] == np.arange(k)).astype(np.int64)
+    shape = (len(decisions.mean),)
+    if decisions.task == "one_class":
+        return as_labels(y_true, "y_true", decisions.names, shape)
+    return happened_by_class(y_true, decisions.names, shape).astype(np.int64)
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:

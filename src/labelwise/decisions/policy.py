@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -94,7 +95,8 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
     costs : Costs
     task : {"one_class", "per_label"}
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional
-        Labels of these cases, to warn when the probabilities are badly calibrated. They change nothing else.
+        Labels of these cases, to warn where they show the probabilities to be badly calibrated (`calibration.check_calibration`).
+        They change nothing else.
 
     Returns
     -------
@@ -143,7 +145,7 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
         error,
     )
     if y_true is not None:
-        warn_if_miscalibrated(q, y_true)
+        _warn_if_badly_calibrated(q, y_true)
     return plan
 
 
@@ -172,5 +174,10 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     return sum(u.epistemic for u in parts), error
 
 
-def warn_if_miscalibrated(q: Distribution, y_true: Any) -> None:
-    raise NotImplementedError
+def _warn_if_badly_calibrated(q: Distribution, y_true: Any) -> None:
+    """Amounts are sums of probabilities times costs: where the data show the probabilities wrong, so are they."""
+    from ..calibration import check_calibration
+
+    check = check_calibration(q, y_true, rng=0)
+    if check:
+        warnings.warn(f"The expected costs and values of these decisions are not to be trusted. {check}", stacklevel=3)

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, check_finite, to_numpy
+from .._arrays import Array, to_numpy
+from .._observed import as_correct, as_scores
 
 
 @dataclass(frozen=True)
@@ -117,7 +118,8 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     >>> print(t)
     accept scores up to 0.759779: 75.4% of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
     """
-    score, wrong = _check(score, correct)
+    score = as_scores(score, "score")
+    wrong = ~as_correct(correct, len(score))
     for name, value in (("target", target), ("confidence", confidence)):
         if not 0 < value < 1:
             raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
@@ -130,19 +132,6 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     share = (1 - confidence) / max(len(labels), 1)
     chosen = {k.item(): _choose(score[classes == k], wrong[classes == k], target, share, confidence) for k in labels}
     return ClassThresholds(chosen, target, confidence)
-
-
-def _check(score: Array, correct: Any) -> tuple[np.ndarray, np.ndarray]:
-    score = to_numpy(score)
-    if score.dtype.kind not in "iuf" or score.ndim != 1:
-        raise ValueError(f"`score` must be a one-dimensional array of numbers; got shape {score.shape} of {score.dtype}")
-    check_finite(score, "score")
-    correct = to_numpy(correct)
-    if correct.shape != score.shape:
-        raise ValueError(f"`correct` must have one value per score, shape {score.shape}; got shape {correct.shape}")
-    if correct.dtype.kind not in "biuf" or not np.all((correct == 0) | (correct == 1)):
-        raise ValueError("`correct` must be true or false (1 or 0) for each case. From predictions: y_pred == y_true")
-    return score, correct == 0
 
 
 def _fewest(target: float, delta: float) -> int:
@@ -184,13 +173,19 @@ def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, c
         if accepted.size:
             best = max(best, k + int(accepted[-1]))
     if best < 0:
-        return Threshold(-inf, target, confidence, n, 0, 0, _reason(n, target, delta, starts, errors))
+        return Threshold(-inf, target, confidence, n, 0, 0, _reason(n, target, delta, starts, share, errors))
     return Threshold(float(score[best]), target, confidence, n, best + 1, int(errors[best]))
 
 
-def _reason(n: int, target: float, delta: float, starts: list[int], errors: np.ndarray) -> str:
+def _reason(n: int, target: float, delta: float, starts: list[int], share: float, errors: np.ndarray) -> str:
+    from scipy.special import bdtr
+
     if not starts:
         needed = _fewest(target, delta) + 1
         return f"{n} cases cannot show it even if none is wrong; at least {needed} are needed"
-    k = starts[0]
-    return f"among the {k} most certain of {n} cases {int(errors[k - 1])} are wrong, which is too many (and so further on)"
+    k = min(starts, key=lambda start: float(bdtr(float(errors[start - 1]), start, target)))
+    allowed = int(np.sum(bdtr(np.arange(k, dtype=float), k, target) <= share)) - 1
+    found = int(errors[k - 1])
+    if found <= allowed:
+        return f"the {k} most certain of {n} cases show it, but not together with the next score"
+    return f"of the {k} most certain of {n} cases {found} are wrong, and at most {allowed} may be"
