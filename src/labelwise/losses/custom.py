@@ -67,12 +67,14 @@ class CustomLoss(Loss):
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ may be infinite."""
         xp = namespace(t)
         tiny, half_eps = smallest(t)
-        inside = xp.where(t < tiny, like(tiny, t), xp.where((t > 1 - half_eps) | (c <= 0), like(1 - half_eps, t), t))
+        forecast = xp.where(t <= c, t, 1 - c)  # what c says is closer to the truth there
+        sure = forecast > 1 - half_eps, forecast <= 0
+        inside = xp.where(forecast < tiny, like(tiny, t), xp.where(sure[0], like(1 - half_eps, t), forecast))
         one, zero = self.function(inside, 1), self.function(inside, 0)
         if self._sure[0] is not None:
-            one = xp.where(c <= 0, like(self._sure[0], t), one)
+            one = xp.where(sure[0], like(self._sure[0], t), one)
         if self._sure[1] is not None:
-            zero = xp.where(t <= 0, like(self._sure[1], t), zero)
+            zero = xp.where(sure[1], like(self._sure[1], t), zero)
         return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:
