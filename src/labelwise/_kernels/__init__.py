@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+
 def _native() -> Any:
     """The compiled kernel; ``None`` if it could not be built here, or LABELWISE_KERNEL=numpy asks for the twin."""
     if os.environ.get("LABELWISE_KERNEL") == "numpy":

@@ -46,9 +46,14 @@ def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) 
 
 def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, threads: int | None) -> tuple[Parts, Parts | None]:
     """Label-wise total, aleatoric and epistemic uncertainty (..., E), and their sums (...,) where they came for free."""
+    if threads is not None:
+        _kernels.thread_count(threads)
     sums: Parts | None = None
     view = flat(q.stored)
-    if events is None and type(loss) in (LogLoss, SquaredLoss) and view is not None and q.stored.size:
+    if view is None:  # no common stride for all instances: one slice of the first axis after another
+        slices = [split(q.take(i), loss, events, jackknife=jackknife, threads=threads)[0] for i in range(q.stored.shape[1])]
+        return tuple(np.stack(parts) for parts in zip(*slices, strict=True)), None
+    if events is None and type(loss) in (LogLoss, SquaredLoss) and q.stored.size:
         batch = q.stored.shape[1:-1]
         result = _fused(q, view, loss, labelwise=True, threads=threads)
         total, aleatoric, epistemic = (_unflat(part, batch) for part in result.labelwise or ())

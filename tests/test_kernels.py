@@ -1,0 +1,195 @@
+"""The fused kernel, its NumPy twin and the general path: one answer, whatever the layout, type, threads or blocks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise import _kernels
+from labelwise.distributions import _blocks
+
+PARTS = ("total", "aleatoric", "epistemic")
+
+
+def probs(m: int = 5, n: int = 300, k: int = 7, dtype: str = "float64", seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.full(k, 0.2), (m, n))
+    p[:, 0] = np.eye(k)[0]  # sure and agreed
+    p[:, 1] = p[:1, 1]  # agreed
+    p[:2, 2] = np.eye(k)[:2][:m]  # sure of different things
+    return p.astype(dtype)
+
+
+@pytest.fixture(params=["native", "numpy"])
+def kernel(request, monkeypatch):
+    if request.param == "numpy":
+        monkeypatch.setattr(_kernels, "_fused", None)
+    elif _kernels._fused is None:
+        if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
+            pytest.fail("the native kernel was not built, and LABELWISE_REQUIRE_ALL=1 forbids going without")
+        pytest.skip("the native kernel was not built here")
+    return request.param
+
+
+def everything(p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object) -> list[np.ndarray]:
+    result = _kernels.split(loss, p, weights, **options)
+    return [*(result.labelwise or ()), *result.sums, *result.joint]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("weights", ["none", "members", "instances"])
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_equals_the_general_path(kernel: str, loss: str, weights: str, dtype: str) -> None:
+    p = probs(dtype=dtype)
+    rng = np.random.default_rng(1)
+    w = {"none": None, "members": rng.dirichlet(np.ones(5)), "instances": rng.dirichlet(np.ones(5), 300).T}[weights]
+    q = lw.Ensemble(p, weights=w)
+    law = q.marginal()
+    made = lw.losses.as_loss(loss)
+    expected = [made.entropy(*law.mean), *law.split(made)]
+    u = lw.decompose(q, loss)
+    eps = np.finfo(dtype).eps
+    for ours, theirs in zip((u.total, u.aleatoric, u.epistemic), expected, strict=True):
+        assert ours.dtype == dtype
+        np.testing.assert_allclose(ours, theirs, rtol=400 * eps, atol=np.finfo(dtype).tiny)
+        assert np.all(ours >= 0)
+    assert np.all(u.epistemic[:2] == 0)
+    joint = lw.joint.decompose(q, loss)
+    brute = [lw.joint.losses.as_joint_loss(loss, 7).entropy(law.mean[0])]
+    np.testing.assert_allclose(joint.total, brute[0], rtol=40 * eps, atol=4 * eps)
+    for part in PARTS:
+        np.testing.assert_allclose(getattr(u.sum(), part), getattr(u, part).sum(-1), rtol=40 * eps, atol=4 * eps)
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str) -> None:
+    p = probs(n=700, dtype=dtype)
+    plain = everything(p, loss)
+    middle = np.ascontiguousarray(p.transpose(1, 0, 2)).transpose(1, 0, 2)
+    channels = np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)
+    gaps = np.repeat(p, 2, axis=1)[:, ::2]
+    backwards = p[:, ::-1]
+    for other in (middle, channels, gaps):
+        for i, (ours, theirs) in enumerate(zip(everything(other, loss), plain, strict=True)):
+            if i < 3:
+                assert np.array_equal(ours, theirs)
+            else:
+                np.testing.assert_allclose(ours, theirs, rtol=40 * np.finfo(dtype).eps)
+    assert np.array_equal(everything(backwards, loss)[0][::-1], plain[0])
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("shape", [(5, 1001, 10), (3, 40, 1000), (2, 3, 9000), (50, 77, 3), (1, 5, 2)])
+def test_same_bits_for_any_number_of_threads_and_any_block(kernel: str, loss: str, shape: tuple[int, int, int], monkeypatch) -> None:
+    p = probs(*shape, dtype="float32")
+    one = everything(p, loss, threads=1)
+    monkeypatch.setattr(_kernels, "NATIVE_SIZE", 1)
+    for threads in (2, 3):
+        for a, b in zip(everything(p, loss, threads=threads), one, strict=True):
+            assert np.array_equal(a, b)
+    cut = [everything(p[:, i : i + 37], loss, threads=1) for i in range(0, shape[1], 37)]
+    for a, b in zip((np.concatenate(parts) for parts in zip(*cut, strict=True)), one, strict=True):
+        assert np.array_equal(a, b)
+
+
+def test_half_precision_is_widened_block_by_block(kernel: str, optional) -> None:
+    p = probs(n=50).astype(np.float16)
+    wide = p.astype(np.float32)
+    for loss in ("log", "squared"):
+        for a, b in zip(everything(p, loss), everything(wide, loss), strict=True):
+            assert np.array_equal(a, b)
+            assert a.dtype == np.float32
+    brain = optional("ml_dtypes").bfloat16
+    p = probs(n=50).astype(brain)
+    for a, b in zip(everything(p.view(np.uint16), "log"), everything(p.astype(np.float32), "log"), strict=True):
+        assert np.array_equal(a, b)
+    every = np.arange(65536, dtype=np.uint16).view(np.float16)
+    fits = every[(every >= 0) & (every <= 1)]
+    pair = np.stack([fits, np.float16(1) - fits], axis=-1)[None]
+    np.testing.assert_array_equal(everything(pair, "squared")[1], everything(pair.astype(np.float32), "squared")[1])
+
+
+@pytest.mark.parametrize("where", [(0, 0, 0), (4, 699, 6), (2, 350, 3)])
+@pytest.mark.parametrize("value", [np.nan, -1e-3, 1.5, np.inf])
+@pytest.mark.parametrize("layout", ["plain", "channels"])
+def test_checks_find_a_single_bad_value(kernel: str, where: tuple[int, int, int], value: float, layout: str) -> None:
+    p = probs(n=700)
+    if layout == "channels":
+        p = np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)
+    assert _kernels.check(p, 1e-6) == 0
+    p[where] = value
+    assert _kernels.check(p, 1e-6) == 1
+    assert _kernels.split("log", p, tolerance=1e-6).status == 1
+
+
+def test_checks_find_a_single_bad_sum(kernel: str) -> None:
+    for k in (7, 300):
+        p = probs(n=200, k=k)
+        p[3, 111, 2] += 1e-4
+        assert _kernels.check(p, 1e-6) == 2
+        assert _kernels.check(p, 1e-6, sum_to_one=False) == 0
+        assert _kernels.check(p, 1e-3) == 0
+
+
+def test_images_keep_their_axes_without_a_copy(kernel: str) -> None:
+    maps = np.random.default_rng(2).dirichlet(np.ones(4), (3, 6, 5)).astype(np.float32)  # members x height x width x classes
+    first = np.ascontiguousarray(np.moveaxis(maps, -1, 1))  # members x classes x height x width
+    q = lw.Ensemble(first, class_axis=1)
+    assert np.shares_memory(q.stored, first)
+    u, plain = lw.decompose(q), lw.decompose(lw.Ensemble(maps))
+    assert u.epistemic.shape == (6, 5, 4)
+    assert np.array_equal(u.epistemic, plain.epistemic)
+    odd = np.repeat(maps, 2, axis=2)[:, :, ::2][:, ::-1]  # no common stride for both image axes
+    assert _blocks.flat(odd) is None
+    assert np.array_equal(lw.decompose(lw.Ensemble(odd)).epistemic, plain.epistemic[::-1])
+
+
+@pytest.mark.parametrize("loss", ["spherical", "zero_one", lw.CostLoss(1, 4), lw.BetaLoss(0.5, 1)], ids=str)
+def test_other_losses_in_blocks_equal_one_piece(loss: object, monkeypatch) -> None:
+    p = probs(n=500)
+    whole = lw.decompose(lw.Ensemble(p), loss, events=lw.events.one_vs_one(7))
+    monkeypatch.setattr(_blocks, "BLOCK", 2000)
+    for part in PARTS:
+        assert np.array_equal(getattr(lw.decompose(lw.Ensemble(p), loss, events=lw.events.one_vs_one(7)), part), getattr(whole, part))
+    joint = lw.joint.decompose(lw.Ensemble(p), "spherical")
+    monkeypatch.setattr(_blocks, "BLOCK", 1 << 30)
+    np.testing.assert_array_equal(joint.epistemic, lw.joint.decompose(lw.Ensemble(p), "spherical").epistemic)
+
+
+def test_peak_memory_is_the_outputs_and_little_more() -> None:
+    code = (
+        "import resource, sys, numpy as np, labelwise as lw\n"
+        "p = np.full((8, 500_000, 10), np.float16(0.1) if sys.argv[1] == 'half' else 0.1, 'float16' if sys.argv[1] == 'half' else 'float32')\n"
+        "base = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss\n"
+        "u = lw.decompose(lw.Ensemble(p), sys.argv[2])\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - base)\n"
+    )
+    for kind, loss in (("half", "log"), ("single", "squared"), ("single", "spherical")):
+        done = subprocess.run([sys.executable, "-c", code, kind, loss], capture_output=True, text=True, check=True)
+        assert int(done.stdout) * 1024 < 3 * 500_000 * 10 * 4 + 64_000_000
+
+
+def test_threads_are_limited_by_argument_and_environment(monkeypatch) -> None:
+    assert _kernels.thread_count(3) == 3
+    monkeypatch.setenv("LABELWISE_THREADS", "2")
+    assert lw.kernel_info()["threads"] == 2
+    for bad in ("0", "many"):
+        monkeypatch.setenv("LABELWISE_THREADS", bad)
+        with pytest.raises(ValueError, match="LABELWISE_THREADS"):
+            _kernels.thread_count()
+    with pytest.raises(ValueError, match="`threads`"):
+        lw.decompose(lw.Ensemble(probs()), threads=0)
+
+
+def test_the_twin_can_be_asked_for() -> None:
+    code = "import labelwise as lw; print(lw.kernel_info()['kernel'])"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "LABELWISE_KERNEL": "numpy"}
+    )
+    assert done.stdout.strip() == "numpy"
