@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import isfinite, nan
+from math import floor, isfinite, log10, nan
 from typing import Any
 
 import numpy as np
@@ -41,9 +41,11 @@ class Estimate:
         if np.ndim(self.value):
             rows = np.broadcast(self.value, self.low, self.high)
             return "\n".join(str(Estimate(value, low, high, self.confidence)) for value, low, high in rows)
+        size = abs(self.value)
+        digits = 3 if not isfinite(size) or size == 0 else max(3, 1 - floor(log10(size)))  # at least two that count
         if not isfinite(self.low) and not isfinite(self.high):
-            return f"{self.value:.3f}"
-        return f"{self.value:.3f} ({100 * self.confidence:g} % interval {self.low:.3f} to {self.high:.3f})"
+            return f"{self.value:.{digits}f}"
+        return f"{self.value:.{digits}f} ({100 * self.confidence:g} % interval {self.low:.{digits}f} to {self.high:.{digits}f})"
 
 
 class Resampling:

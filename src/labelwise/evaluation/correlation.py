@@ -87,7 +87,7 @@ def rank_agreement(
     groups : array (N,), optional
         What belongs together (patients), for the intervals.
     confidence, n_bootstrap, rng
-        With ``rng`` both have bootstrap intervals.
+        With ``rng`` both have bootstrap intervals. Most of the time goes into Kendall's: 2 s for 1000 replicates of 10,000 instances.
 
     Returns
     -------

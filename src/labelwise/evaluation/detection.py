@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import to_numpy
 from .._observed import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence
 from ..distributions._checks import as_rng
@@ -99,7 +100,7 @@ def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarra
         raise ValueError("give both `groups_in` and `groups_out`, or neither")
     sides = []
     for groups, n, name in ((groups_in, n_in, "groups_in"), (groups_out, n_out, "groups_out")):
-        side = np.asarray(groups)
+        side = to_numpy(groups)
         if side.shape != (n,):
             raise ValueError(f"`{name}` must name the group of each of the {n} instances, shape ({n},); got shape {side.shape}")
         sides.append(side)

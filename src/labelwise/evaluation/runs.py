@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, to_numpy
 from .._observed import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence
 from .._words import suggest
@@ -165,7 +165,7 @@ def rejection_curves_by_class(
     own = score[np.arange(len(score)), y_pred]
     correct = y_pred == y_true
     options: dict[str, Any] = {"grid": grid, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
-    groups = None if groups is None else np.asarray(groups).reshape(-1)
+    groups = None if groups is None else to_numpy(groups).reshape(-1)
     overall = rejection_curve(own, correct=correct, groups=groups, **options)
     curves = {}
     for k in np.unique(y_pred).tolist():
