@@ -105,3 +105,12 @@ def digamma_minus_log(x: Array) -> Array:
     for j in range(1, 11):
         steps = steps + 1 / (small + j)
     return xp.where(large, 0.5 / z, xp.log(small + 11) - xp.log(small) - steps - 0.5 / z) - series
+
+
+def digamma_minus_log_drop(x: Array, y: Array) -> Array:
+    r""":math:`\lambda(x) - \lambda(x + y) \ge 0` for 0 < y ≤ x, accurate beside :math:`\lambda(y)\, y / x`."""
+    xp = namespace(x)
+    large = x >= 15
+    close = xp.where(large, xp.ones_like(x), x)
+    from_difference = xp.log1p(xp.where(large, xp.ones_like(x), y) / close) - digamma_difference(close + 1, y)
+    return xp.where(large, digamma_minus_log(x) - digamma_minus_log(x + y), from_difference)

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
-from .._special import binary_entropy, digamma_difference, digamma_minus_log, kl_term
+from .._special import binary_entropy, digamma_difference, digamma_minus_log, digamma_minus_log_drop, kl_term
 from .base import Loss, complete, complete_two, not_negative, pick
 
 
@@ -54,14 +54,15 @@ class LogLoss(Loss):
         return log(2) * self._unit
 
     def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
-        r"""With S = a + b, m = a/S and λ(x) = ψ(x+1) − ln x:
+        r"""With S = a + b, m = a/S and the falling function λ(x) = ψ(x+1) − ln x, for a ≤ b:
 
         .. math:: \mathrm{AU} = m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)], \qquad
-                  \mathrm{EU} = m\lambda(a) + (1{-}m)\lambda(b) - \lambda(S)
+                  \mathrm{EU} = m[\lambda(a) - \lambda(b)] + [\lambda(b) - \lambda(S)]
         """
-        s = a + b
+        xp, s = namespace(a), a + b
         aleatoric = (a * digamma_difference(a + 1, b) + b * digamma_difference(b + 1, a)) / s
-        epistemic = (a * digamma_minus_log(a) + b * digamma_minus_log(b)) / s - digamma_minus_log(s)
+        small, large = xp.minimum(a, b), xp.maximum(a, b)
+        epistemic = small / s * (digamma_minus_log(small) - digamma_minus_log(large)) + digamma_minus_log_drop(large, small)
         return aleatoric * self._unit, not_negative(epistemic) * self._unit
 
 
