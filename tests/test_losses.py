@@ -244,7 +244,9 @@ def test_strictly_proper(loss: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    "loss", [lw.ZeroOneLoss(), lw.CostLoss(1, 9), lw.CostLoss(2.5, 0.1), lw.CostLoss(1, 0), lambda f, y: 0 * f], ids=str
+    "loss",
+    [lw.ZeroOneLoss(), lw.CostLoss(1, 9), lw.CostLoss(2.5, 0.1), lw.CostLoss(1, 0), lambda f, y: 0 * f],
+    ids=lambda x: repr(x) if isinstance(x, lw.Loss) else None,
 )
 def test_proper_but_not_strictly(loss: Any) -> None:
     report = lw.check_proper(loss)
