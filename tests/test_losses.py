@@ -234,7 +234,7 @@ STRICT = [
 ]
 
 
-@pytest.mark.parametrize("loss", STRICT, ids=lambda loss: loss_id(loss)[:30])
+@pytest.mark.parametrize("loss", STRICT, ids=lambda loss: loss_id(loss)[:30] if isinstance(loss, lw.Loss) else None)
 def test_strictly_proper(loss: Any) -> None:
     report = lw.check_proper(loss)
     assert report.proper
