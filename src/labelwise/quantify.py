@@ -96,11 +96,15 @@ def quantify(
         "losses": [repr(loss) for loss in chosen.values()], "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
     staging = Staging(target, job, columns, stored.n_instances, rows)
-    todo = list(staging.blocks())
-    for i, parts in _computed(stored, chosen, labelwise, todo, scheduler):
-        staging.write(i, parts)
-        if progress is not None:
-            progress(min(len(staging.done) * rows, stored.n_instances), stored.n_instances)
+    missing = todo = list(staging.blocks())
+    while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
+        for i, parts in _computed(stored, chosen, labelwise, missing, scheduler):
+            staging.write(i, parts)
+            if progress is not None:
+                progress(min(len(staging.done) * rows, stored.n_instances), stored.n_instances)
+        before, missing = len(missing), list(staging.blocks())
+        if len(missing) == before:
+            raise RuntimeError(f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}")
     means = {name: {part: _mean(staging, f"{name}_sum_{part}") for part in PARTS} for name in chosen}
     extra = {} if stored.ids is None else {"ids": np.asarray(stored.ids[: stored.n_instances])}
     names = stored.class_names or tuple(str(k) for k in range(stored.n_classes))

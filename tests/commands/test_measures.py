@@ -119,7 +119,7 @@ def test_axioms() -> None:
     ("args", "sentence"),
     [
         (("quantify", "missing.npz", "-o", "u.npz"), "no prediction file"),
-        (("quantify", "{preds}", "-o", "u.txt"), "must end in .npz"),
+        (("quantify", "{preds}", "-o", "u.txt"), "results are written to"),
         (("evaluate", "{unlabelled}"), "no `y_true`"),
         (("evaluate", "{preds}", "--ood", "{unlabelled}"), "classes"),
         (("decide", "{preds}", "--costs", "missing.toml"), "missing.toml"),
