@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize_scalar
+from sklearn.linear_model import LogisticRegression
 from torch import nn
 
 import labelwise as lw
@@ -81,9 +84,11 @@ def test_the_variance_is_the_exact_posteriors_in_a_small_logistic_regression():
     mass /= mass.sum()
     mean = mass @ grid
     variance = mass @ (grid - mean) ** 2
-    model = nn.Linear(1, 2, bias=False).double()  # untrained: the mode is found
-    q = fit_laplace(model, x[:, None], y.astype(int), prior_precision=tau).predict(np.array([[1.0], [2.0]]))
-    np.testing.assert_allclose(q.loc[:, 1] - q.loc[:, 0], grid[log_posterior.argmax()] * np.array([1, 2]), atol=1e-3)
+    mode = grid[log_posterior.argmax()]
+    model = nn.Linear(1, 2, bias=False).double()
+    with torch.no_grad():
+        model.weight[:] = torch.tensor([[-mode / 2], [mode / 2]])
+    q = fit_laplace(model, x[:, None], prior_precision=tau).predict(np.array([[1.0], [2.0]]))
     odds = q.cov[:, 0, 0] + q.cov[:, 1, 1] - 2 * q.cov[:, 0, 1]
     np.testing.assert_allclose(odds, variance * np.array([1, 4]), rtol=0.03)
     exact = np.array([mass @ (1 / (1 + np.exp(-grid * t))) for t in (1.0, 2.0)])
@@ -120,35 +125,24 @@ def augmented(model: nn.Sequential, x: torch.Tensor) -> torch.Tensor:
     return torch.cat([phi, torch.ones(len(phi), 1)], 1)
 
 
-def test_with_labels_the_weights_are_those_of_penalised_logistic_regression():
-    from sklearn.linear_model import LogisticRegression
-
-    model, (x, y), tau = network(), signal(), 0.8
-    laplace = fit_laplace(model, x, y, prior_precision=tau)
-    oracle = LogisticRegression(C=1 / tau, fit_intercept=False, tol=1e-10, max_iter=10_000).fit(augmented(model, x).numpy(), y.numpy())
-    np.testing.assert_allclose(laplace.weights.numpy(), oracle.coef_, atol=1e-5)
-    test = torch.randn(5, 2, dtype=torch.float64)
-    q = laplace.predict(test)
-    torch.testing.assert_close(q.loc, augmented(model, test) @ torch.as_tensor(oracle.coef_).T, rtol=0, atol=1e-4)
-    with torch.no_grad():  # a network with these weights, as trained, has the same covariance
-        model[-1].weight[:], model[-1].bias[:] = laplace.weights[:, :-1], laplace.weights[:, -1]
-    torch.testing.assert_close(q.cov, fit_laplace(model, x, prior_precision=tau).predict(test).cov)
-
-
 @pytest.mark.parametrize("structure", ["full", "kronecker"])
-def test_with_labels_mode_and_prior_precision_agree_wherever_the_training_ended(structure):
-    model, (x, y) = network(), signal()
-    before = model[-1].weight.detach().clone()
-    laplace = fit_laplace(model, x, y, structure=structure)
-    assert torch.equal(model[-1].weight, before)
-    assert laplace.effective_parameters == pytest.approx(laplace.prior_precision * float((laplace.weights**2).sum()), rel=1e-3)
-    same_precision = fit_laplace(model, x, y, structure=structure, prior_precision=laplace.prior_precision)
-    torch.testing.assert_close(same_precision.weights, laplace.weights, rtol=0, atol=1e-5)
+def test_validation_chooses_the_prior_precision_with_the_lowest_log_loss(structure):
+    """Against sampled predictions for a grid of precisions."""
+    model, (x, y) = network(), signal(100)
+    fit = LogisticRegression(C=10, fit_intercept=False).fit(augmented(model, x[:50]).numpy(), y[:50].numpy())
     with torch.no_grad():
-        model[-1].weight *= 30  # trained far too long
-    again = fit_laplace(model, x, y, structure=structure)
-    assert again.prior_precision == pytest.approx(laplace.prior_precision, rel=1e-3)
-    assert again.predict(x).cov.max() < 0.2 * fit_laplace(model, x, structure=structure).predict(x).cov.max()
+        model[-1].weight[:], model[-1].bias[:] = 4 * torch.as_tensor(fit.coef_[:, :-1]), 4 * torch.as_tensor(fit.coef_[:, -1])
+    val_x, val_y = (part[50:] for part in (x, y))
+    fitted = fit_laplace(model, x[:50], validation=(val_x, val_y), structure=structure)
+
+    def sampled_loss(tau: float) -> float:
+        q = fit_laplace(model, x[:50], prior_precision=tau, structure=structure).predict(val_x)
+        return -float(torch.log(q.sample(2000, rng=0).mean(0)[torch.arange(50), val_y]).mean())
+
+    grid = [math.exp(t) for t in np.arange(-6, 9)]
+    losses = [sampled_loss(tau) for tau in grid]
+    assert sampled_loss(fitted.prior_precision) < min(losses) + 0.01
+    assert min(losses) < losses[-1] - 0.05  # with a strong prior the weights are known, and the network is too sure
 
 
 def _kronecker(model: nn.Sequential, x: torch.Tensor) -> torch.Tensor:
@@ -240,14 +234,10 @@ def test_wrong_input_gets_a_sentence():
         ({"prior_precision": 0.0}, ValueError, "`prior_precision` must be a positive number or None"),
         ({"model": sure, "x": torch.ones(3, 2)}, ValueError, "every training prediction is exactly 0 or 1"),
         ({"x": x[:0]}, ValueError, "`x` must hold at least one instance"),
-        ({"y": torch.zeros(7, dtype=torch.int64)}, ValueError, "`y` must hold one class index for each of the 40 instances"),
-        ({"y": torch.zeros(40)}, ValueError, "`y` must hold one class index.*got torch.float32"),
-        ({"y": torch.full((40,), 3)}, ValueError, "`y` must hold class indices from 0 to 2; got 3 to 3"),
-        (
-            {"model": nn.Linear(2, 3, bias=False).double(), "x": torch.zeros(4, 2), "y": torch.arange(4) % 3},
-            ValueError,
-            "it has no maximum, the features may say nothing about `y`",
-        ),
+        ({"validation": (x, torch.zeros(7, dtype=torch.int64))}, ValueError, "one class index from 0 to 2 for each"),
+        ({"validation": (x, torch.zeros(40))}, ValueError, "one class index from 0 to 2 for each; got torch.float32"),
+        ({"validation": (x, torch.full((40,), 3))}, ValueError, "`validation` must be instances and one class index from 0 to 2"),
+        ({"validation": (x, x), "prior_precision": 1.0}, ValueError, "not both"),
         ({"model": nn.Linear(2, 3).double(), "x": torch.zeros(4, 5, 2)}, ValueError, "one row of features per instance"),
     ]:
         options = {"model": model, "x": x} | arguments

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -18,7 +18,6 @@ from torch import nn
 
 from .._arrays import to_numpy
 from ..distributions import LogisticNormal
-from ._evidence import best_mode, best_precision, effective, eigenvalues, full_spectrum, kronecker_spectrum, most_probable
 from ._forward import as_input, batches, check_count, check_model, evaluating, like_input
 
 FULL_UP_TO = 2000
@@ -31,15 +30,16 @@ class LastLayerLaplace:
 
     model: nn.Module
     layer: nn.Linear
-    weights: torch.Tensor
-    """(K, D) or, with a bias, (K, D + 1): the mean of the last layer's weights, the bias last."""
     structure: str
     """``"full"`` or ``"kronecker"``."""
     prior_precision: float
-    effective_parameters: float
-    """Σ λ/(λ + τ) over the eigenvalues λ of the Hessian: how many of the weights the data have determined."""
     curvature: tuple[torch.Tensor, ...]
     """Eigenvalues and eigenvectors of the Hessian: full (P,) and (P, P); Kronecker those of both factors."""
+
+    @property
+    def effective_parameters(self) -> float:
+        """Σ λ/(λ + τ) over the eigenvalues λ of the Hessian: how many of the weights the data have determined."""
+        return _effective(_eigenvalues(self.curvature), self.prior_precision)
 
     def predict(
         self, x: Any, *, batch_size: int = 256, names: Sequence[str] | None = None, seed: int = 0, points: int = 256
@@ -53,9 +53,9 @@ class LastLayerLaplace:
         means, covariances = [], []
         with _features(self.model, self.layer) as run:
             for batch in batches(x, check_count(batch_size, "batch_size"), self.model):
-                phi, dtype = run(batch)
-                means.append((phi @ self.weights.T).to(device=device, dtype=dtype))
-                covariances.append(self._covariance(phi).to(device=device, dtype=dtype))
+                phi, logits = run(batch)
+                means.append(logits.to(device))
+                covariances.append(self._covariance(phi).to(device=device, dtype=logits.dtype))
         mean, cov = like_input(torch.cat(means), x), like_input(torch.cat(covariances), x)
         return LogisticNormal(mean, cov, names=names, seed=seed, points=points)
 
@@ -63,9 +63,8 @@ class LastLayerLaplace:
         """Covariance (n, K, K) of the logits for features (n, D): a product W Wᵀ, so never indefinite."""
         if self.structure == "full":
             values, vectors = self.curvature
-            k = self.weights.shape[0]
             root = vectors / torch.sqrt(values + self.prior_precision)
-            w = torch.einsum("nd,kdp->nkp", phi, root.reshape(k, phi.shape[1], -1))
+            w = torch.einsum("nd,kdp->nkp", phi, root.reshape(self.layer.out_features, phi.shape[1], -1))
             return w @ w.mT
         a, u, b, v = self.curvature
         scale = ((phi @ u) ** 2) @ (1 / (torch.outer(a, b) + self.prior_precision))
@@ -76,9 +75,9 @@ class LastLayerLaplace:
 def fit_laplace(
     model: nn.Module,
     x: Any,
-    y: Any = None,
     *,
     prior_precision: float | None = None,
+    validation: tuple[Any, Any] | None = None,
     structure: str = "auto",
     layer: nn.Linear | None = None,
     batch_size: int = 256,
@@ -89,21 +88,22 @@ def fit_laplace(
         \theta \sim \mathcal{N}\big(\theta^*, (H + \tau I)^{-1}\big), \quad
         H = \sum_n \tilde\varphi_n \tilde\varphi_n^\top \otimes (\mathrm{diag}\, p_n - p_n p_n^\top)
 
-    with the features :math:`\tilde\varphi` that enter the layer (and 1 for its bias) and the predicted probabilities p.
+    with the trained weights θ*, the features :math:`\tilde\varphi` that enter the layer (and 1 for its bias) and the predicted
+    probabilities p.
 
     Parameters
     ----------
     model : torch.nn.Module
         A classifier trained with cross-entropy whose output are the logits of a `torch.nn.Linear`. It is not changed.
     x : array or tensor (N, ...)
-        The instances it was trained on.
-    y : array or tensor (N,), optional
-        Their labels, 0 … K − 1. With them, θ* is the mode of the posterior under the prior τ; without, the weights as they were
-        trained, and predictions keep their mean. Laplace's approximation is one around a mode, and a network trained without the matching
-        weight decay (τ/N) is at none: sure of its training data, it has next to no curvature, and the Gaussian becomes far too wide.
+        The instances it was trained on. Their labels are not needed.
     prior_precision : float, optional
-        τ. By default the value that maximises the marginal likelihood, where
-        :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
+        τ. Without it, it is chosen: with ``validation`` by these instances, otherwise as the value that maximises the marginal
+        likelihood, the one solution of :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
+    validation : pair (x, y), optional
+        Instances that the network was not trained on, and their labels 0 … K − 1: τ is the value for which the predicted
+        probabilities have the lowest log loss there. Better than the marginal likelihood for a network that is sure of its
+        training data: its Hessian is next to 0, and the marginal likelihood then takes the Gaussian far too wide.
     structure : {"auto", "full", "kronecker"}
         Full Hessian, or its Kronecker factorisation :math:`\tfrac1N \sum \tilde\varphi\tilde\varphi^\top \otimes \sum (\mathrm{diag}\, p - pp^\top)`;
         "auto" is full up to 2,000 weights (weights and biases of the layer).
@@ -115,10 +115,6 @@ def fit_laplace(
     -------
     LastLayerLaplace
         ``.predict(x)`` gives a `LogisticNormal`.
-
-    Notes
-    -----
-    The features of all N instances are kept in memory, in double precision.
 
     Examples
     --------
@@ -133,28 +129,23 @@ def fit_laplace(
     if structure not in ("auto", "full", "kronecker"):
         raise ValueError(f"`structure` must be 'auto', 'full' or 'kronecker'; got {structure!r}")
     if prior_precision is not None and not 0 < prior_precision < math.inf:
-        raise ValueError(f"`prior_precision` must be a positive number or None (marginal likelihood); got {prior_precision!r}")
+        raise ValueError(f"`prior_precision` must be a positive number or None; got {prior_precision!r}")
+    if prior_precision is not None and validation is not None:
+        raise ValueError("give `prior_precision` or the `validation` instances to choose it by, not both")
     x = as_input(x)
     last = _last_layer(model, layer)
-    with _features(model, last) as run:
-        phi = torch.cat([run(batch)[0] for batch in batches(x, check_count(batch_size, "batch_size"), model)])
-    weights = last.weight.detach().double()
-    if last.bias is not None:
-        weights = torch.cat([weights, last.bias.detach().double()[:, None]], dim=1)
+    weights = [p.detach().double() for p in (last.weight, last.bias) if p is not None]
     if structure == "auto":
-        structure = "full" if weights.numel() <= FULL_UP_TO else "kronecker"
-    spectrum = full_spectrum if structure == "full" else kronecker_spectrum
-    if y is not None:
-        labels = _labels(y, phi, weights)
-        if prior_precision is None:
-            prior_precision, weights = best_mode(phi, labels, weights, spectrum)
-        else:
-            weights = most_probable(phi, labels, weights, prior_precision)
-    curvature = spectrum(phi, weights, vectors=True)
-    values = eigenvalues(curvature)
-    if prior_precision is None:
-        prior_precision = best_precision(values, float((weights**2).sum()))
-    return LastLayerLaplace(model, last, weights, structure, float(prior_precision), effective(values, prior_precision), curvature)
+        structure = "full" if sum(p.numel() for p in weights) <= FULL_UP_TO else "kronecker"
+    with _features(model, last) as run:
+        pairs = (run(batch) for batch in batches(x, check_count(batch_size, "batch_size"), model))
+        curvature = _full(pairs) if structure == "full" else _kronecker(pairs)
+    # Rounding leaves the flat directions (a constant added to all logits) at about −1e-16 of the largest eigenvalue.
+    curvature = tuple(part.clamp(min=0) if part.ndim == 1 else part for part in curvature)
+    if prior_precision is None and validation is None:
+        prior_precision = _most_likely(_eigenvalues(curvature), float(sum((p**2).sum() for p in weights)))
+    fitted = LastLayerLaplace(model, last, structure, prior_precision or 1.0, curvature)
+    return fitted if validation is None else _validated(fitted, *validation, batch_size)
 
 
 def _last_layer(model: nn.Module, layer: Any) -> nn.Linear:
@@ -168,25 +159,13 @@ def _last_layer(model: nn.Module, layer: Any) -> nn.Linear:
     return layer
 
 
-def _labels(y: Any, phi: torch.Tensor, weights: torch.Tensor) -> torch.Tensor:
-    labels = torch.as_tensor(to_numpy(y), device=phi.device)
-    n, k = len(phi), len(weights)
-    if tuple(labels.shape) != (n,) or labels.is_floating_point():
-        raise ValueError(
-            f"`y` must hold one class index for each of the {n} instances of `x`; got {labels.dtype} of shape {tuple(labels.shape)}"
-        )
-    if int(labels.min()) < 0 or int(labels.max()) >= k:
-        raise ValueError(f"`y` must hold class indices from 0 to {k - 1}; got {int(labels.min())} to {int(labels.max())}")
-    return labels.long()
-
-
 @contextmanager
-def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Callable[[torch.Tensor], tuple[torch.Tensor, torch.dtype]]]:
-    """A function from a batch to the features (n, D), or (n, D + 1) with a bias, in double precision, and the type of the logits."""
+def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Callable[[torch.Tensor], tuple[torch.Tensor, torch.Tensor]]]:
+    """A function from a batch to the features (n, D), or (n, D + 1) with a bias, in double precision, and the logits (n, K)."""
     seen: list[tuple[torch.Tensor, torch.Tensor]] = []
     handle = layer.register_forward_hook(lambda module, inputs, output: seen.append((inputs[0], output)))
 
-    def run(batch: torch.Tensor) -> tuple[torch.Tensor, torch.dtype]:
+    def run(batch: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         seen.clear()
         out = model(batch)
         if len(seen) != 1 or not isinstance(out, torch.Tensor) or out.shape != seen[0][1].shape or not torch.equal(out, seen[0][1]):
@@ -199,10 +178,94 @@ def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Callable[[torch.Te
             raise ValueError(f"the last layer must see one row of features per instance; got shape {tuple(phi.shape)}")
         if layer.bias is not None:
             phi = torch.cat([phi, torch.ones_like(phi[:, :1])], dim=1)
-        return phi, out.dtype
+        return phi, out
 
     try:
         with evaluating(model):
             yield run
     finally:
         handle.remove()
+
+
+def _full(pairs: Iterator[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, ...]:
+    """Eigenvalues and eigenvectors of H, rows ordered by class, then feature."""
+    hessian: Any = 0
+    for phi, logits in pairs:
+        p = torch.softmax(logits.double(), -1)
+        k, d = p.shape[1], phi.shape[1]
+        part = phi.new_zeros((k, d, k, d))
+        for i in range(k):
+            for j in range(i, k):
+                spread = p[:, i] * (float(i == j) - p[:, j])
+                part[i, :, j] = part[j, :, i] = (phi * spread[:, None]).T @ phi
+        hessian = hessian + part.reshape(k * d, k * d)
+    return tuple(torch.linalg.eigh(hessian))
+
+
+def _kronecker(pairs: Iterator[tuple[torch.Tensor, torch.Tensor]]) -> tuple[torch.Tensor, ...]:
+    """Eigenvalues and eigenvectors of Σ φφᵀ and of (1/N) Σ (diag p − ppᵀ)."""
+    outer: Any = 0
+    spread: Any = 0
+    n = 0
+    for phi, logits in pairs:
+        p = torch.softmax(logits.double(), -1)
+        outer = outer + phi.T @ phi
+        spread = spread + torch.diag(p.sum(0)) - p.T @ p
+        n += len(phi)
+    return (*torch.linalg.eigh(outer), *torch.linalg.eigh(spread / n))
+
+
+def _eigenvalues(curvature: tuple[torch.Tensor, ...]) -> torch.Tensor:
+    """All P eigenvalues of the Hessian."""
+    single = [part for part in curvature if part.ndim == 1]
+    return single[0] if len(single) == 1 else torch.outer(*single).flatten()
+
+
+def _effective(values: torch.Tensor, tau: float) -> float:
+    return float((values / (values + tau)).sum())
+
+
+def _most_likely(values: torch.Tensor, squared_norm: float) -> float:
+    r"""The prior precision with the largest marginal likelihood.
+
+    The derivative of its logarithm in ln τ is :math:`\tfrac12 (\sum_i \lambda_i/(\lambda_i + \tau) - \tau \Vert\theta\Vert^2)`, which
+    only falls: there is one root, and it is the maximum.
+    """
+    from scipy.optimize import brentq
+
+    if squared_norm == 0 or not bool((values > 0).any()):
+        raise ValueError(
+            "`prior_precision` cannot be had from the marginal likelihood: the last layer's weights are all 0, or every training "
+            "prediction is exactly 0 or 1. Give a number, for instance 1.0"
+        )
+    low = high = math.log(len(values) / squared_norm)  # as if the data had determined all P weights
+    while _effective(values, math.exp(low)) < math.exp(low) * squared_norm:
+        low -= 10
+    return math.exp(brentq(lambda t: _effective(values, math.exp(t)) - math.exp(t) * squared_norm, low, high, xtol=1e-12))
+
+
+def _validated(fitted: LastLayerLaplace, x: Any, y: Any, batch_size: int) -> LastLayerLaplace:
+    """The same with the prior precision of the lowest log loss on instances that the network has not seen."""
+    from scipy.optimize import minimize_scalar
+
+    x = as_input(x)
+    y = torch.as_tensor(to_numpy(y))
+    k = fitted.layer.out_features
+    if tuple(y.shape) != (x.shape[0],) or y.is_floating_point() or int(y.min()) < 0 or int(y.max()) >= k:
+        raise ValueError(
+            f"`validation` must be instances and one class index from 0 to {k - 1} for each; got {y.dtype} of shape {tuple(y.shape)}"
+        )
+    with _features(fitted.model, fitted.layer) as run:
+        pairs = [run(batch) for batch in batches(x, batch_size, fitted.model)]
+    phi, logits = torch.cat([pair[0] for pair in pairs]), torch.cat([pair[1] for pair in pairs]).double()
+
+    def loss(t: float) -> float:
+        q = LogisticNormal(logits, replace(fitted, prior_precision=math.exp(t))._covariance(phi), points=32)
+        chosen = q.mean()[torch.arange(len(y)), y.to(logits.device).long()]
+        return -float(torch.log(chosen.clamp(min=1e-300)).mean())
+
+    # The loss may have several minima in ln τ: a coarse look, then a fine one around the best.
+    grid = range(-8, 17, 2)
+    best = min(grid, key=loss)
+    fine = minimize_scalar(loss, bounds=(best - 2, best + 2), method="bounded", options={"xatol": 0.02})
+    return replace(fitted, prior_precision=math.exp(fine.x))
