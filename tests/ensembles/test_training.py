@@ -21,7 +21,7 @@ from labelwise.datasets import Dataset, Split
 from labelwise.ensembles import Recipe, fit_ensemble, load_ensemble
 from labelwise.ensembles._folder import locked
 from labelwise.ensembles._member import Job, _batches
-from labelwise.ensembles._workers import progress_bars, train_apart
+from labelwise.ensembles._workers import Schedule, progress_bars, train_apart
 from labelwise.ensembles.inputs import Inputs
 from small_networks import Dropped, Failing, Suicidal
 
@@ -70,10 +70,34 @@ def test_it_learns_and_says_so(tmp_path):
 
 
 def test_processes_change_nothing(tmp_path):
-    here, apart = fit(tmp_path / "here", Dropped), fit(tmp_path / "apart", Dropped, jobs=2)
+    here, apart = (fit(tmp_path / str(jobs), Dropped, n_members=3, jobs=jobs) for jobs in (1, 2))  # 3 on 2: trained in pieces
     assert same(weights(here), weights(apart))
-    kept = sorted(path.name for path in (tmp_path / "apart").iterdir())
-    assert kept == [".lock", "ensemble.json", "member-0.jsonl", "member-0.pt", "member-1.jsonl", "member-1.pt"]
+    kept = {path.name for path in (tmp_path / "2").iterdir()}
+    assert kept == {".lock", "ensemble.json"} | {f"member-{m}.{kind}" for m in range(3) for kind in ("pt", "jsonl")}
+
+
+@pytest.mark.parametrize(
+    ("members", "jobs", "epochs", "expected"),
+    [(5, 2, 20, 50), (4, 2, 20, 40), (3, 2, 4, 6), (5, 4, 8, 10), (1, 2, 7, 7), (2, 4, 5, 5), (7, 3, 12, 30)],
+)
+def test_schedule_keeps_every_process_busy(members, jobs, epochs, expected):
+    schedule = Schedule(dict.fromkeys(range(members), 0), epochs, jobs)
+    done = dict.fromkeys(range(members), 0)
+    running: dict[int, tuple[int, int]] = {}  # member -> (when it is over, epoch)
+    now = 0
+    while True:
+        while len(running) < jobs and (task := schedule.next()) is not None:
+            member, until = task
+            assert member not in running
+            assert done[member] < until <= epochs
+            running[member] = now + until - done[member], until
+        if not running:
+            break
+        member = min(running, key=lambda m: running[m][0])
+        now, done[member] = running.pop(member)
+        schedule.finished(member, done[member])
+    assert set(done.values()) == {epochs}
+    assert now == expected
 
 
 @pytest.mark.parametrize("make_model", ["mlp", Dropped])
@@ -174,9 +198,9 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
 def test_death_and_errors_of_workers_are_reported(tmp_path):
     job = Job(tmp_path, Suicidal, 2, Inputs.of(X), RECIPE, 0, "cpu", (X, Y))
     with pytest.raises(ChildProcessError, match=r"member 0 was ended by signal 9 \(perhaps the memory was short\)\. .* \(--resume\)"):
-        train_apart(job, [0], jobs=1, threads=1, show=print)
+        train_apart(job, {0: 0}, jobs=1, threads=1, show=print)
     with pytest.raises(ArithmeticError, match="no gradient today") as caught:
-        train_apart(replace(job, make_model=Failing), [0], jobs=1, threads=1, show=print)
+        train_apart(replace(job, make_model=Failing), {0: 0}, jobs=1, threads=1, show=print)
     assert "in forward" in caught.value.__notes__[0]
 
 

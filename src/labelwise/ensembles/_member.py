@@ -58,8 +58,8 @@ class Job:
         return self.folder / f"member-{member}.jsonl"
 
 
-def train_member(job: Job, member: int, report: Report) -> None:
-    """Train one member to the end, from its checkpoint if there is one.
+def train_member(job: Job, member: int, report: Report, *, until: int | None = None) -> None:
+    """Train one member up to epoch ``until`` (without it, to the end), from its checkpoint if there is one.
 
     The weights depend on the seed, the recipe, the data and the number of torch's threads; not on the process,
     the other members, or on how often the training was interrupted.
@@ -72,7 +72,7 @@ def train_member(job: Job, member: int, report: Report) -> None:
         optimizer = _optimizer(model, job.recipe)
         done = _restore(job.checkpoint(member), model, optimizer, generator)
         _keep_metrics(job.metrics(member), done)
-        for epoch in range(done, job.recipe.epochs):
+        for epoch in range(done, job.recipe.epochs if until is None else until):
             started = time.perf_counter()
             for group in optimizer.param_groups:
                 group["lr"] = job.recipe.rate(epoch)

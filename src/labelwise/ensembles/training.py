@@ -141,17 +141,17 @@ def fit_ensemble(
         threads = int(agree(job, classes, threads=max(1, cores // n_members), resume=resume)["threads"])
         for left_over in folder.glob(".*.tmp"):
             left_over.unlink()
-        members = [m for m in range(n_members) if not _finished(job, m)]
+        done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}
         if jobs is None:
-            small = n_parameters * len(x) * recipe.epochs * len(members) < _SMALL
+            small = n_parameters * len(x) * recipe.epochs * len(done) < _SMALL
             jobs = 1 if small else max(1, cores // threads)
-        jobs = min(check_count(jobs, "jobs"), max(1, len(members)))
-        with progress_bars(members, len(x), recipe.epochs, wanted=progress) as show:
+        jobs = min(check_count(jobs, "jobs"), max(1, len(done)))
+        with progress_bars(list(done), len(x), recipe.epochs, wanted=progress) as show:
             if jobs == 1 or device != "cpu":
-                train_here(job, members, threads=threads, show=show)
+                train_here(job, list(done), threads=threads, show=show)
             else:
                 with _shared(job) as shared:
-                    train_apart(shared, members, jobs=jobs, threads=threads, show=show)
+                    train_apart(shared, done, jobs=jobs, threads=threads, show=show)
     return FittedEnsemble(folder, n_members, make_model, job.n_classes, classes, inputs, recipe)
 
 
@@ -173,7 +173,7 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
         recipe=Recipe(**settings["recipe"]),
     )
     n_members = 0
-    while _finished(fitted._job, n_members):
+    while _epochs_done(fitted._job, n_members) >= fitted.recipe.epochs:
         n_members += 1
     if n_members == 0:
         raise ValueError(f"no member of the ensemble in {str(folder)!r} is fully trained; go on with resume=True (--resume)")
@@ -215,9 +215,9 @@ def _try_out(job: Job, x: np.ndarray, *, exactly: bool) -> tuple[int, int]:
     return int(scores.shape[1]), sum(parameter.numel() for parameter in model.parameters())
 
 
-def _finished(job: Job, member: int) -> bool:
+def _epochs_done(job: Job, member: int) -> int:
     path = job.checkpoint(member)
-    return path.exists() and int(load_checkpoint(path)["epoch"]) >= job.recipe.epochs
+    return int(load_checkpoint(path)["epoch"]) if path.exists() else 0
 
 
 @contextmanager
