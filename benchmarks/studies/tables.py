@@ -1,0 +1,32 @@
+"""Intervals over random splits, and tables of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from scipy.stats import t
+
+
+def interval(values: np.ndarray, test_share: float) -> tuple[float, float]:
+    """Mean over the splits and half width of its 95 % t-interval.
+
+    Random splits share cases, so the plain interval is too narrow; the variance is multiplied by 1 + n · test / train (Nadeau & Bengio 2003).
+    """
+    n = len(values)
+    spread = values.std(ddof=1) * np.sqrt(1 / n + test_share / (1 - test_share))
+    return float(values.mean()), float(t.ppf(0.975, n - 1) * spread)
+
+
+def plain(values: np.ndarray, test_share: float, digits: int = 3) -> str:
+    mean, half = interval(values, test_share)
+    return f"{mean:.{digits}f} ± {half:.{digits}f}"
+
+
+def signed(values: np.ndarray, test_share: float) -> str:
+    mean, half = interval(values, test_share)
+    return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    return [*(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)), ""]
