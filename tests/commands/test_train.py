@@ -43,7 +43,8 @@ def test_digits(tmp_path):
     assert "3 × mlp" in more
     assert load_predictions(out).probs.shape == (3, 539, 10)
     assert "`seed` changed: it was 0, now 1" in run("digits", "-o", out, "--quick", "--resume", "--seed", 1, code=2)
-    assert "`recipe` changed" in run("digits", "-o", out, "--quick", "--resume", "--epochs", 3, code=2)
+    for other in (("--epochs", 3), ("--augment",)):
+        assert "`recipe` changed" in run("digits", "-o", out, "--quick", "--resume", *other, code=2)
 
 
 def test_a_table_with_missing_values(tmp_path):

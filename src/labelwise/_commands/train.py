@@ -27,6 +27,7 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
     "--recipe", type=click.Choice(["paper", "code", "default"]), help="Training settings.  [default: the paper's, where it has any]"
 )
 @click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
+@click.option("--augment", is_flag=True, help="Random crops and mirror images of the training images, where the recipe has none.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same ensemble.")
 @click.option(
     "--data-dir",
@@ -47,6 +48,7 @@ def command(
     epochs: int | None,
     recipe: str | None,
     network: str | None,
+    augment: bool,
     seed: int,
     data_dir: Path | None,
     download: bool,
@@ -82,7 +84,7 @@ def command(
     epochs = epochs or (QUICK["epochs"] if quick else None)
     shape = data.train.x.shape[1:]
     chosen = find_recipe(name, recipe, shape=shape if data.train.x.ndim == 2 else (1, *shape[:2]))
-    chosen = chosen if network is None else replace(chosen, network=network)
+    chosen = replace(chosen, network=network or chosen.network, augment=augment or chosen.augment)
     folder = work_dir or output.with_suffix(".training")
     click.echo(
         f"{name}: {members} × {chosen.network}, {epochs or chosen.epochs} epochs, {len(data.train):,} training instances; "
