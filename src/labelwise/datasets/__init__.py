@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from . import preprocess
+from .bundled import FashionEnsemble, load_fashion_ensemble
 from .cifar import read_cifar10_binary, read_cifar10_python
 from .folder import load_image_folder
 from .idx import read_idx
@@ -15,9 +16,11 @@ from .types import Dataset, Split
 
 __all__ = [
     "Dataset",
+    "FashionEnsemble",
     "Split",
     "load",
     "load_cifar10h",
+    "load_fashion_ensemble",
     "load_image_folder",
     "load_medmnist",
     "load_table",

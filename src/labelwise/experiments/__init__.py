@@ -1,0 +1,1 @@
+"""The paper's experiments, as small declarative modules over the library."""

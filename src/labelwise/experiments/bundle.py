@@ -1,0 +1,73 @@
+"""The predictions that come with the package, made from a run of the paper's experiment on FashionMNIST."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from ..datasets.bundled import FILE, OOD, packed, unpacked, write_fashion_ensemble
+from ..decomposition import decompose
+from ..distributions import Ensemble
+from ..io import Predictions
+from .scores import MEASURES, PARTS, accuracy_and_areas, aurocs, scores
+
+N_IMAGES = 400
+LARGEST = 3_000_000
+"""Bytes."""
+
+
+def bundle(inside: Predictions, outside: dict[str, Predictions], *, out: Path = FILE) -> dict[str, float]:
+    """Write the bundled file, if storing it in float16 changes no number as it is printed; returns those numbers.
+
+    Parameters
+    ----------
+    inside : Predictions
+        On the test set of FashionMNIST, with ``y_true`` and ``images``.
+    outside : dict
+        On those of MNIST and KMNIST.
+    out : path
+    """
+    if inside.probs is None or inside.y_true is None or inside.images is None or inside.class_names is None:
+        raise ValueError("`inside` must have `probs`, `y_true`, `class_names` and `images`")
+    probs = {"": inside.probs, **{name: outside[name].probs for name in OOD}}
+    exact, stored = (
+        published_numbers({name: f(np.asarray(x)) for name, x in probs.items()}, inside.y_true)
+        for f in (lambda x: x, lambda x: unpacked(packed(x)))
+    )
+    changed = [name for name in exact if as_printed(name, exact[name]) != as_printed(name, stored[name])]
+    if changed:
+        raise ValueError(f"float16 changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
+    index = notable(Ensemble(inside.probs, names=inside.class_names), N_IMAGES)
+    write_fashion_ensemble(
+        out, inside.probs, inside.y_true, {name: probs[name] for name in OOD}, inside.images[index], index, inside.class_names
+    )
+    if out.stat().st_size > LARGEST:
+        raise ValueError(f"{out.name} has {out.stat().st_size:,} bytes; at most {LARGEST:,} go into the package")
+    return exact
+
+
+def published_numbers(probs: dict[str, np.ndarray], y_true: np.ndarray) -> dict[str, float]:
+    """Accuracy, areas under the rejection curves and AUROCs of all measures, as the results page prints them."""
+    q = Ensemble(probs[""])
+    inside = scores(q)
+    accuracy, areas = accuracy_and_areas(q, inside, y_true)
+    numbers = {"accuracy": accuracy, **{f"arc {measure} {part}": areas[measure, part] for measure in MEASURES for part in PARTS}}
+    for name in OOD:
+        found = aurocs(inside, scores(Ensemble(probs[name])))
+        numbers |= {f"{name} {measure} {part}": found[measure, part] for measure in MEASURES for part in PARTS}
+    return numbers
+
+
+def as_printed(name: str, value: float) -> str:
+    """With as many digits as on the results page: four for accuracies, three for AUROCs."""
+    return f"{value:.4f}" if name.startswith(("accuracy", "arc")) else f"{value:.3f}"
+
+
+def notable(q: Ensemble, n: int, *, seed: int = 0) -> np.ndarray:
+    """``n`` instances: those with the highest total, aleatoric and epistemic uncertainty, at most n / 2, and a random choice of the others."""
+    u = decompose(q).sum()
+    most = {int(i) for part in PARTS for i in np.argsort(-np.asarray(getattr(u, part)), kind="stable")[: n // 6]}
+    others = np.setdiff1d(np.arange(len(u.total)), sorted(most))
+    chosen = np.random.default_rng(seed).choice(others, n - len(most), replace=False)
+    return np.sort(np.concatenate([sorted(most), chosen]).astype(np.int64))

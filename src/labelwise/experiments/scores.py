@@ -1,0 +1,45 @@
+"""The scores that the paper compares: three measures, each of total, aleatoric and epistemic uncertainty, one number per instance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from .. import joint
+from ..decomposition import decompose
+from ..distributions import Ensemble
+from ..evaluation import detection_scores, rejection_curve
+
+PARTS = ("total", "aleatoric", "epistemic")
+MEASURES = ("variance", "label-wise entropy", "entropy")
+"""As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and entropy of all classes at once, whose
+epistemic part is mutual information."""
+
+Scores = Mapping[tuple[str, str], np.ndarray]
+"""(measure, part) -> one number per instance."""
+
+
+def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
+    """The nine scores of each instance.
+
+    The published code divides the two entropies by their largest values; no curve and no AUROC depends on that.
+    """
+    summed: dict[str, Any] = {
+        "variance": decompose(q, "squared").sum(),
+        "label-wise entropy": decompose(q, "log").sum(),
+        "entropy": joint.decompose(q, "log"),
+    }
+    return {(measure, part): np.asarray(getattr(summed[measure], part)) for measure in MEASURES for part in PARTS}
+
+
+def accuracy_and_areas(q: Ensemble, found: Scores, y_true: np.ndarray) -> tuple[float, dict[tuple[str, str], float]]:
+    """Accuracy of the ensemble, and the area under the accuracy–rejection curve of each score."""
+    correct = q.mean().argmax(-1) == y_true
+    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area() for key, score in found.items()}
+
+
+def aurocs(inside: Scores, outside: Scores) -> dict[tuple[str, str], float]:
+    """How well each score tells the two sets apart."""
+    return {key: float(detection_scores(inside[key], outside[key]).auroc) for key in inside}

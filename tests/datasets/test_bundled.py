@@ -1,0 +1,62 @@
+"""The predictions that come with the package."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.datasets import bundled
+
+
+def test_what_is_there():
+    fashion = lw.datasets.load_fashion_ensemble()
+    assert fashion.ensemble.probs.shape == (5, 10_000, 10)
+    assert fashion.ensemble.probs.dtype == np.float32
+    assert fashion.ensemble.names == fashion.class_names == lw.datasets.catalogue.IDX["fashion-mnist"].classes
+    np.testing.assert_array_equal(np.bincount(fashion.y_true), np.full(10, 1000))
+    assert set(fashion.ood) == {"mnist", "kmnist"}
+    assert all(q.probs.shape == (5, 10_000, 10) for q in fashion.ood.values())
+    assert fashion.images.dtype == np.uint8
+    assert fashion.images.shape == (len(fashion.image_index), 28, 28)
+    assert 200 <= len(fashion.images) <= 1000
+    assert np.all(np.diff(fashion.image_index) > 0)
+    assert np.all(fashion.images.std(axis=(1, 2)) > 0)
+    assert bundled.FILE.stat().st_size <= 3_000_000
+
+
+def test_it_is_a_good_ensemble():
+    fashion = lw.datasets.load_fashion_ensemble()
+    correct = fashion.ensemble.mean().argmax(-1) == fashion.y_true
+    assert 0.92 < correct.mean() < 0.94
+    u = lw.decompose(fashion.ensemble).sum()
+    assert np.argmax(u.total) in fashion.image_index
+    assert np.argmax(u.epistemic) in fashion.image_index
+    for name, least in (("mnist", 0.75), ("kmnist", 0.9)):
+        assert float(lw.evaluation.detection_scores(u.epistemic, lw.decompose(fashion.ood[name]).sum().epistemic).auroc) > least
+
+
+def test_the_images_are_those_of_the_labels():
+    fashion = lw.datasets.load_fashion_ensemble()
+    y = fashion.y_true[fashion.image_index]
+    means = np.stack([fashion.images[y == k].mean(0) for k in range(10)])
+    nearest = ((fashion.images[:, None] - means[None]) ** 2).sum((2, 3)).argmin(1)
+    assert np.mean(nearest == y) > 0.5  # 0.1 if they were not
+
+
+def test_packing_keeps_small_probabilities():
+    p = np.random.default_rng(0).dirichlet(np.full(10, 0.05), size=(5, 1000)).astype(np.float32)
+    again = bundled.unpacked(bundled.packed(p))
+    assert again.dtype == np.float32
+    np.testing.assert_allclose(again.sum(-1), 1, atol=1e-6)
+    np.testing.assert_allclose(again, p, rtol=0.035, atol=1e-40)  # float16 resolves a logarithm of -100 to 1/16, and of -1 to 1/2048
+    large = p > 0.01
+    np.testing.assert_allclose(again[large], p[large], rtol=2.5e-3)
+    plain = p.astype(np.float16).astype(np.float32)
+    assert np.abs(again - p)[p > 0.9995].max() < 5e-6 < 1e-4 < np.abs(plain - p)[p > 0.9995].max()
+
+
+def test_a_missing_file_is_named(monkeypatch, tmp_path):
+    monkeypatch.setattr(bundled, "FILE", tmp_path / "fashion_ensemble.npz")
+    with pytest.raises(FileNotFoundError, match=r"fashion_ensemble\.npz is missing from the installed package"):
+        lw.datasets.load_fashion_ensemble()
