@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import signal
 import time
+from dataclasses import dataclass
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -44,3 +46,14 @@ class Failing(nn.Linear):
         if self.training:
             raise ArithmeticError("no gradient today")
         return super().forward(x.flatten(1))
+
+
+@dataclass(frozen=True)
+class EvenOrOdd:
+    """Even rows for even members in even epochs, and so on: which member sees what depends on both."""
+
+    n: int
+    turn: int = 0
+
+    def __call__(self, member: int, epoch: int) -> np.ndarray:
+        return np.arange((member + epoch + self.turn) % 2, self.n, 2)

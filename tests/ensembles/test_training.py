@@ -23,7 +23,7 @@ from labelwise.ensembles._folder import locked
 from labelwise.ensembles._member import Job, _batches
 from labelwise.ensembles._workers import Schedule, progress_bars, train_apart
 from labelwise.ensembles.inputs import Inputs
-from small_networks import Dropped, Failing, Suicidal
+from small_networks import Dropped, EvenOrOdd, Failing, Suicidal
 
 RNG = np.random.default_rng(0)
 N = 200
@@ -377,3 +377,46 @@ def test_lw_datasets_go_straight_in(tmp_path):
     fitted = fit(tmp_path, data=data, recipe=None, epochs=2, n_members=1)
     assert fitted.classes == data.classes
     assert fitted.metrics[0][-1]["accuracy"] > 0.7
+
+
+def test_a_member_sees_only_its_subset(tmp_path):
+    rows = EvenOrOdd(N)
+    fitted = fit(tmp_path / "a", subset=rows)
+    alone = fit(
+        tmp_path / "b", data=Dataset("", Split(X[::2], Y[::2]), DATA.test, DATA.classes), n_members=1, recipe=replace(RECIPE, epochs=1)
+    )
+    first = fit(tmp_path / "c", subset=rows, recipe=replace(RECIPE, epochs=1))
+    assert same(weights(first)[:1], weights(alone))  # the first epoch of member 0 is the one on even rows alone
+    assert not same(weights(fitted), weights(fit(tmp_path / "d")))
+    apart = fit(tmp_path / "e", subset=rows, jobs=2)
+    assert same(weights(fitted), weights(apart))
+    with pytest.raises(ValueError, match=r"`subset` changed: it was EvenOrOdd\(n=200, turn=0\), now EvenOrOdd\(n=200, turn=1\)"):
+        fit(tmp_path / "a", subset=EvenOrOdd(N, 1), resume=True)
+
+
+@pytest.mark.parametrize("rows", [np.array([0.5]), np.array([[0]]), np.array([], int), np.array([-1]), np.array([N])])
+def test_a_wrong_subset_is_refused(tmp_path, rows):
+    with pytest.raises(ValueError, match=r"`subset` must give positions of instances, whole numbers from 0 to 199 in one dimension; got"):
+        fit(tmp_path / "a", subset=lambda member, epoch: rows)
+    assert not (tmp_path / "a").exists()
+
+
+def test_two_trainings_branch_off_from_one(tmp_path):
+    whole = fit(tmp_path / "whole")
+    start = fit(tmp_path / "start", recipe=replace(RECIPE, epochs=1))
+    before = weights(start)
+    on = fit(tmp_path / "on", start=start)
+    other = fit(tmp_path / "other", start=start, subset=EvenOrOdd(N))
+    assert same(weights(on), weights(whole))
+    assert [line["epoch"] for line in on.metrics[1]] == [1, 2, 3]
+    assert not same(weights(other), weights(whole))
+    assert same(before, weights(start))
+    again = fit(tmp_path / "on", start=start, resume=True)
+    assert same(weights(again), weights(whole))
+    with pytest.raises(ValueError, match="`start` has 2 members and 1 epochs; going on with 3 members up to epoch 3"):
+        fit(tmp_path / "x", start=start, n_members=3)
+    with pytest.raises(ValueError, match="going on with 2 members up to epoch 1"):
+        fit(tmp_path / "x", start=start, recipe=replace(RECIPE, epochs=1))
+    with pytest.raises(TypeError, match="`start` must be an ensemble from fit_ensemble or load_ensemble; got PosixPath"):
+        fit(tmp_path / "x", start=tmp_path)
+    assert not (tmp_path / "x").exists()

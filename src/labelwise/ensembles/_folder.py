@@ -80,6 +80,7 @@ def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[s
         "inputs": asdict(job.inputs),
         "recipe": asdict(job.recipe),
         "seed": job.seed,
+        "subset": None if job.subset is None else repr(job.subset),
         "data": digest.hexdigest(),
         "threads": threads,
         "torch": torch.__version__,

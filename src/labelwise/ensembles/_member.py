@@ -26,6 +26,9 @@ from .recipes import Recipe
 Report = Callable[[int, int, float], None]
 """Told now and then: epoch (from 0), instances seen in it, mean loss so far."""
 
+Subset = Callable[[int, int], np.ndarray]
+"""Takes member and epoch (from 0); the positions of the instances that this member sees in this epoch."""
+
 
 @dataclass(frozen=True, eq=False)
 class Job:
@@ -41,6 +44,7 @@ class Job:
     train: tuple[Any, Any]
     """Instances and labels: arrays, or the .npy files that they are mapped from."""
     val: tuple[Any, Any] | None = None
+    subset: Subset | None = None
 
     def build(self) -> nn.Module:
         """A model with new random weights from torch's global generator."""
@@ -76,7 +80,8 @@ def train_member(job: Job, member: int, report: Report, *, until: int | None = N
             started = time.perf_counter()
             for group in optimizer.param_groups:
                 group["lr"] = job.recipe.rate(epoch)
-            loss, accuracy = _train_epoch(job, model, optimizer, train, generator, partial(report, epoch))
+            seen = train if job.subset is None else _rows(train, job.subset(member, epoch))
+            loss, accuracy = _train_epoch(job, model, optimizer, seen, generator, partial(report, epoch))
             if not np.isfinite(loss):
                 raise ValueError(
                     f"the loss of member {member} is {loss} in epoch {epoch + 1}: lower the learning rate, or scale the inputs"
@@ -115,6 +120,11 @@ def _opened(pair: tuple[Any, Any]) -> tuple[torch.Tensor, torch.Tensor]:
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nothing is written to it
         return torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
+
+
+def _rows(data: tuple[torch.Tensor, torch.Tensor], rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+    index = torch.from_numpy(np.asarray(rows, dtype=np.int64))
+    return data[0][index], data[1][index]
 
 
 def _batches(n: int, size: int, generator: torch.Generator | None) -> Iterator[torch.Tensor]:

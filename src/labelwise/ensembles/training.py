@@ -20,7 +20,7 @@ from .._npz import replacing, write_npy
 from ..datasets import Dataset, Split
 from ._folder import agree, locked, read_settings
 from ._forward import check_count, check_seed
-from ._member import Job, load_checkpoint, prepared
+from ._member import Job, Subset, load_checkpoint, prepared
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
 from .inputs import Inputs, as_instances, check_finite_blocks
 from .recipes import Recipe, find_recipe
@@ -76,6 +76,8 @@ def fit_ensemble(
     out_dir: str | os.PathLike[str],
     resume: bool = False,
     epochs: int | None = None,
+    subset: Subset | None = None,
+    start: FittedEnsemble | None = None,
     jobs: int | None = None,
     progress: bool = True,
 ) -> FittedEnsemble:
@@ -103,6 +105,13 @@ def fit_ensemble(
         Go on with what is in ``out_dir``; if that is nothing, begin. Without it a folder with a training in it is refused.
     epochs : int, optional
         Other than the recipe's; the learning-rate schedule is stretched accordingly.
+    subset : callable, optional
+        ``subset(member, epoch)`` gives the positions of the instances that a member sees in an epoch (from 0), for instance a bootstrap sample
+        of its own, or other data after some epochs. It must depend on nothing else, have a ``repr`` that tells it from others (a frozen
+        dataclass does), and be importable unless ``jobs=1``.
+    start : FittedEnsemble, optional
+        Go on from these members: their weights, optimiser and random numbers, with the epoch after their last. ``start`` itself stays as
+        it is, so that several trainings can branch off from it.
     jobs : int, optional
         Processes at a time; by default as many as there are processors for, or 1 where starting them would take longer than the training.
         With 1, training is done in this process.
@@ -131,7 +140,11 @@ def fit_ensemble(
         val = inputs.check(val[0], "data.val.x"), val[1]
     folder = Path(out_dir)
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    job = Job(folder, make_model, int(y.max()) + 1 if classes is None else len(classes), inputs, recipe, seed, device, (x, y), val)
+    if subset is not None:
+        _check_subset(subset, len(x))
+    if start is not None:
+        _check_start(start, n_members, recipe)
+    job = Job(folder, make_model, int(y.max()) + 1 if classes is None else len(classes), inputs, recipe, seed, device, (x, y), val, subset)
     n_outputs, n_parameters = _try_out(job, x, exactly=classes is not None)
     job = replace(job, n_classes=n_outputs)
 
@@ -141,12 +154,15 @@ def fit_ensemble(
         threads = int(agree(job, classes, threads=max(1, cores // n_members), resume=resume)["threads"])
         for left_over in folder.glob(".*.tmp"):
             left_over.unlink()
+        if start is not None:
+            _branch_off(start, job, n_members)
         done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}
+        n_seen = len(x) if subset is None else len(subset(0, 0))
         if jobs is None:
-            small = n_parameters * len(x) * recipe.epochs * len(done) < _SMALL
+            small = n_parameters * n_seen * recipe.epochs * len(done) < _SMALL
             jobs = 1 if small else max(1, cores // threads)
         jobs = min(check_count(jobs, "jobs"), max(1, len(done)))
-        with progress_bars(list(done), len(x), recipe.epochs, wanted=progress) as show:
+        with progress_bars(list(done), n_seen, recipe.epochs, wanted=progress) as show:
             if jobs == 1 or device != "cpu":
                 train_here(job, list(done), threads=threads, show=show)
             else:
@@ -213,6 +229,34 @@ def _try_out(job: Job, x: np.ndarray, *, exactly: bool) -> tuple[int, int]:
         got = f"shape {tuple(scores.shape)} for {len(x[:2])} instances" if isinstance(scores, torch.Tensor) else type(scores).__name__
         raise ValueError(f"`make_model` must give a model that returns logits (instances, classes) for {job.n_classes} classes; got {got}")
     return int(scores.shape[1]), sum(parameter.numel() for parameter in model.parameters())
+
+
+def _check_subset(subset: Any, n: int) -> None:
+    rows = np.asarray(subset(0, 0))
+    if rows.ndim != 1 or rows.dtype.kind not in "iu" or not len(rows) or rows.min() < 0 or rows.max() >= n:
+        raise ValueError(
+            f"`subset` must give positions of instances, whole numbers from 0 to {n - 1} in one dimension; "
+            f"got {rows.dtype} of shape {rows.shape} for member 0 and epoch 0"
+        )
+
+
+def _check_start(start: Any, n_members: int, recipe: Recipe) -> None:
+    if not isinstance(start, FittedEnsemble):
+        raise TypeError(f"`start` must be an ensemble from fit_ensemble or load_ensemble; got {type(start).__name__}")
+    if start.n_members < n_members or start.recipe.epochs >= recipe.epochs:
+        raise ValueError(
+            f"`start` has {start.n_members} members and {start.recipe.epochs} epochs; going on with {n_members} members up to epoch "
+            f"{recipe.epochs} needs at least as many members and fewer epochs"
+        )
+
+
+def _branch_off(start: FittedEnsemble, job: Job, n_members: int) -> None:
+    """Copy the checkpoints of members that have none here; the metrics first, because a checkpoint says that they are there."""
+    for member in range(n_members):
+        if not job.checkpoint(member).exists():
+            for source, target in ((start._job.metrics(member), job.metrics(member)), (start.checkpoints[member], job.checkpoint(member))):
+                with replacing(target) as file:
+                    file.write(source.read_bytes())
 
 
 def _epochs_done(job: Job, member: int) -> int:
