@@ -31,6 +31,21 @@ def ratio(x: Array, y: Array) -> Array:
     return (x * scale) / (y * scale)
 
 
+def _artanh_tail(z: Array) -> Array:
+    """b(z) = 1/3 + z/5 + z²/7 + … for z ≤ 1/9, so that artanh(s) = s [1 + s² b(s²)]."""
+    terms = 8 if smallest(z)[1] > 1e-12 else 17
+    b = namespace(z).zeros_like(z) + 1 / (2 * terms + 1)
+    for k in range(terms - 2, -1, -1):
+        b = b * z + 1 / (2 * k + 3)
+    return b
+
+
+def log_complement(u: Array) -> Array:
+    """ln(1 − u) for 0 ≤ u ≤ ½: −2 artanh(u / (2 − u)). The log1p of JAX loses two digits there."""
+    s = u / (2 - u)
+    return -2 * s * (1 + s * s * _artanh_tail(s * s))
+
+
 def binary_entropy(t: Array, c: Array) -> Array:
     r"""Shannon entropy of a binary outcome in nats, :math:`-t \ln t - c \ln c` with :math:`c = 1 - t`.
 
@@ -40,7 +55,7 @@ def binary_entropy(t: Array, c: Array) -> Array:
     tiny, half_eps = smallest(t)
     u = xp.minimum(t, c)
     log_u = xp.log(xp.where(t <= c, _inside(u, tiny), _inside(u, half_eps)))
-    return -(u * log_u + _edge(u)) - (1 - u) * xp.log1p(-u)
+    return -(u * log_u + _edge(u)) - (1 - u) * log_complement(u)
 
 
 def x_log_x(x: Array) -> Array:
@@ -61,12 +76,7 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
     s = ratio(d, xp.where(whole > 0, whole, xp.ones_like(whole)))
     near = xp.abs(s) < 1 / 3
     s = xp.where(near, s, xp.zeros_like(s))
-    z = s * s
-    terms = 8 if half_eps > 1e-12 else 17
-    b = xp.zeros_like(z) + 1 / (2 * terms + 1)
-    for k in range(terms - 2, -1, -1):
-        b = b * z + 1 / (2 * k + 3)
-    close = d * s * (1 + s * (1 + s) * b)
+    close = d * s * (1 + s * (1 + s) * _artanh_tail(s * s))
     one = xp.ones_like(p)
     inside, middle = xp.where(near, one, _inside(p, half_eps if upper else tiny)), xp.where(near, one, _inside(m, tiny))
     log_ratio = xp.log(ratio(xp.minimum(inside, middle), xp.maximum(inside, middle)))  # the other way round it may overflow

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, without_gradient
-from .._special import ratio
+from .._special import log_complement, ratio
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
@@ -122,7 +122,7 @@ class _UpperIntegral:
         total = xp.zeros_like(t)
         for v, w in zip(*self.low, strict=True):
             s = xp.maximum(t * float(v), tiny)
-            power = self.b * xp.log1p(-s)
+            power = self.b * log_complement(s)
             total = total + float(w) * (ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power))
         return total * t ** (self.a + 1 if self.a < 0.5 else self.a)
 

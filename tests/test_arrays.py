@@ -1,0 +1,201 @@
+"""NumPy, PyTorch and JAX give the same numbers, of the right type, and gradients that are right up to the edges."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+from array_api_compat import array_namespace
+
+import labelwise as lw
+from strategies import LOSSES, SMOOTH, distributions, loss_id
+
+PARTS = ("total", "aleatoric", "epistemic")
+
+
+def own_log(f: Any, y: int) -> Any:
+    xp = array_namespace(f)
+    return -xp.log(f) if y else -xp.log1p(-f)
+
+
+def own_boosting(f: Any, y: int) -> Any:
+    xp = array_namespace(f)
+    return xp.sqrt((1 - f) / f) if y else xp.sqrt(f / (1 - f))
+
+
+def parts(u: lw.Uncertainty) -> list[Any]:
+    return [getattr(u, part) for part in PARTS]
+
+
+# --- the same numbers -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_values_are_numpys(lib: Any, dtype: str) -> None:
+    """To 16 steps of the dtype, EU beside TU; library, dtype and device as they came in."""
+    eps = float(np.finfo(dtype).eps)
+    losses = [*LOSSES, lw.CustomLoss(own_boosting)]
+    expected = distributions(lambda x: np.asarray(x, dtype))
+    found = distributions(lambda x: lib.array(x, dtype))
+    for q, other in zip(expected, found, strict=True):
+        for loss in losses if isinstance(q, lw.Ensemble) else ("log", "spherical", "zero_one"):
+            u, v = lw.decompose(q, loss), lw.decompose(other, loss)
+            for part, x, y in zip(PARTS, parts(u), parts(v), strict=True):
+                assert isinstance(y, type(lib.array([1.0])))
+                assert str(y.dtype).removeprefix("torch.") == dtype
+                assert y.device == lib.array([1.0]).device
+                gap = abs(x - lib.numpy(y))
+                assert np.all(gap <= 16 * eps * (u.total if part == "epistemic" else x)), (type(q), loss, part, np.max(gap / u.total) / eps)
+
+
+def test_hard_values_are_numpys(lib: Any) -> None:
+    """Members at the edges, next to them, and equal to each other."""
+    rng = np.random.default_rng(0)
+    p = rng.choice([0, 1, 1e-300, 1e-30, 1e-12, 0.5, 1 - 1e-12, 1 - 2**-53], (6, 40, 5))
+    p[:, :5] = p[:1, :5]
+    for weights in (None, rng.random(6)):
+        for loss in LOSSES:
+            u, v = (lw.decompose(lw.MultiLabelEnsemble(x, weights=weights), loss) for x in (p, lib.array(p)))
+            for x, y in zip(parts(u), map(lib.numpy, parts(v)), strict=True):
+                steps = 200 if isinstance(loss, lw.BetaLoss) else 16  # exponents of up to 700 · eps
+                assert np.all(abs(x - y) <= steps * 2**-52 * u.total + 1e-300)
+            assert np.all(lib.numpy(v.epistemic)[:5] == 0)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_widened(lib: Any, dtype: str, optional: Callable[[str], ModuleType]) -> None:
+    p = np.random.default_rng(1).dirichlet(np.ones(3), (4, 6))
+    if lib.name == "numpy":
+        half = p.astype(np.float16 if dtype == "float16" else optional("ml_dtypes").bfloat16)
+    else:
+        half = lib.array(p)
+        half = half.to(getattr(lib.module, dtype)) if lib.name == "torch" else half.astype(getattr(lib.module, dtype))
+    wide = np.asarray(lib.numpy(half.float() if lib.name == "torch" else half).astype(np.float32))
+    for loss in ("log", "spherical"):
+        u, expected = lw.decompose(lw.Ensemble(half), loss), lw.decompose(lw.MultiLabelEnsemble(wide), loss)
+        for x, y in zip(parts(u), parts(expected), strict=True):
+            assert str(x.dtype).removeprefix("torch.") == "float32"
+            np.testing.assert_allclose(lib.numpy(x), y, rtol=2e-6, atol=1e-9)
+
+
+# --- gradients --------------------------------------------------------------------------------------------------------
+
+LAWS: dict[str, Callable[[Any], Any]] = {
+    "ensemble": lambda x: lw.Ensemble.from_logits(x.reshape(3, 1, 3)),
+    "weighted": lambda x: lw.Ensemble.from_logits(x.reshape(3, 1, 3), weights=[0.2, 0.5, 0.3]),
+    "multilabel": lambda x: lw.MultiLabelEnsemble(array_namespace(x).exp(x.reshape(3, 1, 3)) / 20),
+    "dirichlet": lambda x: lw.Dirichlet(array_namespace(x).exp(x.reshape(3, 3))),
+    "mixture": lambda x: lw.DirichletMixture(array_namespace(x).exp(x.reshape(3, 1, 3))),
+    "two classes": lambda x: lw.LogisticNormal(x[:4].reshape(2, 2), array_namespace(x).exp(x[4:8].reshape(2, 2))),
+    "diagonal": lambda x: lw.LogisticNormal(x[:3], array_namespace(x).exp(x[3:6]), points=16),
+    "full": lambda x: lw.LogisticNormal(x[:3], x.reshape(3, 3) @ x.reshape(3, 3).T, points=16),
+}
+POINT = np.random.default_rng(11).normal(size=9)
+
+
+@pytest.mark.parametrize("law", LAWS)
+def test_gradcheck(law: str, optional: Callable[[str], ModuleType]) -> None:
+    torch = optional("torch")
+    x = torch.tensor(POINT, requires_grad=True)
+    for loss in [*SMOOTH, lw.CustomLoss(own_log)]:
+        slow = law in ("diagonal", "full")  # there, along one random direction instead of all nine
+        f = lambda x, loss=loss: tuple(parts(lw.decompose(LAWS[law](x), loss)))  # noqa: E731
+        assert torch.autograd.gradcheck(f, x, atol=1e-6, rtol=1e-5, fast_mode=slow), loss
+
+
+@pytest.mark.parametrize("correction", [None, "jackknife"])
+def test_gradcheck_of_events_and_the_jackknife(correction: str | None, optional: Callable[[str], ModuleType]) -> None:
+    torch = optional("torch")
+    x = torch.tensor(POINT, requires_grad=True)
+    for events in ({"both": [0, 1]}, lw.events.ordinal(3), lw.events.one_vs_one(3)):
+        assert torch.autograd.gradcheck(
+            lambda x, events=events: tuple(parts(lw.decompose(LAWS["ensemble"](x), events=events, correction=correction))), x
+        )
+
+
+# one label per column; none of the means is at the corner of a loss
+EDGES = np.array(
+    [
+        [0, 0.3, 0.2, 0.1],
+        [1, 0.3, 0.2, 0.1],
+        [0, 0, 1, 0.95],
+        [0, 0, 0, 0],
+        [1, 1, 1, 1],
+        [0, 0, 0.2, 0.9],
+        [1, 1, 0.9, 0.2],
+        [0, 1e-20, 1e-30, 0.5],
+        [1, 0, 0.5, 0.6],
+        [1e-37, 1e-37, 1e-37, 1e-36],
+        [1e-20, 1e-20, 2e-20, 1e-21],
+    ]
+).T
+
+
+def slopes(lib_name: str, p: np.ndarray, loss: Any, weights: Any) -> list[np.ndarray]:
+    """The gradients of TU, AU and EU, summed over the labels."""
+
+    def summed(x: Any) -> list[Any]:
+        return [part.sum() for part in parts(lw.decompose(lw.MultiLabelEnsemble(x, weights=weights, member_axis=0), loss))]
+
+    if lib_name == "jax":
+        import jax
+
+        values, pull = jax.vjp(summed, jax.numpy.asarray(p))
+        return [np.asarray(pull([value * 0 + (i == j) for j, value in enumerate(values)])[0]) for i in range(3)]
+    import torch
+
+    x = torch.tensor(p, requires_grad=True)
+    return [torch.autograd.grad(part, x, retain_graph=True)[0].numpy() for part in summed(x)]
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("loss", [*LOSSES, lw.BetaLoss(-0.9, 0.3), lw.CustomLoss(own_log)], ids=loss_id)
+def test_gradients_at_the_edges(loss: Any, dtype: str, optional: Callable[[str], ModuleType]) -> None:
+    """At p = 0 and 1 they are those at the nearest number inside, in PyTorch and in JAX; finite for all tiny p.
+
+    What is compared is PyTorch's gradient inside: JAX flushes subnormal numbers to 0, so its own there is less exact.
+    """
+    optional("torch")
+    optional("jax").config.update("jax_enable_x64", True)
+    p = EDGES.astype(dtype)
+    info = np.finfo(dtype)
+    inside = np.clip(p, info.smallest_normal, 1 - info.eps / 2)
+    for weights in (None,) if isinstance(loss, lw.BetaLoss) else (None, [1, 2, 0.5, 3]):
+        expected = slopes("torch", inside, loss, weights)
+        assert all(np.all(np.isfinite(x)) for x in slopes("jax", inside, loss, weights))
+        for name in ("torch", "jax"):
+            for part, x, y in zip(PARTS, slopes(name, p, loss, weights), expected, strict=True):
+                assert np.all(np.isfinite(x)), (name, part)
+                edge = np.any((p == 0) | (p == 1), axis=0)  # elsewhere: finite is all that JAX, without subnormal numbers, can promise
+                x, y = x[:, edge], y[:, edge]
+                scale = np.max(abs(y), axis=0) + float(info.smallest_normal)
+                # a user's own φ sees forecasts within rounding of 1 as alike
+                tolerance = 0.02 if isinstance(loss, lw.CustomLoss) else 1e-6 if dtype == "float64" else 2e-4
+                assert np.all(abs(x - y) <= tolerance * scale), (name, part, np.max(abs(x - y) / scale, axis=0))
+
+
+# --- JAX under jit ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("law", "loss"),
+    [("ensemble", "log"), ("weighted", "squared"), ("dirichlet", "log"), ("two classes", "zero_one"), ("full", "spherical")],
+)
+def test_jit_and_grad(law: str, loss: Any, optional: Callable[[str], ModuleType]) -> None:
+    """Compiled and differentiated by JAX: NumPy's values and PyTorch's gradients."""
+    jax, torch = optional("jax"), optional("torch")
+    jax.config.update("jax_enable_x64", True)
+
+    def summed(x: Any) -> Any:
+        total, aleatoric, epistemic = parts(lw.decompose(LAWS[law](x), loss))
+        return (total + 2 * aleatoric + 3 * epistemic).sum()
+
+    value, slope = jax.jit(jax.value_and_grad(summed))(jax.numpy.asarray(POINT))
+    x = torch.tensor(POINT, requires_grad=True)
+    summed(x).backward()
+    assert x.grad is not None
+    np.testing.assert_allclose(float(value), float(summed(POINT)), rtol=1e-13)
+    np.testing.assert_allclose(np.asarray(slope), x.grad.numpy(), rtol=1e-9, atol=1e-12)
