@@ -180,6 +180,16 @@ def index_like(values: Any, x: Array) -> Array:
     return xp.asarray(values, device=device(x))
 
 
+def sum_first(x: Array) -> Array:
+    """Σ x over the first axis, one after another: NumPy adds up a single column in another order than those of a matrix.
+
+    So the result for one instance does not depend on how many are computed together.
+    """
+    if is_numpy_array(x) and 0 < x.shape[0] == x.size and x.ndim > 1:
+        return np.add.accumulate(x, axis=0)[-1]
+    return namespace(x).sum(x, axis=0)
+
+
 def smallest(x: Array) -> tuple[float, float]:
     """``(tiny, eps / 2)`` of the dtype of ``x``: the smallest normal number and the distance from 1 to the number below it."""
     info = namespace(x).finfo(x.dtype)

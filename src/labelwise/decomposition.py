@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any
+from functools import cached_property, partial
+from typing import Any, TypeVar
 
 import numpy as np
 from array_api_compat import is_numpy_array
@@ -14,6 +14,7 @@ from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._words import suggest
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .distributions._blocks import split
+from .distributions._lazy import is_lazy, map_instances, of_no_instances
 from .distributions.ensemble import Members
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
@@ -186,7 +187,8 @@ def decompose(
     Returns
     -------
     Uncertainty
-        Arrays of shape (..., K) or (..., E), of the same library, dtype and device as ``q``.
+        Arrays of shape (..., K) or (..., E), of the same library, dtype and device as ``q``. Those of Dask stay lazy: one task for
+        each block of instances checks and computes it, to the same bits as NumPy.
 
     Examples
     --------
@@ -201,6 +203,8 @@ def decompose(
         given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
     loss = as_loss(loss)
+    if not (isinstance(q, Members) and is_numpy_array(q.stored)) and is_lazy(q):  # Dask has threads of its own
+        return lazily(partial(decompose, loss=loss, events=events, correction=correction, threads=threads or 1), q)
     if correction is not None:
         _check_correction(q, loss, correction)
     family = as_events(events)
@@ -230,6 +234,41 @@ def decompose(
         error=error,
         sums=None if sums is None else Components(*sums),
     )
+
+
+Result = TypeVar("Result", bound=Uncertainty | Components)
+
+
+def lazily(f: Callable[[Any], Result], q: Distribution) -> Result:
+    """``f(q)`` for a ``q`` of Dask arrays: a task for each block of instances computes all parts of its result."""
+    known = f(of_no_instances(q))
+    arrays = iter(map_instances(partial(_parts, f), q, _arrays_of(known)))
+
+    def take(error: bool) -> dict[str, Any]:
+        parts = {name: next(arrays) for name in ("total", "aleatoric", "epistemic")}
+        return {**parts, "error": Components(**take(False)) if error else None}
+
+    with_error = known.error is not None
+    parts = take(with_error)
+    if _sums_of(known) is not None:
+        parts["sums"] = Components(**take(with_error))
+    return replace(known, **parts)
+
+
+def _parts(f: Callable[[Any], Uncertainty | Components], q: Distribution) -> tuple[Array, ...]:
+    return _arrays_of(f(q))
+
+
+def _sums_of(u: Uncertainty | Components) -> Components | None:
+    """The plain sums over the labels, where these mean something."""
+    return u.sum() if isinstance(u, Uncertainty) and u.structure != "overlapping" else None
+
+
+def _arrays_of(u: Uncertainty | Components) -> tuple[Array, ...]:
+    """The values of a result and of its sums, each followed by its errors where there are any."""
+    sums = _sums_of(u)
+    parts = [u, u.error] if sums is None else [u, u.error, sums, sums.error]
+    return tuple(x for part in parts if part is not None for x in (part.total, part.aleatoric, part.epistemic))
 
 
 def _check_correction(q: Distribution, loss: Loss, correction: str) -> None:

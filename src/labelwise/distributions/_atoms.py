@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from .._arrays import Array, namespace
+from .._arrays import Array, namespace, sum_first
 from ..losses import Loss
 
 
@@ -31,10 +31,9 @@ class Atoms:
 
     def average(self, x: Array) -> Array:
         """The expectation of member values ``x`` (M, ..., E)."""
-        xp = namespace(x)
         if self.weights is None:
-            return xp.sum(x, axis=0) / x.shape[0]
-        return xp.sum(self._weights * x, axis=0)
+            return sum_first(x) / x.shape[0]
+        return sum_first(self._weights * x)
 
     @cached_property
     def _weights(self) -> Array:

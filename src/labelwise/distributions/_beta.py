@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .._arrays import Array, namespace
+from .._arrays import Array, namespace, sum_first
 from ..losses import Loss
 from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid
 
@@ -71,11 +71,11 @@ class Beta:
         # t^a c^b relative to the centre: ln(t/t0) = −ln(1 + c0 (e^−δ − 1)), so that large a and b cost no digits
         log_density = -a * _log1p_times_expm1(c0, -away) - b * _log1p_times_expm1(t0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
-        weights = weights / xp.sum(weights, axis=0)
+        weights = weights / sum_first(weights)
         t, c = sigmoid(x), sigmoid(-x)
         mt, mc = mean
         d = xp.where(mt <= mc, t - mt, mc - c)
-        return lambda f: xp.sum(weights * f(t, c, d), axis=0)
+        return lambda f: sum_first(weights * f(t, c, d))
 
 
 def _log1p_times_expm1(u: Array, x: Array) -> Array:

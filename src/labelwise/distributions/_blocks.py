@@ -92,9 +92,9 @@ def of_blocks(q: Members, of: Callable[[Atoms], Parts], events: Events | None) -
     results: list[np.ndarray] = []
     for i in range(0, max(n, 1), rows):
         own = weights if weights is None or weights.ndim == 1 else weights[:, i : i + rows]
-        parts = of(q.law(widen(view[:, i : i + rows]), own, events))
+        parts = of(q.law(np.ascontiguousarray(widen(view[:, i : i + rows])), own, events))  # the same bits for every layout
         if n <= rows:
-            results = [np.asarray(part) for part in parts]
+            results = [np.ascontiguousarray(part) for part in parts]
             break
         if not results:
             results = [np.empty((n, *part.shape[1:]), part.dtype) for part in parts]

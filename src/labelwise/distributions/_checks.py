@@ -7,7 +7,7 @@ from operator import index
 from typing import Any
 
 import numpy as np
-from array_api_compat import is_numpy_array
+from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import (
     SUM_TOLERANCE,
@@ -18,6 +18,7 @@ from .._arrays import (
     index_like,
     into,
     namespace,
+    sum_first,
     to_numpy,
     values_known,
     widen,
@@ -137,26 +138,41 @@ def normalised_weights(weights: Any, probs: Array, name: str = "probs") -> Array
         return None
     weights = as_real(weights, "weights", integers=True)
     computed = widen(probs[:1, ...])
-    weights = weights.astype(np.float64) if is_numpy_array(weights) else into(weights, computed, "weights", name)
-    xp = namespace(weights)
-    batch = tuple(probs.shape[1:-1])
-    shape = tuple(weights.shape)
-    if shape != (probs.shape[0],) and shape != (probs.shape[0], *batch):
-        choices = f"({probs.shape[0]},)" + (f" or {(probs.shape[0], *batch)}" if batch else "")
+    members, batch, shape = probs.shape[0], tuple(probs.shape[1:-1]), tuple(weights.shape)
+    lazy = is_dask_array(probs) and (is_dask_array(weights) or is_numpy_array(weights))
+    if not lazy:
+        weights = weights.astype(np.float64) if is_numpy_array(weights) else into(weights, computed, "weights", name)
+    if shape != (members,) and shape != (members, *batch):
+        choices = f"({members},)" + (f" or {(members, *batch)}" if batch else "")
         raise ValueError(f"`weights` must have one value per member, shape {choices}; got shape {shape}")
-    if values_known(weights) and 0 not in shape:
+    if not lazy:
+        return into(_scaled(weights), computed, "weights", name)
+    if is_numpy_array(weights):  # in the chunks of the predictions
+        chunks = (-1, *probs.chunks[1:-1])[: weights.ndim]
+        return namespace(probs).from_array(_scaled_block(weights, computed.dtype), chunks=chunks)
+    meta = np.empty((0,) * weights.ndim, computed.dtype)
+    return weights.rechunk({0: -1}).map_blocks(_scaled_block, computed.dtype, dtype=computed.dtype, meta=meta)
+
+
+def _scaled_block(weights: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
+    return np.asarray(_scaled(weights.astype(np.float64)).astype(kind))
+
+
+def _scaled(weights: Array) -> Array:
+    """``weights`` divided by their sums over the members, after their values have been checked."""
+    xp = namespace(weights)
+    if values_known(weights) and 0 not in weights.shape:
         check_finite(weights, "weights")
         known = to_numpy(weights).astype(float)
         if known.min() < 0:
             raise ValueError(f"`weights` must not be negative; the lowest is {known.min():.4g}")
         empty = np.argwhere(np.atleast_1d(known.max(axis=0)) == 0)
         if empty.size:
-            where = f"; got only zeros for the instance at {tuple(map(int, empty[0]))}" if len(shape) > 1 else "; got only zeros"
+            where = f"; got only zeros for the instance at {tuple(map(int, empty[0]))}" if weights.ndim > 1 else "; got only zeros"
             raise ValueError(f"`weights` must not be 0 for all members{where}")
-        if known.max() > float(xp.finfo(weights.dtype).max) / probs.shape[0]:
+        if known.max() > float(xp.finfo(weights.dtype).max) / weights.shape[0]:
             raise ValueError(f"`weights` are too large to be added up; the largest is {known.max():.4g}. Divide them by it first")
-    weights = weights / xp.sum(weights, axis=0)
-    return into(weights, computed, "weights", name)
+    return weights / sum_first(weights)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
+from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from ..events import Events, Family, as_events
@@ -124,18 +125,16 @@ class Ensemble(Members):
         >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
         array([[1., 0.]])
         """
-        logits = widen(members_first(logits, "logits", member_axis, class_axis))
+        logits = members_first(logits, "logits", member_axis, class_axis)
         check_classes(logits, "logits")
-        if 0 in logits.shape:
-            return cls(logits, weights=weights, member_axis=0, names=names)
-        xp = namespace(logits)
-        largest = xp.max(logits, axis=-1, keepdims=True)
-        if values_known(logits):
-            check_finite(xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits")
-            if bool(xp.any(xp.isinf(largest))):
-                raise ValueError("`logits` must leave at least one class possible; got −∞ for all classes of some instance")
-        odds = xp.exp(logits - largest)
-        return cls(odds / xp.sum(odds, axis=-1, keepdims=True), weights=weights, member_axis=0, names=names)
+        if is_dask_array(logits):
+            from ._lazy import whole
+
+            kind = widen(logits[:0, ...]).dtype
+            probs = whole(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
+        else:
+            probs = _softmax(logits)
+        return cls(probs, weights=weights, member_axis=0, names=names)
 
     @classmethod
     def from_sklearn(cls, model: Any, X: Any) -> Ensemble:
@@ -167,6 +166,25 @@ class Ensemble(Members):
             whole = xp.where(possible, whole, xp.ones_like(whole))
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
         return Atoms(inside, weights, rest)
+
+
+def _softmax(logits: Array) -> Array:
+    """The probabilities that ``logits`` (M, ..., K) stand for, after these have been checked."""
+    if 0 in logits.shape:
+        return widen(logits)
+    xp = namespace(logits)
+    largest = xp.max(logits, axis=-1, keepdims=True)
+    if values_known(logits) and not bool(xp.all(xp.isfinite(largest))):
+        check_finite(xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits")
+        raise ValueError("`logits` must leave at least one class possible; got −∞ for all classes of some instance")
+    if not is_numpy_array(logits):
+        odds = xp.exp(widen(logits) - widen(largest))
+        return odds / xp.sum(odds, axis=-1, keepdims=True)
+    probs = np.empty_like(logits, widen(logits[:0]).dtype)
+    for i, member in enumerate(logits):  # what is held beside the result is small
+        odds = np.exp(widen(member) - widen(largest[i]))
+        np.divide(odds, np.sum(odds, axis=-1, keepdims=True), out=probs[i])
+    return probs
 
 
 def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:

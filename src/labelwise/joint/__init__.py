@@ -7,15 +7,17 @@ EU = E D(Θ‖E Θ). One number per instance; it cannot say which class is meant
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 
 from array_api_compat import is_numpy_array
 
 from .._arrays import Array, namespace
 from .._special import digamma_difference, digamma_minus_log
-from ..decomposition import Components
+from ..decomposition import Components, lazily
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from ..distributions._atoms import Atoms
 from ..distributions._blocks import joint
+from ..distributions._lazy import is_lazy
 from ..distributions.dirichlet import beta_parameters
 from ..losses import LogLoss, Loss, SquaredLoss
 from ..losses.base import not_negative
@@ -28,9 +30,6 @@ __all__ = ["CostMatrix", "JointLoss", "JointUncertainty", "decompose", "pairwise
 @dataclass(frozen=True, eq=False)
 class JointUncertainty(Components):
     """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
-
-    error: Components | None = None
-    """95 % bounds on the error where the values come from Monte Carlo; ``None``: rounding (or a stated quadrature) only."""
 
 
 def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: int = 0, samples: int = 4096) -> JointUncertainty:
@@ -52,6 +51,8 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     (array([1.]), array([0.]), array([1.]))
     """
     q, loss = _check(q, loss)
+    if is_lazy(q):
+        return lazily(partial(decompose, loss=loss, seed=seed, samples=samples), q)
 
     def maximum() -> float:
         return loss.maximum(q.n_classes)

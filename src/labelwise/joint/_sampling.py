@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._arrays import Array, like, namespace, smallest, to_numpy
+from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
 from ..distributions import Dirichlet, LogisticNormal
 from ..distributions._atoms import Atoms
 from ..distributions.logistic_normal import REPLICATES, T_QUANTILE
@@ -17,26 +17,27 @@ def sampled(
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
     A Dirichlet's mean, and so its total, is exact. Epistemic uncertainty is the average divergence from the mean, which varies
-    less than the entropy does; aleatoric is what it leaves of the total.
+    less than the entropy does; aleatoric is what it leaves of the total. The seed is that of each instance: its result does not
+    depend on which others are computed with it.
     """
     size = max(samples // REPLICATES, 2)
     parameters = q.alpha if isinstance(q, Dirichlet) else q.loc
     xp = namespace(parameters)
     k, batch = parameters.shape[-1], tuple(parameters.shape[:-1])
-    rng = np.random.default_rng(seed)
     flat = xp.reshape(parameters, (-1, k))
+    covs = None if isinstance(q, Dirichlet) else xp.reshape(q.cov, (-1, *q.cov.shape[len(batch) :]))
+    n = flat.shape[0]
     step = max(1, (1 << 22) // (REPLICATES * size * k))
+
+    def draw(i: int) -> Array:
+        one = Dirichlet(flat[i, ...]) if covs is None else LogisticNormal(flat[i, ...], covs[i, ...])
+        return one.sample(REPLICATES * size, rng=seed)
+
     columns: list[tuple[Array, ...]] = []
-    for i in range(0, max(flat.shape[0], 1), step):
-        part = flat[i : i + step, ...]
-        if isinstance(q, Dirichlet):
-            block: Dirichlet | LogisticNormal = Dirichlet(part)
-            mean: Array | None = block.mean()
-        else:
-            cov = xp.reshape(q.cov, (-1, *q.cov.shape[len(batch) :]))[i : i + step, ...]
-            block, mean = LogisticNormal(part, cov, seed=q.seed, points=q.points), None
-        draws = block.sample(REPLICATES * size, rng=rng)
-        columns.append(_of_block(draws, mean, loss, size))
+    for i in range(0, max(n, 1), step):
+        draws = [draw(j) for j in range(i, min(i + step, n))]
+        stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), flat)
+        columns.append(_of_block(stacked, Dirichlet(flat[i : i + step, ...]).mean() if covs is None else None, loss, size))
     total, epistemic, total_error, error = (xp.reshape(xp.concat([c[j] for c in columns], axis=0), batch) for j in range(4))
     aleatoric = xp.where(total > epistemic, total - epistemic, 0 * total)
     return (total, aleatoric, epistemic), (total_error, total_error + error, error)
@@ -53,7 +54,7 @@ def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> t
         totals.append(loss.entropy(own))
 
         def average(x: Array, n: int = size) -> Array:
-            return namespace(x).sum(x, axis=0) / n
+            return sum_first(x) / n
 
         epistemics.append(loss.epistemic(average, p, own, p - own))
     epistemic = xp.stack(epistemics, axis=0)
@@ -61,9 +62,10 @@ def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> t
     rounding = 64 * smallest(total)[1] * total
 
     def bound(x: Array) -> Array:
-        return T_QUANTILE * xp.std(x, axis=0, correction=1) / REPLICATES**0.5 + rounding
+        variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
+        return T_QUANTILE * xp.sqrt(variance / REPLICATES) + rounding
 
-    return total, xp.sum(epistemic, axis=0) / REPLICATES, bound(xp.stack(totals, axis=0)), bound(epistemic)
+    return total, sum_first(epistemic) / REPLICATES, bound(xp.stack(totals, axis=0)), bound(epistemic)
 
 
 def expected_maximum(alpha: Array) -> Array:
