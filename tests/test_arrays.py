@@ -41,6 +41,8 @@ def test_values_are_numpys(lib: Any, dtype: str) -> None:
     expected = distributions(lambda x: np.asarray(x, dtype))
     found = distributions(lambda x: lib.array(x, dtype))
     for q, other in zip(expected, found, strict=True):
+        if lib.name == "jax" and dtype == "float32" and not isinstance(q, lw.Ensemble | lw.Dirichlet):
+            continue  # nothing there depends on the dtype, and JAX takes seconds to compile each
         for loss in losses if isinstance(q, lw.Ensemble) else ("log", "spherical", "zero_one"):
             u, v = lw.decompose(q, loss), lw.decompose(other, loss)
             for part, x, y in zip(PARTS, parts(u), parts(v), strict=True):
@@ -100,8 +102,8 @@ POINT = np.random.default_rng(11).normal(size=9)
 def test_gradcheck(law: str, optional: Callable[[str], ModuleType]) -> None:
     torch = optional("torch")
     x = torch.tensor(POINT, requires_grad=True)
-    for loss in [*SMOOTH, lw.CustomLoss(own_log)]:
-        slow = law in ("diagonal", "full")  # there, along one random direction instead of all nine
+    slow = law in ("diagonal", "full")  # there, along one random direction instead of all nine
+    for loss in [*SMOOTH[: 4 if slow else None], lw.CustomLoss(own_log)]:
         f = lambda x, loss=loss: tuple(parts(lw.decompose(LAWS[law](x), loss)))  # noqa: E731
         assert torch.autograd.gradcheck(f, x, atol=1e-6, rtol=1e-5, fast_mode=slow), loss
 
