@@ -27,6 +27,7 @@ HEAVY = [
     "scipy.special",
     "dask",
     "zarr",
+    "nibabel",
     "pyarrow",
     "mpmath",
 ]
@@ -48,6 +49,7 @@ LAYERS = [
     {"plots"},
     {"experiments"},
     {"report"},
+    {"petct"},
     {"_commands"},
     {"cli"},
     {"__main__", "__init__"},

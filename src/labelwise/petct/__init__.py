@@ -1,0 +1,39 @@
+"""PET/CT: from whole-body volumes to label-wise uncertainty per slice and per study.
+
+Nothing is loaded before it is used: preparing needs no torch, training no nibabel.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+# Public name -> the module of this package that has it.
+_WHERE = {
+    "DIAGNOSES": "studies",
+    "Study": "studies",
+    "Skipped": "studies",
+    "find_studies": "studies",
+    "Volume": "volumes",
+    "read_volume": "volumes",
+    "split_patients": "split",
+    "Settings": "preparation",
+    "prepare": "preparation",
+    "Part": "manifest",
+    "Prepared": "manifest",
+    "open_prepared": "manifest",
+    "slice_labels": "manifest",
+    "write_phantoms": "phantom",
+}
+
+__all__ = sorted(_WHERE)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(_WHERE)

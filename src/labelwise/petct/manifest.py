@@ -1,0 +1,228 @@
+"""What was prepared: studies, their parts, what was left out and why; the same input gives the same bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._npz import replacing
+from .split import split_patients
+from .store import GROUP, Slices, is_whole
+from .studies import Skipped, Study
+
+FILE = "manifest.json"
+NEGATIVE = "negative"
+HELD_BACK = "held back"
+LESION_FREE = ("negative", "study", "skip")
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The slices of some patients, with what is known about each."""
+
+    images: Slices
+    y: np.ndarray
+    """Labels, (N,); −1 for kinds that are held back."""
+    patients: np.ndarray
+    studies: np.ndarray
+    """The study of each slice, as "patient/study"."""
+    ids: np.ndarray
+    """"patient/study#plane"."""
+    lesion_voxels: np.ndarray
+    diagnoses: dict[str, str]
+    """By "patient/study"."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """A folder that `labelwise petct prepare` has filled."""
+
+    folder: Path
+    manifest: dict[str, Any]
+
+    @property
+    def classes(self) -> tuple[str, ...]:
+        return tuple(self.manifest["classes"])
+
+    @property
+    def statistics(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
+        """Mean and deviation of each channel over the training patients, in units of 0 … 1."""
+        return tuple(self.manifest["statistics"]["mean"]), tuple(self.manifest["statistics"]["deviation"])
+
+    @property
+    def size(self) -> int:
+        return int(self.manifest["settings"]["size"])
+
+    def part(self, name: str) -> Part:
+        """``"train"``, ``"val"``, ``"test"`` or ``"held back"``; slices without a label are left out."""
+        rule = self.manifest["lesion_free"]
+        chosen = [s for s in self.manifest["studies"] if s["part"] == name]
+        root = self.folder / GROUP
+        kept, labels, rows = [], [], []
+        digest = hashlib.sha256()
+        for study in chosen:
+            if not is_whole(root, study["key"], len(study["planes"])):
+                raise ValueError(
+                    f"slices of {study['patient']}/{study['study']} are missing in {str(root)!r}; run `labelwise petct prepare` again"
+                )
+            label = slice_labels(study["diagnosis"], study["lesion_voxels"], self.classes, rule)
+            use = np.flatnonzero(label >= 0) if name != HELD_BACK else np.flatnonzero(np.array(study["lesion_voxels"]) > 0)
+            kept.append((study["key"], use))
+            labels.append(label[use])
+            rows += [(study, int(i)) for i in use]
+            digest.update(f"{study['slices_sha256']} {use.tolist()}".encode())
+        names = [f"{s['patient']}/{s['study']}" for s, _ in rows]
+        return Part(
+            Slices(root, kept, self.size, digest.hexdigest()),
+            np.concatenate([*labels, np.zeros(0, dtype=np.int64)]).astype(np.int64),
+            np.array([s["patient"] for s, _ in rows], dtype=str),
+            np.array(names, dtype=str),
+            np.array([f"{name}#{s['planes'][i]}" for name, (s, i) in zip(names, rows, strict=True)], dtype=str),
+            np.array([s["lesion_voxels"][i] for s, i in rows], dtype=np.int64),
+            {f"{s['patient']}/{s['study']}": s["diagnosis"] for s in chosen},
+        )
+
+
+def slice_labels(diagnosis: str, lesion_voxels: Sequence[int], classes: Sequence[str], lesion_free: str) -> np.ndarray:
+    """The label of each slice of a study, −1 for slices without one.
+
+    A slice that crosses a lesion has the study's diagnosis. One that crosses none is "negative", has the diagnosis all the same
+    (``"study"``), or none (``"skip"``); in a negative study it is always negative.
+
+    >>> slice_labels("lymphoma", [0, 12, 0], ("negative", "lymphoma"), "negative")
+    array([0, 1, 0])
+    """
+    own = list(classes).index(diagnosis) if diagnosis in classes else -1
+    other = {"negative": list(classes).index(NEGATIVE) if NEGATIVE in classes else -1, "study": own, "skip": -1}[lesion_free]
+    if diagnosis == NEGATIVE or own < 0:
+        other = own
+    return np.where(np.asarray(lesion_voxels) > 0, own, other).astype(np.int64)
+
+
+def build(
+    studies: Sequence[Study],
+    records: Sequence[dict[str, Any]],
+    skipped: Sequence[Skipped],
+    *,
+    settings: dict[str, Any],
+    diagnoses: Sequence[str],
+    hold_back: Sequence[str],
+    lesion_free: str,
+    test: float,
+    val: float,
+    seed: int,
+) -> dict[str, Any]:
+    """The manifest: split by patient, statistics of the training patients, and everything that went in."""
+    usable, skipped = _without_copies(studies, records, skipped)
+    known = [(study, record) for study, record in usable if study.diagnosis not in hold_back]
+    held = {study.patient for study, _ in usable if study.diagnosis in hold_back}
+    # A patient who also has a held-back study is not trained on: the network would know the body.
+    free = [(study, record) for study, record in known if study.patient not in held]
+    if not free:
+        why = f"; the first problem: {skipped[0]}" if skipped else ""
+        raise ValueError(f"no study can be used{why}")
+    if free[0][0].part is not None:
+        parts = {study.patient: str(study.part) for study, _ in free}
+    else:
+        parts = split_patients([(study.patient, study.diagnosis) for study, _ in free], test=test, val=val, seed=seed)
+    present = {study.diagnosis for study, _ in free}
+    classes = [name for name in diagnoses if name in present]
+    if lesion_free == "negative" and NEGATIVE not in classes:
+        raise ValueError(
+            "slices without a lesion cannot be called negative, because no study is negative: choose --lesion-free study or skip"
+        )
+    entries = [_entry(study, record, HELD_BACK if study.patient in held else parts[study.patient]) for study, record in usable]
+    _every_class_is_trained(entries, classes)
+    return {
+        "format": 1,
+        "settings": settings,
+        "classes": classes,
+        "held_back": [name for name in diagnoses if name in hold_back],
+        "lesion_free": lesion_free,
+        "split": {"test": test, "val": val, "seed": seed, "given": free[0][0].part is not None},
+        "statistics": _statistics(entries, [record for _, record in usable], classes, lesion_free),
+        "studies": entries,
+        "skipped": [{"patient": s.patient, "study": s.study, "why": s.why} for s in skipped],
+    }
+
+
+def _without_copies(
+    studies: Sequence[Study], records: Sequence[dict[str, Any]], skipped: Sequence[Skipped]
+) -> tuple[list[tuple[Study, dict[str, Any]]], list[Skipped]]:
+    """The same volume under two names would be in two parts: only the first is used."""
+    first: dict[str, str] = {}
+    usable, left = [], list(skipped)
+    for study, record in zip(studies, records, strict=True):
+        content = record["files"]["pet"]["sha256"]
+        if content in first:
+            left.append(Skipped(study.patient, study.study, f"its {study.pet.name} is the same file as that of {first[content]}"))
+        else:
+            first[content] = study.name
+            usable.append((study, record))
+    return usable, sorted(left, key=lambda s: (s.patient, s.study))
+
+
+def _entry(study: Study, record: dict[str, Any], part: str) -> dict[str, Any]:
+    keys = ("files", "orientation", "shape", "spacing", "planes", "lesion_voxels", "slices_sha256")
+    return {
+        "patient": study.patient,
+        "study": study.study,
+        "diagnosis": study.diagnosis,
+        "part": part,
+        "key": study.key,
+        **{key: record[key] for key in keys},
+    }
+
+
+def _every_class_is_trained(entries: Sequence[dict[str, Any]], classes: Sequence[str]) -> None:
+    trained = {entry["diagnosis"] for entry in entries if entry["part"] == "train"}
+    for name in classes:
+        if name not in trained:
+            raise ValueError(
+                f"no training patient has the diagnosis {name!r}: there are too few of them to split; use more studies, or hold it back"
+            )
+
+
+def _statistics(
+    entries: Sequence[dict[str, Any]], records: Sequence[dict[str, Any]], classes: Sequence[str], lesion_free: str
+) -> dict[str, Any]:
+    """Mean and deviation of each channel, exact, from the sums of whole numbers of the training slices; nobody else's count."""
+    n, total, squares = 0, [0, 0, 0], [0, 0, 0]
+    for entry, record in zip(entries, records, strict=True):
+        if entry["part"] == "train":
+            used = slice_labels(entry["diagnosis"], entry["lesion_voxels"], classes, lesion_free) >= 0
+            for i in np.flatnonzero(used):
+                n += record["pixels"]
+                total = [a + b for a, b in zip(total, record["sums"][i], strict=True)]
+                squares = [a + b for a, b in zip(squares, record["squares"][i], strict=True)]
+    if n == 0:
+        raise ValueError("no training slice has a label")
+    deviation = [math.sqrt(n * q - s * s) / n / 255 for s, q in zip(total, squares, strict=True)]
+    return {"mean": [s / n / 255 for s in total], "deviation": deviation, "pixels": n}
+
+
+def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
+    """Store the manifest in its place, at once."""
+    with replacing(folder / FILE) as file:
+        file.write((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+
+
+def open_prepared(folder: str | Path) -> Prepared:
+    """What is in a folder that `labelwise petct prepare` has filled."""
+    path = Path(folder) / FILE
+    if not path.is_file():
+        raise FileNotFoundError(f"there are no prepared slices in {str(folder)!r}: {FILE} is missing; run `labelwise petct prepare` first")
+    try:
+        manifest = json.loads(path.read_text(encoding="utf-8"))
+        if manifest["format"] != 1:
+            raise ValueError(f"it has format {manifest['format']}, which this version does not know")
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{str(path)!r} cannot be used: {error}") from error
+    return Prepared(Path(folder), manifest)

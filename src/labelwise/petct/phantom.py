@@ -1,0 +1,280 @@
+"""Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline without any patient's data.
+
+A body of ellipsoids with organs that take up glucose, and lesions where each disease puts them. Diseases share some sites (a lung
+cancer spreads to the nodes of the chest, a melanoma to the lung), so that a single slice may be truly ambiguous.
+"""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from .._npz import replacing
+from .studies import FILES
+from .volumes import nibabel
+
+Point = tuple[float, float, float]
+ORIENTATIONS = ("RAS", "LPS", "LAS", "RPI", "PIR", "SRP", "ALI", "IPL")
+"""How the files store their axes, in turn: in any order and direction."""
+HELD_BACK = "bone metastases"
+KINDS = ("negative", "lung cancer", "lymphoma", "melanoma", HELD_BACK)
+
+
+@dataclass(frozen=True)
+class Lesion:
+    """A ball in the frame of the body, in millimetres."""
+
+    centre: Point
+    radius: float
+    suv: float
+    hounsfield: float
+
+
+# Millimetres from the middle of the body: to the right, to the front, to the head. (centre, radii, HU, SUV)
+_SOFT = (
+    ((0, 0, 60), (165, 108, 245), -95, 0.35),
+    ((0, -5, 215), (200, 75, 60), -95, 0.35),
+    ((0, -5, -190), (178, 110, 120), -95, 0.35),
+    ((-85, 0, -320), (78, 85, 175), -95, 0.35),
+    ((85, 0, -320), (78, 85, 175), -95, 0.35),
+    ((0, 0, 285), (58, 58, 95), -60, 0.5),
+    ((0, 0, 60), (150, 93, 235), 45, 0.8),
+    ((0, -5, 215), (185, 60, 48), 50, 0.7),
+    ((0, -5, -190), (162, 95, 105), 50, 0.7),
+    ((-85, 0, -320), (64, 70, 165), 55, 0.6),
+    ((85, 0, -320), (64, 70, 165), 55, 0.6),
+    ((0, 0, 285), (48, 48, 90), 50, 0.8),
+)
+_ORGANS = {
+    "lung right": ((78, 0, 135), (58, 76, 112), -820, 0.4),
+    "lung left": ((-78, 0, 135), (54, 76, 108), -820, 0.4),
+    "heart": ((-28, 28, 85), (50, 42, 52), 42, 2.5),
+    "liver": ((72, 12, -12), (88, 78, 62), 62, 2.2),
+    "spleen": ((-105, -28, -5), (32, 38, 48), 50, 1.9),
+    "kidney right": ((66, -50, -75), (27, 25, 48), 35, 4.5),
+    "kidney left": ((-66, -50, -70), (27, 25, 48), 35, 4.5),
+    "bladder": ((0, 22, -245), (36, 34, 34), 8, 12.0),
+    "skull": ((0, 5, 375), (74, 92, 84), 750, 0.8),
+    "brain": ((0, 5, 375), (64, 82, 74), 36, 7.0),
+    "pelvis right": ((80, -20, -185), (38, 30, 62), 330, 1.0),
+    "pelvis left": ((-80, -20, -185), (38, 30, 62), 330, 1.0),
+    "hip right": ((98, -5, -255), (25, 25, 25), 450, 0.9),
+    "hip left": ((-98, -5, -255), (25, 25, 25), 450, 0.9),
+}
+_SPINE = ((0, -66, 65), (21, 20, 262), 260, 1.6)
+_FEMURS = (((90, 0, -350), (15, 15, 105), 700, 0.6), ((-90, 0, -350), (15, 15, 105), 700, 0.6))
+
+
+def _near(x: float, y: float, z: float, spread: float = 10.0, *, sides: bool = False) -> Callable[[np.random.Generator], Point]:
+    def place(rng: np.random.Generator) -> Point:
+        side = rng.choice([-1.0, 1.0]) if sides else 1.0
+        dx, dy, dz = rng.uniform(-spread, spread, 3)
+        return side * x + dx, y + dy, z + dz
+
+    return place
+
+
+def _inside(*organs: str) -> Callable[[np.random.Generator], Point]:
+    def place(rng: np.random.Generator) -> Point:
+        centre, radii, *_ = _ORGANS[str(rng.choice(organs))]
+        direction = rng.normal(size=3)
+        point = np.array(centre) + 0.65 * rng.random() ** (1 / 3) * direction / np.linalg.norm(direction) * radii
+        return float(point[0]), float(point[1]), float(point[2])
+
+    return place
+
+
+def _skin(rng: np.random.Generator) -> Point:
+    angle, z = rng.uniform(0, 2 * np.pi), rng.uniform(-150, 200)
+    shrink = np.sqrt(max(0.2, 1 - ((z - 60) / 245) ** 2))
+    return 150 * shrink * np.cos(angle), 97 * shrink * np.sin(angle), z
+
+
+def _along_spine(rng: np.random.Generator) -> Point:
+    return rng.uniform(-6, 6), -64 + rng.uniform(-5, 5), rng.uniform(-170, 290)
+
+
+_LUNG = _inside("lung right", "lung left")
+_CHEST = _near(18, 18, 150, 22, sides=True)
+_NODES = (
+    _CHEST,
+    _CHEST,
+    _near(38, 0, 292, 14, sides=True),
+    _near(148, 0, 190, 12, sides=True),
+    _near(16, -28, -110, 22),
+    _near(75, 58, -262, 14, sides=True),
+)
+_BONES = (_along_spine, _along_spine, _near(80, -20, -185, 25, sides=True), _near(92, 0, -330, 35, sides=True))
+# Disease -> sites (the first is where it begins), how many lesions (from, to), radius in mm (from, to), HU.
+_DISEASES = {
+    "lung cancer": ((_LUNG, _LUNG, _LUNG, _CHEST), (2, 4), (14, 28), 45),
+    "lymphoma": (_NODES, (6, 11), (11, 22), 50),
+    "melanoma": ((_skin, _skin, _near(85, 0, -310, 40, sides=True), _inside("liver"), _LUNG), (7, 12), (8, 16), 45),
+    HELD_BACK: (_BONES, (9, 15), (10, 20), 650),
+}
+
+
+def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
+    """Lesions of a disease; none for ``"negative"``."""
+    if kind == "negative":
+        return []
+    sites, (few, many), (small, large), hounsfield = _DISEASES[kind]
+    return [
+        Lesion(sites[0 if i == 0 else rng.integers(len(sites))](rng), rng.uniform(small, large), rng.uniform(4, 13), hounsfield)
+        for i in range(rng.integers(few, many + 1))
+    ]
+
+
+@dataclass(frozen=True)
+class Body:
+    """What varies from patient to patient."""
+
+    scale: Point
+    uptake: dict[str, float]
+    """SUV of organs whose uptake varies in health."""
+    bowel: tuple[tuple[Point, float, float], ...]
+    """Centre, radius and SUV of loops of bowel."""
+
+    @classmethod
+    def draw(cls, rng: np.random.Generator) -> Body:
+        sx, sy, sz = rng.uniform(0.92, 1.08, 3)
+        uptake = {"heart": rng.uniform(1.2, 7), "bladder": rng.uniform(4, 25), "brain": rng.uniform(5, 9), "liver": rng.uniform(1.8, 2.7)}
+        kidneys = rng.uniform(2.5, 7)
+        loops = [
+            ((rng.uniform(-80, 80), rng.uniform(0, 60), rng.uniform(-170, -80)), rng.uniform(12, 22), rng.uniform(1, 4.5)) for _ in range(8)
+        ]
+        return cls((sx, sy, sz), uptake | {"kidney right": kidneys, "kidney left": kidneys * rng.uniform(0.9, 1.1)}, tuple(loops))
+
+
+def draw_anatomy(body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """CT (HU), PET (SUV) and the mask of lesions on a grid of world coordinates (x, y, z), each broadcastable; without noise."""
+    x, y, z = (axis / s for axis, s in zip(grid, body.scale, strict=True))
+    shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
+    ct, pet, mask = np.full(shape, -1000.0), np.zeros(shape), np.zeros(shape, dtype=bool)
+
+    def ball(centre: Sequence[float], radii: Sequence[float], power: int = 2) -> np.ndarray:
+        """How far inside each point is: about millimetres, positive inside."""
+        (a, b, c), (p, q, r) = centre, radii
+        distance = (((x - a) / p) ** 2 + ((y - b) / q) ** 2 + np.abs((z - c) / r) ** power) ** 0.5
+        return np.asarray((1 - distance) * min(radii))
+
+    def paint(depth: np.ndarray, hounsfield: float, suv: float) -> None:
+        share = np.clip(depth / 6 + 0.5, 0, 1)
+        blurred = np.clip(depth / 10 + 0.5, 0, 1)  # PET sees less sharply
+        ct[...] += share * (hounsfield - ct)
+        pet[...] += blurred * (suv - pet)
+
+    for centre, radii, hounsfield, suv in _SOFT:
+        paint(ball(centre, radii), hounsfield, suv)
+    cage = ball((0, 2, 125), (146, 92, 150))
+    paint(np.where(np.cos(2 * np.pi * (z + 0.5 * np.abs(y)) / 34) > 0.35, 5 - np.abs(cage - 2), -99), 240, 0.9)
+    for name, (centre, radii, hounsfield, suv) in _ORGANS.items():
+        paint(ball(centre, radii), hounsfield, body.uptake.get(name, suv))
+    for place, radius, suv in body.bowel:
+        paint(ball(place, (radius,) * 3), 25, suv)
+    centre, radii, hounsfield, suv = _SPINE
+    paint(ball(centre, radii, 10), 0.5 * hounsfield, suv)
+    paint(np.where(np.cos(2 * np.pi * z / 30) > -0.6, ball(centre, radii, 10), -99), hounsfield, suv)
+    for centre, radii, hounsfield, suv in _FEMURS:
+        paint(ball(centre, radii, 10), hounsfield, suv)
+    for lesion in lesions:
+        depth = ball(lesion.centre, (lesion.radius,) * 3)
+        paint(depth, lesion.hounsfield, lesion.suv)
+        mask |= depth > 0
+    return ct, pet, mask
+
+
+def scan(
+    body: Body, lesions: Sequence[Lesion], rng: np.random.Generator, *, voxel: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """A noisy scan with the axes right, front, head: CT, PET, mask and their affine."""
+    from scipy.ndimage import gaussian_filter
+
+    spacing = voxel * rng.uniform(0.85, 1.15, 3)
+    extent = np.array([480.0, 300.0, 940.0])
+    shape = np.maximum(4, np.ceil(extent / spacing).astype(int))
+    origin = -(shape - 1) / 2 * spacing + rng.uniform(-8, 8, 3)
+    grid = [(origin[i] + spacing[i] * np.arange(shape[i])).reshape([-1 if i == j else 1 for j in range(3)]) for i in range(3)]
+    ct, pet, mask = draw_anatomy(body, lesions, grid)
+    ct += rng.normal(0, 14, ct.shape)
+    noise = gaussian_filter(rng.normal(size=pet.shape), 0.8)
+    pet = np.clip(pet * (1 + 0.12 * noise / noise.std()) + 0.03 * noise / noise.std(), 0, None)
+    affine = np.diag([*spacing, 1.0])
+    affine[:3, 3] = origin
+    return ct.astype(np.float32), pet.astype(np.float32), mask, affine
+
+
+def write_nifti(path: Path, values: np.ndarray, affine: np.ndarray, orientation: str = "RAS") -> None:
+    """Store a volume with axes right, front, head in another orientation; the same values give the same bytes."""
+    nib = nibabel()
+    turn = nib.orientations.ornt_transform(nib.orientations.axcodes2ornt("RAS"), nib.orientations.axcodes2ornt(orientation))
+    stored = nib.orientations.apply_orientation(values, turn)
+    image = nib.Nifti1Image(stored, affine @ nib.orientations.inv_ornt_aff(turn, values.shape))
+    image.header.set_xyzt_units("mm")
+    with replacing(path) as file:
+        file.write(gzip.compress(image.to_bytes(), compresslevel=4, mtime=0))
+
+
+def write_phantoms(
+    folder: Path, *, patients: int = 40, seed: int = 0, voxel: float = 8.0, kinds: Sequence[str] = KINDS
+) -> list[tuple[str, str, str]]:
+    """Write phantom patients and their metadata table in the published layout.
+
+    Parameters
+    ----------
+    folder : path
+        A new or empty folder.
+    patients : int
+        The kinds take turns. Every seventh patient has a second study, every other time after a therapy that has left no lesion.
+    seed : int
+    voxel : float
+        Millimetres, on average; it varies by 15 % from scan to scan and axis to axis.
+    kinds : sequence of str
+        Diagnoses, out of ``KINDS``.
+
+    Returns
+    -------
+    list of (patient, study, diagnosis)
+    """
+    unknown = [kind for kind in kinds if kind not in KINDS]
+    if unknown or not kinds:
+        raise ValueError(f"`kinds` must be some of {', '.join(map(repr, KINDS))}; got {list(kinds)}")
+    if folder.exists() and any(folder.iterdir()):
+        raise FileExistsError(f"{str(folder)!r} is not empty; choose a new folder for the phantoms")
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for i in range(patients):
+        rng = np.random.default_rng([seed, i])
+        body = Body.draw(rng)
+        patient = f"PETCT_{rng.integers(16**10):010x}"
+        for visit in range(2 if i % 7 == 6 else 1):
+            kind = "negative" if visit == 1 and i % 14 == 13 else kinds[i % len(kinds)]
+            study = f"{rng.integers(1, 13):02d}-{rng.integers(1, 29):02d}-{2001 + visit}-NA-PET-CT phantom-{rng.integers(10**5):05d}"
+            place = folder / patient / study
+            place.mkdir(parents=True)
+            ct, pet, mask, affine = scan(body, place_lesions(kind, rng), rng, voxel=voxel)
+            orientation = ORIENTATIONS[(i + visit) % len(ORIENTATIONS)]
+            for name, values in ((FILES["ct"], np.rint(ct).astype(np.int16)), (FILES["pet"], pet), (FILES["seg"], mask.astype(np.uint8))):
+                write_nifti(place / name, values, affine, orientation)
+            written.append((patient, study, kind))
+    _write_metadata(folder / "metadata.csv", written)
+    return written
+
+
+def _write_metadata(path: Path, studies: Sequence[tuple[str, str, str]]) -> None:
+    """One line for each series, as in the published table."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("Subject ID", "Modality", "File Location", "diagnosis"))
+    for patient, study, kind in studies:
+        for modality in ("CT", "PT", "SEG"):
+            writer.writerow((patient, modality, f"./phantom/{patient}/{study}/{modality}", re.sub(" ", "_", kind.upper())))
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())

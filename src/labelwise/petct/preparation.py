@@ -1,0 +1,284 @@
+"""From volumes to slices on disk: many studies at once, bounded memory, and nothing lost when it is interrupted."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import multiprocessing
+import os
+import zlib
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._npz import replacing
+from . import manifest as listing
+from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
+from .store import GROUP, is_whole, write_slices, zarr
+from .studies import DIAGNOSES, FILES, Skipped, Study, find_studies, normal
+from .volumes import Volume, nibabel, read_volume, same_grid
+
+_PLANES_AT_ONCE = 16
+Progress = Callable[[int, int], None]
+"""Told how many studies are done, of how many."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How slices are made; whoever compares two networks needs the same."""
+
+    size: int = 400
+    """Pixels along each side."""
+    window: tuple[float, float] = (-160.0, 240.0)
+    """Hounsfield units that are black and white in the CT channel."""
+    suv_max: float = 20.0
+    """The standardized uptake value that is white in the PET channel; 0 is black."""
+    planes: str = "body"
+    """``"all"``, ``"body"`` or ``"lesion"``."""
+    step: float = 3.0
+    """Millimetres between planes; 0 takes every one."""
+    stretch: bool = False
+    """Fill the square in both directions instead of keeping the patient's proportions."""
+
+    def __post_init__(self) -> None:
+        if not 8 <= self.size <= 4096:
+            raise ValueError(f"`size` must be 8 to 4096 pixels; got {self.size}")
+        if not self.window[0] < self.window[1]:
+            raise ValueError(f"`window` must be two numbers of Hounsfield units in rising order; got {self.window}")
+        if not self.suv_max > 0:
+            raise ValueError(f"`suv_max` must be positive; got {self.suv_max}")
+        if self.planes not in RULES:
+            raise ValueError(f"`planes` must be one of {', '.join(map(repr, RULES))}; got {self.planes!r}")
+        if not self.step >= 0:
+            raise ValueError(f"`step` must be 0 or more millimetres; got {self.step}")
+
+
+def prepare(
+    root: Path,
+    out: Path,
+    *,
+    table: Path | None = None,
+    settings: Settings | None = None,
+    diagnoses: Sequence[str] = DIAGNOSES,
+    hold_back: Sequence[str] = (),
+    lesion_free: str = "negative",
+    test: float = 0.2,
+    val: float = 0.15,
+    seed: int = 0,
+    jobs: int | None = None,
+    progress: Progress | None = None,
+) -> listing.Prepared:
+    """Cut every study into slices, split the patients, and write the manifest.
+
+    A study that is finished is kept: when the call is interrupted, by Ctrl-C, ``kill -9`` or a full disk, the same call goes on with the
+    next one and ends with the same manifest. A study that cannot be used is left out, with one sentence in the manifest.
+
+    Parameters
+    ----------
+    root, table
+        As for `find_studies`.
+    out : path
+        Folder for the slices (``slices.zarr``) and ``manifest.json``.
+    settings : Settings, optional
+    diagnoses : sequence of str
+        Known diagnoses, in the order that the classes are to have.
+    hold_back : sequence of str
+        Diagnoses to keep out of training, validation and test, for asking later what the network makes of a kind it has never seen.
+    lesion_free : {"negative", "study", "skip"}
+        The label of a slice without a lesion in a study with a diagnosis; see `labelwise.petct.slice_labels`.
+    test, val, seed
+        As for `split_patients`; unused where the table has a column "part".
+    jobs : int, optional
+        Studies at a time, each in a process of its own; by default as many as there are processors.
+    progress : callable, optional
+    """
+    nibabel(), zarr()
+    settings = settings or Settings()
+    if lesion_free not in listing.LESION_FREE:
+        raise ValueError(f"`lesion_free` must be one of {', '.join(map(repr, listing.LESION_FREE))}; got {lesion_free!r}")
+    held = tuple(normal(name) for name in hold_back)
+    known = tuple(dict.fromkeys([*map(normal, diagnoses), *held]))
+    studies, skipped = find_studies(root, table=table, diagnoses=known)
+    out.mkdir(parents=True, exist_ok=True)
+    (out / "studies").mkdir(exist_ok=True)
+    zarr().open_group(out / GROUP, mode="a")
+    work = partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free)
+    done: list[tuple[Study, dict[str, Any]]] = []
+    for i, (study, result) in enumerate(_each(work, studies, jobs)):
+        if isinstance(result, Skipped):
+            skipped.append(result)
+        else:
+            done.append((study, result))
+        if progress is not None:
+            progress(i + 1, len(studies))
+    done.sort(key=lambda pair: (pair[0].patient, pair[0].study))
+    content = listing.build(
+        [study for study, _ in done],
+        [record for _, record in done],
+        skipped,
+        settings=json.loads(json.dumps(asdict(settings))),
+        diagnoses=known,
+        hold_back=held,
+        lesion_free=lesion_free,
+        test=test,
+        val=val,
+        seed=seed,
+    )
+    listing.write_manifest(out, content)
+    return listing.open_prepared(out)
+
+
+def _each(work: Callable[[Study], Any], studies: Sequence[Study], jobs: int | None) -> Iterator[tuple[Study, Any]]:
+    """The result for each study, as it comes."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    jobs = min(jobs or cores, len(studies))
+    if jobs <= 1:
+        yield from ((study, work(study)) for study in studies)
+        return
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    try:
+        futures = {pool.submit(work, study): study for study in studies}
+        for future in as_completed(futures):
+            yield futures[future], future.result()
+    except BrokenProcessPool as error:
+        raise ChildProcessError(
+            "a process that prepares studies was ended from outside (perhaps the memory was short: try fewer --jobs). "
+            "Finished studies are kept: run the same command again"
+        ) from error
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: str = "negative") -> dict[str, Any] | Skipped:
+    """Slices of one study on disk and what is known about them, or why not; what an earlier call has made is used again."""
+    record_file = out / "studies" / f"{study.key}.json"
+    try:
+        made_from = _made_from(study, settings)
+        record = _read_record(record_file, made_from)
+        if record is not None and is_whole(out / GROUP, study.key, len(record["planes"])):
+            _check_against_diagnosis(study, record["lesion_voxels"])
+            return record
+        images, lesions, record = _slices(study, settings, lesion_free)
+    except (ValueError, OSError, EOFError, zlib.error, gzip.BadGzipFile) as error:
+        why = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+        return Skipped(study.patient, study.study, why)
+    try:
+        record_file.unlink(missing_ok=True)
+        write_slices(out / GROUP, study.key, images, lesions)
+        with replacing(record_file) as file:
+            file.write(json.dumps({"made_from": made_from, **record}).encode())
+    except OSError as error:
+        raise OSError(
+            error.errno,
+            f"cannot store the slices of {study.name}: {error.strerror or error}. Finished studies are kept: make room, and run the same command again",
+        ) from error
+    return {"made_from": made_from, **record}
+
+
+def _made_from(study: Study, settings: Settings) -> dict[str, Any]:
+    """What the slices depend on: when any of it changes, they are made again."""
+    files = {key: path.stat() for key in FILES if (path := getattr(study, key)) is not None}
+    known = {"settings": asdict(settings), "files": {key: [stat.st_size, stat.st_mtime_ns] for key, stat in files.items()}}
+    return dict(json.loads(json.dumps(known)))
+
+
+def _read_record(path: Path, made_from: dict[str, Any]) -> dict[str, Any] | None:
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return record if isinstance(record, dict) and record.get("made_from") == made_from else None
+
+
+def _check_against_diagnosis(study: Study, lesion_voxels: Sequence[int]) -> None:
+    if study.diagnosis == listing.NEGATIVE and sum(lesion_voxels) > 0:
+        raise ValueError(f"its diagnosis is negative, but the segmentation marks {sum(lesion_voxels):,} voxels as lesion")
+
+
+def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+    """Images, masks and the record; at most one volume of numbers and one mask are in memory at a time."""
+    mask = None
+    if study.seg is not None:
+        volume = read_volume(study.seg, order=0)
+        mask = replace(volume, values=volume.values > 0.5)
+        del volume
+    elif study.diagnosis != listing.NEGATIVE and lesion_free != "study":
+        raise ValueError(f"{FILES['seg']} is missing, so nobody knows which slices show a lesion; --lesion-free study can do without")
+    ct = read_volume(study.ct, outside=AIR)
+    if ct.values.min() > -500:
+        raise ValueError(f"{study.ct.name} is not in Hounsfield units: nothing in it is as thin as air")
+    if mask is None:
+        mask = replace(ct, values=np.zeros(ct.values.shape, dtype=bool), sha256="")
+    _check_grid(mask, ct, study.seg or study.ct, study.ct)
+    _check_against_diagnosis(study, [int(mask.values.sum())])
+    planes = choose_planes(ct, mask.values, rule=settings.planes, step=settings.step)
+    if len(planes) == 0:
+        raise ValueError(f"no coronal plane of {study.ct.name} crosses {'a lesion' if settings.planes == 'lesion' else 'a body'}")
+    images = np.empty((len(planes), settings.size, settings.size, 3), np.uint8)
+    _fill(images[..., 1], ct, planes, settings, AIR, settings.window)
+    grid, ct_sha256 = replace(ct, values=mask.values), ct.sha256
+    del ct
+    pet = read_volume(study.pet)
+    _check_grid(pet, grid, study.pet, study.ct)
+    if float(pet.values.mean(dtype=np.float64)) > settings.suv_max:
+        raise ValueError(
+            f"{study.pet.name} is not in SUV: its mean is {pet.values.mean(dtype=np.float64):.4g}; perhaps it holds activity counts"
+        )
+    _fill(images[..., 0], pet, planes, settings, 0.0, (0.0, settings.suv_max))
+    hashes = {"ct": ct_sha256, "pet": pet.sha256, "seg": mask.sha256}
+    del pet
+    images[..., 2] = fuse(images[..., 0], images[..., 1])
+    lesions = np.empty(images.shape[:3], dtype=bool)
+    for at in range(0, len(planes), _PLANES_AT_ONCE):
+        part = slice(at, at + _PLANES_AT_ONCE)
+        lesions[part] = cut(mask, planes[part], settings.size, outside=0.0, stretch=settings.stretch) >= 0.5
+    paths = {key: path for key in FILES if (path := getattr(study, key)) is not None}
+    return images, lesions, {
+        "files": {key: {"name": path.name, "bytes": path.stat().st_size, "sha256": hashes[key]} for key, path in paths.items()},
+        "orientation": grid.stored,
+        "shape": list(grid.values.shape),
+        "spacing": [round(s, 6) for s in grid.spacing],
+        "planes": planes.tolist(),
+        "lesion_voxels": np.count_nonzero(mask.values[:, planes], axis=(0, 2)).tolist(),
+        "slices_sha256": hashlib.sha256(images.data).hexdigest(),
+        "pixels": settings.size**2,
+        **_sums(images),
+    }  # fmt: skip
+
+
+def _check_grid(a: Volume, b: Volume, a_path: Path, b_path: Path) -> None:
+    if a.values.shape != b.values.shape:
+        raise ValueError(
+            f"{a_path.name} has {_times(a.values.shape)} voxels and {b_path.name} {_times(b.values.shape)}; they must be on one grid"
+        )
+    if not same_grid(a, b):
+        raise ValueError(
+            f"{a_path.name} and {b_path.name} lie in different places or have voxels of different size; they must be on one grid"
+        )
+
+
+def _times(shape: Sequence[int]) -> str:
+    return " × ".join(map(str, shape))
+
+
+def _fill(channel: np.ndarray, volume: Volume, planes: np.ndarray, settings: Settings, outside: float, window: tuple[float, float]) -> None:
+    for at in range(0, len(planes), _PLANES_AT_ONCE):
+        part = slice(at, at + _PLANES_AT_ONCE)
+        channel[part] = to_bytes(cut(volume, planes[part], settings.size, outside=outside, stretch=settings.stretch), *window)
+
+
+def _sums(images: np.ndarray) -> dict[str, list[list[int]]]:
+    """Sums and sums of squares of each slice and channel, whole numbers."""
+    sums, squares = [], []
+    for image in images:
+        flat = np.ascontiguousarray(image.reshape(-1, 3).T, dtype=np.uint32)
+        sums.append(flat.sum(axis=1, dtype=np.int64).tolist())
+        squares.append((flat * flat).sum(axis=1, dtype=np.int64).tolist())
+    return {"sums": sums, "squares": squares}

@@ -1,0 +1,89 @@
+"""Coronal slices: which planes, on which pixels, in which channels."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .volumes import Volume
+
+AIR = -1000.0
+"""Hounsfield units around the patient."""
+TISSUE = -300.0
+"""Above this is the patient (or the table), below it air and lung."""
+CHANNELS = ("PET", "CT", "fusion")
+RULES = ("all", "body", "lesion")
+
+
+def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> np.ndarray:
+    """Positions along the axis from back to front, about ``step`` millimetres apart.
+
+    ``rule`` "all" takes every such plane, "body" those of which at least 1 % is denser than −300 HU, "lesion" those that cross
+    one. A lesion thinner than the step is not missed: its densest plane is added.
+    """
+    n = ct.values.shape[1]
+    stride = max(1, round(step / ct.spacing[1])) if step > 0 else 1
+    regular = np.zeros(n, dtype=bool)
+    regular[(n % stride) // 2 :: stride] = True
+    marked = np.count_nonzero(lesion, axis=(0, 2))
+    if rule == "body":
+        area = ct.values.shape[0] * ct.values.shape[2]
+        regular &= np.array([np.count_nonzero(ct.values[:, j] > TISSUE) >= 0.01 * area for j in range(n)])
+        if not regular.any():
+            return np.flatnonzero(regular)  # a lesion in the air is no patient
+    elif rule == "lesion":
+        regular &= marked > 0
+    edges = np.flatnonzero(np.diff(np.r_[0, marked > 0, 0]))
+    for first, end in zip(edges[::2], edges[1::2], strict=True):
+        if not regular[first:end].any():
+            regular[first + int(np.argmax(marked[first:end]))] = True
+    return np.flatnonzero(regular)
+
+
+def interpolation(n_in: int, spacing: float, n_out: int, pixel: float) -> Any:
+    """The sparse matrix (n_out, n_in) that takes voxels ``spacing`` apart to pixels ``pixel`` apart, both centred on the same point.
+
+    Linear interpolation where pixels are finer than voxels; where they are coarser, a triangle as wide as two pixels, so that nothing
+    falls between them. Rows sum to 1 inside the volume and fall to 0 beyond its edge.
+    """
+    from scipy.sparse import csr_array
+
+    reach = max(1.0, pixel / spacing)
+    centre = (np.arange(n_out) - (n_out - 1) / 2) * (pixel / spacing) + (n_in - 1) / 2
+    offsets = np.arange(-int(np.ceil(reach)), int(np.ceil(reach)) + 2)
+    column = np.floor(centre).astype(int)[:, None] + offsets
+    weight = np.clip(1 - np.abs(column - centre[:, None]) / reach, 0, None)
+    weight /= weight.sum(axis=1, keepdims=True)
+    inside = (column >= 0) & (column < n_in) & (weight > 0)
+    rows = np.broadcast_to(np.arange(n_out)[:, None], column.shape)
+    return csr_array((weight[inside].astype(np.float32), (rows[inside], column[inside])), shape=(n_out, n_in))
+
+
+def cut(volume: Volume, planes: np.ndarray, size: int, *, outside: float, stretch: bool = False) -> np.ndarray:
+    """Coronal slices (planes, size, size), float32: head up, the patient's right on the left, as radiologists look at them.
+
+    The proportions are the patient's: the longer side fills the image, and air is added beside the shorter. With ``stretch``
+    both sides fill it.
+    """
+    nx, _, nz = volume.values.shape
+    width, height = nx * volume.spacing[0], nz * volume.spacing[2]
+    across, along = (width / size, height / size) if stretch else (max(width, height) / size,) * 2
+    to_columns = interpolation(nx, volume.spacing[0], size, across)
+    to_rows = interpolation(nz, volume.spacing[2], size, along)
+    images = np.empty((len(planes), size, size), np.float32)
+    for image, plane in zip(images, planes, strict=True):
+        part = np.ascontiguousarray(volume.values[::-1, plane, ::-1], dtype=np.float32) - np.float32(outside)
+        image[:] = (to_rows @ (to_columns @ part).T) + np.float32(outside)
+    return images
+
+
+def to_bytes(images: np.ndarray, low: float, high: float) -> np.ndarray:
+    """Values from ``low`` to ``high`` as 0 … 255, what is beyond cut off."""
+    scaled = (images - np.float32(low)) * np.float32(255 / (high - low))
+    return np.asarray(np.rint(np.clip(scaled, 0, 255)).astype(np.uint8))
+
+
+def fuse(pet: np.ndarray, ct: np.ndarray) -> np.ndarray:
+    """PET over CT at half opacity: the rounded mean of the two channels."""
+    return np.asarray(((pet.astype(np.uint16) + ct + 1) // 2).astype(np.uint8))

@@ -1,0 +1,48 @@
+"""Training, validation and test patients: never a patient in two of them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+from ..datasets.types import _stratified
+
+
+def split_patients(studies: Iterable[tuple[str, str]], *, test: float = 0.2, val: float = 0.15, seed: int = 0) -> dict[str, str]:
+    """The part of each patient, ``"train"``, ``"val"`` or ``"test"``, each with its share of every diagnosis.
+
+    A patient with several diagnoses counts for the rarest of them (by patients; the first in the alphabet where two are equally
+    rare), because a rare one is the hardest to have in every part. The result depends on the patients, their diagnoses and
+    the seed, not on the order of the studies.
+
+    Parameters
+    ----------
+    studies : iterable of (patient, diagnosis)
+    test, val : float
+        Shares of the patients; each diagnosis has its share to within one patient.
+    seed : int
+
+    Examples
+    --------
+    >>> studies = [(f"p{i}", "lymphoma" if i % 2 else "negative") for i in range(20)]
+    >>> parts = split_patients(studies, test=0.2, val=0.2, seed=1)
+    >>> sorted(Counter((diagnosis, parts[patient]) for patient, diagnosis in studies).items())[:3]
+    [(('lymphoma', 'test'), 2), (('lymphoma', 'train'), 6), (('lymphoma', 'val'), 2)]
+    """
+    if not (test > 0 and val >= 0 and test + val < 1):
+        raise ValueError(f"`test` and `val` must be shares that leave patients to train on; got {test} and {val}")
+    diagnoses: dict[str, set[str]] = {}
+    for patient, diagnosis in studies:
+        diagnoses.setdefault(patient, set()).add(diagnosis)
+    patients = sorted(diagnoses)
+    counts = Counter(diagnosis for found in diagnoses.values() for diagnosis in found)
+    strata = [min(diagnoses[patient], key=lambda d: (counts[d], d)) for patient in patients]
+    _, stratum = np.unique(np.array(strata, dtype=str), return_inverse=True)
+    rng = np.random.default_rng(seed)
+    part = np.full(len(patients), "train", dtype=object)
+    part[_stratified(stratum, test, rng)] = "test"
+    rest = np.flatnonzero(part == "train")
+    part[rest[_stratified(stratum[rest], val / (1 - test), rng)]] = "val"
+    return dict(zip(patients, part.tolist(), strict=True))

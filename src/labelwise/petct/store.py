@@ -1,0 +1,125 @@
+"""Slices on disk: a Zarr group for each study, one compressed, checksummed chunk for each image."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+GROUP = "slices.zarr"
+
+
+def zarr() -> Any:
+    """The library, or a sentence about how to get it."""
+    try:
+        import zarr
+    except ImportError as error:
+        raise ImportError('Slices are stored with zarr; install it with: pip install "labelwise[medical]"') from error
+    return zarr
+
+
+def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) -> None:
+    """Store the slices of a study: written beside their place, then renamed, so that they are there whole or not at all.
+
+    What a power cut loses afterwards is noticed: by `is_whole`, or by the checksum of the chunk when it is read.
+
+    Parameters
+    ----------
+    root : path
+        Of the Zarr group of all studies.
+    key : str
+        Name of the study's group.
+    images : array (N, S, S, 3), uint8
+    lesions : array (N, S, S), bool
+    """
+    library = zarr()
+    final, temporary = root / key, root / f".{key}.{os.getpid()}.tmp"
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        group = library.create_group(library.storage.LocalStore(temporary))
+        for name, array in (("images", images), ("lesions", lesions)):
+            codecs = [library.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="noshuffle"), library.codecs.Crc32cCodec()]
+            stored = group.create_array(
+                name,
+                shape=array.shape,
+                dtype=array.dtype,
+                chunks=(1 if name == "images" else len(array), *array.shape[1:]),
+                chunk_key_encoding={"name": "default", "separator": "."},  # files side by side, not each in folders of its own
+                compressors=codecs,
+                config={"write_empty_chunks": True},  # a chunk that is missing is a chunk that was lost
+            )
+            stored[:] = array
+        shutil.rmtree(final, ignore_errors=True)
+        temporary.rename(final)
+    except BaseException:
+        shutil.rmtree(temporary, ignore_errors=True)
+        raise
+
+
+def is_whole(root: Path, key: str, n: int) -> bool:
+    """Whether every chunk of a study is there; Zarr itself would take a lost one for an empty image."""
+    return _chunks(root / key / "images") == n and _chunks(root / key / "lesions") == 1
+
+
+def _chunks(folder: Path) -> int:
+    try:
+        with os.scandir(folder) as files:
+            return sum(file.name.startswith("c.") and file.stat().st_size > 0 for file in files)
+    except OSError:
+        return -1
+
+
+class Slices:
+    """Images of some studies, one after another, read when they are asked for: ``slices[3:7]``, ``slices[np.array([9, 2])]``.
+
+    It looks like a uint8 array (N, S, S, 3) to `labelwise.ensembles.fit_ensemble`, can be sent to other processes, and holds no image itself.
+    """
+
+    dtype = np.dtype(np.uint8)
+    ndim = 4
+
+    def __init__(self, root: Path, studies: Sequence[tuple[str, np.ndarray]], size: int, fingerprint: str, *, name: str = "images") -> None:
+        self.root, self.name, self.fingerprint = root, name, fingerprint
+        self.keys = [key for key, _ in studies]
+        counts = [len(planes) for _, planes in studies]
+        self.study = np.repeat(np.arange(len(studies)), counts)
+        self.plane = np.concatenate([planes for _, planes in studies]) if studies else np.zeros(0, dtype=int)
+        self.shape = (len(self.plane), size, size, 3)
+        self._open: dict[int, Any] = {}
+
+    def __len__(self) -> int:
+        return self.shape[0]
+
+    @property
+    def nbytes(self) -> int:
+        """What all images together would take in memory."""
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        chosen = np.arange(len(self))[index]
+        single = np.ndim(chosen) == 0
+        chosen = np.atleast_1d(chosen)
+        images = np.empty((len(chosen), *self.shape[1:]), self.dtype)
+        for image, i in zip(images, chosen, strict=True):
+            image[...] = self._array(int(self.study[i]))[int(self.plane[i])]
+        return images[0] if single else images
+
+    def lesions(self, i: int) -> np.ndarray:
+        """The expert's mask of slice ``i``, (S, S), bool."""
+        array = zarr().open_array(self.root / self.keys[self.study[i]] / "lesions", mode="r")
+        return np.asarray(array[int(self.plane[i])], dtype=bool)
+
+    def _array(self, study: int) -> Any:
+        if study not in self._open:
+            try:
+                self._open[study] = zarr().open_array(self.root / self.keys[study] / self.name, mode="r")
+            except Exception as error:
+                raise ValueError(f"the slices in {str(self.root / self.keys[study])!r} cannot be read: {error}") from error
+        return self._open[study]
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_open": {}}

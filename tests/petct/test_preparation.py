@@ -1,0 +1,396 @@
+"""Volumes to slices: the same for every orientation, complete or not there, split without leakage."""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import pickle
+import shutil
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+nib = pytest.importorskip("nibabel")
+zarr = pytest.importorskip("zarr")
+
+from labelwise.petct import Settings, find_studies, open_prepared, preparation, prepare, slice_labels, store  # noqa: E402  # noqa: E402
+from labelwise.petct.phantom import HELD_BACK, KINDS, Body, draw_anatomy, place_lesions, write_nifti  # noqa: E402
+from labelwise.petct.studies import Skipped, Study  # noqa: E402
+
+SMALL = Settings(size=32, step=0)
+
+
+@pytest.fixture(scope="module")
+def prepared(phantoms, tmp_path_factory):
+    out = tmp_path_factory.mktemp("prepared")
+    return prepare(phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+
+
+def contents(folder):
+    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+
+
+def write_study(folder, ct, pet, mask, affine, orientation="RAS"):
+    folder.mkdir(parents=True)
+    for name, values in (("CTres", ct.astype(np.float32)), ("SUV", pet.astype(np.float32)), ("SEG", mask.astype(np.uint8))):
+        write_nifti(folder / f"{name}.nii.gz", values, affine, orientation)
+    return Study("p", folder.name, "lymphoma", *(folder / f"{name}.nii.gz" for name in ("CTres", "SUV", "SEG")))
+
+
+def slices_of(study, out, settings=SMALL):
+    (out / "studies").mkdir(parents=True, exist_ok=True)
+    record = preparation.prepare_study(study, settings=settings, out=out)
+    assert not isinstance(record, Skipped), record
+    images, lesions = (np.asarray(zarr.open_array(out / store.GROUP / study.key / name, mode="r")[:]) for name in ("images", "lesions"))
+    return images, lesions, record
+
+
+def anatomy(spacing, shape=(30, 20, 60), origin=None, seed=5):
+    rng = np.random.default_rng(seed)
+    body, lesions = Body.draw(rng), place_lesions("lymphoma", rng)
+    spacing, shape = np.asarray(spacing, dtype=float), np.asarray(shape)
+    origin = -(shape - 1) / 2 * spacing if origin is None else np.asarray(origin)
+    grid = [(origin[i] + spacing[i] * np.arange(shape[i])).reshape([-1 if i == j else 1 for j in range(3)]) for i in range(3)]
+    affine = np.diag([*spacing, 1.0])
+    affine[:3, 3] = origin
+    return (*draw_anatomy(body, lesions, grid), affine)
+
+
+@pytest.mark.parametrize("orientation", ["LPS", "LAS", "PIR", "SRP", "AIL", "ILP"])
+def test_every_orientation_gives_the_same_slices(tmp_path, orientation):
+    volumes = anatomy((16, 15, 16))
+    images, lesions, record = slices_of(write_study(tmp_path / "RAS", *volumes), tmp_path / "out")
+    others, other_lesions, other = slices_of(write_study(tmp_path / orientation, *volumes, orientation), tmp_path / "out")
+    np.testing.assert_array_equal(images, others)
+    np.testing.assert_array_equal(lesions, other_lesions)
+    assert other["orientation"] == orientation
+    assert record["planes"] == other["planes"]
+    assert images[..., 0].max() > 60
+    assert lesions.any()
+
+
+def test_other_voxels_of_the_same_anatomy_give_the_same_slices_to_interpolation_error(tmp_path):
+    """The same body in the same field of view, with voxels of 10 × 15 × 8 mm instead of 16 × 15 × 16."""
+    a, _, record = slices_of(write_study(tmp_path / "a", *anatomy((16, 15, 16), (30, 20, 60))), tmp_path / "out")
+    b, _, other = slices_of(write_study(tmp_path / "b", *anatomy((10, 15, 8), (48, 20, 120)), "PIR"), tmp_path / "out")
+    assert record["planes"] == other["planes"]
+    for channel in range(3):
+        difference = np.abs(a[..., channel].astype(int) - b[..., channel].astype(int))
+        assert difference.mean() < 4
+        assert np.corrcoef(a[..., channel].ravel(), b[..., channel].ravel())[0, 1] > 0.97
+
+
+def test_the_outline_lies_on_the_lesion(tmp_path):
+    """Lesions are the hottest things in this body, and the mask of each slice marks just those pixels."""
+    shape, spacing = (40, 24, 80), (12.0, 12.0, 12.0)
+    ct, pet, mask, affine = anatomy(spacing, shape)
+    pet = np.where(mask, 15.0, np.minimum(pet, 1.0))
+    for orientation in ("RAS", "SRP"):
+        images, lesions, record = slices_of(
+            write_study(tmp_path / orientation, ct, pet, mask, affine, orientation), tmp_path / "out", Settings(size=80, step=0)
+        )
+        crossing = np.array(record["lesion_voxels"]) > 0
+        assert crossing.sum() > 5
+        assert lesions[crossing].any(axis=(1, 2)).all()
+        assert not lesions[~crossing].any()
+        hot = images[..., 0] > 255 * 8 / 20
+        assert (hot & lesions).sum() / (hot | lesions).sum() > 0.9
+
+
+def test_channels_mean_what_is_documented(tmp_path):
+    ct, pet, mask, affine = anatomy((16, 16, 16))
+    ct[:], pet[:] = -1000.0, 0.0
+    ct[10:20, :, 20:40] = 39.6
+    pet[10:20, :, 20:40] = 5.0
+    images, _, _ = slices_of(
+        write_study(tmp_path / "s", ct, pet, mask, affine), tmp_path / "out", Settings(size=60, step=0, window=(-100, 100), suv_max=10)
+    )
+    middle = images[0, 30, 30]
+    np.testing.assert_array_equal(middle, [128, 178, 153])  # 5/10, 140/200, their mean
+    np.testing.assert_array_equal(images[0, 0, 0], 0)
+
+
+def test_the_manifest_says_everything(prepared, phantoms):
+    m = prepared.manifest
+    assert prepared.classes == ("negative", "lung cancer", "lymphoma", "melanoma")
+    assert m["held_back"] == [HELD_BACK]
+    assert len(m["studies"]) == 17
+    assert m["skipped"] == []
+    for entry in m["studies"]:
+        path = phantoms / entry["patient"] / entry["study"] / "SUV.nii.gz"
+        assert entry["files"]["pet"]["sha256"] == hashlib.sha256(path.read_bytes()).hexdigest()
+        assert len(entry["planes"]) == len(entry["lesion_voxels"]) > 5
+        stored = zarr.open_array(prepared.folder / store.GROUP / entry["key"] / "images", mode="r")
+        assert hashlib.sha256(np.asarray(stored[:]).data).hexdigest() == entry["slices_sha256"]
+    assert {e["part"] for e in m["studies"] if e["diagnosis"] == HELD_BACK} == {"held back"}
+
+
+def test_no_patient_in_two_parts_and_statistics_of_the_training_patients_only(prepared):
+    parts = {name: prepared.part(name) for name in ("train", "val", "test", "held back")}
+    patients = [set(part.patients) for part in parts.values()]
+    assert all(patients)
+    assert sum(map(len, patients)) == len(set.union(*patients)) == 15
+    images = parts["train"].images[:].astype(float) / 255
+    mean, deviation = prepared.statistics
+    np.testing.assert_allclose(images.mean(axis=(0, 1, 2)), mean, rtol=1e-12)
+    np.testing.assert_allclose(images.std(axis=(0, 1, 2)), deviation, rtol=1e-9)
+    everything = np.concatenate([part.images[:] for part in parts.values()])
+    assert abs(everything.mean() / 255 - np.mean(mean)) > 1e-5  # the others would have changed it
+    assert (parts["held back"].y == -1).all()
+    assert (parts["held back"].lesion_voxels > 0).all()
+
+
+def test_labels_of_slices(prepared):
+    train = prepared.part("train")
+    for y, voxels, name in zip(train.y, train.lesion_voxels, train.studies, strict=True):
+        assert prepared.classes[y] == (train.diagnoses[name] if voxels else "negative")
+    classes = ("negative", "lung cancer", "lymphoma")
+    assert slice_labels("lymphoma", [0, 3], classes, "negative").tolist() == [0, 2]
+    assert slice_labels("lymphoma", [0, 3], classes, "study").tolist() == [2, 2]
+    assert slice_labels("lymphoma", [0, 3], classes, "skip").tolist() == [-1, 2]
+    assert slice_labels("negative", [0, 0], classes, "skip").tolist() == [0, 0]
+    assert slice_labels("sarcoma", [0, 3], classes, "negative").tolist() == [-1, -1]
+
+
+def test_the_source_reads_what_is_stored(prepared):
+    images = prepared.part("test").images
+    everything = images[:]
+    assert everything.shape == images.shape
+    assert images.nbytes == everything.nbytes
+    index = np.random.default_rng(0).permutation(len(images))[:7]
+    np.testing.assert_array_equal(images[index], everything[index])
+    np.testing.assert_array_equal(images[3], everything[3])
+    np.testing.assert_array_equal(images[-2:], everything[-2:])
+    again = pickle.loads(pickle.dumps(images))
+    np.testing.assert_array_equal(again[index], everything[index])
+    assert again.fingerprint == images.fingerprint != prepared.part("train").images.fingerprint
+
+
+def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, monkeypatch):
+    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test": 0.3, "val": 0.2, "jobs": 1}
+    calls = []
+    original = preparation._slices
+
+    def stop_at_the_sixth(*args):
+        calls.append(args)
+        if len(calls) == 6:
+            raise KeyboardInterrupt
+        return original(*args)
+
+    monkeypatch.setattr(preparation, "_slices", stop_at_the_sixth)
+    with pytest.raises(KeyboardInterrupt):
+        prepare(phantoms, tmp_path / "out", **options)
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    calls.clear()
+    monkeypatch.setattr(preparation, "_slices", lambda *args: (calls.append(args), original(*args))[1])
+    prepare(phantoms, tmp_path / "out", **options)
+    assert len(calls) == 17 - 5  # what was finished is not made again
+    ours, theirs = contents(tmp_path / "out"), contents(prepared.folder)
+    assert ours == theirs
+    calls.clear()
+    prepare(phantoms, tmp_path / "out", **options)
+    assert calls == []
+    assert contents(tmp_path / "out") == theirs
+
+
+def test_processes_give_the_same_as_one_after_another(prepared, phantoms, tmp_path):
+    told = []
+    prepare(phantoms, tmp_path, settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=2, progress=lambda *news: told.append(news))
+    assert contents(tmp_path) == contents(prepared.folder)
+    assert told == [(i + 1, 17) for i in range(17)]
+
+
+def test_changed_files_and_lost_chunks_are_made_again(copy, tmp_path):
+    root, out = copy(15), tmp_path / "out"
+    options = {"settings": SMALL, "diagnoses": KINDS, "jobs": 1, "test": 0.3, "val": 0.0}
+    first = prepare(root, out, **options)
+    entry = first.manifest["studies"][0]
+    (out / store.GROUP / entry["key"] / "images" / "c.2.0.0.0").unlink()
+    with pytest.raises(ValueError, match=f"slices of {entry['patient']}/{entry['study']} are missing"):
+        open_prepared(out).part(entry["part"])
+    pet = root / first.manifest["studies"][1]["patient"] / first.manifest["studies"][1]["study"] / "SUV.nii.gz"
+    image = nib.load(pet)
+    write_nifti(pet, nib.as_closest_canonical(image).get_fdata(dtype=np.float32) * 1.5, nib.as_closest_canonical(image).affine)
+    again = prepare(root, out, **options)
+    assert again.part(entry["part"]).images[:].shape
+    assert again.manifest["studies"][0] == entry
+    assert again.manifest["studies"][1]["slices_sha256"] != first.manifest["studies"][1]["slices_sha256"]
+
+
+def test_a_damaged_chunk_is_noticed(prepared, tmp_path):
+    shutil.copytree(prepared.folder, tmp_path / "out")
+    part = open_prepared(tmp_path / "out").part("test")
+    chunk = tmp_path / "out" / store.GROUP / part.images.keys[0] / "images" / "c.3.0.0.0"
+    raw = bytearray(chunk.read_bytes())
+    raw[len(raw) // 2] ^= 1
+    chunk.write_bytes(raw)
+    with pytest.raises(ValueError, match="checksum"):
+        part.images[:]
+
+
+def damage_truncated(study):
+    study.pet.write_bytes(study.pet.read_bytes()[:-200])
+
+
+def rewrite(path, change):
+    image = nib.load(path)
+    nib.save(nib.Nifti1Image(change(image.get_fdata(dtype=np.float32)), image.affine), path)
+
+
+def spoil(x):
+    x[0, 0, 0] = np.nan
+    x[1, 1, 1] = np.inf
+    return x
+
+
+BAD = {
+    "truncated": (damage_truncated, "SUV.nii.gz is truncated"),
+    "not finite": (lambda s: rewrite(s.ct, spoil), "CTres.nii.gz has 2 voxels that are not finite"),
+    "other shape": (lambda s: rewrite(s.pet, lambda x: x[1:]), "they must be on one grid"),
+    "other shape of the mask": (lambda s: rewrite(s.seg, lambda x: x[:, :-2]), "they must be on one grid"),
+    "four axes": (lambda s: rewrite(s.pet, lambda x: np.stack([x, x], -1)), "SUV.nii.gz has 4 axes"),
+    "no voxels": (lambda s: s.pet.write_bytes(b""), "SUV.nii.gz is truncated"),
+    "counts": (lambda s: rewrite(s.pet, lambda x: x * 5000), "SUV.nii.gz is not in SUV"),
+    "not HU": (lambda s: rewrite(s.ct, lambda x: x + 1024), "CTres.nii.gz is not in Hounsfield units"),
+    "moved": (
+        lambda s: nib.save(
+            nib.Nifti1Image(
+                nib.load(s.pet).get_fdata(dtype=np.float32),
+                nib.load(s.pet).affine + np.diag([0, 0, 0, 0]) + np.array([[0, 0, 0, 40]] + [[0] * 4] * 3),
+            ),
+            s.pet,
+        ),
+        "lie in different places",
+    ),
+    "no mask": (lambda s: s.seg.unlink(), "SEG.nii.gz is missing"),
+    "a folder": (lambda s: (s.pet.unlink(), s.pet.mkdir()), "SUV.nii.gz is missing"),
+    "empty body": (lambda s: rewrite(s.ct, lambda x: x * 0 - 1000), "crosses a body"),
+}
+
+
+def test_bad_studies_are_skipped_with_one_sentence_and_the_rest_goes_on(copy, tmp_path):
+    root = copy(15)
+    studies, _ = find_studies(root, diagnoses=KINDS)
+    ill = [s for s in studies if s.diagnosis != "negative" and sum(t.patient == s.patient for t in studies) == 1]
+    good = [s.name for s in studies]
+    expected = {}
+    # Three at a time, so that enough are left to train on.
+    names = list(BAD)
+    backup = tmp_path / "backup"
+    shutil.copytree(root, backup)
+    out = tmp_path / "out"
+    for start in range(0, len(names), 3):
+        shutil.rmtree(root)
+        shutil.copytree(backup, root)
+        expected = {}
+        for study, name in zip(ill[start % 2 :: 2], names[start : start + 3], strict=False):
+            BAD[name][0](study)
+            expected[study.name] = BAD[name][1]
+        assert len(expected) == len(names[start : start + 3])
+        result = prepare(root, out, settings=SMALL, diagnoses=KINDS, test=0.2, val=0.0, jobs=1)
+        skipped = {f"{s['patient']}/{s['study']}": s["why"] for s in result.manifest["skipped"]}
+        assert set(skipped) == set(expected), names[start : start + 3]
+        for name, words in expected.items():
+            assert words in skipped[name]
+            assert "\n" not in skipped[name]
+        used = [f"{s['patient']}/{s['study']}" for s in result.manifest["studies"]]
+        assert sorted(used + list(skipped)) == sorted(good)
+
+
+def test_contradictions_and_copies_are_skipped(copy, tmp_path):
+    root = copy(15)
+    studies, _ = find_studies(root, diagnoses=KINDS)
+    negative = next(s for s in studies if s.diagnosis == "negative")
+    ill = [s for s in studies if s.diagnosis == "lymphoma"]
+    seg = nib.load(negative.seg)
+    marked = np.zeros(seg.shape, np.uint8)
+    marked[2, 3, 4] = 1
+    nib.save(nib.Nifti1Image(marked, seg.affine), negative.seg)
+    for name in ("ct", "pet", "seg"):
+        shutil.copy(getattr(ill[0], name), getattr(ill[1], name))
+    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test=0.2, val=0.0, jobs=1)
+    skipped = {f"{s['patient']}/{s['study']}": s["why"] for s in result.manifest["skipped"]}
+    assert skipped == {
+        negative.name: "its diagnosis is negative, but the segmentation marks 1 voxels as lesion",
+        ill[1].name: f"its SUV.nii.gz is the same file as that of {ill[0].name}",
+    }
+
+
+def test_without_segmentations_slices_can_have_the_studys_diagnosis(copy, tmp_path):
+    root = copy(15)
+    for path in root.rglob("SEG.nii.gz"):
+        path.unlink()
+    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, lesion_free="study", test=0.2, val=0.0, jobs=1)
+    assert len(result.manifest["studies"]) == 17
+    train = result.part("train")
+    assert all(result.classes[y] == train.diagnoses[name] for y, name in zip(train.y, train.studies, strict=True))
+
+
+def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(prepared, phantoms, tmp_path, monkeypatch):
+    """The disk fills while the third study is written, after its first array."""
+    group = type(zarr.create_group(zarr.storage.MemoryStore()))
+    original, written = group.create_array, []
+
+    def create(self, *args, **options):
+        written.append(options)
+        if len(written) == 6:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return original(self, *args, **options)
+
+    monkeypatch.setattr(group, "create_array", create)
+    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test": 0.3, "val": 0.2, "jobs": 1}
+    with pytest.raises(OSError, match=r"cannot store the slices of PETCT_.*No space left on device.*run the same command again") as error:
+        prepare(phantoms, tmp_path / "out", **options)
+    assert error.value.errno == errno.ENOSPC
+    assert not (tmp_path / "out" / "manifest.json").exists()
+    assert len(list((tmp_path / "out" / "studies").iterdir())) == 2
+    assert len([p for p in (tmp_path / "out" / store.GROUP).iterdir() if p.is_dir()]) == 2
+    monkeypatch.undo()
+    prepare(phantoms, tmp_path / "out", **options)
+    assert contents(tmp_path / "out") == contents(prepared.folder)
+
+
+def test_a_process_that_dies_is_named(phantoms, tmp_path, monkeypatch):
+    monkeypatch.setattr(preparation, "prepare_study", _die)
+    with pytest.raises(ChildProcessError, match="was ended from outside"):
+        prepare(phantoms, tmp_path / "out", settings=SMALL, diagnoses=KINDS, jobs=2)
+
+
+def _die(study, **options):
+    os._exit(9)
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"size": 4}, "`size` must be 8 to 4096"),
+        ({"window": (5, 5)}, "`window` must be two numbers"),
+        ({"suv_max": 0}, "`suv_max` must be positive"),
+        ({"planes": "some"}, "`planes` must be one of"),
+        ({"step": -1}, "`step` must be 0 or more"),
+    ],
+)
+def test_settings_are_checked(options, words):
+    with pytest.raises(ValueError, match=words):
+        replace(SMALL, **options)
+
+
+def test_nothing_to_use(copy, tmp_path):
+    root = copy(2)
+    with pytest.raises(ValueError, match=r"no study can be used; the first problem: PETCT_.*: its diagnosis .* is not one of"):
+        prepare(root, tmp_path / "out", diagnoses=["sarcoma"], jobs=1)
+    with pytest.raises(ValueError, match=r"no training patient has the diagnosis|cannot be called negative"):
+        prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test=0.6, val=0.3, jobs=1)
+    with pytest.raises(ValueError, match="`lesion_free` must be one of"):
+        prepare(root, tmp_path / "out", lesion_free="maybe")
+
+
+def test_folders_that_are_no_preparation(tmp_path):
+    with pytest.raises(FileNotFoundError, match="run `labelwise petct prepare` first"):
+        open_prepared(tmp_path)
+    for text in ("{", "[]", '{"format": 2}'):
+        (tmp_path / "manifest.json").write_text(text)
+        with pytest.raises(ValueError, match="cannot be used"):
+            open_prepared(tmp_path)
