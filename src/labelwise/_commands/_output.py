@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Sequence
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -39,6 +41,21 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     for row in rows:
         table.add_row(*(escape(f"{x:.4g}" if isinstance(x, float | np.floating) else str(x)) for x in row))
     Console(soft_wrap=False).print(table)
+
+
+@contextmanager
+def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
+    """A function to call with the numbers of steps done and of all; it draws a bar on a terminal and nothing in a pipe."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    bar = Progress(
+        TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
+    )  # fmt: skip
+    with bar:
+        task = bar.add_task("", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:

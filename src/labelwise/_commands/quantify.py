@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from ._output import echo_json, echo_table, loss_option
+from ._output import echo_json, echo_table, loss_option, progress_bar
 
 
 @click.command()
@@ -31,20 +30,12 @@ def command(
       labelwise quantify preds.npz -o uncertainty.npz --loss log --loss squared
       labelwise quantify huge.npy -o uncertainty.parquet --memory 2GB
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
     from ..quantify import PARTS, quantify
 
-    bar = Progress(
-        TextColumn("quantify"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
-    )  # fmt: skip
-    with bar:
-        task = bar.add_task("", total=None)
+    with progress_bar("quantify") as progress:
         done = quantify(
             predictions, output, losses=tuple(dict.fromkeys(loss or ("log",))), labelwise=not sums_only, memory=memory, scheduler=scheduler,
-            progress=lambda rows, total: bar.update(task, completed=rows, total=total),
+            progress=progress,
         )  # fmt: skip
     if as_json:
         echo_json(

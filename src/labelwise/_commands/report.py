@@ -1,0 +1,111 @@
+"""``labelwise report``: predictions in, a page to look at, to share and to decide from out."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ._output import echo_json, progress_bar
+
+
+@click.command()
+@click.argument("predictions", type=click.Path(path_type=Path))
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, allow_dash=True), help="Page to write (.html); - for standard output."
+)
+@click.option(
+    "--ood", multiple=True, type=click.Path(path_type=Path), help="Predictions for cases from elsewhere, to be told apart; may be repeated."
+)
+@click.option("--events", "events_file", type=click.Path(path_type=Path), help="Ask about groups of classes (.toml: name = [classes]).")
+@click.option("--ordinal", is_flag=True, help="The classes are grades from lowest to highest: ask about the cuts between them.")
+@click.option("--multilabel", is_flag=True, help="The labels may occur together; their probabilities need not sum to 1.")
+@click.option("--title", help="Heading of the page.  [default: the file's name]")
+@click.option("--instances", type=click.IntRange(1), default=10_000, show_default=True, help="Embed at most so many cases to look at.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample, where there are more cases.")
+@click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
+def command(
+    predictions: Path,
+    output: Path,
+    ood: tuple[Path, ...],
+    events_file: Path | None,
+    ordinal: bool,
+    multilabel: bool,
+    title: str | None,
+    instances: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Write an interactive page about PREDICTIONS (.npz or .npy): one file that works without a network.
+
+    It shows which classes the model is unsure about and whether data would help, what is left when the most uncertain cases are
+    handed over, each case by itself, and what to do about it at given costs. With `y_true`, `ids` and `images` in the file it shows
+    more.
+
+    \b
+    Examples:
+      labelwise report preds.npz -o report.html
+      labelwise report preds.npz -o report.html --ood digits.npz
+      labelwise report grades.npz -o report.html --ordinal
+      labelwise report preds.npz -o - --events groups.toml > report.html
+    """
+    from ..io import load_predictions
+    from ..report import build_report, write_report
+
+    if ordinal and events_file is not None:
+        raise ValueError("give --events or --ordinal, not both")
+    stored = load_predictions(predictions)
+    events: Any = None
+    if ordinal:
+        from ..events import ordinal as cuts
+
+        events = cuts(stored.class_names or stored.n_classes)
+    elif events_file is not None:
+        events = read_events(events_file)
+    others = {path.stem: load_predictions(path) for path in ood}
+    if len(others) < len(ood):
+        raise ValueError("the files of --ood must have different names")
+    with progress_bar("report") as progress:
+        options: dict[str, Any] = {
+            "events": events,
+            "ood": others,
+            "multilabel": multilabel,
+            "title": title or predictions.stem,
+            "most": instances,
+            "seed": seed,
+            "progress": progress,
+        }
+        if str(output) == "-":
+            sys.stdout.write(build_report(stored, **options).html)
+            return
+        report = write_report(output, stored, **options)
+    size = output.stat().st_size
+    if as_json:
+        echo_json(
+            {
+                "output": str(output),
+                "bytes": size,
+                "instances": report.data["n"],
+                "shown": report.n_shown,
+                "accuracy": report.data["accuracy"],
+            }
+        )
+        return
+    click.echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them to look at one by one), {size / 1e6:.1f} MB")
+    click.echo(f"Open {output} in a browser.")
+
+
+def read_events(path: Path) -> dict[str, list[str]]:
+    """Groups of classes from a TOML file."""
+    import tomllib
+
+    try:
+        groups = tomllib.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
+    for name, classes in groups.items():
+        if not isinstance(classes, list):
+            raise ValueError(f'{path.name}: {name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r}')
+    return groups

@@ -1,0 +1,142 @@
+"""The predictions of a report, a block of instances at a time, whatever they came in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._observed import as_labels
+from .._sources import release
+from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
+from ..io import Predictions
+
+BLOCK = 1 << 23
+"""Numbers (members × instances × classes) that are worked on at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Cases:
+    """N instances: their second-order predictions in blocks, and what is known about them."""
+
+    n: int
+    names: tuple[str, ...]
+    named: bool
+    """Whether the names came with the predictions."""
+    n_members: int | None
+    """``None``: a continuous distribution."""
+    multilabel: bool
+    y_true: np.ndarray | None
+    """Classes (N,), or for labels that may occur together whether each does, (N, K)."""
+    ids: np.ndarray | None
+    weighted: bool
+    rows: Callable[[slice], Distribution]
+    """The predictions at a slice of the instances."""
+
+    def blocks(self) -> Iterator[tuple[slice, Distribution]]:
+        """All instances, in blocks that fit in memory."""
+        step = max(1, BLOCK // (len(self.names) * (self.n_members or 4)))
+        for start in range(0, self.n, step):
+            part = slice(start, min(start + step, self.n))
+            yield part, self.rows(part)
+
+
+def as_cases(q: Distribution | Predictions, y_true: Any = None, ids: Any = None, *, multilabel: bool = False) -> Cases:
+    """The cases of a distribution or of stored predictions; ``y_true`` and ``ids`` are those stored if not given."""
+    if isinstance(q, Predictions):
+        return _stored(q, y_true, ids, multilabel)
+    if not hasattr(q, "marginal"):
+        raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs), or lw.io.Predictions; got {type(q).__name__}")
+    shape = _shape(q)
+    if len(shape) != 1:
+        raise ValueError(f"a report is about instances on one axis; got predictions for shape {shape}. Reshape them to (M, N, K) first")
+    several = isinstance(q, MultiLabelEnsemble)
+    if multilabel and not several:
+        raise ValueError("`multilabel` is for stored predictions; make the distribution an lw.MultiLabelEnsemble instead")
+    members = q.n_members if isinstance(q, Ensemble | MultiLabelEnsemble) else None
+    weighted = getattr(q, "weights", None) is not None
+    return _cases(shape[0], q.n_classes, q.names, members, several, y_true, ids, weighted, _slicer(q))
+
+
+def _shape(q: Distribution) -> tuple[int, ...]:
+    if isinstance(q, LogisticNormal):
+        return tuple(to_numpy(q.mean()).shape[:-1])
+    if isinstance(q, Dirichlet):
+        return tuple(q.alpha.shape[:-1])
+    return tuple((q.alpha if isinstance(q, DirichletMixture) else q.stored).shape[1:-1])
+
+
+def _slicer(q: Distribution) -> Callable[[slice], Distribution]:
+    """How to take some instances of a distribution; NumPy from here on."""
+    if isinstance(q, Ensemble | MultiLabelEnsemble):
+        kind, probs = type(q), to_numpy(q.stored)
+        weights = None if q.weights is None else to_numpy(q.weights)
+
+        def members(i: slice) -> Distribution:
+            return kind(
+                probs[:, i], weights=weights if weights is None or weights.ndim == 1 else weights[:, i], member_axis=0, names=q.names
+            )
+
+        return members
+    if isinstance(q, Dirichlet):
+        return lambda i: Dirichlet(to_numpy(q.alpha)[i], names=q.names)
+    if isinstance(q, DirichletMixture):
+        weights = None if q.weights is None else to_numpy(q.weights)
+        return lambda i: DirichletMixture(
+            to_numpy(q.alpha)[:, i], weights=weights if weights is None or weights.ndim == 1 else weights[:, i], names=q.names
+        )
+    return lambda i: LogisticNormal(to_numpy(q.loc)[i], to_numpy(q.cov)[i], names=q.names)
+
+
+def _stored(p: Predictions, y_true: Any, ids: Any, multilabel: bool) -> Cases:
+    """Predictions that may be a memory map: values are checked block by block."""
+    truth = p.y_true if y_true is None else y_true
+    named = p.ids if ids is None else ids
+    kind = "alpha" if p.probs is None else "probs"
+    values, weights = getattr(p, kind), p.weights
+    several = multilabel or (truth is not None and np.ndim(truth) == 2)
+    if several and kind == "alpha":
+        raise ValueError("a Dirichlet is about classes that exclude each other; labels that may occur together need `probs`")
+    names = p.class_names
+
+    def rows(i: slice) -> Distribution:
+        block = np.array(values[:, i] if kind == "probs" else values[i])
+        release(values)
+        if kind == "alpha":
+            return Dirichlet(block, names=names)
+        w = weights if weights is None or weights.ndim == 1 else weights[:, i]
+        return (MultiLabelEnsemble if several else Ensemble)(block, weights=w, member_axis=0, names=names)
+
+    members = None if p.probs is None else len(p.probs)
+    return _cases(len(p), p.n_classes, names, members, several, truth, named, weights is not None, rows)
+
+
+def _cases(
+    n: int,
+    k: int,
+    names: tuple[str, ...] | None,
+    members: int | None,
+    several: bool,
+    y_true: Any,
+    ids: Any,
+    weighted: bool,
+    rows: Callable[[slice], Distribution],
+) -> Cases:
+    if n == 0:
+        raise ValueError("there are no instances to report on")
+    known = names or tuple(str(i) for i in range(k))
+    truth = None
+    if y_true is not None and several:
+        truth = to_numpy(y_true)
+        if truth.shape != (n, k) or truth.dtype.kind not in "biu" or not np.all((truth == 0) | (truth == 1)):
+            raise ValueError(f"`y_true` must say for each of {n} instances and {k} labels whether it is there (0 or 1); got {truth.shape}")
+        truth = truth.astype(bool)
+    elif y_true is not None:
+        truth = as_labels(to_numpy(y_true), "y_true", known, (n,)).astype(np.int32)
+    called = None if ids is None else np.asarray(ids)
+    if called is not None and called.shape != (n,):
+        raise ValueError(f"`ids` must name each of the {n} instances; got shape {called.shape}")
+    return Cases(n, known, names is not None, members, several, truth, called, weighted, rows)

@@ -1,0 +1,86 @@
+r"""Predictions in few bytes: what the page computes from.
+
+A probability is stored as the nearest of 65,535 angles, :math:`p = \sin^2(\pi i / 131068)`: 0, ½ and 1 are exact, and near 0 and 1, where
+a rounding error costs an entropy most, the steps are smallest. The page divides by the sum, where classes exclude each other.
+"""
+
+from __future__ import annotations
+
+import base64
+import struct
+import zlib
+from typing import Any
+
+import numpy as np
+
+STEPS = 65534
+LARGEST_THUMBNAIL = 64
+IMAGE_BYTES = 6_000_000
+
+
+def quantise(probs: np.ndarray) -> np.ndarray:
+    """Probabilities as uint16."""
+    angle = np.arcsin(np.sqrt(np.clip(np.asarray(probs, np.float64), 0, 1)))
+    return np.rint(angle * (2 * STEPS / np.pi)).astype(np.uint16)
+
+
+def restore(codes: np.ndarray, *, normalise: bool) -> np.ndarray:
+    """What the page makes of them, float64."""
+    table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
+    table[[STEPS // 2, STEPS]] = 0.5, 1.0
+    probs: np.ndarray = table[codes]
+    return np.asarray(probs / probs.sum(axis=-1, keepdims=True)) if normalise else probs
+
+
+def pack(values: np.ndarray, dtype: str) -> str:
+    """Little-endian numbers as base64 text."""
+    return base64.b64encode(np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<")).tobytes()).decode("ascii")
+
+
+def thumbnails(images: Any) -> list[str]:
+    """Images (N, H, W) or (N, H, W, C) as PNG files in base64, as large as the budget allows."""
+    n = len(images)
+    probe = np.unique(np.linspace(0, n - 1, 16).astype(int))
+    bounds = _range(images, probe)
+    side = max(images.shape[1:3])
+    factor = -(-side // LARGEST_THUMBNAIL)
+    while factor < side and n * float(np.mean([len(_thumbnail(images[i], factor, bounds)) for i in probe])) > IMAGE_BYTES:
+        factor += 1
+    return [base64.b64encode(_thumbnail(images[i], factor, bounds)).decode("ascii") for i in range(n)]
+
+
+def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
+    """What is black and what is white: 0 to 255 for bytes, 0 to 1 where that fits, else the range that is there."""
+    if images.dtype.kind in "bu" and images.dtype.itemsize == 1:
+        return (0.0, 1.0) if images.dtype.kind == "b" else (0.0, 255.0)
+    some = np.asarray(images[probe], float)
+    some = some[np.isfinite(some)]
+    low, high = (float(some.min()), float(some.max())) if some.size else (0.0, 1.0)
+    if low >= 0 and high <= 1:
+        return 0.0, 1.0
+    return (low, high) if high > low else (low, low + 1)
+
+
+def _thumbnail(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
+    """One image, made smaller by averaging ``factor`` × ``factor`` pixels."""
+    pixels = np.nan_to_num(np.asarray(image, np.float64))
+    pixels = pixels[..., None] if pixels.ndim == 2 else pixels
+    pixels = pixels[..., :3] if pixels.shape[-1] >= 3 else pixels[..., :1]
+    if factor > 1:
+        h, w = (max(1, size // factor) for size in pixels.shape[:2])
+        pixels = pixels[: h * factor, : w * factor]
+        pixels = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1).mean(axis=(1, 3))
+    low, high = bounds
+    return png(np.rint(np.clip((pixels - low) / (high - low), 0, 1) * 255).astype(np.uint8))
+
+
+def png(pixels: np.ndarray) -> bytes:
+    """A PNG file of (H, W, 1) or (H, W, 3) bytes."""
+    h, w, channels = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in pixels)
+    header = struct.pack(">IIBBBBB", w, h, 8, {1: 0, 3: 2}[channels], 0, 0, 0)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")

@@ -1,0 +1,84 @@
+"""The HTML file: skeleton, style, script and data in one, with a policy that lets nothing else in or out."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import html
+import json
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+SCRIPTS = (
+    "data.js",
+    "measures.js",
+    "decisions.js",
+    "dom.js",
+    "charts.js",
+    "overview.js",
+    "rejection.js",
+    "detection.js",
+    "explorer.js",
+    "detail.js",
+    "planner.js",
+    "comparison.js",
+    "main.js",
+)
+
+
+def asset(name: str) -> str:
+    """A file of the front end."""
+    return resources.files(__package__).joinpath("static", name).read_text(encoding="utf-8")
+
+
+def script() -> str:
+    """The front end as one script; its names stay inside."""
+    return '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();\n"
+
+
+def render(title: str, data: dict[str, Any]) -> str:
+    """The page."""
+    style, code = asset("style.css"), script()
+    policy = (
+        f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+    parts = {"TITLE": html.escape(title), "POLICY": html.escape(policy), "STYLE": style, "DATA": as_json(data), "SCRIPT": code}
+    page = asset("page.html")
+    for name, text in parts.items():
+        before, mark, after = page.partition(f"<!--{name}-->")
+        if not mark:
+            raise ValueError(f"the page has no place for {name}")
+        page = before + text + after
+    return page
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
+
+
+def as_json(value: Any) -> str:
+    """JSON that cannot end the element it stands in; numbers have 12 digits, and what JSON has no word for is null."""
+    text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    return (
+        text.replace("<", "\\u003c")
+        .replace(">", "\\u003e")
+        .replace("&", "\\u0026")
+        .replace("\u2028", "\\u2028")
+        .replace("\u2029", "\\u2029")
+    )
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {str(key): _plain(part) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [_plain(part) for part in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.12g}") if np.isfinite(value) else None
+    if isinstance(value, np.integer | np.bool_):
+        return value.item()
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode("utf-8")  # half of a surrogate pair has no place in a file
+    return value

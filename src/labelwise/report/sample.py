@@ -1,0 +1,116 @@
+"""The instances that the page can show one by one: all of them, or a random sample, with their predictions in few bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..decomposition import Uncertainty, decompose
+from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
+from ..events import Events
+from .cases import Cases
+from .embed import pack, quantise, restore
+
+NUMBERS = 3_000_000
+"""At most so many numbers of two bytes are embedded."""
+DRAWS = 16
+"""Draws that stand for a continuous distribution."""
+FINE = 65535
+
+
+@dataclass(eq=False)
+class Sample:
+    """What is gathered for the page while the blocks go by."""
+
+    cases: Cases
+    index: np.ndarray
+    """Positions of the instances, rising."""
+    codes: list[np.ndarray] = field(default_factory=list)
+    """Members or draws, (n, M, K)."""
+    weights: list[np.ndarray] = field(default_factory=list)
+    means: list[np.ndarray] = field(default_factory=list)
+    parts: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    """For a continuous distribution: aleatoric and epistemic uncertainty for each loss, (n, 2, L)."""
+    exact: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    """For an ensemble: the exact label-wise uncertainties, to measure what the rounding changes, (3, n, L)."""
+    predicted: list[np.ndarray] = field(default_factory=list)
+
+    def add(self, part: slice, q: Distribution, mean: np.ndarray, us: dict[str, Uncertainty]) -> None:
+        """Take the chosen instances of one block."""
+        here = self.index[np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)] - part.start
+        if not here.size:
+            return
+        self.predicted.append(np.argmax(mean[here], axis=-1))
+        if isinstance(q, Ensemble | MultiLabelEnsemble):
+            self.codes.append(quantise(to_numpy(q.stored)[:, here]).transpose(1, 0, 2))
+            if q.weights is not None and np.ndim(q.weights) == 2:
+                self.weights.append(to_numpy(q.weights)[:, here].T)
+            elif q.weights is not None:
+                self.weights = [to_numpy(q.weights)]
+            for name, u in us.items():
+                values = np.stack([to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
+                self.exact.setdefault(name, []).append(values)
+            return
+        self.codes.append(quantise(to_numpy(q.sample(DRAWS, rng=0))[:, here]).transpose(1, 0, 2))
+        self.means.append(quantise(mean[here]))
+        for name, u in us.items():
+            top = np.maximum(u.maximum, 1e-300)
+            pair = np.stack([to_numpy(x)[here] / top for x in (u.aleatoric, u.epistemic)], axis=1)
+            self.parts.setdefault(name, []).append(np.rint(np.sqrt(np.clip(pair, 0, 1)) * FINE).astype(np.uint16))
+
+    def data(self, events: Events | None) -> dict[str, Any]:
+        """As plain data for the page."""
+        codes = np.concatenate(self.codes)
+        cases, n = self.cases, len(self.index)
+        wide = "u2" if len(cases.names) <= 1 << 16 else "u4"
+        found: dict[str, Any] = {
+            "n": n,
+            "m": int(codes.shape[1]),
+            "probs": pack(codes, "u2"),
+            "index": None if n == cases.n else pack(self.index, "u4"),
+            "predicted": pack(np.concatenate(self.predicted), wide),
+            "ids": None if cases.ids is None else [str(x) for x in cases.ids[self.index].tolist()],
+            "y": None,
+            "weights": None,
+            "mean": pack(np.concatenate(self.means), "u2") if self.means else None,
+            "parts": {name: pack(np.concatenate(x), "u2") for name, x in self.parts.items()} or None,
+            "error": self._error(codes, events),
+        }
+        if cases.y_true is not None:
+            y = cases.y_true[self.index]
+            found["y"] = pack(y, "u1") if cases.multilabel else pack(y, wide)
+        if self.weights:
+            found["weights"] = pack(np.concatenate(self.weights), "f8")
+        return found
+
+    def _error(self, codes: np.ndarray, events: Events | None) -> dict[str, float] | None:
+        """The largest change of a label-wise uncertainty by the rounding, for each loss."""
+        if not self.exact:
+            return None
+        probs = restore(codes, normalise=not self.cases.multilabel).transpose(1, 0, 2)
+        weights = None
+        if self.weights:
+            weights = np.concatenate(self.weights)
+            weights = weights.T if weights.ndim == 2 else weights
+        kind = MultiLabelEnsemble if self.cases.multilabel else Ensemble
+        q = kind(probs, weights=weights, member_axis=0, names=self.cases.names)
+        error = {}
+        for name, pieces in self.exact.items():
+            u = decompose(q, name, events=events)
+            rounded = np.stack([u.total, u.aleatoric, u.epistemic])
+            error[name] = float(np.max(np.abs(rounded - np.concatenate(pieces, axis=1))))
+        return error
+
+
+def choose(cases: Cases, losses: Sequence[str], n_labels: int, most: int, seed: int) -> Sample:
+    """All instances if they are few enough, else a random sample of as many as fit."""
+    k = len(cases.names)
+    each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
+    n = max(1, min(cases.n, most, NUMBERS // each))
+    if n == cases.n:
+        return Sample(cases, np.arange(n))
+    return Sample(cases, np.sort(np.random.default_rng(seed).choice(cases.n, size=n, replace=False)))

@@ -1,0 +1,207 @@
+// The cheapest action for each case, as labelwise.decisions computes it. Only the mean matters for the action.
+
+const ABSTAIN = -1;
+const ASK = -2;
+
+/**
+ * Per class what missing it and a false alarm cost; predicting class j when the truth is k costs missed[k] + alarm[j] (0 if k = j).
+ * @typedef {object} CostsSpec
+ * @property {"one_class" | "per_label"} task
+ * @property {Float64Array} missed
+ * @property {Float64Array} alarm
+ * @property {number | null} abstain
+ * @property {number | null} ask
+ * @property {number} error how often the expert is wrong
+ */
+/**
+ * @typedef {object} Plan
+ * @property {Int32Array} action per case, or per case and label (1 = act, 0 = leave)
+ * @property {Float64Array} cost expected, with the price of asking
+ * @property {Float64Array} answer what the expert's answer saves
+ * @property {Float64Array} knowledge what knowing the probabilities would save
+ * @property {Float64Array | null} paid what it costs given the truth
+ * @property {number} width decisions per case
+ */
+
+/** Expected cost of each prediction. @param {Float64Array} p @param {number} from @param {CostsSpec} c @param {Float64Array} out */
+function classRisks(p, from, c, out) {
+  const k = c.missed.length;
+  let whole = 0, misses = 0;
+  for (let j = 0; j < k; j++) {
+    whole += p[from + j];
+    misses += p[from + j] * c.missed[j];
+  }
+  for (let j = 0; j < k; j++) out[j] = Math.max(misses - p[from + j] * c.missed[j], 0) + c.alarm[j] * Math.max(whole - p[from + j], 0);
+  return whole;
+}
+
+/** The lowest cost of predicting or abstaining. @param {Float64Array} risks @param {number} whole @param {number | null} abstain @returns {[number, number]} action, cost */
+function cheapest(risks, whole, abstain) {
+  let best = 0;
+  for (let j = 1; j < risks.length; j++) if (risks[j] < risks[best]) best = j;
+  if (abstain !== null && abstain * whole < risks[best]) return [ABSTAIN, abstain * whole];
+  return [best, risks[best]];
+}
+
+/** @param {Sample} s @param {CostsSpec} c @returns {Plan} */
+function chooseClass(s, c) {
+  const { n, m, k } = s;
+  const plan = newPlan(n, 1, s.y !== null);
+  const risks = new Float64Array(k), told = new Float64Array(k), member = new Float64Array(k);
+  const wrong = c.error / (k - 1), excess = 1 - c.error - wrong;
+  const response = new Int32Array(k);
+  const flat = c.alarm.every((x) => x === c.alarm[0]);
+  for (let i = 0; i < n; i++) {
+    const from = i * k;
+    const whole = classRisks(s.mean, from, c, risks);
+    let [action, cost] = cheapest(risks, whole, c.abstain);
+    let after = 0;
+    let first = 0, second = 1;
+    if (flat) [first, second] = twoSmallest(risks);
+    for (let a = 0; a < k; a++) {
+      const p = s.mean[from + a];
+      const probability = wrong * whole + excess * p;
+      let choice, value;
+      if (flat) {
+        // all other predictions cost the same when the truth is a: only the cheapest of them can win
+        const other = first === a ? second : first;
+        const stay = wrong * risks[a], go = wrong * risks[other] + excess * p * (c.missed[a] + c.alarm[other]);
+        [choice, value] = go < stay || (go === stay && other < a) ? [other, go] : [a, stay];
+        if (wrong === 0 && p === 0) choice = 0; // an answer that cannot come: every prediction costs 0
+        if (c.abstain !== null && c.abstain * probability < value) [choice, value] = [ABSTAIN, c.abstain * probability];
+      } else {
+        for (let j = 0; j < k; j++) told[j] = wrong * risks[j] + (j === a ? 0 : excess * p * (c.missed[a] + c.alarm[j]));
+        [choice, value] = cheapest(told, probability, c.abstain);
+      }
+      response[a] = choice;
+      after += value;
+    }
+    const now = cost;
+    plan.answer[i] = Math.max(cost - after, 0);
+    if (c.ask !== null && c.ask + after < cost) [action, cost] = [ASK, c.ask + after];
+    let known = 0;
+    for (let j = 0; j < m; j++) {
+      const sum = classRisks(s.probs, (i * m + j) * k, c, member);
+      known += weightOf(s, i, j) * cheapest(member, sum, c.abstain)[1];
+    }
+    plan.action[i] = action;
+    plan.cost[i] = cost;
+    plan.knowledge[i] = worth(now - known, s);
+    if (plan.paid !== null && s.y !== null) {
+      const truth = s.y[i];
+      /** @param {number} a */
+      const price = (a) => (a === ABSTAIN ? (c.abstain ?? 0) : a === truth ? 0 : c.missed[truth] + c.alarm[a]);
+      if (action === ASK) {
+        let x = c.ask ?? 0;
+        for (let a = 0; a < k; a++) x += (wrong + (a === truth ? excess : 0)) * price(response[a]);
+        plan.paid[i] = x;
+      } else plan.paid[i] = price(action);
+    }
+  }
+  return plan;
+}
+
+/** @param {Sample} s @param {CostsSpec} c @returns {Plan} */
+function chooseLabels(s, c) {
+  const { n, m, k } = s;
+  const plan = newPlan(n, k, s.y !== null);
+  for (let i = 0; i < n; i++) {
+    for (let e = 0; e < k; e++) {
+      const at = i * k + e;
+      const alarm = c.alarm[e], missed = c.missed[e];
+      /** Leave or act, or hand over, where it is there with weight t and not with weight u. @param {number} t @param {number} u @returns {[number, number]} */
+      const best = (t, u) => {
+        const leave = missed * t, act = alarm * u;
+        const [a, x] = act < leave ? [1, act] : [0, leave];
+        return c.abstain !== null && c.abstain * (t + u) < x ? [ABSTAIN, c.abstain * (t + u)] : [a, x];
+      };
+      const t = Math.min(s.mean[at], 1), u = 1 - t;
+      const right = 1 - c.error;
+      let [action, cost] = best(t, u);
+      const now = cost;
+      const yes = best(right * t, c.error * u), no = best(c.error * t, right * u);
+      const after = yes[1] + no[1];
+      plan.answer[at] = Math.max(cost - after, 0);
+      if (c.ask !== null && c.ask + after < cost) [action, cost] = [ASK, c.ask + after];
+      let known = 0;
+      for (let j = 0; j < m; j++) {
+        const p = s.probs[(i * m + j) * k + e];
+        known += weightOf(s, i, j) * best(p, 1 - p)[1];
+      }
+      plan.action[at] = action;
+      plan.cost[at] = cost;
+      plan.knowledge[at] = worth(now - known, s);
+      if (plan.paid !== null && s.y !== null) {
+        const there = s.multilabel ? s.y[at] === 1 : s.y[i] === e;
+        /** @param {number} a */
+        const price = (a) => (a === ABSTAIN ? (c.abstain ?? 0) : there ? (a === 1 ? 0 : missed) : a === 1 ? alarm : 0);
+        if (action === ASK) {
+          const [like, unlike] = there ? [yes[0], no[0]] : [no[0], yes[0]];
+          plan.paid[at] = (c.ask ?? 0) + right * price(like) + c.error * price(unlike);
+        } else plan.paid[at] = price(action);
+      }
+    }
+  }
+  return plan;
+}
+
+/** Without rounding errors; draws of a continuous distribution keep their sign, so that errors cancel in sums. @param {number} x @param {Sample} s */
+function worth(x, s) {
+  return s.parts !== null || x > ROUNDING ? x : 0;
+}
+
+/** @param {number} n @param {number} width @param {boolean} truth @returns {Plan} */
+function newPlan(n, width, truth) {
+  const size = n * width;
+  return {
+    action: new Int32Array(size), cost: new Float64Array(size), answer: new Float64Array(size), knowledge: new Float64Array(size),
+    paid: truth ? new Float64Array(size) : null, width,
+  };
+}
+
+/** @param {Float64Array} x @returns {[number, number]} */
+function twoSmallest(x) {
+  let [a, b] = x[1] < x[0] ? [1, 0] : [0, 1];
+  for (let j = 2; j < x.length; j++) {
+    if (x[j] < x[a]) [a, b] = [j, a];
+    else if (x[j] < x[b]) b = j;
+  }
+  return [a, b];
+}
+
+/** @param {Sample} s @param {CostsSpec} c */
+function makePlan(s, c) {
+  return c.task === "one_class" ? chooseClass(s, c) : chooseLabels(s, c);
+}
+
+/** A text as TOML writes it. @param {string} text */
+function quoted(text) {
+  return JSON.stringify(text).replace(/\x7f/g, "\\u007f");
+}
+
+/** @param {number} x */
+function decimal(x) {
+  const text = String(x);
+  return /^-?\d+$/.test(text) ? text + ".0" : text;
+}
+
+/** The costs in the format of `labelwise decide --costs`. @param {CostsSpec} c @param {string[]} names */
+function asToml(c, names) {
+  const lines = ["classes = [" + names.map(quoted).join(", ") + "]"];
+  if (c.abstain !== null) lines.push("abstain = " + decimal(c.abstain));
+  if (c.ask !== null) lines.push("ask = " + decimal(c.ask));
+  lines.push("expert_error = " + decimal(c.error));
+  /** @param {Float64Array} x */
+  const list = (x) => "[" + Array.from(x, decimal).join(", ") + "]";
+  if (c.task === "per_label") {
+    lines.push("false_positive = " + list(c.alarm), "false_negative = " + list(c.missed));
+  } else {
+    lines.push("matrix = [  # row: truth, column: prediction");
+    for (let k = 0; k < names.length; k++) {
+      const row = Float64Array.from(names, (_, j) => (j === k ? 0 : c.missed[k] + c.alarm[j]));
+      lines.push("  " + list(row) + ",");
+    }
+    lines.push("]");
+  }
+  return lines.join("\n") + "\n";
+}

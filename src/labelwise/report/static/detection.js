@@ -1,0 +1,31 @@
+// Cases from elsewhere: does the uncertainty tell them apart?
+
+/** @param {Data} data */
+function startDetection(data) {
+  $("detection").hidden = data.detection.length === 0;
+  options("detect-set", data.detection.map((set, i) => [String(i), `${shortName(set.name, 40)} (${count(set.n)})`]));
+  options("detect-part", [["epistemic", "epistemic uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["total", "total uncertainty"]], "epistemic");
+}
+
+/** @param {View} view */
+function drawDetection({ data, loss }) {
+  if (!data.detection.length) return;
+  const set = data.detection[Number(field("detect-set").value)];
+  const part = /** @type {Part} */ (field("detect-part").value);
+  const told = set.losses[loss.key][part];
+  const middle = told.inside.map((_, i) => (told.edges[i] + told.edges[i + 1]) / 2);
+  const high = Math.max(...told.inside, ...told.outside);
+  $("detect-chart").replaceChildren(lineChart({
+    label: `Distribution of ${part} uncertainty for the familiar cases and for ${set.name}; AUROC ${number(told.auroc)}.`, x: part + " uncertainty" + (loss.unit ? ` (${loss.unit})` : ""), y: "share of cases",
+    lines: [{ name: "familiar", class: "eu", x: middle, y: told.inside }, { name: shortName(set.name), class: "au", x: middle, y: told.outside }],
+    low: 0, high, format: (x) => percent(x, 0), xFormat: number, xHigh: told.edges[told.edges.length - 1], area: true,
+  }));
+  const scores = set.losses[loss.key];
+  drawTable($("detect-table"), [
+    { title: "Score", cell: (i) => PARTS[i] },
+    { title: "AUROC", number: true, cell: (i) => shown("auroc", scores[PARTS[i]].auroc, scores[PARTS[i]].auroc.toFixed(3)) },
+    { title: "95 % interval", number: true, cell: (i) => `${scores[PARTS[i]].low.toFixed(3)} to ${scores[PARTS[i]].high.toFixed(3)}` },
+    { title: "AUPR", number: true, cell: (i) => scores[PARTS[i]].aupr.toFixed(3) },
+    { title: "False alarms at 95 % caught", number: true, cell: (i) => percent(scores[PARTS[i]].fpr95) },
+  ], [0, 1, 2], null);
+}

@@ -1,0 +1,153 @@
+// The list of cases: sorted, filtered, a page at a time.
+
+const PAGE = 24;
+const explorer = { page: 0, rows: /** @type {number[]} */ ([]), chosen: -1, pictures: /** @type {Map<number, string>} */ (new Map()) };
+
+/** @param {Data} data @param {Sample} s */
+function startExplorer(data, s) {
+  const all = s.n === data.n;
+  $("explorer-intro").replaceChildren(
+    all ? (s.n === 1 ? "This is the only case." : `All ${count(s.n)} cases.`) : shown("sampled", s.n, `A random sample of ${count(s.n)} of the ${count(data.n)} cases; the summaries above are of all of them.`, "strong"),
+    " Choose one to see which classes it is unsure about, and what each member says.");
+  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["position", "position in the file"]]);
+  options("sort", sorts, "epistemic");
+  options("about", [["", `all ${data.events !== null ? "events" : data.multilabel ? "labels" : "classes"}`], ...labelOptions(data.labels)]);
+  options("predicted", [["", "anything"], ...labelOptions(data.classes_names)]);
+  options("truth", [["", "anything"], ...labelOptions(data.classes_names)]);
+  for (const element of document.querySelectorAll(".truth-only")) element.toggleAttribute("hidden", s.y === null);
+  if (data.multilabel) for (const id of ["right"]) $(id).closest("label")?.toggleAttribute("hidden", s.y === null);
+  if (data.images !== null) data.images.at.forEach((at, i) => explorer.pictures.set(at, /** @type {NonNullable<Data["images"]>} */ (data.images).png[i]));
+}
+
+/** @param {string[]} names @returns {[string, string][]} */
+function labelOptions(names) {
+  return names.map((text, k) => [String(k), shortName(text, 48)]);
+}
+
+/** Where a case stands in the file. @param {Sample} s @param {number} i */
+function positionOf(s, i) {
+  return s.index === null ? i : s.index[i];
+}
+
+/** @param {Data} data @param {Sample} s @param {number} i */
+function idOf(data, s, i) {
+  return data.sample.ids === null ? "#" + positionOf(s, i) : data.sample.ids[i];
+}
+
+/** Whether the prediction is right; for several labels whether all are. @param {Sample} s @param {number} i */
+function isRight(s, i) {
+  if (s.y === null) return null;
+  if (!s.multilabel) return s.predicted[i] === s.y[i];
+  for (let k = 0; k < s.k; k++) if (s.mean[i * s.k + k] > 0.5 !== (s.y[i * s.k + k] === 1)) return false;
+  return true;
+}
+
+/** Whether class k is predicted for case i. @param {Sample} s @param {number} i @param {number} k */
+function isPredicted(s, i, k) {
+  return s.multilabel ? s.mean[i * s.k + k] > 0.5 : s.predicted[i] === k;
+}
+
+/** @param {Sample} s @param {number} i @param {number} k */
+function isTrue(s, i, k) {
+  return s.y !== null && (s.multilabel ? s.y[i * s.k + k] === 1 : s.y[i] === k);
+}
+
+/** The uncertainty of a case: about one label, or over all. @param {View} view @param {Part} part @param {number} i */
+function amount({ data, components }, part, i) {
+  const about = field("about").value;
+  return about === "" ? components().sums[part][i] : components().labels[part][i * data.labels.length + Number(about)];
+}
+
+/** Choose and sort. @param {View} view */
+function findCases(view) {
+  const { data, sample: s } = view;
+  const [by, down] = [field("sort").value, field("order").value === "down"];
+  const [predicted, truth, right, word] = [field("predicted").value, field("truth").value, field("right").value, field("id-search").value.toLowerCase()];
+  /** @param {number} i */
+  const key = (i) => {
+    if (by === "position") return positionOf(s, i);
+    if (by === "top") return Math.max(...s.mean.subarray(i * s.k, (i + 1) * s.k));
+    if (by === "share") return amount(view, "total", i) > 0 ? amount(view, "epistemic", i) / amount(view, "total", i) : 0;
+    return amount(view, /** @type {Part} */ (by), i);
+  };
+  explorer.rows = sorted(s.n, key, down).filter((i) =>
+    (predicted === "" || isPredicted(s, i, Number(predicted))) && (truth === "" || isTrue(s, i, Number(truth))) &&
+    (right === "" || isRight(s, i) === (right === "right")) && (word === "" || idOf(data, s, i).toLowerCase().includes(word)));
+}
+
+/** @param {View} view */
+function drawExplorer(view) {
+  findCases(view);
+  explorer.page = 0;
+  if (!explorer.rows.includes(explorer.chosen)) explorer.chosen = explorer.rows[0] ?? -1;
+  drawPage(view);
+  drawDetail(view);
+}
+
+/** @param {View} view */
+function drawPage(view) {
+  const { rows, page } = explorer;
+  const pages = Math.max(1, Math.ceil(rows.length / PAGE));
+  const here = rows.slice(page * PAGE, (page + 1) * PAGE);
+  $("found").textContent = rows.length === 0 ? "No case fits these filters." : `${count(rows.length)} ${rows.length === 1 ? "case fits" : "cases fit"}.`;
+  $("page-number").textContent = `page ${count(page + 1)} of ${count(pages)}`;
+  field("previous-page").disabled = page === 0;
+  field("next-page").disabled = page >= pages - 1;
+  const most = Math.max(...here.map((i) => amount(view, "total", i)), 0);
+  $("cases").replaceChildren(...here.map((i) => h("li", {}, caseButton(view, i, most))));
+}
+
+/** @param {Data} data @param {Sample} s @param {number} i */
+function predictionOf(data, s, i) {
+  if (!s.multilabel) return h("span", {}, named(shortName(data.classes_names[s.predicted[i]])));
+  const present = data.classes_names.filter((_, k) => isPredicted(s, i, k));
+  return h("span", {}, present.length ? named(shortName(present.slice(0, 3).join(", "))) : "nothing", present.length > 3 ? ` and ${present.length - 3} more` : "");
+}
+
+/** @param {View} view @param {number} i @param {number} most */
+function caseButton(view, i, most) {
+  const { data, sample: s } = view;
+  const right = isRight(s, i);
+  const picture = explorer.pictures.get(i);
+  return h("button", { type: "button", class: "case", "data-case": i, "aria-current": i === explorer.chosen ? "true" : null, onclick: () => choose(view, i, true) },
+    picture === undefined ? null : h("img", { src: "data:image/png;base64," + picture, alt: "", width: 40, height: 40 }),
+    h("span", { class: "case-text" },
+      h("span", { class: "case-id" }, named(shortName(idOf(data, s, i), 24))),
+      h("span", { class: "case-prediction" }, predictionOf(data, s, i), right === null ? null : h("span", { class: right ? "right" : "wrong" }, right ? " ✓ right" : " ✗ wrong"))),
+    h("span", { class: "case-bar" }, stackedBar(amount(view, "epistemic", i), amount(view, "aleatoric", i), most)));
+}
+
+/** Show a case. @param {View} view @param {number} i @param {boolean} move whether the reader goes there */
+function choose(view, i, move) {
+  explorer.chosen = i;
+  for (const button of document.querySelectorAll("#cases .case")) {
+    if (Number(button.getAttribute("data-case")) === i) button.setAttribute("aria-current", "true");
+    else button.removeAttribute("aria-current");
+  }
+  drawDetail(view);
+  if (move && matchMedia("(max-width: 900px)").matches) {
+    $("detail").scrollIntoView({ block: "start" });
+    $("detail").focus({ preventScroll: true });
+  }
+}
+
+/** One case on or back. @param {View} view @param {number} step */
+function neighbour(view, step) {
+  const at = explorer.rows.indexOf(explorer.chosen) + step;
+  if (at < 0 || at >= explorer.rows.length) return;
+  const page = Math.floor(at / PAGE);
+  if (page !== explorer.page) {
+    explorer.page = page;
+    drawPage(view);
+  }
+  choose(view, explorer.rows[at], false);
+}
+
+/** Arrow keys in the list. @param {View} view @param {KeyboardEvent} event */
+function onListKey(view, event) {
+  const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
+  if (step === 0 || !(event.target instanceof HTMLElement) || event.target.closest(".case") === null) return;
+  event.preventDefault();
+  neighbour(view, step);
+  /** @type {HTMLElement | null} */ (document.querySelector(`#cases [data-case="${explorer.chosen}"]`))?.focus();
+}

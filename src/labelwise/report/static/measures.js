@@ -1,0 +1,107 @@
+// Label-wise uncertainty, as the library computes it: TU = G(mean), AU = mean of G, EU = TU − AU.
+
+/** The generalised entropy G(t) of each loss, with c = 1 − t. @type {Record<string, (t: number, c: number) => number>} */
+const ENTROPY = {
+  log: (t, c) => -(t > 0 ? t * Math.log2(t) : 0) - (c > 0 ? c * Math.log2(c) : 0),
+  squared: (t, c) => t * c,
+  spherical: (t, c) => (2 * t * c) / (1 + Math.sqrt(t * t + c * c)),
+  zero_one: (t, c) => Math.min(t, c),
+};
+const ROUNDING = 1e-12;
+const FINE = 65535;
+
+/**
+ * @typedef {object} Components
+ * @property {Record<Part, Float64Array>} labels n × labels
+ * @property {Record<Part, Float64Array>} sums n
+ */
+
+/** Probability of an event and of its complement under one probability vector. @param {Float64Array} p @param {number} from @param {EventSets} event @returns {[number, number]} */
+function eventOf(p, from, event) {
+  let inside = 0, rest = 0;
+  for (const c of event.inside) inside += p[from + c];
+  for (const c of event.rest) rest += p[from + c];
+  if (!event.given) return [inside, rest];
+  const whole = inside + rest;
+  return whole > 0 ? [inside / whole, rest / whole] : [0.5, 0.5];
+}
+
+/** The probabilities that the questions are about: of the classes, or of the events (n × m × labels). @param {Sample} s @param {EventSets[] | null} events */
+function asked(s, events) {
+  if (events === null) return s.probs;
+  const out = new Float64Array(s.n * s.m * events.length);
+  for (let row = 0; row < s.n * s.m; row++) {
+    for (let e = 0; e < events.length; e++) out[row * events.length + e] = eventOf(s.probs, row * s.k, events[e])[0];
+  }
+  return out;
+}
+
+/** Uncertainty of all cases about all labels by one loss. @param {Data} data @param {Sample} s @param {Float64Array} probs from `asked` @param {LossData} loss @returns {Components} */
+function decompose(data, s, probs, loss) {
+  const L = data.labels.length;
+  const G = ENTROPY[loss.key];
+  const size = s.n * L;
+  const total = new Float64Array(size), aleatoric = new Float64Array(size), epistemic = new Float64Array(size);
+  const packed = s.parts === null ? null : s.parts[loss.key];
+  for (let i = 0; i < s.n; i++) {
+    for (let e = 0; e < L; e++) {
+      const at = i * L + e;
+      if (packed !== null) {
+        aleatoric[at] = loss.maximum * (packed[2 * i * L + e] / FINE) ** 2;
+        epistemic[at] = loss.maximum * (packed[(2 * i + 1) * L + e] / FINE) ** 2;
+        total[at] = aleatoric[at] + epistemic[at];
+        continue;
+      }
+      let mean = 0, inner = 0;
+      for (let j = 0; j < s.m; j++) {
+        const t = probs[(i * s.m + j) * L + e];
+        const w = weightOf(s, i, j);
+        mean += w * t;
+        inner += w * G(t, 1 - t);
+      }
+      const whole = G(Math.min(mean, 1), Math.max(1 - mean, 0));
+      const eu = whole - inner;
+      total[at] = whole;
+      epistemic[at] = eu > ROUNDING ? eu : 0; // members that agree
+      aleatoric[at] = inner;
+    }
+  }
+  const labels = { total, aleatoric, epistemic };
+  const scale = data.averaged ? 1 / L : 1;
+  const sums = /** @type {Record<Part, Float64Array>} */ ({});
+  for (const part of PARTS) {
+    const sum = new Float64Array(s.n);
+    for (let i = 0; i < s.n; i++) {
+      let x = 0;
+      for (let e = 0; e < L; e++) x += labels[part][i * L + e];
+      sum[i] = x * scale;
+    }
+    sums[part] = sum;
+  }
+  return { labels, sums };
+}
+
+/**
+ * How many of each group are rejected when the share is: cases with equal scores go in random order, so these are expectations.
+ * @param {Float64Array} score @param {ArrayLike<number>} group @param {number} groups @param {number} share
+ * @returns {{rejected: Float64Array, all: Float64Array, number: number, threshold: number}}
+ */
+function rejected(score, group, groups, share) {
+  const n = score.length;
+  const number = Math.min(Math.floor(n * share + 1e-9), n - 1);
+  const order = Float64Array.from(score).sort();
+  const threshold = number > 0 ? order[n - number] : Infinity;
+  let above = 0, equal = 0;
+  for (let i = 0; i < n; i++) {
+    if (score[i] > threshold) above++;
+    else if (score[i] === threshold) equal++;
+  }
+  const part = equal > 0 ? (number - above) / equal : 0;
+  const out = new Float64Array(groups), all = new Float64Array(groups);
+  for (let i = 0; i < n; i++) {
+    all[group[i]]++;
+    if (score[i] > threshold) out[group[i]]++;
+    else if (score[i] === threshold) out[group[i]] += part;
+  }
+  return { rejected: out, all, number, threshold };
+}

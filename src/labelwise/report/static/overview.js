@@ -1,0 +1,136 @@
+// What was predicted, how good it is, which classes are in doubt and why.
+
+/** @typedef {{data: Data, sample: Sample, loss: LossData, probs: Float64Array, components: () => Components}} View */
+
+const RULES = [
+  ["own", "the cases of the class"],
+  ["likely", "cases where it is likely"],
+  ["everywhere", "all cases"],
+];
+const classState = { rule: "own", order: { column: -1, down: true }, all: false };
+const FEW = 20;
+
+/** @param {Data} data */
+function thing(data) {
+  return data.events !== null ? "event" : data.multilabel ? "label" : "class";
+}
+
+/** @param {Data} data */
+function startOverview(data) {
+  $("overview-title").replaceChildren("How sure is the model, about which classes, and why?");
+  const who = data.members === null ? "a continuous second-order distribution" : data.members === 1 ? "a single model" : `${count(data.members)} members`;
+  $("lead").replaceChildren(
+    named(data.title), `: ${count(data.n)} ${data.n === 1 ? "case" : "cases"}, ${count(data.classes_names.length)} ${data.multilabel ? "labels that may occur together" : "classes"}, predicted by ${who}`,
+    data.events === null ? "." : `; the questions are about ${count(data.labels.length)} events.`);
+  options("rule", /** @type {[string, string][]} */ (RULES.filter(([rule]) => data.losses[0].labels[rule] !== undefined)), "own");
+  classState.rule = field("rule").value;
+  $("class-search").closest("label")?.toggleAttribute("hidden", data.labels.length <= FEW);
+}
+
+/** @param {View} view */
+function drawOverview(view) {
+  drawCards(view);
+  drawFindings(view);
+  drawClasses(view);
+}
+
+/** @param {View} view */
+function drawCards({ data, loss }) {
+  const { mean } = loss;
+  const share = mean.total > 0 ? mean.epistemic / mean.total : NaN;
+  const cards = [];
+  if (data.accuracy !== null) {
+    cards.push(card(data.multilabel ? "Labels right" : "Accuracy", shown("accuracy", data.accuracy, percent(data.accuracy, 2)),
+      data.multilabel ? `all labels right in ${percent(data.exact_match)} of the cases` : `the model itself expects ${percent(data.expected_accuracy)}`));
+  } else {
+    cards.push(card("Expected accuracy", shown("expected-accuracy", data.expected_accuracy, percent(data.expected_accuracy, 2)), "by the model’s own probabilities; the truth is not known"));
+  }
+  cards.push(card("Total uncertainty", h("span", {}, shown("total", mean.total, number(mean.total)), loss.unit ? h("span", { class: "unit" }, " " + loss.unit) : null),
+    loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the largest possible` : "per case on average"));
+  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, percent(1 - share)), "of it is in the data: more data would not remove it", "au"));
+  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, percent(share)), data.members === 1 ? "a single model cannot disagree with itself" : "of it is missing knowledge: more data could remove it", "eu"));
+  const bar = stackedBar(mean.epistemic, mean.aleatoric, mean.total);
+  $("cards").replaceChildren(...cards);
+  $("cards-bar").replaceChildren(bar);
+}
+
+/** @param {string} title @param {Child} value @param {Child} note @param {string} [kind] */
+function card(title, value, note, kind = "") {
+  return h("div", { class: "card " + kind }, h("p", { class: "card-title" }, title), h("p", { class: "card-value" }, value), h("p", { class: "card-note" }, note));
+}
+
+/** Some names in a sentence: a, b and 3 others. @param {string[]} words */
+function list(words) {
+  const few = words.length > 5 ? words.slice(0, 4) : words;
+  const rest = words.length - few.length;
+  const parts = /** @type {Child[]} */ ([]);
+  few.forEach((word, i) => parts.push(i === 0 ? null : i === few.length - 1 && rest === 0 ? " and " : ", ", named(shortName(word, 60))));
+  if (rest > 0) parts.push(` and ${count(rest)} others`);
+  return parts;
+}
+
+/** @param {View} view */
+function drawFindings({ data, loss }) {
+  const items = [];
+  const { total } = loss.labels[classState.rule];
+  const verdicts = loss.verdicts[classState.rule];
+  const order = sorted(data.labels.length, (k) => total[k] ?? NaN, true);
+  for (const verdict of ["epistemic", "mixed", "aleatoric", "unknown"]) {
+    const words = order.filter((k) => verdicts[k] === verdict).map((k) => data.labels[k]);
+    const [before, after] = data.sentences[verdict].split("{}");
+    if (words.length) items.push(h("li", { class: verdict }, before, ...list(words), after));
+  }
+  if (!items.length) items.push(h("li", {}, `There is hardly any doubt about any ${thing(data)}.`));
+  if (data.calibration !== null && data.calibration.bad) {
+    items.push(h("li", { class: "warning" }, `The probabilities are badly calibrated${data.calibration.ece === null ? "" : ` (off by ${number(100 * data.calibration.ece)} percentage points on average)`}: expected costs and values on this page are not to be trusted before they are recalibrated.`));
+  } else if (data.calibration !== null && data.calibration.ece !== null) {
+    items.push(h("li", {}, `The probability of the most probable class is off by ${number(100 * data.calibration.ece)} percentage points on average; the data do not show it to be badly calibrated.`));
+  }
+  $("findings").replaceChildren(...items);
+}
+
+/** @param {View} view */
+function drawClasses(view) {
+  const { data, loss } = view;
+  const labels = loss.labels[classState.rule];
+  const verdicts = loss.verdicts[classState.rule];
+  const most = Math.max(...labels.total.map((x) => x ?? 0));
+  /** @param {Part} part @param {number} k */
+  const at = (part, k) => labels[part][k] ?? NaN;
+  /** @type {Column[]} */
+  const columns = [
+    { title: thing(data)[0].toUpperCase() + thing(data).slice(1), sort: (k) => data.labels[k], cell: (k) => named(data.labels[k]) },
+    { title: "Doubt", class: "bar-cell", sort: (k) => at("total", k), number: true, cell: (k) => stackedBar(at("epistemic", k), at("aleatoric", k), most) },
+    { title: "Total", number: true, sort: (k) => at("total", k), cell: (k) => shown("class-total", labels.total[k], number(labels.total[k]), "span") },
+    { title: "Aleatoric", number: true, sort: (k) => at("aleatoric", k), cell: (k) => shown("class-aleatoric", labels.aleatoric[k], number(labels.aleatoric[k]), "span") },
+    { title: "Epistemic", number: true, sort: (k) => at("epistemic", k), cell: (k) => shown("class-epistemic", labels.epistemic[k], number(labels.epistemic[k]), "span") },
+    { title: "Epistemic share", number: true, sort: (k) => at("epistemic", k) / at("total", k), cell: (k) => percent(at("epistemic", k) / at("total", k), 0) },
+    { title: "Would data help?", cell: (k) => h("span", { class: "verdict " + verdicts[k] }, data.short[verdicts[k]]) },
+  ];
+  const { predicted, true: truth, right } = data.classes;
+  if (data.events === null && truth !== undefined && right !== undefined) {
+    columns.push({ title: "Cases", number: true, sort: (k) => truth[k], cell: (k) => count(truth[k]) });
+    columns.push({ title: "Found", number: true, sort: (k) => right[k] / truth[k], cell: (k) => percent(right[k] / truth[k]) });
+    columns.push({ title: "Right when predicted", number: true, sort: (k) => right[k] / predicted[k], cell: (k) => percent(right[k] / predicted[k]) });
+  } else if (data.events === null) {
+    columns.push({ title: "Predicted", number: true, sort: (k) => predicted[k], cell: (k) => count(predicted[k]) });
+  }
+  const { order } = classState;
+  const key = order.column < 0 ? columns[2].sort : columns[order.column].sort;
+  const word = field("class-search").value.toLowerCase();
+  let rows = sorted(data.labels.length, key ?? ((k) => k), order.column < 0 || order.down).filter((k) => data.labels[k].toLowerCase().includes(word));
+  const found = rows.length;
+  if (!classState.all) rows = rows.slice(0, FEW);
+  drawTable($("classes"), columns, rows, order.column < 0 ? { column: 2, down: true } : order, (next) => {
+    classState.order = next;
+    drawClasses(view);
+  });
+  const more = $("classes-more");
+  more.replaceChildren();
+  if (found > FEW) {
+    more.append(h("button", { type: "button", onclick: () => { classState.all = !classState.all; drawClasses(view); } }, classState.all ? `Show only ${FEW}` : `Show all ${count(found)}`));
+  }
+  const pairs = data.confusions;
+  $("confusions").replaceChildren(...(pairs.length && data.events === null ? [h("h3", {}, "What is taken for what"), h("ul", { class: "pairs" }, ...pairs.map(([k, j, times]) =>
+    h("li", {}, named(data.classes_names[k]), " is taken for ", named(data.classes_names[j]), ` ${count(times)} ${times === 1 ? "time" : "times"}`)))] : []));
+}

@@ -1,0 +1,220 @@
+// Costs to edit, and what follows from them at once.
+
+const SHOWN = 40;
+const planner = { plan: /** @type {Plan | null} */ (null), costs: /** @type {CostsSpec | null} */ (null), tables: /** @type {Record<string, {missed: Float64Array, alarm: Float64Array}>} */ ({}) };
+
+/** @param {number} action */
+function actionWord(action) {
+  return action === ASK ? "ask" : action === ABSTAIN ? "abstain" : "predict";
+}
+
+/** @param {Data} data */
+function startPlanner(data) {
+  const tasks = /** @type {[string, string][]} */ ([["one_class", "one class for each case"], ["per_label", "each label for itself"]]);
+  options("task", data.multilabel ? tasks.slice(1) : tasks);
+  resetCosts(data);
+  $("cost-search").closest("label")?.toggleAttribute("hidden", data.classes_names.length <= SHOWN);
+  $("toml-command").textContent = "labelwise decide PREDICTIONS --costs costs.toml";
+}
+
+/** @param {Data} data */
+function resetCosts(data) {
+  const k = data.classes_names.length;
+  planner.tables = {
+    one_class: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k) },
+    per_label: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k).fill(1) },
+  };
+  field("abstain").value = "0.4";
+  field("ask").value = "0.3";
+  field("expert-error").value = "5";
+}
+
+/** A cost as it is typed; nothing is "not possible". @param {string} text @returns {number | null | undefined} undefined: not a cost */
+function cost(text) {
+  if (text.trim() === "") return null;
+  const x = Number(text);
+  return Number.isFinite(x) && x >= 0 ? x : undefined;
+}
+
+/** The costs on the page, or what is wrong with them. @returns {CostsSpec | string} */
+function readCosts() {
+  const task = /** @type {"one_class" | "per_label"} */ (field("task").value);
+  const table = planner.tables[task];
+  for (const id of ["abstain", "ask", "expert-error"]) {
+    if (field(id).validity.badInput || cost(field(id).value) === undefined) return "Prices must be numbers, not negative. Leave a price empty if it is not possible.";
+  }
+  const error = Number(field("expert-error").value || "0") / 100;
+  if (error >= 1) return "An expert who is always wrong cannot be asked: the share of wrong answers must be below 100 %.";
+  if (table.missed.some(Number.isNaN) || table.alarm.some(Number.isNaN)) return "Every class needs a cost: a number, not negative.";
+  return { task, ...table, abstain: cost(field("abstain").value) ?? null, ask: cost(field("ask").value) ?? null, error };
+}
+
+/** The table of costs. @param {View} view @param {() => void} changed */
+function drawCosts({ data }, changed) {
+  const task = field("task").value;
+  const table = planner.tables[task];
+  const k = data.classes_names.length;
+  $("costs-note").textContent = task === "one_class"
+    ? "Predicting another class costs “missed” of the true class plus “false alarm” of the predicted one."
+    : "For each label: acting on it when it is not there, and not acting when it is.";
+  const word = field("cost-search").value.toLowerCase();
+  const found = Array.from({ length: k }, (_, i) => i).filter((i) => data.classes_names[i].toLowerCase().includes(word));
+  /** @param {"missed" | "alarm"} kind @param {number} i a class, or −1 for all */
+  const input = (kind, i) => {
+    const same = table[kind].every((x) => Object.is(x, table[kind][0]));
+    const value = i >= 0 ? table[kind][i] : same ? table[kind][0] : NaN;
+    const label = (kind === "missed" ? "Missed" : "False alarm") + ", " + (i >= 0 ? data.classes_names[i] : "all classes");
+    return h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", "aria-label": label, "data-kind": kind, "data-class": i, value: Number.isNaN(value) ? "" : value, placeholder: i < 0 ? "various" : null, oninput: (/** @type {Event} */ event) => {
+      const box = /** @type {HTMLInputElement} */ (event.target);
+      const x = box.validity.badInput ? undefined : cost(box.value);
+      const number = x === null || x === undefined ? NaN : x;
+      if (i >= 0) table[kind][i] = number;
+      else table[kind].fill(number);
+      box.setAttribute("aria-invalid", String(Number.isNaN(number)));
+      for (const other of /** @type {NodeListOf<HTMLInputElement>} */ (document.querySelectorAll(`#costs input[data-kind="${kind}"]`))) {
+        const at = Number(other.dataset.class);
+        if (other === box) continue;
+        if (i < 0) other.value = Number.isNaN(number) ? "" : String(number);
+        else if (at < 0) other.value = table[kind].every((y) => y === table[kind][0]) ? String(table[kind][0]) : "";
+      }
+      changed();
+    } });
+  };
+  drawTable($("costs"), [
+    { title: data.multilabel ? "Label" : "Class", cell: (i) => (i < 0 ? h("em", {}, "all classes") : named(data.classes_names[i])) },
+    { title: "Missed", number: true, cell: (i) => input("missed", i) },
+    { title: "False alarm", number: true, cell: (i) => input("alarm", i) },
+  ], [-1, ...found.slice(0, SHOWN)], null);
+  $("costs-more").textContent = found.length > SHOWN ? `${SHOWN} of ${count(found.length)} classes are shown; the others keep their costs. Search to see them.` : "";
+}
+
+/** @param {View} view */
+function drawPlan(view) {
+  const costs = readCosts();
+  const note = $("cost-error");
+  if (typeof costs === "string") {
+    note.textContent = costs;
+    return;
+  }
+  note.textContent = "";
+  planner.costs = costs;
+  const plan = (planner.plan = makePlan(view.sample, costs));
+  if ($("toml").closest("details")?.open) field("toml").value = asToml(costs, view.data.classes_names);
+  showPlan(view, plan, costs);
+  if (explorer.chosen >= 0) document.querySelector(".case-plan")?.replaceWith(planOf(view, explorer.chosen));
+}
+
+/** @param {Float64Array} x @param {number} n */
+function meanAndError(x, n) {
+  let sum = 0;
+  for (const y of x) sum += y;
+  const width = x.length / n, mean = sum / n;
+  let square = 0;
+  for (let i = 0; i < n; i++) {
+    let own = 0;
+    for (let e = 0; e < width; e++) own += x[i * width + e];
+    square += (own - mean) ** 2;
+  }
+  return { mean, error: n > 1 ? Math.sqrt(square / (n - 1) / n) : NaN };
+}
+
+/** @param {View} view @param {Plan} plan @param {CostsSpec} costs */
+function showPlan({ data, sample: s }, plan, costs) {
+  const each = costs.task === "one_class";
+  const tally = { predict: 0, abstain: 0, ask: 0, act: 0 };
+  for (const action of plan.action) {
+    if (action === ASK) tally.ask++;
+    else if (action === ABSTAIN) tally.abstain++;
+    else if (!each && action === 1) tally.act++;
+    else tally.predict++;
+  }
+  const all = plan.action.length;
+  const [expected, answer, knowledge] = [plan.cost, plan.answer, plan.knowledge].map((x) => meanAndError(x, s.n));
+  const sampled = s.n < data.n;
+  const total = expected.mean * data.n;
+  /** @param {string} key @param {string} word @param {number} times @param {string} kind */
+  const row = (key, word, times, kind) => h("li", {}, h("span", { class: "action " + kind }), `${word} `, shown(key, times, count(times)), ` (${percent(times / all)})`);
+  const bars = svg("svg", { viewBox: "0 0 100 10", preserveAspectRatio: "none", class: "stack tall-bar", role: "img", "aria-label": "Shares of the actions" });
+  let from = 0;
+  for (const [times, kind] of /** @type {[number, string][]} */ ([[tally.act, "act"], [tally.predict, "predict"], [tally.abstain, "abstain"], [tally.ask, "ask"]])) {
+    bars.append(svg("rect", { class: kind, x: from, y: 0, width: (100 * times) / all, height: 10 }));
+    from += (100 * times) / all;
+  }
+  const words = h("ul", { class: "actions" },
+    each ? null : row("n-act", "act on the label", tally.act, "act"), row("n-predict", each ? "predict" : "leave the label", tally.predict, "predict"), row("n-abstain", "abstain: hand over", tally.abstain, "abstain"), row("n-ask", "ask the expert", tally.ask, "ask"));
+  const facts = [
+    h("p", {}, "Expected cost ", shown("expected-cost", expected.mean, number(expected.mean)), " per case, ", shown("total-cost", total, number(total)), sampled ? ` for all ${count(data.n)} cases (estimated from the sample, ± ${number(2 * expected.error * data.n)}).` : " in all."),
+    h("p", {}, "An expert’s answer is worth ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`),
+    h("p", {}, "More data of this kind is worth at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if nobody is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs)),
+  ];
+  if (plan.paid !== null) {
+    const paid = meanAndError(plan.paid, s.n);
+    const likely = meanAndError(alwaysPredict(s, costs), s.n);
+    facts.push(h("p", {}, "With the known truth, these decisions would have cost ", shown("paid", paid.mean, number(paid.mean)), " per case; always ", each ? "predicting the most probable class " : "acting on labels above 50 % ", shown("paid-argmax", likely.mean, number(likely.mean)), "."));
+  }
+  $("plan").replaceChildren(bars, words, ...facts, planByClass(data, s, plan));
+}
+
+/** @param {number} answer @param {number} knowledge @param {CostsSpec} costs */
+function advice(answer, knowledge, costs) {
+  if (answer <= 1e-9) return "With these costs nothing is gained by knowing more.";
+  const share = knowledge / answer;
+  const asking = costs.ask !== null && answer > costs.ask ? "asking about every case would pay on average" : "asking pays for some cases at most";
+  return `That is ${percent(Math.max(share, 0), 0)} of what an answer is worth: ${share < 0.2 ? "data cannot do what an expert can here" : "a good part of the doubt could be removed by data"}; ${asking}.`;
+}
+
+/** What it costs to follow the probabilities without thinking of costs. @param {Sample} s @param {CostsSpec} c */
+function alwaysPredict(s, c) {
+  const { n, k, y } = s;
+  if (y === null) return new Float64Array(n);
+  if (c.task === "one_class") return Float64Array.from({ length: n }, (_, i) => (s.predicted[i] === y[i] ? 0 : c.missed[y[i]] + c.alarm[s.predicted[i]]));
+  return Float64Array.from({ length: n * k }, (_, at) => {
+    const [i, e] = [Math.floor(at / k), at % k];
+    const [acts, there] = [s.mean[at] > 0.5, isTrue(s, i, e)];
+    return acts === there ? 0 : acts ? c.alarm[e] : c.missed[e];
+  });
+}
+
+/** Actions by class. @param {Data} data @param {Sample} s @param {Plan} plan */
+function planByClass(data, s, plan) {
+  const k = s.k;
+  const [predict, abstain, ask, cost] = [0, 1, 2, 3].map(() => new Float64Array(k));
+  for (let at = 0; at < plan.action.length; at++) {
+    const e = plan.width === 1 ? s.predicted[at] : at % k;
+    const action = plan.action[at];
+    if (action === ASK) ask[e]++;
+    else if (action === ABSTAIN) abstain[e]++;
+    else if (plan.width === 1 || action === 1) predict[e]++;
+    cost[e] += plan.cost[at];
+  }
+  const table = h("table", {});
+  drawTable(table, [
+    { title: plan.width === 1 ? "Most probable" : "Label", cell: (e) => named(data.classes_names[e]) },
+    { title: plan.width === 1 ? "Predict" : "Act", number: true, cell: (e) => count(predict[e]) },
+    { title: "Abstain", number: true, cell: (e) => count(abstain[e]) },
+    { title: "Ask", number: true, cell: (e) => count(ask[e]) },
+    { title: "Expected cost", number: true, cell: (e) => shown("class-cost", cost[e], number(cost[e]), "span") },
+  ], sorted(k, (e) => cost[e], true).filter((e) => cost[e] > 0 || predict[e] > 0).slice(0, 12), null);
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "planner-title" }, table);
+}
+
+/** @param {Data} data */
+async function copyCosts(data) {
+  const costs = readCosts();
+  const status = $("copied");
+  if (typeof costs === "string") {
+    status.textContent = costs;
+    return;
+  }
+  const text = asToml(costs, data.classes_names);
+  field("toml").value = text;
+  try {
+    await navigator.clipboard.writeText(text);
+    status.textContent = "Copied.";
+  } catch {
+    const details = $("toml").closest("details");
+    if (details !== null) details.open = true;
+    field("toml").select();
+    status.textContent = document.execCommand("copy") ? "Copied." : "Select the text below and copy it.";
+  }
+}

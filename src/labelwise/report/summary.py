@@ -1,0 +1,275 @@
+"""The numbers of the report, exact over all instances however many there are: one pass in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..calibration import check_calibration
+from ..decomposition import Components, Uncertainty, decompose
+from ..distributions import Distribution
+from ..evaluation import detection_scores, rank_agreement, rejection_curve
+from ..events import Events
+from .cases import Cases
+from .sample import Sample
+from .words import LOSSES, verdict
+
+PARTS = ("total", "aleatoric", "epistemic")
+GRID = np.arange(200) / 200
+"""Shares rejected at which the curves are given."""
+CONFUSIONS = 12
+JUDGED = 5000
+"""Instances that calibration is judged by, at most."""
+Progress = Callable[[int, int], None]
+
+
+def decompose_all(q: Distribution, events: Events | None) -> dict[str, Uncertainty]:
+    """Label-wise uncertainty by every loss."""
+    return {name: decompose(q, name, events=events) for name in LOSSES}
+
+
+def added(u: Uncertainty) -> Components:
+    """One number per instance: the sum over labels, or their mean where events overlap and a sum would count classes twice."""
+    if u.structure in ("overlapping", "pairs"):
+        return u.sum(weights=np.full(len(u.names), 1 / len(u.names)))  # type: ignore[arg-type]
+    return u.sum()
+
+
+class Tally:
+    """Sums and scores for one loss."""
+
+    def __init__(self, n: int) -> None:
+        self.scores = {part: np.empty(n) for part in PARTS}
+        self.sums: dict[str, np.ndarray] = {}
+        """For each weighting the weights and the weighted uncertainties, (4, L)."""
+        self.maximum = 0.0
+        self.maximum_of_sum: float | None = None
+
+    def add(self, part: slice, u: Uncertainty, weights: dict[str, np.ndarray | None]) -> None:
+        """One block; a weighting is (n, L), or ``None`` for all instances alike."""
+        components = added(u)
+        for name in PARTS:
+            self.scores[name][part] = to_numpy(getattr(components, name))
+        self.maximum, self.maximum_of_sum = float(np.max(u.maximum)), components.maximum
+        values = [to_numpy(getattr(u, name)).astype(float) for name in PARTS]
+        for rule, w in weights.items():
+            if w is None:
+                block = np.stack([np.full(len(u.names), float(len(values[0]))), *(x.sum(axis=0) for x in values)])
+            else:
+                block = np.stack([w.sum(axis=0), *(np.einsum("nk,nk->k", w, x) for x in values)])
+            self.sums[rule] = self.sums.get(rule, 0.0) + block
+
+    def means(self) -> dict[str, dict[str, np.ndarray]]:
+        """For each weighting the means of each label; NaN without instances."""
+        return {
+            rule: {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
+            for rule, s in self.sums.items()
+        }
+
+
+@dataclass(eq=False)
+class Outcomes:
+    """Predictions and, where the truth is known, how good they are."""
+
+    predicted: np.ndarray
+    """The most probable class (N,); for several labels how many are predicted."""
+    top: np.ndarray
+    """Its probability; for several labels the mean probability of being right about a label."""
+    value: np.ndarray | None
+    """Right or wrong; for several labels the share that is right."""
+    table: np.ndarray
+    """Single label: counts [truth, predicted] (K, K), or counts of predictions (K,). Several: (4, K) tp, fp, fn, tn, or (K,)."""
+
+
+def outcomes_of(cases: Cases) -> Outcomes:
+    """Empty, to be filled block by block."""
+    k = len(cases.names)
+    known = cases.y_true is not None
+    shape: tuple[int, ...] = (k,)
+    if known:
+        shape = (4, k) if cases.multilabel else (k, k)
+    value = None if not known else np.empty(cases.n, float if cases.multilabel else bool)
+    return Outcomes(np.empty(cases.n, np.int32), np.empty(cases.n), value, np.zeros(shape, np.int64))
+
+
+def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
+    """Predictions of one block, and how good they are."""
+    y = None if cases.y_true is None else cases.y_true[part]
+    k = len(cases.names)
+    if not cases.multilabel:
+        guess = np.argmax(mean, axis=-1)
+        out.predicted[part], out.top[part] = guess, np.max(mean, axis=-1)
+        if y is None or out.value is None:
+            out.table += np.bincount(guess, minlength=k)
+        else:
+            out.value[part] = guess == y
+            np.add.at(out.table, (y, guess), 1)
+        return
+    acts = mean > 0.5
+    out.predicted[part], out.top[part] = acts.sum(axis=-1), np.maximum(mean, 1 - mean).mean(axis=-1)
+    if y is None or out.value is None:
+        out.table += acts.sum(axis=0)
+    else:
+        out.value[part] = (acts == y).mean(axis=-1)
+        out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
+
+
+def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
+    """All numbers about the instances, as plain data; ``sample`` takes its instances on the way."""
+    tallies = {name: Tally(cases.n) for name in LOSSES}
+    out = outcomes_of(cases)
+    judged: list[tuple[np.ndarray, np.ndarray]] = []
+    for part, q in cases.blocks():
+        mean = to_numpy(q.mean()).astype(float)
+        us = decompose_all(q, events)
+        judge(out, cases, part, mean)
+        weights: dict[str, np.ndarray | None] = {"everywhere": None}
+        weights["likely"] = mean if events is None else to_numpy(q.mean(events)).astype(float)
+        if cases.y_true is not None:
+            weights["own"] = _happened(cases, events, part).astype(float)
+        for name, u in us.items():
+            tallies[name].add(part, u, weights)
+        sample.add(part, q, mean, us)
+        if cases.y_true is not None:
+            here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][: JUDGED - sum(len(y) for y, _ in judged)]
+            judged.append((cases.y_true[here], mean[here - part.start]))
+        if progress is not None:
+            progress(part.stop, cases.n)
+    return {
+        **_predictions(cases, out),
+        "calibration": _calibration(judged, cases),
+        "losses": [_loss(name, tally, cases, out, events) for name, tally in tallies.items()],
+        "rejection": _references(out),
+        "agreement": _agreement(tallies, sample.index),
+        "scores": tallies,
+    }
+
+
+def _happened(cases: Cases, events: Events | None, part: slice) -> np.ndarray:
+    """Whether each label or event is true, (n, L)."""
+    y = cases.y_true[part]  # type: ignore[index]
+    if cases.multilabel:
+        return np.asarray(y)
+    if events is None:
+        return np.asarray(y[:, None] == np.arange(len(cases.names)))
+    sets = events.resolve(len(cases.names), cases.names)
+    return np.stack([np.isin(y, inside) for inside, _ in sets], axis=-1)
+
+
+def _predictions(cases: Cases, out: Outcomes) -> dict[str, Any]:
+    """Accuracy, and per class how many there are, how many are predicted and how many are right."""
+    found: dict[str, Any] = {"accuracy": None, "expected_accuracy": float(out.top.mean()), "confusions": []}
+    table = out.table
+    if out.value is None:
+        return {**found, "classes": {"predicted": table.tolist()}}
+    found["accuracy"] = float(out.value.mean())
+    if cases.multilabel:
+        tp, fp, fn, _ = table
+        found["exact_match"] = float(np.mean(out.value == 1))
+    else:
+        tp = np.diagonal(table)
+        fp, fn = table.sum(axis=0) - tp, table.sum(axis=1) - tp
+        wrong = table - np.diag(tp)
+        worst = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSIONS]
+        pairs = [(int(i) // len(table), int(i) % len(table)) for i in worst]
+        found["confusions"] = [[k, j, int(wrong[k, j])] for k, j in pairs if wrong[k, j]]
+    found["classes"] = {"predicted": (tp + fp).tolist(), "true": (tp + fn).tolist(), "right": tp.tolist()}
+    return found
+
+
+def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Cases) -> dict[str, Any] | None:
+    """Whether the data show that the probabilities are too wrong to decide with."""
+    if not judged:
+        return None
+    y, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
+    if cases.multilabel:
+        return None
+    check = check_calibration(mean, y, rng=0, n_bootstrap=200)
+    return {"bad": bool(check), "ece": check.ece, "at_least": check.at_least, "n": len(y), "classes": check.classes}
+
+
+def _curve(score: np.ndarray, out: Outcomes) -> Any:
+    if out.value is None:
+        return rejection_curve(score, utility=out.top, grid=GRID.tolist())
+    if out.value.dtype == bool:
+        return rejection_curve(score, correct=out.value, grid=GRID.tolist())
+    return rejection_curve(score, utility=out.value, grid=GRID.tolist())
+
+
+def _loss(name: str, tally: Tally, cases: Cases, out: Outcomes, events: Events | None) -> dict[str, Any]:
+    """Everything about one loss."""
+    means = tally.means()
+    words, unit = LOSSES[name]
+    curves = {part: _curve(score, out) for part, score in tally.scores.items()}
+    return {
+        "key": name,
+        "name": words,
+        "unit": unit,
+        "maximum": tally.maximum,
+        "maximum_of_sum": tally.maximum_of_sum,
+        "mean": {part: float(score.mean()) for part, score in tally.scores.items()},
+        "labels": means,
+        "verdicts": {
+            rule: [verdict(t, e, tally.maximum, cases.n_members) for t, e in zip(x["total"].tolist(), x["epistemic"].tolist(), strict=True)]
+            for rule, x in means.items()
+        },
+        "rejection": {
+            part: {"value": c.value, "area": c.area(), "normalized": c.normalized_area(), "augrc": c.augrc} for part, c in curves.items()
+        },
+    }
+
+
+def _references(out: Outcomes) -> dict[str, Any]:
+    """What the curves are compared with."""
+    top = _curve(-out.top, out)
+    return {
+        "grid": GRID,
+        "kind": top.kind,
+        "random": top.random,
+        "oracle": top.oracle,
+        "top": top.value,
+        "top_normalized": top.normalized_area(),
+    }
+
+
+def _agreement(tallies: Mapping[str, Tally], index: np.ndarray) -> dict[str, list[list[float]]]:
+    """Rank correlation between the losses, for each part."""
+    found = {}
+    for part in PARTS:
+        columns = [tally.scores[part][index] for tally in tallies.values()]
+        found[part] = [
+            [1.0 if a is b else float(rank_agreement(a, b).spearman.value) if len(a) > 1 else np.nan for b in columns] for a in columns
+        ]
+    return found
+
+
+def detection(tallies: Mapping[str, Tally], others: Mapping[str, Cases], events: Events | None) -> list[dict[str, Any]]:
+    """How well each score tells these instances from those of other sets."""
+    found = []
+    for title, cases in others.items():
+        outside = {name: Tally(cases.n) for name in LOSSES}
+        for part, q in cases.blocks():
+            for name, u in decompose_all(q, events).items():
+                outside[name].add(part, u, {})
+        losses = {name: {part: _told_apart(tallies[name].scores[part], outside[name].scores[part]) for part in PARTS} for name in LOSSES}
+        found.append({"name": title, "n": cases.n, "losses": losses})
+    return found
+
+
+def _told_apart(inside: np.ndarray, outside: np.ndarray) -> dict[str, Any]:
+    scores = detection_scores(inside, outside, n_bootstrap=0)
+    edges = np.linspace(0, max(float(inside.max()), float(outside.max())) or 1.0, 41)
+    return {
+        "auroc": float(scores.auroc.value),
+        "low": float(scores.auroc.low),
+        "high": float(scores.auroc.high),
+        "aupr": float(scores.aupr.value),
+        "fpr95": float(scores.fpr95.value),
+        "edges": edges,
+        "inside": np.histogram(inside, edges)[0] / len(inside),
+        "outside": np.histogram(outside, edges)[0] / len(outside),
+    }

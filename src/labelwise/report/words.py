@@ -1,0 +1,42 @@
+"""What the numbers mean, in plain words. The same sentences are on the page and in the tables of ``labelwise demo``."""
+
+from __future__ import annotations
+
+import math
+
+SENTENCES = {
+    "none": "There is hardly any doubt about {}.",
+    "aleatoric": "Most of the doubt about {} is aleatoric: more data of this kind will hardly help.",
+    "mixed": "The doubt about {} is mostly aleatoric, but a good part is epistemic: more data may help somewhat.",
+    "epistemic": "Most of the doubt about {} is epistemic: the model has not seen enough, and more data should help.",
+    "unknown": "How much of the doubt about {} is epistemic cannot be known from a single member.",
+    "absent": "There are no cases to judge {} by.",
+}
+SHORT = {
+    "none": "Hardly any doubt",
+    "aleatoric": "Data will hardly help",
+    "mixed": "Data may help somewhat",
+    "epistemic": "Data should help",
+    "unknown": "Not known from one member",
+    "absent": "No cases",
+}
+LOSSES = {
+    "log": ("log loss", "bits"),
+    "squared": ("squared loss", ""),
+    "spherical": ("spherical loss", ""),
+    "zero_one": ("zero-one loss", ""),
+}
+"""Name and unit."""
+LITTLE, SOME, MOST = 0.02, 0.25, 0.5
+
+
+def verdict(total: float, epistemic: float, maximum: float, n_members: int | None) -> str:
+    """The key of the sentence about one class, from its mean total and epistemic uncertainty and the largest possible one."""
+    if math.isnan(total):
+        return "absent"
+    if total <= LITTLE * maximum:
+        return "none"
+    if n_members == 1:
+        return "unknown"
+    share = epistemic / total
+    return "epistemic" if share >= MOST else "mixed" if share >= SOME else "aleatoric"

@@ -1,0 +1,111 @@
+"""A real browser for the pages: Debian's Chromium, driven by Playwright."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.report import build_report
+
+NAMES = ["T-shirt", "trouser", "pullover", "dress", "coat"]
+HERE = Path(__file__).parent
+
+
+def missing(what: str):
+    """Skip with a clear message, or fail where nothing may be skipped."""
+    if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
+        pytest.fail(f"{what}, and LABELWISE_REQUIRE_ALL=1 forbids skipping")
+    pytest.skip(what)
+
+
+@pytest.fixture(name="missing")
+def _missing():
+    return missing
+
+
+@pytest.fixture(scope="session")
+def browser():
+    try:
+        from playwright.sync_api import sync_playwright
+    except ImportError:
+        missing('playwright is not installed: pip install -e ".[dev]"')
+    program = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    if program is None:
+        missing("there is no browser: apt-get install chromium")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        yield started
+        started.close()
+
+
+@pytest.fixture
+def open_page(browser, tmp_path):
+    """Open a report from disk; at the end nothing may have been logged, and nothing asked of the network."""
+    contexts, trouble = [], []
+
+    def open_page(report, *, width=1200, height=900, dark=False, **options):
+        path = tmp_path / f"report{len(contexts)}.html"
+        path.write_text(report.html, encoding="utf-8")
+        context = browser.new_context(
+            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce", **options
+        )
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: trouble.append(f"console: {message.text}"))
+        page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
+        page.on("request", lambda request: trouble.append(f"request: {request.url[:100]}") if not _local(request.url, path) else None)
+        page.goto(path.as_uri())
+        page.wait_for_selector("html[data-ready]")
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert trouble == []
+
+
+def _local(url: str, path: Path) -> bool:
+    return url.startswith("data:") or url.partition("#")[0] == path.as_uri()
+
+
+def ensemble(n=300, members=5, k=5, seed=0, names=None, sharpness=20.0):
+    """A plausible ensemble and labels drawn from its truth."""
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet(np.full(k, 0.3), n)
+    probs = np.stack([rng.dirichlet(0.05 + sharpness * t, members) for t in theta], axis=1)
+    y = np.array([rng.choice(k, p=t) for t in theta])
+    return lw.Ensemble(probs, names=names, member_axis=0), y
+
+
+@pytest.fixture(scope="session")
+def clothes():
+    """Ensemble, labels, and the report that most tests look at."""
+    q, y = ensemble(names=NAMES)
+    images = np.random.default_rng(1).integers(0, 256, (300, 12, 12), dtype=np.uint8)
+    outside, _ = ensemble(n=80, seed=5, names=NAMES, sharpness=2.0)
+    return q, y, build_report(q, y_true=y, images=images, ood={"elsewhere": outside}, title="Clothes")
+
+
+@pytest.fixture(scope="session")
+def axe():
+    """A function that fails with what axe-core finds to be serious or critical on a page."""
+    source = HERE / "node_modules" / "axe-core" / "axe.min.js"
+    if not source.is_file():
+        missing("axe-core is not installed: npm install --prefix tests/report --no-package-lock")
+
+    def check(page) -> None:
+        page.evaluate(source.read_text(encoding="utf-8"))  # as the debugger: the page's policy forbids scripts from elsewhere
+        found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+        serious = [
+            f"{v['id']} ({v['impact']}): {v['help']}: {[node['html'][:120] for node in v['nodes'][:3]]}"
+            for v in found["violations"]
+            if v["impact"] in ("serious", "critical")
+        ]
+        assert serious == []
+
+    return check

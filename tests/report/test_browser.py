@@ -1,0 +1,343 @@
+"""The page in a real browser: every control, the library's numbers, the keyboard, narrow and dark screens, accessibility."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.report.embed import restore
+
+HERE = Path(__file__).parent
+PARTS = ("total", "aleatoric", "epistemic")
+LOSSES = ("log", "squared", "spherical", "zero_one")
+
+
+def rounded(report, q):
+    """The ensemble that the page computes with."""
+    s = report.data["sample"]
+    codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
+    probs = restore(codes, normalise=not report.data["multilabel"]).transpose(1, 0, 2)
+    return type(q)(probs, weights=q.weights, member_axis=0, names=q.names)
+
+
+def value(page, key, within=""):
+    return float(page.locator(f"{within} [data-key='{key}']").first.get_attribute("data-value"))
+
+
+def values(page, key, within=""):
+    found = page.eval_on_selector_all(f"{within} [data-key='{key}']", "all => all.map(x => x.dataset.value)")
+    return np.array([np.nan if x == "" else float(x) for x in found])
+
+
+def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
+    q, y, report = clothes
+    page = open_page(report)
+    assert value(page, "accuracy") == pytest.approx(np.mean(q.mean().argmax(-1) == y))
+    for loss in LOSSES:
+        page.select_option("#loss", loss)
+        u = lw.decompose(q, loss)
+        for part in PARTS:
+            assert value(page, part, "#cards") == pytest.approx(getattr(u.sum(), part).mean(), rel=1e-9)
+        by = lw.evaluation.by_class(u, y, mean=q.mean())
+        for rule in ("own", "likely", "everywhere"):
+            page.select_option("#rule", rule)
+            expected = getattr(by, rule).total.value
+            np.testing.assert_allclose(values(page, "class-total"), np.sort(expected)[::-1], rtol=1e-9)
+            names = page.locator("#classes tbody th").all_text_contents()
+            assert names == [q.names[k] for k in np.argsort(-expected)]
+            order = [q.names.index(name) for name in names]
+            np.testing.assert_allclose(values(page, "class-epistemic"), getattr(by, rule).epistemic.value[order], rtol=1e-9)
+
+
+def test_class_table_sorts(clothes, open_page) -> None:
+    _, _, report = clothes
+    page = open_page(report)
+    button = page.locator("#classes thead button", has_text="Epistemic share")
+    button.click()
+    assert page.locator("#classes th[aria-sort]").inner_text().startswith("Epistemic share")
+    shares = values(page, "class-epistemic") / values(page, "class-total")
+    assert np.all(np.diff(shares) <= 0)
+    page.locator("#classes thead button", has_text="Epistemic share").click()
+    shares = values(page, "class-epistemic") / values(page, "class-total")
+    assert np.all(np.diff(shares) >= 0)
+    page.locator("#classes thead button", has_text="Class").click()
+    names = page.locator("#classes tbody th").all_text_contents()
+    assert names == sorted(names, key=str.lower)
+
+
+def test_page_computes_what_the_library_computes(clothes, open_page) -> None:
+    q, _, report = clothes
+    page = open_page(report)
+    r = rounded(report, q)
+    for loss in LOSSES:
+        page.select_option("#loss", loss)
+        u = lw.decompose(r, loss)
+        exact = lw.decompose(q, loss)
+        for part in PARTS:
+            found = np.array(page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")).reshape(300, 5)
+            np.testing.assert_allclose(found, getattr(u, part), atol=2e-12)
+            assert np.max(np.abs(found - getattr(exact, part))) <= report.data["sample"]["error"][loss] + 1e-12
+            sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
+            np.testing.assert_allclose(sums, getattr(u.sum(), part), atol=1e-11)
+
+
+def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
+    q, y, report = clothes
+    page = open_page(report)
+    r = rounded(report, q)
+    correct = q.mean().argmax(-1) == y
+    for loss, part, percent in (
+        ("log", "total", 20),
+        ("squared", "epistemic", 35.5),
+        ("zero_one", "aleatoric", 0),
+        ("log", "epistemic", 99.5),
+    ):
+        page.select_option("#loss", loss)
+        page.select_option("#reject-part", part)
+        page.locator("#reject").fill(str(percent))
+        curve = lw.evaluation.rejection_curve(
+            getattr(lw.decompose(q, loss).sum(), part), correct=correct, grid=[percent / 100] if percent else None
+        )
+        assert value(page, "rejection-value") == pytest.approx(curve.value[0], rel=1e-9)
+        score = getattr(lw.decompose(r, loss).sum(), part)
+        number = min(int(300 * percent / 100 + 1e-9), 299)
+        out = np.argsort(-score, kind="stable")[:number]
+        if len(np.unique(score[out])) == number:  # without ties it is a count, else an expectation
+            assert value(page, "rejected-wrong") == pytest.approx(np.sum(~correct[out]), abs=1e-6)
+            assert values(page, "rejected-count").sum() == pytest.approx(number)
+
+
+def test_detection_table(clothes, open_page) -> None:
+    _, _, report = clothes
+    page = open_page(report)
+    found = report.data["detection"][0]["losses"]["log"]
+    assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
+    page.select_option("#detect-part", "total")
+    assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
+
+
+def test_explorer_sorts_and_filters(clothes, open_page) -> None:
+    q, y, report = clothes
+    page = open_page(report)
+    r = rounded(report, q)
+    u, guess = lw.decompose(r), q.mean().argmax(-1)
+
+    def listed():
+        return [int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()]
+
+    assert listed() == np.argsort(-u.sum().epistemic, kind="stable")[:24].tolist()
+    page.select_option("#sort", "aleatoric")
+    page.select_option("#about", "3")
+    page.select_option("#order", "up")
+    assert listed() == np.argsort(u.aleatoric[:, 3], kind="stable")[:24].tolist()
+    page.select_option("#sort", "top")
+    page.select_option("#predicted", "2")
+    page.select_option("#right", "wrong")
+    fits = np.flatnonzero((guess == 2) & (y != 2))
+    expected = fits[np.argsort(r.mean()[fits].max(-1), kind="stable")]
+    assert listed() == expected[:24].tolist()
+    page.select_option("#predicted", "")
+    page.select_option("#truth", "4")
+    page.select_option("#sort", "position")
+    assert listed() == np.flatnonzero((y == 4) & (guess != 4))[:24].tolist()
+    page.select_option("#right", "")
+    page.select_option("#truth", "")
+    page.locator("#id-search").fill("29")
+    assert listed() == [i for i in range(300) if "29" in str(i)]
+    page.locator("#id-search").fill("no such")
+    assert "No case fits" in page.locator("#found").inner_text()
+    page.locator("#id-search").fill("")
+    page.locator("#next-page").click()
+    assert listed() == list(range(24, 48))
+    page.locator("#previous-page").click()
+    assert listed() == list(range(24))
+
+
+def test_detail_of_a_case(clothes, open_page) -> None:
+    q, _, report = clothes
+    page = open_page(report)
+    r = rounded(report, q)
+    page.select_option("#sort", "position")
+    page.select_option("#order", "up")
+    page.locator("#cases .case").nth(7).click()
+    assert "#7" in page.locator("#detail-title").inner_text()
+    u = lw.decompose(r)
+    np.testing.assert_allclose(values(page, "label-total"), np.sort(u.total[7])[::-1], atol=1e-11)
+    order = np.argsort(-u.total[7])
+    np.testing.assert_allclose(values(page, "label-epistemic"), u.epistemic[7][order], atol=1e-11)
+    np.testing.assert_allclose(values(page, "label-mean"), r.mean()[7][order], atol=1e-12)
+    votes = np.bincount(r.probs[:, 7].argmax(-1))
+    assert sorted(values(page, "votes")) == sorted(votes[votes > 0])
+    assert page.locator("#detail img.picture").get_attribute("src").startswith("data:image/png")
+    page.locator("#next-case").click()
+    assert "#8" in page.locator("#detail-title").inner_text()
+    page.locator("#previous-case").click()
+    assert "#7" in page.locator("#detail-title").inner_text()
+
+
+def costs_of(page, tmp_path):
+    page.locator("#copy").click()
+    page.wait_for_function("document.getElementById('copied').textContent !== ''")
+    path = tmp_path / "costs.toml"
+    path.write_text(page.locator("#toml").input_value(), encoding="utf-8")
+    return lw.decisions.Costs.from_toml(path)
+
+
+def check_plan(page, q, y, costs, task) -> None:
+    plan = lw.decisions.decide(q, costs, task=task)
+    found = {key: np.array(page.evaluate(f"Array.from(labelwise.planner.plan.{key})")) for key in ("action", "cost", "answer", "knowledge")}
+    shape = plan.action.shape
+    np.testing.assert_allclose(found["cost"].reshape(shape), plan.expected_cost, atol=1e-9)
+    np.testing.assert_allclose(found["answer"].reshape(shape), plan.value_of_label, atol=1e-9)
+    np.testing.assert_allclose(found["knowledge"].reshape(shape), plan.value_of_knowledge, atol=1e-9)
+    assert np.mean(found["action"].reshape(shape) == plan.action) == 1
+    per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
+    assert value(page, "expected-cost") == pytest.approx(per_case.mean(), abs=1e-9)
+    assert value(page, "total-cost") == pytest.approx(per_case.sum(), abs=1e-6)
+    assert value(page, "n-ask") == np.sum(plan.action == lw.decisions.ASK)
+    assert value(page, "n-abstain") == np.sum(plan.action == lw.decisions.ABSTAIN)
+    if y is not None:
+        truth = y if task == "one_class" or y.ndim == 2 else np.eye(q.n_classes, dtype=int)[y]
+        outcome = lw.decisions.evaluate_policy(plan, truth)
+        assert value(page, "paid") == pytest.approx(outcome["decide"].cost, abs=1e-9)
+        assert value(page, "paid-argmax") == pytest.approx(outcome["argmax"].cost, abs=1e-9)
+
+
+def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> None:
+    q, y, report = clothes
+    page = open_page(report)
+    r = rounded(report, q)
+    check_plan(page, r, y, costs_of(page, tmp_path), "one_class")
+    page.locator("#costs input[data-kind=missed][data-class='2']").fill("7.5")
+    page.locator("#costs input[data-kind=alarm][data-class='0']").fill("0.3")
+    page.locator("#abstain").fill("0.55")
+    page.locator("#ask").fill("0.2")
+    page.locator("#expert-error").fill("12")
+    costs = costs_of(page, tmp_path)
+    assert costs.matrix[2, 0] == pytest.approx(7.8)
+    assert costs.matrix[0, 0] == 0
+    check_plan(page, r, y, costs, "one_class")
+    assert page.locator("#costs input[data-kind=missed][data-class='-1']").input_value() == ""
+    page.locator("#costs input[data-kind=alarm][data-class='-1']").fill("2")
+    page.locator("#abstain").fill("")
+    check_plan(page, r, y, costs_of(page, tmp_path), "one_class")
+    page.locator("#ask").fill("")
+    costs = costs_of(page, tmp_path)
+    assert costs.ask is None
+    assert costs.abstain is None
+    check_plan(page, r, y, costs, "one_class")
+    page.select_option("#task", "per_label")
+    page.locator("#costs input[data-kind=missed][data-class='1']").fill("20")
+    page.locator("#abstain").fill("0.3")
+    page.locator("#ask").fill("0.1")
+    costs = costs_of(page, tmp_path)
+    assert costs.false_negative.tolist() == [1, 20, 1, 1, 1]
+    check_plan(page, r, y, costs, "per_label")
+    page.locator("#reset").click()
+    assert page.locator("#costs input[data-kind=missed][data-class='1']").input_value() == "1"
+
+
+def test_wrong_costs_are_said_and_change_nothing(clothes, open_page) -> None:
+    _, _, report = clothes
+    page = open_page(report)
+    before = value(page, "expected-cost")
+    page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
+    assert "not negative" in page.locator("#cost-error").inner_text()
+    assert value(page, "expected-cost") == before
+    page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
+    assert page.locator("#cost-error").inner_text() == ""
+    page.locator("#expert-error").fill("100")
+    assert "below 100" in page.locator("#cost-error").inner_text()
+
+
+def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
+    _, _, report = clothes
+    page = open_page(report)
+    reached = []
+    for _ in range(140):
+        page.keyboard.press("Tab")
+        here = page.evaluate(
+            "(() => { const e = document.activeElement; return e.id || e.dataset.kind || e.getAttribute('href') || e.className || e.tagName; })()"
+        )
+        reached.append(here)
+        if here == "loss":
+            page.keyboard.press("ArrowDown")
+            assert page.locator("#loss").input_value() == "squared"
+        if here == "reject":
+            page.keyboard.press("ArrowRight")
+            assert page.locator("#reject-share").inner_text() == "20.5 %"
+        if here == "case" and reached.count("case") == 1:
+            first = page.locator("#detail-title").inner_text()
+            page.keyboard.press("ArrowDown")
+            assert page.locator("#detail-title").inner_text() != first
+            page.keyboard.press("ArrowUp")
+            assert page.locator("#detail-title").inner_text() == first
+        if here == "abstain":
+            page.keyboard.type("9")
+        if here == "bibtex":
+            break
+    assert {
+        "#main",
+        "#overview",
+        "loss",
+        "rule",
+        "reject",
+        "detect-set",
+        "sort",
+        "case",
+        "next-case",
+        "task",
+        "abstain",
+        "missed",
+        "copy",
+        "bibtex",
+    } <= set(reached)
+    assert page.locator("#abstain").input_value().endswith("9")
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_narrow_screens_do_not_scroll_sideways(clothes, open_page, dark) -> None:
+    _, _, report = clothes
+    page = open_page(report, width=360, height=740, dark=dark, has_touch=True)
+    assert page.evaluate("document.documentElement.scrollWidth") <= 360
+    background = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (background == "rgb(255, 255, 255)") != dark
+    page.locator("#cases .case").nth(3).tap()
+    assert page.evaluate("document.activeElement.id") == "detail"
+
+
+@pytest.mark.parametrize("dark", [False, True])
+def test_axe_finds_no_serious_violation(clothes, open_page, axe, dark) -> None:
+    _, _, report = clothes
+    page = open_page(report, dark=dark)
+    page.evaluate("document.querySelector('details').open = true")
+    axe(page)
+
+
+def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
+    _, _, report = clothes
+    path = tmp_path / "report.html"
+    path.write_text(report.html.replace("</main>", "<img src=x onerror='window.stolen=1'><script>window.stolen=2</script></main>"))
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]")
+    refused = page.evaluate("fetch('https://example.org/').then(() => 'sent', () => 'refused')")
+    assert refused == "refused"
+    assert page.evaluate("window.stolen === undefined")
+    context.close()
+
+
+def test_the_policy_names_no_exception(clothes) -> None:
+    html = clothes[2].html
+    policy = html.split('http-equiv="Content-Security-Policy" content="')[1].split('"')[0]
+    assert "unsafe" not in policy
+    assert policy.startswith("default-src &#x27;none&#x27;")
+    assert "http:" not in policy
+    assert "https:" not in policy
+    json.loads(html.split('id="data">')[1].split("</script>")[0])
