@@ -125,3 +125,8 @@ def test_friendly_errors(crowd):
         agreement(lw.decompose(lw.Ensemble(q.probs[:, 0], member_axis=0)), error=[1.0])
     with pytest.raises(ValueError, match="`b`"):
         rank_agreement([1, 2], [1, 2, 3])
+
+
+def test_two_instances_agree_or_not() -> None:
+    assert float(rank_agreement([1.0, 2.0], [3.0, 7.0]).kendall) == 1
+    assert float(rank_agreement([1.0, 2.0], [7.0, 3.0]).kendall) == -1

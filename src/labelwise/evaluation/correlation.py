@@ -130,7 +130,7 @@ def _kendall(x: np.ndarray, y: np.ndarray) -> float:
 
     if np.all(x == x[0]) or np.all(y == y[0]):
         return float("nan")
-    return float(kendalltau(x, y, method="asymptotic").statistic)
+    return float(kendalltau(x, y, method="asymptotic" if len(x) > 2 else "exact").statistic)  # the p-value of two would divide by 0
 
 
 def agreement(
