@@ -14,6 +14,7 @@ from mpmath import mpf
 
 import labelwise as lw
 from oracle import ENTROPY, FALSE_NEGATIVE, FALSE_POSITIVE, ensemble
+from ways import KERNELS, WAYS, choose
 
 LOSSES: dict[str, lw.Loss] = {
     "log": lw.LogLoss(),
@@ -160,57 +161,62 @@ def check(found: tuple[Any, Any, Any], b: Batch, name: str) -> None:
             assert epistemic == 0, where
 
 
+def compare(how: str, kind: type, b: Batch, name: str, monkeypatch: pytest.MonkeyPatch) -> lw.Uncertainty:
+    """The uncertainty of a batch, found in one of the `WAYS`, as accurate as promised."""
+    with np.errstate(all="raise", under="ignore"):
+        u = choose(how, monkeypatch)(kind, b.probs, b.weights, LOSSES[name])
+    check((u.total, u.aleatoric, u.epistemic), b, name)
+    return u
+
+
+# only log and squared loss have a kernel: for the others it is the same code, whichever kernel there is
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", LOSSES)
-def test_hard_member_vectors(name: str, dtype: Any) -> None:
-    for b in hard_batches(dtype):
-        q = lw.MultiLabelEnsemble(b.probs, weights=b.weights, member_axis=0)
-        with np.errstate(all="raise", under="ignore"):
-            u = lw.decompose(q, LOSSES[name])
-        check((u.total, u.aleatoric, u.epistemic), b, name)
+@pytest.mark.parametrize(
+    ("name", "how"), [(name, how) for name in LOSSES for how in (WAYS if name in ("log", "squared") else (KERNELS[0], "accumulated"))]
+)
+def test_hard_member_vectors(name: str, how: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    slow = how == "accumulated" and isinstance(LOSSES[name], lw.BetaLoss)
+    for b in hard_batches(dtype)[:: 4 if slow else 1]:
+        compare(how, lw.MultiLabelEnsemble, b, name, monkeypatch)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("name", ["log", "squared"])
-def test_hard_member_vectors_without_the_kernel(name: str, dtype: Any) -> None:
-    """The code that serves PyTorch and JAX; NumPy arrays of log and squared loss go to the fused kernel otherwise."""
-    loss = LOSSES[name]
-    for b in hard_batches(dtype):
-        law = lw.MultiLabelEnsemble(b.probs, weights=b.weights, member_axis=0).marginal()
-        with np.errstate(all="raise", under="ignore"):
-            check((loss.entropy(*law.mean), *law.split(loss)), b, name)
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("k", [2, 10, 1000])
-def test_whole_instances(k: int, dtype: Any) -> None:
-    """Softmax outputs from undecided to saturated, and members that all say nearly the same."""
+@functools.cache
+def whole_instances(k: int, dtype: Any) -> Batch:
     rng = np.random.default_rng(k)
     m, n = 5, 4 if k < 1000 else 1
     logits = rng.normal(size=(m, n, k)) * 10 ** rng.uniform(0, 2, (1, n, 1))
     logits[:, 0] = logits[:1, 0] + 1e-9 * logits[:, 0]
     odds = np.exp(logits - logits.max(axis=-1, keepdims=True))
     probs = (odds / odds.sum(axis=-1, keepdims=True)).astype(dtype)
-    names = ["log", "squared", "spherical", "zero_one"]
-    b = batch(probs, rng.random(m).astype(dtype), names)
-    for name in names:
-        u = lw.decompose(lw.Ensemble(b.probs, weights=b.weights), name)
-        check((u.total, u.aleatoric, u.epistemic), b, name)
+    return batch(probs, rng.random(m).astype(dtype), ["log", "squared", "spherical", "zero_one"])
+
+
+@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("k", [2, 10, 1000])
+def test_whole_instances(k: int, dtype: Any, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Softmax outputs from undecided to saturated, and members that all say nearly the same."""
+    b, info = whole_instances(k, dtype), np.finfo(dtype)
+    for name in b.truth:
+        s = compare(how, lw.Ensemble, b, name, monkeypatch).sum()
         exact = [float(sum(b.truth[name][0, :, i])) for i in range(3)]
-        s, info = u.sum(), np.finfo(dtype)
         found = [s.total[0], s.aleatoric[0], s.epistemic[0]]
         np.testing.assert_allclose(found, exact, rtol=50 * float(info.eps), atol=float(info.smallest_normal) + 1e-50 * exact[0])
 
 
+@functools.cache
+def binary_batches(dtype: Any) -> list[Batch]:
+    pairs = [(np.concatenate([b.probs[..., :1], 1 - b.probs[..., :1]], axis=-1), b.weights) for b in hard_batches(dtype)[::5]]
+    return [batch(*pair, ["log", "squared", "cost"]) for pair in pairs]
+
+
+@pytest.mark.parametrize("how", WAYS)
 @pytest.mark.parametrize("dtype", DTYPES)
-def test_both_columns_of_a_binary_classifier(dtype: Any) -> None:
+def test_both_columns_of_a_binary_classifier(dtype: Any, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """K = 2: the hard vectors beside their complements."""
-    for b in hard_batches(dtype)[::5]:
-        pair = np.concatenate([b.probs[..., :1], 1 - b.probs[..., :1]], axis=-1)
-        both = batch(pair, b.weights, ["log", "squared", "cost"])
-        for name in both.truth:
-            u = lw.decompose(lw.Ensemble(pair, weights=b.weights, member_axis=0), LOSSES[name])
-            check((u.total, u.aleatoric, u.epistemic), both, name)
+    for b in binary_batches(dtype):
+        for name in b.truth:
+            compare(how, lw.Ensemble, b, name, monkeypatch)
 
 
 @pytest.mark.parametrize("name", ["log", "squared", "spherical", "boosting", "one-sided log", "custom"])

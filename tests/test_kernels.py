@@ -12,6 +12,7 @@ import pytest
 import labelwise as lw
 from labelwise import _kernels
 from labelwise.distributions import _blocks
+from ways import KERNELS, use_kernel
 
 PARTS = ("total", "aleatoric", "epistemic")
 
@@ -25,14 +26,9 @@ def probs(m: int = 5, n: int = 300, k: int = 7, dtype: str = "float64", seed: in
     return p.astype(dtype)
 
 
-@pytest.fixture(params=["native", "numpy"])
+@pytest.fixture(params=KERNELS)
 def kernel(request, monkeypatch):
-    if request.param == "numpy":
-        monkeypatch.setattr(_kernels, "_fused", None)
-    elif _kernels._fused is None:
-        if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
-            pytest.fail("the native kernel was not built, and LABELWISE_REQUIRE_ALL=1 forbids going without")
-        pytest.skip("the native kernel was not built here")
+    use_kernel(request.param, monkeypatch)
     return request.param
 
 

@@ -1,11 +1,13 @@
 r"""Uncertainty of an ensemble that never is in memory as a whole: one member, or one shard of members, at a time.
 
-The divergence from the mean is kept as the mean moves, for every loss by the same rule as Welford's and Chan's for the variance:
+Two sets of members with shares α + β = 1 of the weight are joined, for every loss by the same rule as Chan's for the variance:
 
-.. math:: n\,\mathrm{EU}_n = n'\,\mathrm{EU}_{n'} + n' D(m_{n'} \Vert m_n) + w\, D(p \Vert m_n), \qquad n = n' + w
+.. math:: m = m_a + \beta\,\delta, \quad \delta = m_b - m_a, \qquad
+          \mathrm{EU} = \alpha\,[\mathrm{EU}_a + D(m_a \Vert m)] + \beta\,[\mathrm{EU}_b + D(m_b \Vert m)]
 
-Nothing is subtracted, so EU is never negative. The mean is a pair of numbers whose sum has twice the digits: members that differ in
-their last digits only are told apart.
+The deviations from the new mean are −βδ and αδ, so nothing is subtracted: EU is never negative, and 0 where members agree. The mean
+is a pair of numbers whose sum has twice the digits: members that differ in their last digits only are told apart. Only shares are
+multiplied with, never weights, so that these may be as large or small as they like.
 """
 
 from __future__ import annotations
@@ -29,14 +31,17 @@ Pair = tuple[Array, Array]
 
 @dataclass(frozen=True, eq=False)
 class _State:
-    """What is known after some members: all (..., K), whatever their number."""
+    """What is known after some members: (..., K), whatever their number."""
 
     weight: Pair
-    sum_t: Pair
-    sum_c: Array
-    sum_entropy: Array
+    """Of all members together, (..., 1)."""
+    mean: Pair
+    complement: Pair
+    """The mean of 1 − p, which has the digits where the mean is near 1."""
+    entropy: Pair
+    """The mean of the members' entropies."""
     spread: Array
-    """Weight times EU; for costs the regret of acting."""
+    """EU; for costs the regret of acting."""
     other: Array
     """For costs the regret of not acting, else 0."""
 
@@ -89,16 +94,15 @@ class Accumulator:
             raise ValueError(f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got {tuple(w.shape)}")
         if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
             raise ValueError("`weight` must be finite and not negative")
-        w = (w if w.ndim == 0 else w[..., None]) + 0 * p
         self._check_shape(p)
         loss = self._bound(p.shape[-1])
-        c = 1 - p
-        c = xp.where(c > 0, c, 0 * c)
-        zero = 0 * p
-        member = _State((w, zero), _two_prod(w, p), w * c, w * loss.entropy(p, c), zero, zero)
+        w, zero = (w if w.ndim == 0 else w[..., None]) + 0 * p[..., :1], 0 * p
+        c, rest = _two_sum(xp.ones_like(p), -p)
+        c, rest = (xp.where(p < 1, x, zero) for x in (c, rest))
+        member = _State((w, 0 * w), (p, zero), (c, rest), (loss.entropy(p, c), zero), zero, zero)
         if isinstance(loss, CostLoss):
             do_not_act, act = loss.regrets(p, c)
-            member = replace(member, spread=w * act, other=w * do_not_act)
+            member = replace(member, spread=act, other=do_not_act)
         self._state = member if self._state is None else _join(self._state, member, loss)
         self.n_members += 1
         return self
@@ -114,8 +118,8 @@ class Accumulator:
         if self._state is None:
             self._state, self.n_members = other._state, other.n_members
             return self
-        self._check_shape(other._state.sum_c)
-        self._state = _join(self._state, other._state, self._bound(self._state.sum_c.shape[-1]))
+        self._check_shape(other._state.spread)
+        self._state = _join(self._state, other._state, self._bound(self._state.spread.shape[-1]))
         self.n_members += other.n_members
         return self
 
@@ -124,17 +128,15 @@ class Accumulator:
         if self._state is None:
             raise ValueError("there is no result yet: `update` has not been called")
         s = self._state
-        k = int(s.sum_c.shape[-1])
-        xp = namespace(s.sum_c)
+        k = int(s.spread.shape[-1])
+        xp = namespace(s.spread)
         if not bool(xp.all(s.weight[0] > 0)):
             raise ValueError("the weights so far are all zero (for some instance)")
         loss = self._bound(k)
-        (t, _), c = _divide(s.sum_t, s.weight), s.sum_c / s.weight[0]
-        spread = xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread
         return Uncertainty(
-            loss.entropy(t, c),
-            s.sum_entropy / s.weight[0],
-            spread / s.weight[0],
+            loss.entropy(s.mean[0], s.complement[0]),
+            s.entropy[0],
+            xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread,
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             n_classes=k,
@@ -168,11 +170,11 @@ class Accumulator:
             raise ValueError(f"{str(path)!r} is not a saved Accumulator: it has no {', '.join(missing)}")
         if str(found["description"]) != _describe(self):
             raise ValueError(f"{str(path)!r} was saved with {found['description']}; it cannot go on with {_describe(self)}")
-        shapes = {found[key].shape for key in _KEYS}
-        if len(shapes) != 1 or any(found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key])) for key in _KEYS):
+        shape = found["spread"].shape
+        fits = all(found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape) for key in _KEYS)
+        if not shape or not fits or any(found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key])) for key in _KEYS):
             raise ValueError(f"{str(path)!r} is not a saved Accumulator: its arrays do not fit together")
-        values = [np.array(found[key]) for key in _KEYS]
-        self._state = _State((values[0], values[1]), (values[2], values[3]), *values[4:])
+        self._state = _state([np.array(found[key]) for key in _KEYS])
         self.n_members = int(found["n_members"])
         return self
 
@@ -180,16 +182,21 @@ class Accumulator:
         return self.loss.bind(check_names(self._names, k) or tuple(str(i) for i in range(k)))
 
     def _check_shape(self, p: Array) -> None:
-        if self._state is not None and tuple(p.shape) != tuple(self._state.sum_c.shape):
-            raise ValueError(f"`probs` must have the shape of the members before, {tuple(self._state.sum_c.shape)}; got {tuple(p.shape)}")
+        if self._state is not None and tuple(p.shape) != tuple(self._state.spread.shape):
+            raise ValueError(f"`probs` must have the shape of the members before, {tuple(self._state.spread.shape)}; got {tuple(p.shape)}")
         check_names(self._names, int(p.shape[-1]))
 
 
-_KEYS = ("weight", "weight_rest", "sum_t", "sum_t_rest", "sum_c", "sum_entropy", "spread", "other")
+_KEYS = ("weight", "weight_rest", "mean", "mean_rest", "complement", "complement_rest", "entropy", "entropy_rest", "spread", "other")
 
 
 def _flat(s: _State) -> dict[str, Array]:
-    return dict(zip(_KEYS, (*s.weight, *s.sum_t, s.sum_c, s.sum_entropy, s.spread, s.other), strict=True))
+    return dict(zip(_KEYS, (*s.weight, *s.mean, *s.complement, *s.entropy, s.spread, s.other), strict=True))
+
+
+def _state(v: Sequence[Array]) -> _State:
+    """The reverse of `_flat`."""
+    return _State((v[0], v[1]), (v[2], v[3]), (v[4], v[5]), (v[6], v[7]), v[8], v[9])
 
 
 def _describe(acc: Any) -> str:
@@ -198,30 +205,43 @@ def _describe(acc: Any) -> str:
 
 def _join(a: _State, b: _State, loss: Loss) -> _State:
     """The state of both sets of members together."""
-    xp = namespace(a.sum_c)
-    weight, sum_t = _add(a.weight, b.weight), _add(a.sum_t, b.sum_t)
-    sum_c = a.sum_c + b.sum_c
-    spread, other = a.spread + b.spread, a.other + b.other
+    xp = namespace(a.spread)
+    a, b = _heavier_first(a, b)
+    weight = _add(a.weight, b.weight)
+    alpha, beta = _divide(a.weight, weight), _divide(b.weight, weight)
+
+    def mean(x: Pair, y: Pair) -> tuple[Pair, Array]:
+        delta = _add(y, (-x[0], -x[1]))
+        return _add(x, _multiply(beta, delta)), delta[0]
+
+    (t, delta), (c, delta_c) = mean(a.mean, b.mean), mean(a.complement, b.complement)
+    spread_a, spread_b = a.spread, b.spread
     if not isinstance(loss, CostLoss):
-        mean, mc = _divide(sum_t, weight), sum_c / _positive(weight[0])
-        for part in (a, b):
-            own, own_c = _divide(part.sum_t, part.weight), part.sum_c / _positive(part.weight[0])
-            counts = part.weight[0] > 0  # members of weight 0 have no mean
-            high, low, own_c = (xp.where(counts, x, y) for x, y in ((own[0], mean[0]), (own[1], mean[1]), (own_c, mc)))
-            spread = spread + part.weight[0] * loss.divergence(high, mean[0], own_c, mc, _difference((high, low), mean))
-    return _State(weight, sum_t, sum_c, a.sum_entropy + b.sum_entropy, spread, other)
+        delta = xp.where(t[0] <= c[0], delta, -delta_c)
+        spread_a = spread_a + loss.divergence(a.mean[0], t[0], a.complement[0], c[0], -beta[0] * delta)
+        spread_b = spread_b + loss.divergence(b.mean[0], t[0], b.complement[0], c[0], alpha[0] * delta)
+    return _State(
+        weight,
+        t,
+        c,
+        mean(a.entropy, b.entropy)[0],
+        alpha[0] * spread_a + beta[0] * spread_b,
+        alpha[0] * a.other + beta[0] * b.other,
+    )
+
+
+def _heavier_first(a: _State, b: _State) -> tuple[_State, _State]:
+    """Both, so that the lighter moves the mean of the heavier; one of weight 0 becomes like the other, whatever it says."""
+    where = namespace(a.spread).where
+    swap, none = b.weight[0] > a.weight[0], (a.weight[0] <= 0) | (b.weight[0] <= 0)
+    pairs = list(zip(_flat(a).values(), _flat(b).values(), strict=True))
+    heavy = [where(swap, y, x) for x, y in pairs]
+    light = [where(swap, x, y) for x, y in pairs]
+    return _state(heavy), _state([*light[:2], *(where(none, x, y) for x, y in zip(heavy[2:], light[2:], strict=True))])
 
 
 def _positive(x: Array) -> Array:
     return namespace(x).where(x > 0, x, namespace(x).ones_like(x))
-
-
-def _difference(a: Pair, b: Pair) -> Array:
-    """a − b; 0 where they are equal to twice the digits of their type."""
-    xp = namespace(a[0])
-    d = (a[0] - b[0]) + (a[1] - b[1])
-    eps = float(xp.finfo(a[0].dtype).eps)
-    return xp.where(xp.abs(d) <= 32 * eps * eps * b[0], 0 * d, d)
 
 
 def _two_sum(a: Array, b: Array) -> Pair:
@@ -248,6 +268,11 @@ def _two_prod(a: Array, b: Array) -> Pair:
 def _add(a: Pair, b: Pair) -> Pair:
     high, low = _two_sum(a[0], b[0])
     return _two_sum(high, low + (a[1] + b[1]))
+
+
+def _multiply(a: Pair, b: Pair) -> Pair:
+    high, low = _two_prod(a[0], b[0])
+    return _two_sum(high, low + (a[0] * b[1] + a[1] * b[0]))
 
 
 def _divide(a: Pair, b: Pair) -> Pair:

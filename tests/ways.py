@@ -1,0 +1,60 @@
+"""The ways to the same numbers: the native kernel, its NumPy twin, the code for every array library, and the Accumulator."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise import _kernels
+
+KERNELS = ["numpy"] if os.environ.get("LABELWISE_KERNEL") == "numpy" else ["native", "numpy"]
+"""With LABELWISE_KERNEL=numpy the tests run as where there is no native kernel."""
+
+
+def use_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "numpy":
+        monkeypatch.setattr(_kernels, "_fused", None)
+    elif _kernels._fused is None:
+        if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
+            pytest.fail("the native kernel was not built, and LABELWISE_REQUIRE_ALL=1 forbids going without")
+        pytest.skip("the native kernel was not built here")
+
+
+Way = Callable[[type, np.ndarray, Any, Any], lw.Uncertainty]
+"""Takes the kind of ensemble, probs (M, N, K), weights (M,), (M, N) or none, and the loss."""
+
+
+def decomposed(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    """As users do it: log and squared loss come from the kernel, all others block by block."""
+    return lw.decompose(kind(probs, weights=weights, member_axis=0), loss)
+
+
+def general(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    """By the code that serves PyTorch and JAX."""
+    loss = lw.losses.as_loss(loss)
+    law = kind(probs, weights=weights, member_axis=0).marginal()
+    return lw.Uncertainty(loss.entropy(*law.mean), *law.split(loss), tuple(map(str, range(probs.shape[-1]))), loss)
+
+
+def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    """One member after another, large ensembles in two halves that are merged."""
+    m = len(probs)
+    halves = [lw.Accumulator(loss, multilabel=kind is lw.MultiLabelEnsemble) for _ in range(2)]
+    for i, member in enumerate(probs):
+        halves[m > 4 and i >= m // 2].update(member, weight=1.0 if weights is None else weights[i])
+    return halves[0].merge(halves[1]).result()
+
+
+WAYS: dict[str, Way] = {**dict.fromkeys(KERNELS, decomposed), "general": general, "accumulated": accumulated}
+
+
+def choose(name: str, monkeypatch: pytest.MonkeyPatch) -> Way:
+    """One of `WAYS`, with its kernel."""
+    if name in KERNELS:
+        use_kernel(name, monkeypatch)
+    return WAYS[name]
