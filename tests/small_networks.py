@@ -57,3 +57,19 @@ class EvenOrOdd:
 
     def __call__(self, member: int, epoch: int) -> np.ndarray:
         return np.arange((member + epoch + self.turn) % 2, self.n, 2)
+
+
+class OnDisk:
+    """Images in a .npy file of which nothing is kept."""
+
+    dtype, ndim = np.dtype(np.uint8), 3
+
+    def __init__(self, path, images):
+        np.save(path, images)
+        self.path, self.shape, self.fingerprint = path, images.shape, str(images.sum())
+
+    def __len__(self):
+        return self.shape[0]
+
+    def __getitem__(self, index):
+        return np.array(np.load(self.path, mmap_mode="r")[index])

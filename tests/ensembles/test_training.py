@@ -59,7 +59,7 @@ def test_it_learns_and_says_so(tmp_path):
     fitted = fit(tmp_path, epochs=30)
     first, last = fitted.metrics[0][0], fitted.metrics[0][-1]
     assert [line["epoch"] for line in fitted.metrics[1]] == list(range(1, 31))
-    assert {"member", "epoch", "learning_rate", "loss", "accuracy", "val_accuracy", "seconds"} == first.keys()
+    assert {"member", "epoch", "learning_rate", "loss", "accuracy", "val_accuracy", "val_loss", "seconds"} == first.keys()
     assert last["loss"] < 0.5 * first["loss"]
     assert last["accuracy"] > 0.9
     assert last["val_accuracy"] > 0.9  # part of the training set here

@@ -15,6 +15,8 @@ import torch
 
 from .._npz import replacing
 from ._member import Job
+from .inputs import Source
+from .recipes import Recipe
 
 _SETTINGS = "ensemble.json"
 # What may differ when a training goes on: the threads of the first run are used again.
@@ -48,6 +50,7 @@ def agree(job: Job, classes: tuple[str, ...] | None, *, threads: int, resume: bo
     if not resume:
         raise ValueError(f"{str(job.folder)!r} already holds a training; go on with resume=True (--resume), or choose another folder")
     stored = read_settings(job.folder)
+    stored["recipe"] = asdict(Recipe(**stored["recipe"]))  # what an earlier version did not know has its default
     for key in settings:
         if key not in _MAY_DIFFER and settings[key] != stored.get(key):
             what = "the training data" if key == "data" else f"`{key}`"
@@ -70,7 +73,10 @@ def read_settings(folder: Path) -> dict[str, Any]:
 def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[str, Any]:
     """Everything that the weights depend on, and the class names, as JSON would give it back."""
     digest = hashlib.blake2b(digest_size=16)
-    for array in job.train:
+    for array in (*job.train, *(job.val or () if job.recipe.keep_best else ())):
+        if isinstance(array, Source):
+            digest.update(array.fingerprint.encode())
+            continue
         for start in range(0, len(array), 4096):
             digest.update(np.ascontiguousarray(array[start : start + 4096]).data)
     settings = {

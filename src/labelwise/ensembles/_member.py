@@ -6,7 +6,9 @@ import json
 import pickle
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +21,7 @@ from torch import nn
 from .._npz import replacing
 from ..datasets.preprocess import crop_and_flip
 from ._forward import evaluating, seeded
-from .inputs import Inputs
+from .inputs import Inputs, Source
 from .networks import build
 from .recipes import Recipe
 
@@ -28,6 +30,10 @@ Report = Callable[[int, int, float], None]
 
 Subset = Callable[[int, int], np.ndarray]
 """Takes member and epoch (from 0); the positions of the instances that this member sees in this epoch."""
+
+
+# Numbers in one batch of inputs for validation: as many images as fit, at most 1024.
+VALUES_AT_ONCE = 2**24
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,7 +48,7 @@ class Job:
     seed: int
     device: str
     train: tuple[Any, Any]
-    """Instances and labels: arrays, or the .npy files that they are mapped from."""
+    """Instances and labels: arrays, the .npy files that they are mapped from, or a source."""
     val: tuple[Any, Any] | None = None
     subset: Subset | None = None
 
@@ -57,6 +63,10 @@ class Job:
 
     def checkpoint(self, member: int) -> Path:
         return self.folder / f"member-{member}.pt"
+
+    def best(self, member: int) -> Path:
+        """The weights of the epoch that was best on the validation set."""
+        return self.folder / f"member-{member}.best.pt"
 
     def metrics(self, member: int) -> Path:
         return self.folder / f"member-{member}.jsonl"
@@ -75,7 +85,7 @@ def train_member(job: Job, member: int, report: Report, *, until: int | None = N
         model = prepared(job.build(), job.inputs, job.device)
         optimizer = _optimizer(model, job.recipe)
         done = _restore(job.checkpoint(member), model, optimizer, generator)
-        _keep_metrics(job.metrics(member), done)
+        best = _keep_metrics(job.metrics(member), done)
         for epoch in range(done, job.recipe.epochs if until is None else until):
             started = time.perf_counter()
             for group in optimizer.param_groups:
@@ -88,11 +98,15 @@ def train_member(job: Job, member: int, report: Report, *, until: int | None = N
                 )
             record = {"member": member, "epoch": epoch + 1, "learning_rate": job.recipe.rate(epoch), "loss": loss, "accuracy": accuracy}
             if val is not None:
-                record["val_accuracy"] = _accuracy(model, job.inputs, val, job.device)
+                record["val_accuracy"], record["val_loss"] = _validate(model, job.inputs, val, job.device)
             record["seconds"] = round(time.perf_counter() - started, 3)
             # The line first: if the process dies in between, the epoch is done again and its line written again.
             with job.metrics(member).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
+            if job.recipe.keep_best and record["val_loss"] < best:
+                best = record["val_loss"]
+                with replacing(job.best(member)) as file:
+                    torch.save({"epoch": epoch + 1, "model": model.state_dict()}, file)
             _save(job.checkpoint(member), epoch + 1, model, optimizer, generator)
 
 
@@ -114,12 +128,12 @@ def prepared(model: nn.Module, inputs: Inputs, device: str) -> nn.Module:
     return model.to(device, memory_format=torch.channels_last) if inputs.images else model.to(device)
 
 
-def _opened(pair: tuple[Any, Any]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Instances and labels as tensors that share memory with the array, or with all processes that map the same file."""
+def _opened(pair: tuple[Any, Any]) -> tuple[Any, torch.Tensor]:
+    """Instances and labels as tensors that share memory with the array, or with all processes that map the same file; a source stays one."""
     x, y = (np.load(part, mmap_mode="c", allow_pickle=False) if isinstance(part, Path) else part for part in pair)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nothing is written to it
-        return torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
+        return x if isinstance(x, Source) else torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
 
 
 def _rows(data: tuple[torch.Tensor, torch.Tensor], rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
@@ -140,7 +154,7 @@ def _train_epoch(
     job: Job,
     model: nn.Module,
     optimizer: torch.optim.Optimizer,
-    data: tuple[torch.Tensor, torch.Tensor],
+    data: tuple[Any, torch.Tensor],
     generator: torch.Generator,
     report: Callable[[int, float], None],
 ) -> tuple[float, float]:
@@ -149,8 +163,7 @@ def _train_epoch(
     model.train()
     seen, told = 0, 0.0
     total = torch.zeros(2, dtype=torch.float64, device=job.device)
-    for index in _batches(len(x), job.recipe.batch_size, generator if job.recipe.shuffle else None):
-        batch = x[index]
+    for index, batch in _read(x, _batches(len(x), job.recipe.batch_size, generator if job.recipe.shuffle else None)):
         if job.recipe.augment:
             batch = crop_and_flip(batch, generator=generator)
         inputs, labels = job.inputs(batch).to(job.device), y[index].to(job.device)
@@ -169,13 +182,33 @@ def _train_epoch(
     return loss_sum / seen, correct / seen
 
 
-def _accuracy(model: nn.Module, inputs: Inputs, data: tuple[torch.Tensor, torch.Tensor], device: str) -> float:
+def _read(x: Any, parts: Iterable[torch.Tensor]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
+    """Positions and their instances; those of a source are read while the ones before are worked on."""
+    if not isinstance(x, Source):
+        yield from ((index, x[index]) for index in parts)
+        return
+    with ThreadPoolExecutor(1) as reader:
+        waiting: deque[Any] = deque()
+        for index in parts:
+            waiting.append((index, reader.submit(x.__getitem__, index.numpy())))
+            if len(waiting) == 2:
+                ready, images = waiting.popleft()
+                yield ready, torch.from_numpy(images.result())
+        for ready, images in waiting:
+            yield ready, torch.from_numpy(images.result())
+
+
+def _validate(model: nn.Module, inputs: Inputs, data: tuple[Any, torch.Tensor], device: str) -> tuple[float, float]:
+    """Accuracy and mean loss, without augmentation."""
     x, y = data
+    size = max(1, min(1024, VALUES_AT_ONCE // int(np.prod(inputs.shape))))
+    correct, loss = 0, 0.0
     with evaluating(model):
-        correct = sum(
-            int((model(inputs(a).to(device)).argmax(1).cpu() == b).sum()) for a, b in zip(x.split(1024), y.split(1024), strict=True)
-        )
-    return correct / len(y)
+        for index, batch in _read(x, torch.arange(len(x)).split(size)):
+            scores = model(inputs(batch).to(device)).double().cpu()
+            correct += int((scores.argmax(1) == y[index]).sum())
+            loss += float(nn.functional.cross_entropy(scores, y[index], reduction="sum"))
+    return correct / len(y), loss / len(y)
 
 
 def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
@@ -210,10 +243,11 @@ def _restore(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, gen
     return int(state["epoch"])
 
 
-def _keep_metrics(path: Path, epochs: int) -> None:
-    """Drop lines of epochs that are not in the checkpoint (and a half-written last one)."""
+def _keep_metrics(path: Path, epochs: int) -> float:
+    """Drop lines of epochs that are not in the checkpoint (and a half-written last one); the lowest validation loss of the others."""
     if not path.exists():
-        return
+        return np.inf
     lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
     with replacing(path) as file:
         file.write("".join(lines[:epochs]).encode())
+    return min((float(json.loads(line).get("val_loss", np.inf)) for line in lines[:epochs]), default=np.inf)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 import torch
@@ -11,6 +11,25 @@ import torch
 from .._arrays import to_numpy
 from ..datasets.preprocess import channel_statistics, normalize, to_float
 from .recipes import Recipe, Statistics
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Images that need not fit in memory: they look like a uint8 array (N, H, W, C) and are read batch by batch.
+
+    It is sent to other processes, so it must be possible to pickle it; they open what they need.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype
+    ndim: int
+    fingerprint: str
+    """Different for different images: a training goes on only with the same."""
+
+    def __len__(self) -> int: ...
+
+    def __getitem__(self, index: Any) -> np.ndarray:
+        """The images of a slice or of an array of positions, as a new array."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +63,10 @@ class Inputs:
             )
         if recipe.normalize is None:
             return plain
+        if isinstance(x, Source) and not isinstance(recipe.normalize, tuple):
+            raise ValueError(
+                "the statistics of images that are read from disk must be given: use replace(recipe, normalize=(means, deviations))"
+            )
         mean, std = recipe.normalize if isinstance(recipe.normalize, tuple) else channel_statistics(x)
         if not len(mean) == len(std) == plain.shape[0]:
             raise ValueError(
@@ -51,8 +74,8 @@ class Inputs:
             )
         return cls(plain.shape, True, (tuple(mean), tuple(s if s > 0 else 1.0 for s in std)))
 
-    def check(self, x: Any, name: str) -> np.ndarray:
-        """``x`` as a NumPy array (a memory map stays one) that these inputs can be made from."""
+    def check(self, x: Any, name: str) -> Any:
+        """``x`` as a NumPy array (a memory map or a source stays one) that these inputs can be made from."""
         array = as_instances(x, name)
         given = Inputs.of(array)
         if (given.shape, given.images) != (self.shape, self.images):
@@ -71,9 +94,9 @@ class Inputs:
         return x if self.statistics is None else normalize(x, *self.statistics)
 
 
-def as_instances(x: Any, name: str) -> np.ndarray:
-    """``x`` as a NumPy array of images or numbers, instances first."""
-    array: np.ndarray = x if isinstance(x, np.ndarray) else to_numpy(x)
+def as_instances(x: Any, name: str) -> Any:
+    """``x`` as a NumPy array of images or numbers, instances first; a source stays one."""
+    array: Any = x if isinstance(x, np.ndarray | Source) else to_numpy(x)
     if array.ndim < 2 or len(array) == 0:
         raise ValueError(f"`{name}` must hold at least one instance on its first axis, and its values on others; got shape {array.shape}")
     if array.dtype.kind != "f" and not _is_images(array):

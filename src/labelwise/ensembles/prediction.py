@@ -14,7 +14,8 @@ from ..datasets import Split
 from ..distributions import Ensemble
 from ..io import check_format, load_predictions, save_predictions
 from ._forward import check_count
-from ._member import prepared
+from ._member import VALUES_AT_ONCE, prepared
+from .inputs import Source
 from .training import FittedEnsemble
 
 
@@ -26,9 +27,10 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     fitted : FittedEnsemble
         From :func:`fit_ensemble` or :func:`load_ensemble`.
     x : Split or array
-        Like the training set. It may be a memory map: one batch at a time is read. Of a Split, the labels and images go into the file.
+        Like the training set. It may be a memory map or a source: one batch at a time is read. Of a Split, the labels and images go into the
+        file.
     batch_size : int
-        Instances at a time.
+        Instances at a time; fewer of large images.
     out : path, optional
         Write a prediction file (.npz, or .npy for the probabilities alone). They go block by block into a temporary file beside it, and what
         is returned is mapped from the file if it is large: memory holds one model and one batch.
@@ -51,7 +53,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     if isinstance(x, Split):
         x, y_true = x.x, x.y
     x = fitted.inputs.check(x, "x")
-    batch_size = check_count(batch_size, "batch_size")
+    batch_size = min(check_count(batch_size, "batch_size"), max(1, VALUES_AT_ONCE // int(np.prod(fitted.inputs.shape))))
     shape = (fitted.n_members, len(x), fitted.n_classes)
     if out is None:
         probs = np.empty(shape, np.float32)
@@ -67,7 +69,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
             with new_array(blocks, shape) as mapped:
                 _fill(mapped, fitted, x, batch_size)
             probs = np.load(blocks, mmap_mode="r", allow_pickle=False)
-            images = x if fitted.inputs.images and y_true is not None else None
+            images = x if fitted.inputs.images and y_true is not None and not isinstance(x, Source) else None
             save_predictions(out, probs=probs, y_true=y_true, class_names=fitted.classes, images=images)
         finally:
             blocks.unlink(missing_ok=True)
@@ -75,7 +77,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     return Ensemble(stored.probs, member_axis=0, names=fitted.classes)
 
 
-def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: np.ndarray, batch_size: int) -> None:
+def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: Any, batch_size: int) -> None:
     """Write the probabilities of each member, one model in memory at a time."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
     for member in range(fitted.n_members):

@@ -41,6 +41,8 @@ class Recipe:
     normalize: str | Statistics | None = None
     """For images, beyond scaling to 0 … 1: ``"train"`` (mean and standard deviation of each channel of the training set) or these
     two themselves. Tables are taken as they are: see ``lw.datasets.standardize``."""
+    keep_best: bool = False
+    """Use the weights of the epoch with the lowest loss on the validation set instead of those of the last epoch."""
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):

@@ -22,7 +22,7 @@ from ._folder import agree, locked, read_settings
 from ._forward import check_count, check_seed
 from ._member import Job, Subset, load_checkpoint, prepared
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
-from .inputs import Inputs, as_instances, check_finite_blocks
+from .inputs import Inputs, Source, as_instances, check_finite_blocks
 from .recipes import Recipe, find_recipe
 
 # Parameters × instances × epochs × members below which a training takes no longer than starting processes for it (a few seconds).
@@ -43,8 +43,9 @@ class FittedEnsemble:
 
     @property
     def checkpoints(self) -> tuple[Path, ...]:
-        """The file of each member: weights (``"model"``), optimiser, random states; for ``torch.load(path, weights_only=True)``."""
-        return tuple(self._job.checkpoint(member) for member in range(self.n_members))
+        """The file of each member: weights (``"model"``) and, of the last epoch, optimiser and random states; for ``torch.load(path, weights_only=True)``."""
+        place = self._job.best if self.recipe.keep_best else self._job.checkpoint
+        return tuple(place(member) for member in range(self.n_members))
 
     @property
     def metrics(self) -> tuple[list[dict[str, Any]], ...]:
@@ -93,7 +94,8 @@ def fit_ensemble(
         whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``jobs=1``.
     data : Dataset, Split or (x, y)
         Training data: uint8 images (N, H, W) or (N, H, W, C), or numbers (N, ...); labels 0 … K − 1. Of a Dataset, ``train`` is used, and
-        ``val``, if there is one, for a metric. The arrays are shared between the processes, not copied for each.
+        ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The arrays are shared between the processes,
+        not copied for each. Images that do not fit in memory may be a `Source`, from which batches are read one ahead of their use.
     n_members : int
     recipe : Recipe or str, optional
         A name for :func:`find_recipe`: ``"paper"``, ``"code"`` or ``"default"``.
@@ -138,6 +140,10 @@ def fit_ensemble(
     inputs = Inputs.fit(x, recipe)
     if val is not None:
         val = inputs.check(val[0], "data.val.x"), val[1]
+    elif recipe.keep_best:
+        raise ValueError(
+            "the recipe keeps the epoch that is best on a validation set, but `data` has none; use replace(recipe, keep_best=False)"
+        )
     folder = Path(out_dir)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if subset is not None:
@@ -196,7 +202,7 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
     return replace(fitted, n_members=n_members)
 
 
-def _unpacked(data: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, Any] | None, tuple[str, ...] | None]:
+def _unpacked(data: Any) -> tuple[Any, np.ndarray, tuple[Any, Any] | None, tuple[str, ...] | None]:
     """Checked x and y, the validation set and the class names of whatever was given as `data`."""
     val = classes = None
     if isinstance(data, Dataset):
@@ -215,11 +221,13 @@ def _unpacked(data: Any) -> tuple[np.ndarray, np.ndarray, tuple[Any, Any] | None
         raise ValueError(f"`y` must hold one integer label for each of the {len(x)} instances; got {y.dtype} of shape {y.shape}")
     if y.min() < 0 or (classes is not None and y.max() >= len(classes)):
         raise ValueError(f"`y` must hold labels from 0 to K - 1; got {y.min()} to {y.max()}")
+    if isinstance(x, Source):
+        return x, y, val, classes
     x = x if x.dtype.isnative and (x.flags.c_contiguous or isinstance(x, np.memmap)) else np.ascontiguousarray(x, x.dtype.newbyteorder("="))
     return x, y, val, classes
 
 
-def _try_out(job: Job, x: np.ndarray, *, exactly: bool) -> tuple[int, int]:
+def _try_out(job: Job, x: Any, *, exactly: bool) -> tuple[int, int]:
     """The numbers of classes that the model scores and of its parameters, before anything is written: a wrong model leaves no trace."""
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         model = job.build().eval()
@@ -266,7 +274,10 @@ def _epochs_done(job: Job, member: int) -> int:
 
 @contextmanager
 def _shared(job: Job) -> Iterator[Job]:
-    """The job with its data in files that all processes map: one copy in memory, and shared memory may be as small as it likes."""
+    """The job with its data in files that all processes map: one copy in memory, and shared memory may be as small as it likes.
+
+    A source is on disk already.
+    """
     try:
         pickle.dumps(job.make_model)
     except Exception as error:
@@ -277,13 +288,15 @@ def _shared(job: Job) -> Iterator[Job]:
     arrays = {"train-x": job.train[0], "train-y": job.train[1]}
     if job.val is not None:
         arrays |= {"val-x": job.val[0], "val-y": job.val[1]}
-    paths = {key: job.folder / f".{key}.npy" for key in arrays}
+    places = {key: array if isinstance(array, Source) else job.folder / f".{key}.npy" for key, array in arrays.items()}
     try:
-        for key, array in arrays.items():
-            with replacing(paths[key]) as file:
-                write_npy(file, array)
-        val = (paths["val-x"], paths["val-y"]) if job.val is not None else None
-        yield replace(job, train=(paths["train-x"], paths["train-y"]), val=val)
+        for key, place in places.items():
+            if isinstance(place, Path):
+                with replacing(place) as file:
+                    write_npy(file, arrays[key])
+        val = (places["val-x"], places["val-y"]) if job.val is not None else None
+        yield replace(job, train=(places["train-x"], places["train-y"]), val=val)
     finally:
-        for path in paths.values():
-            path.unlink(missing_ok=True)
+        for place in places.values():
+            if isinstance(place, Path):
+                place.unlink(missing_ok=True)
