@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import labelwise as lw
 from labelwise.report import build_report
+from report_pages import ensemble
 
 NAMES = ["T-shirt", "trouser", "pullover", "dress", "coat"]
 HERE = Path(__file__).parent
@@ -71,15 +71,6 @@ def open_page(browser, tmp_path):
 
 def _local(url: str, path: Path) -> bool:
     return url.startswith("data:") or url.partition("#")[0] == path.as_uri()
-
-
-def ensemble(n=300, members=5, k=5, seed=0, names=None, sharpness=20.0):
-    """A plausible ensemble and labels drawn from its truth."""
-    rng = np.random.default_rng(seed)
-    theta = rng.dirichlet(np.full(k, 0.3), n)
-    probs = np.stack([rng.dirichlet(0.05 + sharpness * t, members) for t in theta], axis=1)
-    y = np.array([rng.choice(k, p=t) for t in theta])
-    return lw.Ensemble(probs, names=names, member_axis=0), y
 
 
 @pytest.fixture(scope="session")

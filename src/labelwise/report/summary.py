@@ -24,6 +24,8 @@ GRID = np.arange(200) / 200
 CONFUSIONS = 12
 JUDGED = 5000
 """Instances that calibration is judged by, at most."""
+FEWEST = 30
+"""Fewer instances say nothing about calibration."""
 Progress = Callable[[int, int], None]
 
 
@@ -186,7 +188,7 @@ def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Cases) -> d
     if not judged:
         return None
     y, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
-    if cases.multilabel:
+    if cases.multilabel or len(y) < FEWEST:
         return None
     check = check_calibration(mean, y, rng=0, n_bootstrap=200)
     return {"bad": bool(check), "ece": check.ece, "at_least": check.at_least, "n": len(y), "classes": check.classes}

@@ -116,6 +116,7 @@ def build_report(
         "weighted": cases.weighted,
         "multilabel": cases.multilabel,
         "classes_names": cases.names,
+        "named": cases.named,
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
         "averaged": family is not None and family.structure(len(cases.names), cases.names) in ("overlapping", "pairs"),

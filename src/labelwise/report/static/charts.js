@@ -16,7 +16,7 @@ function ticks(low, high, most = 5) {
  * @param {{label: string, x: string, y: string, lines: Line[], low: number, high: number, format: (x: number) => string, xFormat: (x: number) => string, xHigh: number, mark?: number | null, area?: boolean}} chart
  */
 function lineChart(chart) {
-  const [width, height, left, right, top, bottom] = [560, 330, 62, 14, 12, 44];
+  const [width, height, left, right, top, bottom] = [560, 330, 72, 14, 12, 44];
   /** @param {number} x */
   const px = (x) => left + (x / chart.xHigh) * (width - left - right);
   /** @param {number} y */
@@ -35,9 +35,9 @@ function lineChart(chart) {
     "svg", { viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": chart.label, class: "chart" }, ...grid, ...below,
     svg("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }), ...lines, mark,
     svg("text", { class: "label", x: left + (width - left - right) / 2, y: height - 6, "text-anchor": "middle" }, chart.x),
-    svg("text", { class: "label", transform: `translate(14 ${(height - bottom + top) / 2}) rotate(-90)`, "text-anchor": "middle" }, chart.y),
+    svg("text", { class: "label", transform: `translate(12 ${(height - bottom + top) / 2}) rotate(-90)`, "text-anchor": "middle" }, chart.y),
   );
-  const legend = h("p", { class: "legend", "aria-hidden": "true" }, ...chart.lines.flatMap((line) => [svg("svg", { viewBox: "0 0 26 8", class: "dash" }, svg("line", { class: "line " + line.class, x1: 1, x2: 25, y1: 4, y2: 4 })), named(line.name)]));
+  const legend = h("p", { class: "legend", "aria-hidden": "true" }, ...chart.lines.map((line) => h("span", { class: "entry" }, svg("svg", { viewBox: "0 0 26 8", class: "dash" }, svg("line", { class: "line " + line.class, x1: 1, x2: 25, y1: 4, y2: 4 })), named(line.name))));
   return h("figure", {}, picture, legend);
 }
 

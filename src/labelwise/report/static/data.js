@@ -42,6 +42,7 @@
  * @property {boolean} weighted
  * @property {boolean} multilabel
  * @property {string[]} classes_names
+ * @property {boolean} named whether the classes have names of their own
  * @property {string[]} labels
  * @property {EventSets[] | null} events
  * @property {boolean} averaged

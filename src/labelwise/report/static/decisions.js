@@ -101,45 +101,48 @@ function chooseClass(s, c) {
   return plan;
 }
 
+/** The lowest cost of leaving, acting on or handing over label e, there with weight t and absent with weight u. @param {CostsSpec} c @param {number} e @param {number} t @param {number} u */
+function labelCost(c, e, t, u) {
+  const now = Math.min(c.missed[e] * t, c.alarm[e] * u);
+  return c.abstain === null ? now : Math.min(now, c.abstain * (t + u));
+}
+
+/** The action with that cost. @param {CostsSpec} c @param {number} e @param {number} t @param {number} u */
+function labelAction(c, e, t, u) {
+  const leave = c.missed[e] * t, act = c.alarm[e] * u;
+  if (c.abstain !== null && c.abstain * (t + u) < Math.min(leave, act)) return ABSTAIN;
+  return act < leave ? 1 : 0;
+}
+
 /** @param {Sample} s @param {CostsSpec} c @returns {Plan} */
 function chooseLabels(s, c) {
-  const { n, m, k } = s;
-  const plan = newPlan(n, k, s.y !== null);
+  const { n, m, k, y } = s;
+  const plan = newPlan(n, k, y !== null);
+  const wrong = c.error, right = 1 - c.error;
   for (let i = 0; i < n; i++) {
     for (let e = 0; e < k; e++) {
       const at = i * k + e;
-      const alarm = c.alarm[e], missed = c.missed[e];
-      /** Leave or act, or hand over, where it is there with weight t and not with weight u. @param {number} t @param {number} u @returns {[number, number]} */
-      const best = (t, u) => {
-        const leave = missed * t, act = alarm * u;
-        const [a, x] = act < leave ? [1, act] : [0, leave];
-        return c.abstain !== null && c.abstain * (t + u) < x ? [ABSTAIN, c.abstain * (t + u)] : [a, x];
-      };
       const t = Math.min(s.mean[at], 1), u = 1 - t;
-      const right = 1 - c.error;
-      let [action, cost] = best(t, u);
-      const now = cost;
-      const yes = best(right * t, c.error * u), no = best(c.error * t, right * u);
-      const after = yes[1] + no[1];
-      plan.answer[at] = Math.max(cost - after, 0);
-      if (c.ask !== null && c.ask + after < cost) [action, cost] = [ASK, c.ask + after];
+      const now = labelCost(c, e, t, u);
+      const after = labelCost(c, e, right * t, wrong * u) + labelCost(c, e, wrong * t, right * u);
+      const asks = c.ask !== null && c.ask + after < now;
+      plan.action[at] = asks ? ASK : labelAction(c, e, t, u);
+      plan.cost[at] = asks && c.ask !== null ? c.ask + after : now;
+      plan.answer[at] = Math.max(now - after, 0);
       let known = 0;
       for (let j = 0; j < m; j++) {
         const p = s.probs[(i * m + j) * k + e];
-        known += weightOf(s, i, j) * best(p, 1 - p)[1];
+        known += weightOf(s, i, j) * labelCost(c, e, p, 1 - p);
       }
-      plan.action[at] = action;
-      plan.cost[at] = cost;
       plan.knowledge[at] = worth(now - known, s);
-      if (plan.paid !== null && s.y !== null) {
-        const there = s.multilabel ? s.y[at] === 1 : s.y[i] === e;
-        /** @param {number} a */
-        const price = (a) => (a === ABSTAIN ? (c.abstain ?? 0) : there ? (a === 1 ? 0 : missed) : a === 1 ? alarm : 0);
-        if (action === ASK) {
-          const [like, unlike] = there ? [yes[0], no[0]] : [no[0], yes[0]];
-          plan.paid[at] = (c.ask ?? 0) + right * price(like) + c.error * price(unlike);
-        } else plan.paid[at] = price(action);
-      }
+      if (plan.paid === null || y === null) continue;
+      const there = s.multilabel ? y[at] === 1 : y[i] === e;
+      /** @param {number} action */
+      const price = (action) => (action === ABSTAIN ? (c.abstain ?? 0) : (action === 1) === there ? 0 : there ? c.missed[e] : c.alarm[e]);
+      if (asks) {
+        const yes = labelAction(c, e, right * t, wrong * u), no = labelAction(c, e, wrong * t, right * u);
+        plan.paid[at] = (c.ask ?? 0) + right * price(there ? yes : no) + wrong * price(there ? no : yes);
+      } else plan.paid[at] = price(plan.action[at]);
     }
   }
   return plan;

@@ -65,7 +65,7 @@ function verdictOf({ data, loss, components }, share, i) {
   const most = loss.maximum_of_sum ?? loss.maximum;
   if (total <= 0.02 * most) return "There is hardly any doubt.";
   if (data.members === 1) return "";
-  return share >= 0.5 ? "The members disagree: data like this should help." : share >= 0.25 ? "Mostly aleatoric: data like this may help somewhat." : "Nearly all is aleatoric: more data will hardly help.";
+  return share >= 0.5 ? "Mostly epistemic: data like this should help." : share >= 0.25 ? "A good part is epistemic: data like this may help somewhat." : "Most is aleatoric: more data will hardly help.";
 }
 
 /** Words beside a label: true, predicted. @param {View} view @param {number} i @param {number} e */

@@ -2,7 +2,6 @@
 
 /** @param {Data} data */
 function startDetection(data) {
-  $("detection").hidden = data.detection.length === 0;
   options("detect-set", data.detection.map((set, i) => [String(i), `${shortName(set.name, 40)} (${count(set.n)})`]));
   options("detect-part", [["epistemic", "epistemic uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["total", "total uncertainty"]], "epistemic");
 }

@@ -37,7 +37,8 @@ function field(id) {
 
 /** A name as text that keeps its own direction. @param {string} text */
 function named(text) {
-  return h("bdi", { class: "name", title: text.length > 40 ? text : null }, text);
+  const long = text.length > 40;
+  return h("bdi", { class: long ? "name long" : "name", title: long ? text : null }, text);
 }
 
 /** A name for places where only text can stand. @param {string} text */
@@ -78,7 +79,7 @@ function options(id, options, chosen) {
   select.replaceChildren(...options.map(([value, text]) => h("option", { value, selected: value === chosen, dir: "auto" }, text)));
 }
 
-/** @typedef {{title: string, number?: boolean, sort?: (i: number) => number | string, cell: (i: number) => Child, class?: string}} Column */
+/** @typedef {{title: string, number?: boolean, down?: boolean, sort?: (i: number) => number | string, cell: (i: number) => Child, class?: string}} Column */
 
 /**
  * A table of rows given by position, sortable by its heads where columns say how.
@@ -90,7 +91,7 @@ function drawTable(table, columns, rows, order, reorder) {
     const attributes = { scope: "col", class: column.number ? "number" : null, "aria-sort": active ? (order.down ? "descending" : "ascending") : null };
     if (column.sort === undefined || reorder === undefined) return h("th", attributes, column.title);
     const press = () => {
-      reorder({ column: c, down: active ? !order.down : Boolean(column.number) });
+      reorder({ column: c, down: active ? !order.down : Boolean(column.down ?? column.number) });
       /** @type {HTMLElement | null} */ (table.querySelectorAll("th")[c].querySelector("button"))?.focus();
     };
     return h("th", attributes, h("button", { type: "button", class: "sort", onclick: press }, column.title, h("span", { "aria-hidden": "true" }, active ? (order.down ? " ↓" : " ↑") : "")));

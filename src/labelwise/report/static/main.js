@@ -37,7 +37,10 @@ function start() {
       return found;
     },
   };
-  $("nav").replaceChildren(...SECTIONS.filter(([id]) => id !== "detection" || data.detection.length).map(([id, text]) => h("li", {}, h("a", { href: "#" + id }, text))));
+  $("rejection").hidden = data.n === 1; // one case cannot be put in an order
+  $("order-of-losses").hidden = data.n === 1;
+  $("detection").hidden = data.detection.length === 0;
+  $("nav").replaceChildren(...SECTIONS.filter(([id]) => !$(id).hidden).map(([id, text]) => h("li", {}, h("a", { href: "#" + id }, text))));
   options("loss", data.losses.map((loss) => [loss.key, loss.name]));
   startOverview(data);
   startRejection(data);

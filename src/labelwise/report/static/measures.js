@@ -82,26 +82,18 @@ function decompose(data, s, probs, loss) {
 }
 
 /**
- * How many of each group are rejected when the share is: cases with equal scores go in random order, so these are expectations.
- * @param {Float64Array} score @param {ArrayLike<number>} group @param {number} groups @param {number} share
- * @returns {{rejected: Float64Array, all: Float64Array, number: number, threshold: number}}
+ * Which cases are rejected when a share is: 1, 0, or where equal scores go in random order the probability of it.
+ * @param {Float64Array} score @param {number} share @returns {{out: Float64Array, number: number, threshold: number}}
  */
-function rejected(score, group, groups, share) {
+function rejected(score, share) {
   const n = score.length;
   const number = Math.min(Math.floor(n * share + 1e-9), n - 1);
-  const order = Float64Array.from(score).sort();
-  const threshold = number > 0 ? order[n - number] : Infinity;
+  const threshold = number > 0 ? Float64Array.from(score).sort()[n - number] : Infinity;
   let above = 0, equal = 0;
   for (let i = 0; i < n; i++) {
     if (score[i] > threshold) above++;
     else if (score[i] === threshold) equal++;
   }
   const part = equal > 0 ? (number - above) / equal : 0;
-  const out = new Float64Array(groups), all = new Float64Array(groups);
-  for (let i = 0; i < n; i++) {
-    all[group[i]]++;
-    if (score[i] > threshold) out[group[i]]++;
-    else if (score[i] === threshold) out[group[i]] += part;
-  }
-  return { rejected: out, all, number, threshold };
+  return { out: score.map((x) => (x > threshold ? 1 : x === threshold ? part : 0)), number, threshold };
 }

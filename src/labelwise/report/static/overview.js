@@ -22,7 +22,8 @@ function startOverview(data) {
   $("lead").replaceChildren(
     named(data.title), `: ${count(data.n)} ${data.n === 1 ? "case" : "cases"}, ${count(data.classes_names.length)} ${data.multilabel ? "labels that may occur together" : "classes"}, predicted by ${who}`,
     data.events === null ? "." : `; the questions are about ${count(data.labels.length)} events.`);
-  options("rule", /** @type {[string, string][]} */ (RULES.filter(([rule]) => data.losses[0].labels[rule] !== undefined)), "own");
+  const rules = RULES.filter(([rule]) => data.losses[0].labels[rule] !== undefined).map(([rule, text]) => [rule, rule === "own" && data.events !== null ? "cases where it is so" : text]);
+  options("rule", /** @type {[string, string][]} */ (rules), "own");
   classState.rule = field("rule").value;
   $("class-search").closest("label")?.toggleAttribute("hidden", data.labels.length <= FEW);
 }
@@ -47,8 +48,9 @@ function drawCards({ data, loss }) {
   }
   cards.push(card("Total uncertainty", h("span", {}, shown("total", mean.total, number(mean.total)), loss.unit ? h("span", { class: "unit" }, " " + loss.unit) : null),
     loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the largest possible` : "per case on average"));
-  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, percent(1 - share)), "of it is in the data: more data would not remove it", "au"));
-  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, percent(share)), data.members === 1 ? "a single model cannot disagree with itself" : "of it is missing knowledge: more data could remove it", "eu"));
+  const alone = data.members === 1;
+  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "a single model cannot tell the two apart" : "of it is in the data: more data would not remove it", "au"));
+  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "it cannot disagree with itself" : "of it is missing knowledge: more data could remove it", "eu"));
   const bar = stackedBar(mean.epistemic, mean.aleatoric, mean.total);
   $("cards").replaceChildren(...cards);
   $("cards-bar").replaceChildren(bar);
@@ -76,7 +78,7 @@ function drawFindings({ data, loss }) {
   const verdicts = loss.verdicts[classState.rule];
   const order = sorted(data.labels.length, (k) => total[k] ?? NaN, true);
   for (const verdict of ["epistemic", "mixed", "aleatoric", "unknown"]) {
-    const words = order.filter((k) => verdicts[k] === verdict).map((k) => data.labels[k]);
+    const words = order.filter((k) => verdicts[k] === verdict).map((k) => (data.named || data.events !== null ? "" : "class ") + data.labels[k]);
     const [before, after] = data.sentences[verdict].split("{}");
     if (words.length) items.push(h("li", { class: verdict }, before, ...list(words), after));
   }
@@ -100,7 +102,7 @@ function drawClasses(view) {
   /** @type {Column[]} */
   const columns = [
     { title: thing(data)[0].toUpperCase() + thing(data).slice(1), sort: (k) => data.labels[k], cell: (k) => named(data.labels[k]) },
-    { title: "Doubt", class: "bar-cell", sort: (k) => at("total", k), number: true, cell: (k) => stackedBar(at("epistemic", k), at("aleatoric", k), most) },
+    { title: "Doubt", class: "bar-cell", sort: (k) => at("total", k), down: true, cell: (k) => stackedBar(at("epistemic", k), at("aleatoric", k), most) },
     { title: "Total", number: true, sort: (k) => at("total", k), cell: (k) => shown("class-total", labels.total[k], number(labels.total[k]), "span") },
     { title: "Aleatoric", number: true, sort: (k) => at("aleatoric", k), cell: (k) => shown("class-aleatoric", labels.aleatoric[k], number(labels.aleatoric[k]), "span") },
     { title: "Epistemic", number: true, sort: (k) => at("epistemic", k), cell: (k) => shown("class-epistemic", labels.epistemic[k], number(labels.epistemic[k]), "span") },
@@ -132,5 +134,5 @@ function drawClasses(view) {
   }
   const pairs = data.confusions;
   $("confusions").replaceChildren(...(pairs.length && data.events === null ? [h("h3", {}, "What is taken for what"), h("ul", { class: "pairs" }, ...pairs.map(([k, j, times]) =>
-    h("li", {}, named(data.classes_names[k]), " is taken for ", named(data.classes_names[j]), ` ${count(times)} ${times === 1 ? "time" : "times"}`)))] : []));
+    h("li", {}, named(data.classes_names[k]), " is taken for ", named(data.classes_names[j]), `: ${count(times)} ${times === 1 ? "time" : "times"}`)))] : []));
 }

@@ -24,7 +24,7 @@ function resetCosts(data) {
     one_class: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k) },
     per_label: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k).fill(1) },
   };
-  field("abstain").value = "0.4";
+  field("abstain").value = "0.34";
   field("ask").value = "0.3";
   field("expert-error").value = "5";
 }
@@ -56,7 +56,7 @@ function drawCosts({ data }, changed) {
   const k = data.classes_names.length;
   $("costs-note").textContent = task === "one_class"
     ? "Predicting another class costs “missed” of the true class plus “false alarm” of the predicted one."
-    : "For each label: acting on it when it is not there, and not acting when it is.";
+    : "Prices are per label. For each label: acting on it when it is not there, and not acting when it is.";
   const word = field("cost-search").value.toLowerCase();
   const found = Array.from({ length: k }, (_, i) => i).filter((i) => data.classes_names[i].toLowerCase().includes(word));
   /** @param {"missed" | "alarm"} kind @param {number} i a class, or −1 for all */
@@ -145,7 +145,7 @@ function showPlan({ data, sample: s }, plan, costs) {
   const facts = [
     h("p", {}, "Expected cost ", shown("expected-cost", expected.mean, number(expected.mean)), " per case, ", shown("total-cost", total, number(total)), sampled ? ` for all ${count(data.n)} cases (estimated from the sample, ± ${number(2 * expected.error * data.n)}).` : " in all."),
     h("p", {}, "An expert’s answer is worth ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`),
-    h("p", {}, "More data of this kind is worth at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if nobody is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs)),
+    h("p", {}, "More data of this kind is worth at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if nobody is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, plan.width)),
   ];
   if (plan.paid !== null) {
     const paid = meanAndError(plan.paid, s.n);
@@ -155,11 +155,11 @@ function showPlan({ data, sample: s }, plan, costs) {
   $("plan").replaceChildren(bars, words, ...facts, planByClass(data, s, plan));
 }
 
-/** @param {number} answer @param {number} knowledge @param {CostsSpec} costs */
-function advice(answer, knowledge, costs) {
+/** @param {number} answer @param {number} knowledge @param {CostsSpec} costs @param {number} width questions per case */
+function advice(answer, knowledge, costs, width) {
   if (answer <= 1e-9) return "With these costs nothing is gained by knowing more.";
   const share = knowledge / answer;
-  const asking = costs.ask !== null && answer > costs.ask ? "asking about every case would pay on average" : "asking pays for some cases at most";
+  const asking = costs.ask !== null && answer > costs.ask * width ? "asking every time would pay" : "asking pays for some cases at most";
   return `That is ${percent(Math.max(share, 0), 0)} of what an answer is worth: ${share < 0.2 ? "data cannot do what an expert can here" : "a good part of the doubt could be removed by data"}; ${asking}.`;
 }
 

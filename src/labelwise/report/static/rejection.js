@@ -27,8 +27,8 @@ function drawRejection(view) {
   field("reject").setAttribute("aria-valuetext", `${percent(share)} rejected, ${word} of the rest ${percent(value)}`);
   const kept = data.n - Math.min(Math.floor(data.n * grid[at] + 1e-9), data.n - 1);
   $("reject-result").replaceChildren(
-    "Without the most uncertain ", percent(share), `, ${count(kept)} ${kept === 1 ? "case is" : "cases are"} left, with ${word} `, shown("rejection-value", value, percent(value, 2)),
-    " instead of ", percent(random, 2), ". Rejecting at random would change nothing; the best possible order would give ", shown("rejection-oracle", oracle[at], percent(oracle[at], 2), "span"), ".");
+    "Without the most uncertain ", percent(share), `, ${count(kept)} ${kept === 1 ? "case is" : "cases are"} left, with ${data.multilabel ? "" : word + " "}`, shown("rejection-value", value, percent(value, 2)),
+    data.multilabel ? ` of the ${word}` : "", " instead of ", percent(random, 2), ". Rejecting at random would change nothing; the best possible order would give ", shown("rejection-oracle", oracle[at], percent(oracle[at], 2), "span"), ".");
   const seen = grid.map((x, i) => i).filter((i) => grid[i] <= 0.95);
   const lines = PARTS.map((p) => ({ name: p, class: p === "total" ? "tu" : p === "aleatoric" ? "au" : "eu", x: grid, y: loss.rejection[p].value }));
   const all = [...lines, { name: "highest probability", class: "top", x: grid, y: top }, { name: "best possible", class: "oracle", x: grid, y: oracle }];
@@ -43,24 +43,29 @@ function drawRejection(view) {
 }
 
 /** @param {View} view @param {Part} part @param {number} share */
-function drawRejected({ data, sample, components }, part, share) {
-  const score = components().sums[part];
-  const truth = sample.y !== null && !data.multilabel;
-  const several = data.multilabel;
-  const group = several ? new Uint8Array(sample.n) : truth && sample.y !== null ? sample.y : sample.predicted;
-  const groups = several ? 1 : sample.k;
-  const all = rejected(score, group, groups, share);
-  const wrong = truth ? rejected(score, Array.from({ length: sample.n }, (_, i) => (sample.predicted[i] === group[i] ? 0 : 1)), 2, share) : null;
-  const rows = sorted(groups, (k) => all.rejected[k], true).filter((k) => all.all[k] > 0).slice(0, 12);
+function drawRejected({ data, sample: s, components }, part, share) {
+  const { out, threshold } = rejected(components().sums[part], share);
+  /** How many cases there are of a kind, and how many of them are rejected. @param {(i: number) => boolean} fits @returns {[number, number]} */
+  const tally = (fits) => {
+    let all = 0, gone = 0;
+    for (let i = 0; i < s.n; i++) if (fits(i)) { all++; gone += out[i]; }
+    return [all, gone];
+  };
+  const of = s.y === null ? isPredicted : isTrue;
+  const kinds = data.classes_names.map((_, k) => tally((i) => of(s, i, k)));
+  const rows = sorted(s.k, (k) => kinds[k][1], true).filter((k) => kinds[k][0] > 0).slice(0, 12);
   drawTable($("reject-what"), [
-    { title: several ? "Cases" : truth ? "True class" : "Predicted class", cell: (k) => (several ? "all" : named(data.classes_names[k])) },
-    { title: "Rejected", number: true, cell: (k) => shown("rejected-count", all.rejected[k], count(all.rejected[k]), "span") },
-    { title: "of", number: true, cell: (k) => count(all.all[k]) },
-    { title: "Share", number: true, cell: (k) => percent(all.rejected[k] / all.all[k], 0) },
+    { title: (s.y === null ? "Predicted " : "True ") + (data.multilabel ? "label" : "class"), cell: (k) => named(data.classes_names[k]) },
+    { title: "Rejected", number: true, cell: (k) => shown("rejected-count", kinds[k][1], count(kinds[k][1]), "span") },
+    { title: "of", number: true, cell: (k) => count(kinds[k][0]) },
+    { title: "Share", number: true, cell: (k) => percent(kinds[k][1] / kinds[k][0], 0) },
   ], rows, null);
-  const where = sample.n === data.n ? "" : ` Counted in the random sample of ${count(sample.n)} cases.`;
-  const limit = Number.isFinite(all.threshold) ? ` These are the cases with ${part} uncertainty from ${number(all.threshold)}.` : "";
-  $("reject-note").replaceChildren(
-    ...(wrong === null ? [] : ["Of the ", count(wrong.all[1]), " wrong predictions ", shown("rejected-wrong", wrong.rejected[1], count(wrong.rejected[1])), " are rejected, of the ", count(wrong.all[0]), " right ones ", shown("rejected-right", wrong.rejected[0], count(wrong.rejected[0])), "."]),
-    limit, where);
+  const note = /** @type {Child[]} */ ([]);
+  if (s.y !== null) {
+    const [wrong, right] = [tally((i) => isRight(s, i) === false), tally((i) => isRight(s, i) === true)];
+    note.push(`Of the ${count(wrong[0])} ${data.multilabel ? "cases with a wrong label" : "wrong predictions"} `, shown("rejected-wrong", wrong[1], count(wrong[1])), ` are rejected, of the ${count(right[0])} ${data.multilabel ? "others" : "right ones"} `, shown("rejected-right", right[1], count(right[1])), ". ");
+  }
+  if (Number.isFinite(threshold)) note.push(`These are the cases with ${part} uncertainty from ${number(threshold)}. `);
+  if (s.n < data.n) note.push(`Counted in the random sample of ${count(s.n)} cases.`);
+  $("reject-note").replaceChildren(h("span", {}, ...note));
 }

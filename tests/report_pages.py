@@ -1,0 +1,70 @@
+"""What the tests of the report page share: predictions to show, and how to read the page and compare it with the library."""
+
+from __future__ import annotations
+
+import base64
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.report.embed import restore
+
+PARTS = ("total", "aleatoric", "epistemic")
+LOSSES = ("log", "squared", "spherical", "zero_one")
+
+
+def ensemble(n=300, members=5, k=5, seed=0, names=None, sharpness=20.0):
+    """A plausible ensemble and labels drawn from its truth."""
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet(np.full(k, 0.3), n)
+    probs = np.stack([rng.dirichlet(0.05 + sharpness * t, members) for t in theta], axis=1)
+    y = np.array([rng.choice(k, p=t) for t in theta])
+    return lw.Ensemble(probs, names=names, member_axis=0), y
+
+
+def rounded(report, q):
+    """The ensemble that the page computes with."""
+    s = report.data["sample"]
+    codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
+    probs = restore(codes, normalise=not report.data["multilabel"]).transpose(1, 0, 2)
+    return type(q)(probs, weights=q.weights, member_axis=0, names=q.names)
+
+
+def value(page, key, within=""):
+    return float(page.locator(f"{within} [data-key='{key}']").first.get_attribute("data-value"))
+
+
+def values(page, key, within=""):
+    found = page.eval_on_selector_all(f"{within} [data-key='{key}']", "all => all.map(x => x.dataset.value)")
+    return np.array([np.nan if x == "" else float(x) for x in found])
+
+
+def costs_of(page, tmp_path):
+    """The costs as copied from the page, read as `labelwise decide` reads them."""
+    page.locator("#copy").click()
+    page.wait_for_selector("#copied:not(:empty)")
+    path = tmp_path / "costs.toml"
+    path.write_text(page.locator("#toml").input_value(), encoding="utf-8")
+    return lw.decisions.Costs.from_toml(path)
+
+
+def check_plan(page, q, y, costs, task) -> None:
+    """The decisions on the page are the library's."""
+    plan = lw.decisions.decide(q, costs, task=task)
+    found = {key: np.array(page.evaluate(f"Array.from(labelwise.planner.plan.{key})")) for key in ("action", "cost", "answer", "knowledge")}
+    shape = plan.action.shape
+    np.testing.assert_allclose(found["cost"].reshape(shape), plan.expected_cost, atol=1e-9)
+    np.testing.assert_allclose(found["answer"].reshape(shape), plan.value_of_label, atol=1e-9)
+    np.testing.assert_allclose(found["knowledge"].reshape(shape), plan.value_of_knowledge, atol=1e-9)
+    assert np.mean(found["action"].reshape(shape) == plan.action) == 1
+    per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
+    assert value(page, "expected-cost") == pytest.approx(per_case.mean(), abs=1e-9)
+    assert value(page, "total-cost") == pytest.approx(per_case.sum(), abs=1e-6)
+    assert value(page, "n-ask") == np.sum(plan.action == lw.decisions.ASK)
+    assert value(page, "n-abstain") == np.sum(plan.action == lw.decisions.ABSTAIN)
+    if y is not None:
+        truth = y if task == "one_class" or y.ndim == 2 else np.eye(q.n_classes, dtype=int)[y]
+        outcome = lw.decisions.evaluate_policy(plan, truth)
+        assert value(page, "paid") == pytest.approx(outcome["decide"].cost, abs=1e-9)
+        assert value(page, "paid-argmax") == pytest.approx(outcome["argmax"].cost, abs=1e-9)
