@@ -164,15 +164,23 @@ static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t 
     }
 }
 
-/* Whether all of x lie in [0, high] (a NaN does not). */
+/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number were infinite or NaN:
+ * those, and negative numbers, are larger than any number in range; only -0 needs a word of its own. */
 static CLONES int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
 {
-    int bad = 0;
-    for (int64_t i = 0; i < n; i++) bad |= !(x[i] >= 0 && x[i] <= high);
+    union { REAL f; UINT i; } limit;
+    limit.f = high;
+    const UINT largest = limit.i, negative_zero = (UINT)1 << (8 * sizeof(UINT) - 1);
+    UINT bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        union { REAL f; UINT i; } v;
+        v.f = x[i];
+        bad |= (UINT)((v.i > largest) & (v.i != negative_zero));
+    }
     return !bad;
 }
 
-/* Whether all of x are within tolerance of 1. */
+/* Whether all of x, which are sums of numbers in range, are within tolerance of 1. */
 static CLONES int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
 {
     int bad = 0;
