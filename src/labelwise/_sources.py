@@ -33,6 +33,8 @@ class Source:
     class_names: tuple[str, ...] | None
     ids: Any
     """What the instances are called, (N,), or ``None``; sliced like an array."""
+    y_true: np.ndarray | None
+    """True labels, (N,) or (N, K), or ``None``."""
     _values: Any
     _weights: np.ndarray | None
 
@@ -54,7 +56,13 @@ class Source:
         block = np.array(part)
         release(self._values)
         weights = self._weights[:, start:stop] if self._weights is not None and self._weights.ndim == 2 else self._weights
-        return Predictions(**{self.kind: block}, weights=weights, class_names=self.class_names)
+        several = self.y_true is not None and self.y_true.ndim == 2  # the labels say what kind of predictions these are
+        truth = self.y_true[start:stop] if several and self.y_true is not None else None
+        return Predictions(**{self.kind: block}, y_true=truth, weights=weights, class_names=self.class_names)
+
+    @property
+    def weighted(self) -> bool:
+        return self._weights is not None
 
 
 def open_source(path: str | Path) -> Source:
@@ -69,7 +77,7 @@ def open_source(path: str | Path) -> Source:
     stored = load_predictions(path)
     kind = "alpha" if stored.probs is None else "probs"
     values = getattr(stored, kind)
-    return Source(path, kind, values.shape, values.dtype, stored.class_names, stored.ids, values, stored.weights)
+    return Source(path, kind, values.shape, values.dtype, stored.class_names, stored.ids, stored.y_true, values, stored.weights)
 
 
 def release(array: Any) -> None:
@@ -101,8 +109,9 @@ def _zarr(path: Path) -> Source:
         raise ValueError(f"{path.name}: a chunk of `{kind}` takes {chunk:,} bytes; store it in chunks of fewer instances")
     names = group["class_names"][:] if "class_names" in group else group.attrs.get("class_names")
     weights = np.asarray(group["weights"][:]) if "weights" in group else None
-    ids = group.get("ids")
-    return _checked(path, kind, values.shape, values.dtype, names, ids, values, weights)
+    ids, y_true = group.get("ids"), group.get("y_true")
+    truth = None if y_true is None else np.asarray(y_true[:])
+    return _checked(path, kind, values.shape, values.dtype, names, ids, truth, values, weights)
 
 
 @dataclass(frozen=True, eq=False)
@@ -175,7 +184,8 @@ def _parquet(path: Path) -> Source:
     names = metadata.get("class_names", "").split("\n") if metadata.get("class_names") else None
     shape = (n, width) if members is None else (members, n, width // members)
     ids = np.asarray(file.read(columns=["ids"]).column(0).to_pylist()) if "ids" in schema.names else None
-    return _checked(path, kind, shape, dtype, names, ids, column, None)
+    truth = np.asarray(file.read(columns=["y_true"]).column(0).to_pylist()) if "y_true" in schema.names else None
+    return _checked(path, kind, shape, dtype, names, ids, truth, column, None)
 
 
 def _first_length(file: Any, name: str) -> int:
@@ -185,7 +195,7 @@ def _first_length(file: Any, name: str) -> int:
     return len(first[0].as_py() or ())
 
 
-def _checked(path: Path, kind: str, shape: Any, dtype: Any, names: Any, ids: Any, values: Any, weights: np.ndarray | None) -> Source:
+def _checked(path: Path, kind: str, shape: Any, dtype: Any, names: Any, ids: Any, y_true: Any, values: Any, weights: Any) -> Source:
     """A source whose shapes fit together: the same checks as for any prediction file, on an empty block."""
     shape = tuple(int(n) for n in shape)
     if len(shape) != (3 if kind == "probs" else 2):
@@ -195,4 +205,4 @@ def _checked(path: Path, kind: str, shape: Any, dtype: Any, names: Any, ids: Any
     if weights is not None and weights.shape not in ((shape[0],), shape[:2]):
         raise ValueError(f"{path.name}: `weights` must have shape (M,) or (M, N) of `probs` {shape}; got {weights.shape}")
     Predictions(**{kind: np.empty((*shape[:-2], 0, shape[-1]), dtype)}, class_names=named)
-    return Source(path, kind, shape, np.dtype(dtype), named, ids, values, weights)
+    return Source(path, kind, shape, np.dtype(dtype), named, ids, y_true, values, weights)

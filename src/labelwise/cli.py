@@ -44,4 +44,11 @@ class Commands(click.Group):
 @click.version_option(__version__)
 @click.option("--debug", is_flag=True, help="Show where in the program an error arises.")
 def main(debug: bool) -> None:
-    """Label-wise aleatoric and epistemic uncertainty: how sure is a classifier, about which classes, and why?"""
+    """Label-wise aleatoric and epistemic uncertainty: how sure is a classifier, about which classes, and why?
+
+    \b
+    Examples:
+      labelwise demo                                  see what it does, in seconds
+      labelwise report preds.npz -o report.html       a page to look at, to share and to decide from
+      labelwise COMMAND --help                        more examples
+    """

@@ -1,7 +1,7 @@
 """Prediction files: the only module that opens files of the user's.
 
 A prediction file holds ``probs`` (M, N, K) or ``alpha`` (N, K), and optionally ``y_true`` (N,), ``class_names`` (K,), ``ids`` (N,),
-``weights`` (M,) or (M, N) and ``images`` (N, H, W) or (N, H, W, C).
+``weights`` (M,) or (M, N) and ``images`` (N, H, W) or (N, H, W, C). For labels that may occur together ``y_true`` is (N, K), 0 or 1.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._arrays import Array, check_names, to_numpy
 from ._npz import read_npy, read_npz, replacing, write_npy, write_npz
 
 if TYPE_CHECKING:
-    from .distributions import Dirichlet, Ensemble
+    from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,7 +40,7 @@ class Predictions:
     alpha: Array | None = None
     """Parameters of a Dirichlet distribution for each instance, (N, K)."""
     y_true: Array | None = None
-    """Labels 0 … K − 1, (N,)."""
+    """Labels 0 … K − 1, (N,); for labels that may occur together 0 or 1 for each, (N, K)."""
     class_names: tuple[str, ...] | None = None
     ids: Array | None = None
     """What the user calls the instances, (N,)."""
@@ -75,6 +75,16 @@ class Predictions:
         if self.y_true is None:
             return
         y = self.y_true
+        if self.multilabel:
+            if y.shape[1] != self.n_classes or y.dtype.kind not in "biu" or (y.size and (y.min() < 0 or y.max() > 1)):
+                raise ValueError(
+                    f"`y_true` (N, K) must say 0 or 1 for each of the K = {self.n_classes} labels; got {y.dtype} of shape {y.shape}"
+                )
+            if self.probs is None:
+                raise ValueError(
+                    "labels that may occur together, `y_true` (N, K), need `probs`: a Dirichlet is about classes that exclude each other"
+                )
+            return
         if y.ndim != 1 or y.dtype.kind not in "iu":
             raise TypeError(f"`y_true` must be one integer label 0 … K − 1 for each instance; got {y.dtype} of shape {y.shape}")
         if y.size and not (y.min() >= 0 and y.max() < self.n_classes):
@@ -91,6 +101,11 @@ class Predictions:
     def n_classes(self) -> int:
         return 0 if self._values is None else int(self._values.shape[-1])
 
+    @property
+    def multilabel(self) -> bool:
+        """Whether the labels may occur together, as ``y_true`` (N, K) says."""
+        return self.y_true is not None and self.y_true.ndim == 2
+
     def rows(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, as views."""
         part = slice(start, stop)
@@ -99,12 +114,14 @@ class Predictions:
         arrays["weights"] = self.weights[:, part] if self.weights is not None and self.weights.ndim == 2 else self.weights
         return Predictions(**arrays, class_names=self.class_names)
 
-    def distribution(self) -> Ensemble | Dirichlet:
+    def distribution(self) -> Ensemble | Dirichlet | MultiLabelEnsemble:
         """The second-order distribution of each instance; its values are checked."""
-        from .distributions import Dirichlet, Ensemble
+        from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble
 
         if self.alpha is not None:
             return Dirichlet(self.alpha, names=self.class_names)
+        if self.multilabel:
+            return MultiLabelEnsemble(self.probs, weights=self.weights, member_axis=0, names=self.class_names)
         return Ensemble(self.probs, weights=self.weights, member_axis=0, names=self.class_names)
 
 

@@ -14,7 +14,6 @@ import numpy as np
 from ._sources import Source, open_source
 from ._targets import FORMATS, Staging
 from .decomposition import decompose
-from .distributions import Dirichlet, Ensemble
 from .losses import Loss, as_loss
 
 PARTS = ("total", "aleatoric", "epistemic")
@@ -119,7 +118,7 @@ def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, st
 
 def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> dict[str, np.ndarray]:
     try:
-        q: Ensemble | Dirichlet = stored.rows(start, stop).distribution()
+        q = stored.rows(start, stop).distribution()
     except ValueError as error:
         raise ValueError(f"{stored.path.name}, rows {start} to {stop}: {error}") from error
     results: dict[str, np.ndarray] = {}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._input import predictions_argument
 from ._output import echo_json, echo_table
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("predictions", type=click.Path(path_type=Path))
+@predictions_argument()
 @click.option("--costs", "costs_file", required=True, type=click.Path(path_type=Path), help="Costs by class name (.toml).")
 @click.option(
     "--task",
@@ -27,13 +28,21 @@ if TYPE_CHECKING:
     show_default=True,
     help="Choose one class, or act on each label.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the decisions as .csv.")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), help="Write the decisions as .csv; - for standard output."
+)
 @click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Explain so many of the costliest cases.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(predictions: Path, costs_file: Path, task: str, output: Path | None, show: int, as_json: bool) -> None:
     """The cheapest action for each case of PREDICTIONS: predict, abstain or ask.
 
-    With `y_true` in the file, what the decisions really cost is compared with other policies.
+    With `y_true` in the file, what the decisions really cost is compared with other policies. The page of `labelwise report` shows
+    what follows while you change the costs, and gives them as a file.
+
+    \b
+    Examples:
+      labelwise decide preds.npz --costs costs.toml -o decisions.csv
+      labelwise decide preds.npz --costs costs.toml -o - | head
 
     \b
     Example of a costs file:
@@ -49,7 +58,8 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     from ..decisions import Costs, decide, evaluate_policy
     from ..io import load_predictions
 
-    if output is not None and output.suffix != ".csv":
+    to_pipe = str(output) == "-"
+    if output is not None and output.suffix != ".csv" and not to_pipe:
         raise ValueError(f"decisions are written as .csv; got {output.name!r}")
     stored = load_predictions(predictions)
     plan = decide(stored.distribution(), Costs.from_toml(costs_file), task=task, y_true=stored.y_true)
@@ -58,9 +68,12 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
     worst = np.argsort(-per_case, kind="stable")[:show]
     truth = stored.y_true
-    if truth is not None and task == "per_label":
+    if truth is not None and task == "per_label" and not stored.multilabel:
         truth = np.eye(stored.n_classes, dtype=int)[truth]
     report = None if truth is None else evaluate_policy(plan, truth)
+    if to_pipe:
+        click.echo(_csv(plan, ids, task), nl=False)
+        return
     if output is not None:
         with replacing(output) as file:
             file.write(_csv(plan, ids, task).encode())

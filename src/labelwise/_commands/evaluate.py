@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
+from ._input import predictions_argument
 from ._output import echo_json, echo_table, loss_option
 
 PARTS = ("total", "aleatoric", "epistemic")
 
 
 @click.command()
-@click.argument("predictions", type=click.Path(path_type=Path))
+@predictions_argument()
 @click.option("--ood", type=click.Path(path_type=Path), help="Predictions for out-of-distribution instances, to be told apart.")
 @loss_option(default="log")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap intervals.")
@@ -31,6 +32,8 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
     stored = load_predictions(predictions)
     if stored.y_true is None:
         raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs the true labels of the instances")
+    if stored.multilabel:
+        raise ValueError(f"{predictions.name} has labels that may occur together; `labelwise report` shows how good they are")
     other = None if ood is None else load_predictions(ood)
     if other is not None and other.n_classes != stored.n_classes:
         raise ValueError(

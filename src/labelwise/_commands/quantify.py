@@ -6,11 +6,12 @@ from pathlib import Path
 
 import click
 
+from ._input import predictions_argument
 from ._output import echo_json, echo_table, loss_option, progress_bar
 
 
 @click.command()
-@click.argument("predictions", type=click.Path(path_type=Path))
+@predictions_argument()
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write (.npz, .zarr or .parquet).")
 @loss_option(multiple=True)
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
@@ -20,7 +21,8 @@ from ._output import echo_json, echo_table, loss_option, progress_bar
 def command(
     predictions: Path, output: Path, loss: tuple[str, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
 ) -> None:
-    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (.npz, .npy, .zarr or .parquet).
+    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (.npz, .npy, .zarr or .parquet; - for an .npz from
+    standard input).
 
     The predictions are read a block at a time. After an interruption the same command goes on where it stopped. The output holds,
     for each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their sums `LOSS_sum_total` and so on.

@@ -8,11 +8,12 @@ from typing import Any
 
 import click
 
+from ._input import predictions_argument
 from ._output import echo_json, progress_bar
 
 
 @click.command()
-@click.argument("predictions", type=click.Path(path_type=Path))
+@predictions_argument()
 @click.option(
     "-o", "--output", required=True, type=click.Path(path_type=Path, allow_dash=True), help="Page to write (.html); - for standard output."
 )
@@ -38,7 +39,7 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write an interactive page about PREDICTIONS (.npz or .npy): one file that works without a network.
+    """Write an interactive page about PREDICTIONS (.npz, .npy, .zarr or .parquet): one file that works without a network.
 
     It shows which classes the model is unsure about and whether data would help, what is left when the most uncertain cases are
     handed over, each case by itself, and what to do about it at given costs. With `y_true`, `ids` and `images` in the file it shows
@@ -51,12 +52,12 @@ def command(
       labelwise report grades.npz -o report.html --ordinal
       labelwise report preds.npz -o - --events groups.toml > report.html
     """
-    from ..io import load_predictions
+    from .._sources import open_source
     from ..report import build_report, write_report
 
     if ordinal and events_file is not None:
         raise ValueError("give --events or --ordinal, not both")
-    stored = load_predictions(predictions)
+    stored = open_source(predictions)
     events: Any = None
     if ordinal:
         from ..events import ordinal as cuts
@@ -64,11 +65,12 @@ def command(
         events = cuts(stored.class_names or stored.n_classes)
     elif events_file is not None:
         events = read_events(events_file)
-    others = {path.stem: load_predictions(path) for path in ood}
+    others = {path.stem: open_source(path) for path in ood}
     if len(others) < len(ood):
         raise ValueError("the files of --ood must have different names")
     with progress_bar("report") as progress:
         options: dict[str, Any] = {
+            "images": images_of(predictions),
             "events": events,
             "ood": others,
             "multilabel": multilabel,
@@ -95,6 +97,13 @@ def command(
         return
     click.echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them to look at one by one), {size / 1e6:.1f} MB")
     click.echo(f"Open {output} in a browser.")
+
+
+def images_of(path: Path) -> Any:
+    """The images in a file, if it has any."""
+    from ..io import load_predictions
+
+    return load_predictions(path).images if path.suffix == ".npz" else None
 
 
 def read_events(path: Path) -> dict[str, list[str]]:

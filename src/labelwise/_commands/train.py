@@ -61,6 +61,12 @@ def command(
 
     A checkpoint is written after every epoch; after an interruption, the same command with --resume goes on from there and gives the
     same result.
+
+    \b
+    Examples:
+      labelwise train fashion-mnist -o preds.npz --download
+      labelwise train cifar10 -o preds.npz --members 10 --resume
+      labelwise train mnist -o trial.npz --quick
     """
     from ..datasets import load, standardize
     from ..ensembles import find_recipe, fit_ensemble, predict_ensemble

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._observed import as_labels
-from .._sources import release
+from .._sources import Source
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from ..io import Predictions
 
@@ -44,9 +44,9 @@ class Cases:
             yield part, self.rows(part)
 
 
-def as_cases(q: Distribution | Predictions, y_true: Any = None, ids: Any = None, *, multilabel: bool = False) -> Cases:
+def as_cases(q: Distribution | Predictions | Source, y_true: Any = None, ids: Any = None, *, multilabel: bool = False) -> Cases:
     """The cases of a distribution or of stored predictions; ``y_true`` and ``ids`` are those stored if not given."""
-    if isinstance(q, Predictions):
+    if isinstance(q, Predictions | Source):
         return _stored(q, y_true, ids, multilabel)
     if not hasattr(q, "marginal"):
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs), or lw.io.Predictions; got {type(q).__name__}")
@@ -91,27 +91,27 @@ def _slicer(q: Distribution) -> Callable[[slice], Distribution]:
     return lambda i: LogisticNormal(to_numpy(q.loc)[i], to_numpy(q.cov)[i], names=q.names)
 
 
-def _stored(p: Predictions, y_true: Any, ids: Any, multilabel: bool) -> Cases:
-    """Predictions that may be a memory map: values are checked block by block."""
+def _stored(p: Predictions | Source, y_true: Any, ids: Any, multilabel: bool) -> Cases:
+    """Predictions that may be larger than memory: values are read and checked block by block."""
     truth = p.y_true if y_true is None else y_true
-    named = p.ids if ids is None else ids
-    kind = "alpha" if p.probs is None else "probs"
-    values, weights = getattr(p, kind), p.weights
+    called = p.ids if ids is None else ids
     several = multilabel or (truth is not None and np.ndim(truth) == 2)
+    if isinstance(p, Source):
+        kind, n, members, weighted = p.kind, p.n_instances, p.shape[0], p.weighted
+    else:
+        kind, n, weighted = ("alpha" if p.probs is None else "probs"), len(p), p.weights is not None
+        members = 0 if p.probs is None else len(p.probs)
     if several and kind == "alpha":
         raise ValueError("a Dirichlet is about classes that exclude each other; labels that may occur together need `probs`")
-    names = p.class_names
 
     def rows(i: slice) -> Distribution:
-        block = np.array(values[:, i] if kind == "probs" else values[i])
-        release(values)
+        part = p.rows(i.start, i.stop)
+        block = np.array(part.probs if kind == "probs" else part.alpha)
         if kind == "alpha":
-            return Dirichlet(block, names=names)
-        w = weights if weights is None or weights.ndim == 1 else weights[:, i]
-        return (MultiLabelEnsemble if several else Ensemble)(block, weights=w, member_axis=0, names=names)
+            return Dirichlet(block, names=p.class_names)
+        return (MultiLabelEnsemble if several else Ensemble)(block, weights=part.weights, member_axis=0, names=p.class_names)
 
-    members = None if p.probs is None else len(p.probs)
-    return _cases(len(p), p.n_classes, names, members, several, truth, named, weights is not None, rows)
+    return _cases(n, p.n_classes, p.class_names, members if kind == "probs" else None, several, truth, called, weighted, rows)
 
 
 def _cases(
@@ -136,7 +136,7 @@ def _cases(
         truth = truth.astype(bool)
     elif y_true is not None:
         truth = as_labels(to_numpy(y_true), "y_true", known, (n,)).astype(np.int32)
-    called = None if ids is None else np.asarray(ids)
+    called = None if ids is None else np.asarray(ids[:])
     if called is not None and called.shape != (n,):
         raise ValueError(f"`ids` must name each of the {n} instances; got shape {called.shape}")
     return Cases(n, known, names is not None, members, several, truth, called, weighted, rows)

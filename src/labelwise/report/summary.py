@@ -21,6 +21,8 @@ from .words import LOSSES, verdict
 PARTS = ("total", "aleatoric", "epistemic")
 GRID = np.arange(200) / 200
 """Shares rejected at which the curves are given."""
+HAIR = 1e-12
+"""Added to them, so that 0.82 of 150 are 123 and not 122.99999999999999, rounded down."""
 CONFUSIONS = 12
 JUDGED = 5000
 """Instances that calibration is judged by, at most."""
@@ -196,10 +198,10 @@ def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Cases) -> d
 
 def _curve(score: np.ndarray, out: Outcomes) -> Any:
     if out.value is None:
-        return rejection_curve(score, utility=out.top, grid=GRID.tolist())
+        return rejection_curve(score, utility=out.top, grid=(GRID + HAIR).tolist())
     if out.value.dtype == bool:
-        return rejection_curve(score, correct=out.value, grid=GRID.tolist())
-    return rejection_curve(score, utility=out.value, grid=GRID.tolist())
+        return rejection_curve(score, correct=out.value, grid=(GRID + HAIR).tolist())
+    return rejection_curve(score, utility=out.value, grid=(GRID + HAIR).tolist())
 
 
 def _loss(name: str, tally: Tally, cases: Cases, out: Outcomes, events: Events | None) -> dict[str, Any]:
@@ -230,6 +232,7 @@ def _references(out: Outcomes) -> dict[str, Any]:
     top = _curve(-out.top, out)
     return {
         "grid": GRID,
+        "n_rejected": top.n_rejected,
         "kind": top.kind,
         "random": top.random,
         "oracle": top.oracle,

@@ -20,6 +20,8 @@ SHORT = {
     "unknown": "Not known from one member",
     "absent": "No cases",
 }
+HELP = {"none": "no doubt", "aleatoric": "hardly", "mixed": "somewhat", "epistemic": "yes", "unknown": "not known", "absent": "–"}
+"""Would data help?"""
 LOSSES = {
     "log": ("log loss", "bits"),
     "squared": ("squared loss", ""),

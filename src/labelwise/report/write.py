@@ -13,6 +13,7 @@ import numpy as np
 from .. import __version__
 from .._arrays import to_numpy
 from .._npz import replacing
+from .._sources import Source
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
@@ -42,14 +43,14 @@ class Report:
 
 
 def build_report(
-    q: Distribution | Predictions,
+    q: Distribution | Predictions | Source,
     *,
     y_true: Any = None,
     ids: Any = None,
     images: Any = None,
     image_index: Any = None,
     events: Family | None = None,
-    ood: Mapping[str, Distribution | Predictions] | None = None,
+    ood: Mapping[str, Distribution | Predictions | Source] | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
     most: int = MOST,
@@ -129,7 +130,7 @@ def build_report(
     return Report(render(title, data), data)
 
 
-def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **options: Any) -> Report:
+def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | Source, **options: Any) -> Report:
     """Write the explorer page for ``q`` to a file; options as for `build_report`.
 
     A file that was there before stays until the new one is complete.

@@ -53,7 +53,7 @@
  * @property {{predicted: number[], true?: number[], right?: number[]}} classes
  * @property {{bad: boolean, ece: number | null, at_least: number, n: number, classes: Record<string, number>} | null} calibration
  * @property {LossData[]} losses
- * @property {{grid: number[], kind: string, random: number, oracle: number[], top: number[], top_normalized: number | null}} rejection
+ * @property {{grid: number[], n_rejected: number[], kind: string, random: number, oracle: number[], top: number[], top_normalized: number | null}} rejection
  * @property {Record<Part, (number | null)[][]>} agreement
  * @property {Detection[]} detection
  * @property {Record<string, string>} sentences

@@ -52,7 +52,8 @@ function number(x) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   if (x === 0) return "0";
   const size = Math.abs(x);
-  if (size >= 1e6 || size < 1e-4) return x.toExponential(1);
+  if (size < 1e-4) return x > 0 ? "< 0.0001" : "> −0.0001";
+  if (size >= 1e6) return x.toExponential(2);
   return size >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(3)));
 }
 

@@ -87,7 +87,7 @@ function decompose(data, s, probs, loss) {
  */
 function rejected(score, share) {
   const n = score.length;
-  const number = Math.min(Math.floor(n * share + 1e-9), n - 1);
+  const number = Math.min(Math.floor(n * (share + 1e-12)), n - 1);
   const threshold = number > 0 ? Float64Array.from(score).sort()[n - number] : Infinity;
   let above = 0, equal = 0;
   for (let i = 0; i < n; i++) {

@@ -25,7 +25,7 @@ function drawRejection(view) {
   const word = qualityWord(data);
   $("reject-share").textContent = percent(share);
   field("reject").setAttribute("aria-valuetext", `${percent(share)} rejected, ${word} of the rest ${percent(value)}`);
-  const kept = data.n - Math.min(Math.floor(data.n * grid[at] + 1e-9), data.n - 1);
+  const kept = data.n - data.rejection.n_rejected[at];
   $("reject-result").replaceChildren(
     "Without the most uncertain ", percent(share), `, ${count(kept)} ${kept === 1 ? "case is" : "cases are"} left, with ${data.multilabel ? "" : word + " "}`, shown("rejection-value", value, percent(value, 2)),
     data.multilabel ? ` of the ${word}` : "", " instead of ", percent(random, 2), ". Rejecting at random would change nothing; the best possible order would give ", shown("rejection-oracle", oracle[at], percent(oracle[at], 2), "span"), ".");

@@ -1,0 +1,39 @@
+"""Writes docs/cli.md from the help pages of the command: python docs/make_cli.py"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from labelwise.cli import main
+
+HEAD = """# The command
+
+This page is made from the help pages by `python docs/make_cli.py`; a test compares them.
+
+Exit codes: 0, all is well; 2, something the user can mend, said in one sentence (`labelwise --debug …` shows where it arose); 130,
+interrupted. Files are written beside their place and then renamed, so that none is ever half written. `PREDICTIONS` is a file as
+`lw.io.save_predictions` or `np.savez(path, probs=..., y_true=...)` writes it.
+"""
+
+
+def pages(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
+    """Name and help page of a command and of its subcommands."""
+    yield context.command_path, command.get_help(context)
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            if below is not None:
+                yield from pages(below, click.Context(below, info_name=name, parent=context))
+
+
+def text() -> str:
+    """The whole page."""
+    context = click.Context(main, info_name="labelwise", terminal_width=100, max_content_width=100, **main.context_settings)
+    return HEAD + "".join(f"\n## {name}\n\n```text\n{page}\n```\n" for name, page in pages(main, context))
+
+
+if __name__ == "__main__":
+    Path(__file__).with_name("cli.md").write_text(text(), encoding="utf-8")

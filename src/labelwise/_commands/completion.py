@@ -1,0 +1,26 @@
+"""``labelwise completion``: let the shell complete subcommands, options and file names."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command()
+@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+def command(shell: str) -> None:
+    """Print what makes SHELL complete `labelwise` commands when you press Tab.
+
+    \b
+    Examples:
+      labelwise completion bash >> ~/.bashrc
+      labelwise completion zsh >> ~/.zshrc
+      labelwise completion fish > ~/.config/fish/completions/labelwise.fish
+    """
+    from click.shell_completion import get_completion_class
+
+    root = click.get_current_context().find_root().command
+    kind = get_completion_class(shell)
+    if kind is None:
+        raise ValueError(f"no completion is known for {shell!r}")
+    complete = kind(root, {}, "labelwise", "_LABELWISE_COMPLETE")
+    click.echo(complete.source_template % complete.source_vars())

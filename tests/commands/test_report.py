@@ -1,0 +1,201 @@
+"""report, demo and completion: exit codes, output, pipes; and the reference page is that of the help."""
+
+from __future__ import annotations
+
+import json
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import labelwise as lw
+from labelwise.cli import main
+from labelwise.io import load_predictions, save_predictions
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def preds(tmp_path):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet([0.5, 0.5, 0.5], (4, 50))
+    path = tmp_path / "preds.npz"
+    images = rng.random((50, 4, 4))
+    save_predictions(path, probs=probs, y_true=rng.integers(0, 3, 50), class_names=["none", "mild", "severe"], images=images)
+    return path
+
+
+def run(*args: object, **options):
+    return CliRunner().invoke(main, [str(a) for a in args], **options)
+
+
+def page_data(html: str):
+    return json.loads(html.split('id="data">')[1].split("</script>")[0])
+
+
+def test_report_writes_a_page(preds, tmp_path) -> None:
+    out = tmp_path / "report.html"
+    result = run("report", preds, "-o", out, "--ood", preds, "--title", "My <b>title</b>", "--instances", 20)
+    assert result.exit_code == 0, result.output
+    assert "50 cases (20 of them to look at one by one)" in result.output
+    data = page_data(out.read_text(encoding="utf-8"))
+    stored = load_predictions(preds)
+    assert data["title"] == "My <b>title</b>"
+    assert data["accuracy"] == pytest.approx(np.mean(stored.distribution().mean().argmax(-1) == stored.y_true))
+    assert data["detection"][0]["losses"]["log"]["total"]["auroc"] == pytest.approx(0.5)
+    assert len(data["images"]["png"]) == 20
+    result = run("report", preds, "-o", out, "--json")
+    assert json.loads(result.output)["shown"] == 50
+
+
+def test_report_reads_standard_input_and_writes_standard_output(preds) -> None:
+    result = run("report", "-", "-o", "-", input=preds.read_bytes())
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("<!DOCTYPE html>")
+    assert result.output.rstrip().endswith("</html>")
+    assert page_data(result.output)["n"] == 50
+
+
+def test_report_about_grades_and_groups(preds, tmp_path) -> None:
+    out = tmp_path / "report.html"
+    assert run("report", preds, "-o", out, "--ordinal").exit_code == 0
+    assert page_data(out.read_text())["labels"] == ["≥ mild", "≥ severe"]
+    groups = tmp_path / "groups.toml"
+    groups.write_text('ill = ["mild", "severe"]\n')
+    assert run("report", preds, "-o", out, "--events", groups).exit_code == 0
+    data = page_data(out.read_text())
+    u = lw.decompose(load_predictions(preds).distribution(), events={"ill": ["mild", "severe"]})
+    assert data["labels"] == ["ill"]
+    assert data["losses"][0]["mean"]["total"] == pytest.approx(u.sum().total.mean())
+
+
+def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    path, out = tmp_path / "scenes.npz", tmp_path / "report.html"
+    probs, y = rng.random((3, 30, 4)), rng.integers(0, 2, (30, 4))
+    save_predictions(path, probs=probs, y_true=y)
+    assert run("report", path, "-o", out).exit_code == 0
+    data = page_data(out.read_text())
+    assert data["multilabel"]
+    assert data["accuracy"] == pytest.approx(np.mean((probs.mean(0) > 0.5) == y))
+    costs = tmp_path / "costs.toml"
+    costs.write_text("false_positive = 1\nfalse_negative = 2\n")
+    found = json.loads(run("decide", path, "--costs", costs, "--task", "per_label", "--json").output)
+    plan = lw.decisions.decide(lw.MultiLabelEnsemble(probs), lw.decisions.Costs.from_toml(costs), task="per_label")
+    assert found["realised"]["decide"] == pytest.approx(lw.decisions.evaluate_policy(plan, y)["decide"].cost)
+    result = run("evaluate", path)
+    assert result.exit_code == 2
+    assert "may occur together" in result.output
+    save_predictions(path, probs=probs)
+    assert run("report", path, "-o", out).exit_code == 2
+    assert run("report", path, "-o", out, "--multilabel").exit_code == 0
+
+
+@pytest.mark.parametrize("kind", ["zarr", "parquet"])
+def test_report_of_other_formats(kind, tmp_path, optional) -> None:
+    rng = np.random.default_rng(0)
+    probs, y = rng.dirichlet([1.0, 1.0, 1.0], (4, 30)), rng.integers(0, 3, 30)
+    path, out = tmp_path / f"preds.{kind}", tmp_path / "report.html"
+    if kind == "zarr":
+        group = optional("zarr").open_group(str(path), mode="w")
+        group.create_array("probs", data=probs)
+        group.create_array("y_true", data=y)
+    else:
+        pa = optional("pyarrow")
+        rows = list(probs.transpose(1, 0, 2).reshape(30, -1))
+        table = pa.table({"probs": rows, "y_true": y, "ids": [f"case {i}" for i in range(30)]})
+        optional("pyarrow.parquet").write_table(table.replace_schema_metadata({"members": "4"}), path)
+    result = run("report", path, "-o", out)
+    assert result.exit_code == 0, result.output
+    data = page_data(out.read_text())
+    assert data["accuracy"] == pytest.approx(np.mean(probs.mean(0).argmax(-1) == y))
+    assert data["members"] == 4
+    assert (data["sample"]["ids"] or ["-"])[0] == ("case 0" if kind == "parquet" else "-")
+
+
+@pytest.mark.parametrize(
+    ("args", "words"),
+    [
+        (["PREDS", "-o", "OUT/report.pdf"], "an .html file; got 'report.pdf'"),
+        (["PREDS", "-o", "OUT/nowhere/report.html"], "there is no folder"),
+        (["OUT/none.npz", "-o", "OUT/report.html"], "there is no prediction file"),
+        (["PREDS", "-o", "OUT/report.html", "--ordinal", "--events", "x.toml"], "not both"),
+        (["PREDS", "-o", "OUT/report.html", "--events", "OUT/groups.toml"], "'ill' must be a list of classes"),
+        (["PREDS", "-o", "OUT/report.html", "--ood", "PREDS", "--ood", "PREDS"], "different names"),
+    ],
+)
+def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(args, words, preds, tmp_path) -> None:
+    (tmp_path / "groups.toml").write_text('ill = "mild"\n')
+    result = run("report", *(a.replace("PREDS", str(preds)).replace("OUT", str(tmp_path)) for a in args))
+    assert result.exit_code == 2
+    assert words in result.output
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
+    costs = tmp_path / "costs.toml"
+    costs.write_text('classes = ["none", "mild", "severe"]\nmatrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\nask = 0.4\n')
+    result = run("decide", "-", "--costs", costs, "-o", "-", input=preds.read_bytes())
+    assert result.exit_code == 0, result.output
+    lines = result.output.splitlines()
+    assert lines[0] == "id,action,expected_cost,value_of_label,value_of_knowledge"
+    assert len(lines) == 51
+
+
+def test_demo_shows_tables_and_says_what_to_open(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("demo")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "report.html").resolve().as_uri() in result.output.replace("\n", "")
+    assert "sandal" in result.output
+    found = json.loads(run("demo", "--json").output)  # its own page may be replaced
+    fashion = lw.datasets.load_fashion_ensemble()
+    assert found["accuracy"] == pytest.approx(np.mean(fashion.ensemble.mean().argmax(-1) == fashion.y_true))
+    shirt = next(x for x in found["classes"] if x["class"] == "shirt")
+    u = lw.decompose(fashion.ensemble)
+    own = fashion.y_true == fashion.class_names.index("shirt")
+    assert shirt["epistemic"] == pytest.approx(u["shirt"].epistemic[own].mean(dtype=float), rel=1e-6)
+    (tmp_path / "report.html").write_text("somebody's work")
+    result = run("demo")
+    assert result.exit_code == 2
+    assert (tmp_path / "report.html").read_text() == "somebody's work"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts(shell) -> None:
+    result = run("completion", shell)
+    assert result.exit_code == 0
+    assert f"_LABELWISE_COMPLETE={shell}_complete" in result.output
+
+
+def test_shells_complete_subcommands() -> None:
+    script = "from labelwise.cli import main; main(prog_name='labelwise')"
+    environment = {"_LABELWISE_COMPLETE": "bash_complete", "COMP_WORDS": "labelwise re", "COMP_CWORD": "1", "PATH": "/usr/bin:/bin"}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60)
+    assert done.stdout.split() == ["plain,report", "plain,reproduce"]
+
+
+def commands(command, context):
+    yield context.command_path, command, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            yield from commands(below, click.Context(below, info_name=name, parent=context))
+
+
+def test_help_teaches_by_example() -> None:
+    for name, command, context in commands(main, click.Context(main, info_name="labelwise", **main.context_settings)):
+        text = command.get_help(context)
+        if len(name.split()) <= 2:
+            assert f"{name} " in text.partition("Options:")[0].partition("\n")[2], f"{name} --help has no example"
+
+
+def test_reference_page_is_that_of_the_help() -> None:
+    expected = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["text"]()
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, "run: python docs/make_cli.py"
