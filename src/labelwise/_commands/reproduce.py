@@ -155,3 +155,64 @@ command.add_command(experiment("gallery", "The most uncertain instances of the f
 command.add_command(experiment("artefact", "What preprocessing alone does to the AUROC of CIFAR-10 against itself."))
 command.add_command(experiment("human", "Aleatoric uncertainty against the votes of people (CIFAR-10H), label by label."))
 command.add_command(experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM))
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
+@results_option
+def published(files: tuple[Path, ...], results: Path) -> None:
+    """Table 2 again from the arrays that the authors published: .npz FILES with `eus_before` and `eus_after`.
+
+    The data set is taken from the end of the file name, as in label_uq_holdout_cifar.npz.
+    """
+    from ..experiments.folder import Options, record
+    from ..experiments.holdout_numbers import published as recompute
+
+    for path in files:
+        name = path.stem.rpartition("_")[2]
+        numbers, drops = recompute(path)
+        record("published", name, numbers, Options(results, command=f"labelwise reproduce published {path.name}"), runs=drops.n_runs)
+        for title, columns, rows in _tables(name, results / "published"):
+            echo_table(f"{name}: {title}", columns, rows)
+
+
+@command.command()
+@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
+@results_option
+def bundle(results: Path, output: Path | None) -> None:
+    """The predictions that come with the package, from run 0 of `reproduce ood --data fashion-mnist`."""
+    from ..datasets import load
+    from ..datasets.bundled import FILE, OOD
+    from ..experiments.bundle import as_printed
+    from ..experiments.bundle import bundle as write
+    from ..experiments.folder import Options, predictions
+    from ..experiments.settings import Setting, Source
+
+    inside, outside = Source("fashion-mnist"), {name: Source(name) for name in OOD}
+    stored = predictions(
+        Setting("fashion-mnist"), 0, [inside, *outside.values()], Options(results, say=lambda text: click.echo(text, err=True))
+    )
+    numbers = write(
+        stored[inside],
+        {name: stored[source] for name, source in outside.items()},
+        images=load("fashion-mnist").test.x,
+        out=output or FILE,
+    )
+    echo_table("The same to every printed digit in float16", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()])
+    click.echo(f"wrote {output or FILE}")
+
+
+@command.command()
+@click.option(
+    "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("docs/results.md"), show_default=True, help="Page to write."
+)
+@results_option
+def page(results: Path, output: Path) -> None:
+    """The results page: every table and figure of the paper beside what is in the results folder."""
+    from .._npz import replacing
+    from ..experiments.page import page as write
+
+    text = write(results, output.parent)
+    with replacing(output) as file:
+        file.write(text.encode())
+    click.echo(f"wrote {output}")

@@ -17,19 +17,21 @@ LARGEST = 3_000_000
 """Bytes."""
 
 
-def bundle(inside: Predictions, outside: dict[str, Predictions], *, out: Path = FILE) -> dict[str, float]:
+def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.ndarray, out: Path = FILE) -> dict[str, float]:
     """Write the bundled file, if storing it in float16 changes no number as it is printed; returns those numbers.
 
     Parameters
     ----------
     inside : Predictions
-        On the test set of FashionMNIST, with ``y_true`` and ``images``.
+        On the test set of FashionMNIST, with ``y_true`` and ``class_names``.
     outside : dict
         On those of MNIST and KMNIST.
+    images : array (N, 28, 28)
+        The test set of FashionMNIST, of which some are kept.
     out : path
     """
-    if inside.probs is None or inside.y_true is None or inside.images is None or inside.class_names is None:
-        raise ValueError("`inside` must have `probs`, `y_true`, `class_names` and `images`")
+    if inside.probs is None or inside.y_true is None or inside.class_names is None:
+        raise ValueError("`inside` must have `probs`, `y_true` and `class_names`")
     probs = {"": inside.probs, **{name: outside[name].probs for name in OOD}}
     exact, stored = (
         published_numbers({name: f(np.asarray(x)) for name, x in probs.items()}, inside.y_true)
@@ -39,9 +41,7 @@ def bundle(inside: Predictions, outside: dict[str, Predictions], *, out: Path = 
     if changed:
         raise ValueError(f"float16 changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
     index = notable(Ensemble(inside.probs, names=inside.class_names), N_IMAGES)
-    write_fashion_ensemble(
-        out, inside.probs, inside.y_true, {name: probs[name] for name in OOD}, inside.images[index], index, inside.class_names
-    )
+    write_fashion_ensemble(out, inside.probs, inside.y_true, {name: probs[name] for name in OOD}, images[index], index, inside.class_names)
     if out.stat().st_size > LARGEST:
         raise ValueError(f"{out.name} has {out.stat().st_size:,} bytes; at most {LARGEST:,} go into the package")
     return exact

@@ -6,6 +6,8 @@ import itertools
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ..distributions import Ensemble
 from ..evaluation import compare_detection, detection_scores
 from .arc import save
@@ -21,10 +23,13 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     inside = Source(setting.data)
     outside, absent = available([Source(name) for name in DATA[setting.data]], options)
     found: list[dict[Source, Scores]] = []
+    accuracy = []
     for r in range(runs):
         stored = predictions(setting, r, [inside, *outside], options)
+        accuracy.append((Ensemble(stored[inside].probs).mean().argmax(-1) == np.asarray(stored[inside].y_true)).mean())
         found.append({source: scores(Ensemble(p.probs)) for source, p in stored.items()})
     numbers = {
+        "accuracy": over_runs(accuracy),
         "auroc": {
             (source.data, measure, part): over_runs([_auroc(run, inside, source, (measure, part)) for run in found])
             for source in outside
