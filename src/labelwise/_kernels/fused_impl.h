@@ -6,22 +6,22 @@
 
 static ALWAYS_INLINE REAL NAME(clamp)(REAL x) { return x > 0 ? x : 0; }
 
-/* log2(x) for TINY <= x <= 1/2 (where it is at most -1, so that absolute accuracy is relative accuracy). */
-static ALWAYS_INLINE REAL NAME(log2)(REAL x)
+/* -log2(x) for TINY <= x <= 1/2 (where it is at least 1, so that absolute accuracy is relative accuracy). */
+static ALWAYS_INLINE REAL NAME(neg_log2)(REAL x)
 {
     union { REAL f; UINT i; } v, e;
     v.f = x;
     UINT bits = v.i + (ONE_BITS - ROOT_HALF_BITS);
     e.i = (bits >> MANTISSA) | MAGIC_BITS; /* the exponent as the low bits of a large float: no integer conversion needed */
-    REAL exponent = e.f - (REAL)(MAGIC + EXPONENT_BIAS);
+    REAL exponent = (REAL)(MAGIC + EXPONENT_BIAS) - e.f;
     v.i = (bits & MANTISSA_MASK) + ROOT_HALF_BITS; /* mantissa in [sqrt(1/2), sqrt(2)) */
     REAL r = v.f - 1;
 #if LOG2_BY_DIVISION
     REAL s = r / (r + 2), z = s * s, z2 = z * z, z4 = z2 * z2;
-    return exponent + s * LOG2_POLYNOMIAL(z, z2, z4);
+    return exponent - s * LOG2_POLYNOMIAL(z, z2, z4);
 #else
     REAL r2 = r * r, r4 = r2 * r2;
-    return exponent + r * LOG2_POLYNOMIAL(r, r2, r4);
+    return exponent - r * LOG2_POLYNOMIAL(r, r2, r4);
 #endif
 }
 
@@ -32,12 +32,12 @@ static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
     return u * COMPLEMENT_POLYNOMIAL(u, u2, u4);
 }
 
-/* (x ln(x/m) - d) / ln 2 with d = x - m and s = d / (x + m); neg_xlogx = -x log2 x and log_m = log2 m are known already. */
-static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL d, REAL s, REAL neg_xlogx, REAL log_m)
+/* x log2(x/m) - e with e = (x - m) log2(e) and s = (x - m) / (x + m); x_part = -x log2 x and log_m = -log2 m are known already. */
+static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL z, REAL x_part, REAL log_m)
 {
-    REAL z = s * s, z2 = z * z, z4 = z2 * z2;
-    REAL close = d * s * (1 + s * (1 + s) * ARTANH_POLYNOMIAL(z, z2, z4)) * (REAL)LOG2_E;
-    REAL far = NAME(clamp)(-neg_xlogx - x * log_m - d * (REAL)LOG2_E);
+    REAL z2 = z * z, z4 = z2 * z2, close = e * s * (1 + (z + s) * ARTANH_POLYNOMIAL(z, z2, z4));
+    REAL far = x * log_m - x_part - e;
+    (void)z4;
     return z < (REAL)(1.0 / 9) ? close : far;
 }
 
@@ -71,37 +71,42 @@ static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, 
     const REAL unit = in->unit, *restrict ref = in->reference;
     NAME(means)(in, per_element, mt, mc, shift);
     EACH(i) {
-        REAL u = mt[i] <= mc[i] ? mt[i] : mc[i], log_u = NAME(log2)(u > TINY ? u : TINY);
-        REAL a = -u * log_u, b = NAME(complement_term)(u), log_rest = -b / (1 - u);
         int low = mt[i] <= mc[i];
+        REAL u = low ? mt[i] : mc[i], log_u = NAME(neg_log2)(u > TINY ? u : TINY);
+        REAL a = u * log_u, b = NAME(complement_term)(u), log_rest = b / (1 - u);
         lt[i] = low ? log_u : log_rest;
         lc[i] = low ? log_rest : log_u;
         tu[i] = (a + b) * unit;
         jt[i] = (low ? a : b) * unit;
         au[i] = eu[i] = ja[i] = je[i] = 0;
     }
-    for (int64_t m = 0; m < in->members; m++) {
+    for (int64_t m = 0; m < in->members; m++) { /* of each sum, the half that belongs to the label goes to ja, je, the other to au, eu */
         const REAL *restrict p = in->p[m];
         const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
         const REAL w = in->weights ? in->weights[m] : 1;
         EACH(i) {
             REAL weight = per_element ? we[i] : w;
             REAL x = p[i], c = NAME(clamp)(1 - x), u = x <= c ? x : c;
-            REAL a = -u * NAME(log2)(u > TINY ? u : TINY), b = NAME(complement_term)(u);
+            REAL a = u * NAME(neg_log2)(u > TINY ? u : TINY), b = NAME(complement_term)(u);
             REAL x_part = x <= c ? a : b, c_part = x <= c ? b : a;
-            REAL d = (x - ref[i]) - shift[i];
+            REAL d = (x - ref[i]) - shift[i], e = d * (REAL)LOG2_E;
             REAL t_sum = x + mt[i], c_sum = c + mc[i], both = t_sum * c_sum; /* one division for d/t_sum and d/c_sum; the sums add up to 2 */
-            REAL ratio = d / (both > 0 ? both : 1);
-            REAL et = NAME(kl_term)(x, d, ratio * c_sum, x_part, lt[i]);
-            REAL ec = NAME(kl_term)(c, -d, -ratio * t_sum, c_part, lc[i]);
-            au[i] += weight * (a + b);
-            eu[i] += weight * (et + ec);
+            REAL ratio = d / (both > TINY ? both : TINY);
+            REAL st = ratio * c_sum, sc = ratio * t_sum;
             ja[i] += weight * x_part;
-            je[i] += weight * et;
+            au[i] += weight * c_part;
+            je[i] += weight * NAME(kl_term)(x, e, st, st * st, x_part, lt[i]);
+            eu[i] += weight * NAME(kl_term)(c, -e, -sc, sc * sc, c_part, lc[i]);
         }
     }
     const REAL scale = per_element || in->weights ? unit : unit / (REAL)in->members;
-    EACH(i) { au[i] *= scale; eu[i] *= scale; ja[i] *= scale; je[i] *= scale; }
+    EACH(i) {
+        REAL et = NAME(clamp)(je[i]), ec = NAME(clamp)(eu[i]); /* below zero only where p is subnormal */
+        au[i] = (au[i] + ja[i]) * scale;
+        eu[i] = (et + ec) * scale;
+        ja[i] *= scale;
+        je[i] = et * scale;
+    }
 }
 
 static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)

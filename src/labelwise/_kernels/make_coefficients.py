@@ -51,12 +51,12 @@ def main() -> None:
     root_half, root_two = mp.sqrt(mp.mpf(1) / 2), mp.sqrt(2)
     s_max = (root_two - 1) / (root_two + 1)
     tables = {
-        "LOG2_F32": (fit(log2_ratio, root_half - 1, root_two - 1, 10), "f"),
+        "LOG2_F32": (fit(log2_ratio, root_half - 1, root_two - 1, 9), "f"),
         "LOG2_F64": (fit(log2_artanh, mp.mpf(0), s_max**2, 9), ""),
-        "COMPLEMENT_F32": (fit(complement_term, mp.mpf(0), mp.mpf(1) / 2, 9), "f"),
-        "COMPLEMENT_F64": (fit(complement_term, mp.mpf(0), mp.mpf(1) / 2, 20), ""),
-        "ARTANH_F32": (fit(artanh_rest, mp.mpf(0), mp.mpf(1) / 9, 6), "f"),
-        "ARTANH_F64": (fit(artanh_rest, mp.mpf(0), mp.mpf(1) / 9, 11), ""),
+        "COMPLEMENT_F32": (fit(complement_term, mp.mpf(0), mp.mpf(1) / 2, 8), "f"),
+        "COMPLEMENT_F64": (fit(complement_term, mp.mpf(0), mp.mpf(1) / 2, 18), ""),
+        "ARTANH_F32": (fit(artanh_rest, mp.mpf(0), mp.mpf(1) / 9, 4), "f"),
+        "ARTANH_F64": (fit(artanh_rest, mp.mpf(0), mp.mpf(1) / 9, 9), ""),
     }
     lines = [
         "/* Written by make_coefficients.py. Four interleaved Horner schemes in x^4, spelt out: the loops around them vectorise,",
