@@ -66,6 +66,7 @@ def test_rejection_curves_bands_and_references(case) -> None:
     ax = lw.plots.plot_rejection({"total": curve})
     np.testing.assert_allclose(ax.lines[0].get_xdata(), 100 * curve.rejected)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), curve.value)
+    assert ax.lines[0].get_color() == "#444444"  # the same as everywhere
     np.testing.assert_allclose(ax.lines[1].get_ydata(), curve.random)
     np.testing.assert_allclose(ax.lines[2].get_ydata(), curve.oracle)
     assert len(ax.collections) == 1
@@ -114,6 +115,53 @@ def test_simplex_places_corners_and_mean() -> None:
     np.testing.assert_allclose(members.get_offsets(), [[0, 0], [0.5, 3**0.5 / 2]])
     np.testing.assert_allclose(mean.get_offsets(), [[0.25, 3**0.5 / 4]])
     assert len(lw.plots.plot_simplex(lw.Dirichlet(np.ones(3)), n_samples=50).collections[0].get_offsets()) == 50
+
+
+@pytest.mark.parametrize("task", ["one_class", "per_label"])
+def test_decisions_by_class(case, task) -> None:
+    q, _, _ = case
+    matrix = 1 - np.eye(4)
+    costs = lw.decisions.Costs(matrix, false_positive=1, false_negative=2, abstain=0.3, ask=0.25, expert_error=0.05)
+    plan = lw.decisions.decide(q, costs, task=task)
+    ax = lw.plots.plot_decisions(plan)
+    paid = plan.expected_cost.sum(0) if task == "per_label" else np.bincount(q.mean().argmax(-1), plan.expected_cost, minlength=4)
+    order = np.argsort(-paid)[::-1]
+    assert [tick.get_text().replace("\\", "") for tick in ax.get_yticklabels()] == [q.names[k] for k in order]
+    likely = q.mean().argmax(-1)
+    for bars in ax.containers:
+        word = bars.get_label()
+        for bar, k in zip(bars, order, strict=True):
+            of_class = plan.words[likely == k] if task == "one_class" else plan.words[:, k]
+            hits = ~np.isin(of_class, ["ask", "abstain"]) if word == "predict" else of_class == word
+            assert bar.get_width() == np.sum(hits)
+    assert sum(bar.get_width() for bars in ax.containers for bar in bars) == plan.action.size
+    ax = lw.plots.plot_values(plan)
+    drawn = np.concatenate([dots.get_offsets() for dots in ax.collections])
+    expected = np.stack([plan.value_of_knowledge.ravel(), plan.value_of_label.ravel()], axis=-1)
+    np.testing.assert_allclose(drawn[np.lexsort(drawn.T)], expected[np.lexsort(expected.T)])
+    assert ax.lines[0].get_ydata()[0] == 0.25
+
+
+def test_regions_of_a_dirichlet_hold_what_they_say() -> None:
+    q = lw.Dirichlet(np.array([6.0, 3.0, 4.0]))
+    ax = lw.plots.plot_simplex(q, n_samples=4000)
+    regions = ax.collections[0].get_paths()
+    sample = ax.collections[1].get_offsets()
+    inner = np.mean(regions[1].contains_points(sample))
+    both = np.mean(regions[0].contains_points(sample) | regions[1].contains_points(sample))
+    assert inner == pytest.approx(0.5, abs=0.04)
+    assert both == pytest.approx(0.9, abs=0.03)
+
+
+def test_the_page_of_the_report_has_the_same_colours() -> None:
+    from labelwise.plots import _style
+    from labelwise.report.page import asset
+
+    style = asset("style.css").lower()
+    for name, color in (("au", _style.ALEATORIC), ("eu", _style.EPISTEMIC), ("act", _style.ACT), ("ask", _style.ASK)):
+        assert f"--{name}: {color.lower()};" in style
+    for name, color in (("abstain", _style.ABSTAIN), ("predict", _style.PREDICT)):
+        assert f"--{name}: {color.lower()};" in style
 
 
 @pytest.mark.parametrize(

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from .classes import plot_by_class, plot_ecdf
 from .curves import plot_detection, plot_rejection, plot_reliability, plot_roc
+from .decisions import plot_decisions, plot_values
 from .labels import plot_gallery, plot_labels
 from .simplex import plot_simplex
 
 __all__ = [
     "plot_by_class",
+    "plot_decisions",
     "plot_detection",
     "plot_ecdf",
     "plot_gallery",
@@ -17,4 +19,5 @@ __all__ = [
     "plot_reliability",
     "plot_roc",
     "plot_simplex",
+    "plot_values",
 ]

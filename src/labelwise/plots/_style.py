@@ -11,6 +11,12 @@ ALEATORIC = "#D55E00"
 EPISTEMIC = "#0072B2"
 TOTAL = "#444444"
 TRUTH = "#00785A"
+PREDICT, ACT, ABSTAIN, ASK = "#5B6B7D", "#00785A", "#C7831A", "#8F4A8B"
+BARS: dict[str, dict[str, Any]] = {
+    "epistemic": {"color": EPISTEMIC, "linewidth": 0},
+    "aleatoric": {"color": ALEATORIC, "linewidth": 0, "hatch": "////", "edgecolor": "white"},
+}
+"""The two parts of a bar; without colours the hatches tell them apart."""
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
@@ -40,6 +46,7 @@ def tidy(ax: Axes) -> None:
     ax.set_axisbelow(True)
 
 
-def line(i: int) -> dict[str, Any]:
-    """Colour and dashes of the i-th curve, so that they can be told apart in black and white too."""
-    return {"color": CYCLE[i % len(CYCLE)], "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)], "linewidth": 1.6}
+def line(i: int, name: str = "") -> dict[str, Any]:
+    """Colour and dashes of the i-th curve, so that they can be told apart in black and white too; the parts have their own colours."""
+    parts = {"total": TOTAL, "aleatoric": ALEATORIC, "epistemic": EPISTEMIC}
+    return {"color": parts.get(name, CYCLE[i % len(CYCLE)]), "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)], "linewidth": 1.6}

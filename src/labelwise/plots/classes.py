@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..evaluation import ByClass
-from ._style import ALEATORIC, EPISTEMIC, line, new_axes
+from ._style import BARS, line, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,8 +26,8 @@ def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
     order = [by.names.index(name) for name in by.ranking]
     epistemic, aleatoric = (np.nan_to_num(np.asarray(x.value)[order]) for x in (means.epistemic, means.aleatoric))
     place = np.arange(len(order))
-    ax.bar(place, epistemic, 0.8, color=EPISTEMIC, label="epistemic")
-    ax.bar(place, aleatoric, 0.8, epistemic, color=ALEATORIC, label="aleatoric")
+    ax.bar(place, epistemic, 0.8, label="epistemic", **BARS["epistemic"])
+    ax.bar(place, aleatoric, 0.8, epistemic, label="aleatoric", **BARS["aleatoric"])
     low, high = means.epistemic.low, means.epistemic.high
     if low is not None and high is not None and np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
         bars = np.clip([epistemic - np.asarray(low)[order], np.asarray(high)[order] - epistemic], 0, None)

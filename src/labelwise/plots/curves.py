@@ -29,7 +29,7 @@ def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = Tr
         raise ValueError("`curves` must hold at least one curve")
     first = next(iter(named.values()))
     for i, (name, curve) in enumerate(named.items()):
-        style = line(i)
+        style = line(i, name)
         ax.plot(100 * curve.rejected, curve.value, label=name or None, drawstyle="default", **style)
         band: Any = curve if isinstance(curve, MeanCurve) else curve.band
         if band is not None:
@@ -75,7 +75,7 @@ def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = Non
         cuts = np.unique(np.concatenate([inside, outside]))[::-1]
         false, true = (np.searchsorted(-x, -cuts, side="right") / len(x) for x in (inside, outside))
         auroc = float(detection_scores(inside, outside, n_bootstrap=0).auroc.value)
-        ax.plot(np.r_[0, false], np.r_[0, true], label=f"{name} ({auroc:.3f})", **line(i))
+        ax.plot(np.r_[0, false], np.r_[0, true], label=f"{name} ({auroc:.3f})", **line(i, name))
     ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
     ax.set_xlabel("false positive rate")
     ax.set_ylabel("true positive rate")

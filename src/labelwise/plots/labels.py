@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from ..decomposition import Uncertainty
-from ._style import ALEATORIC, EPISTEMIC, TRUTH, new_axes, pyplot, tidy
+from ._style import BARS, TRUTH, new_axes, pyplot, tidy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,8 +40,8 @@ def plot_labels(
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.names), most) + 1), 2.8))
     shown = _shown(epistemic + aleatoric, most, [k for k in (y_true, prediction) if k is not None])
     place = np.arange(len(shown))
-    ax.bar(place, epistemic[shown], 0.8, color=EPISTEMIC, label="epistemic")
-    ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], color=ALEATORIC, label="aleatoric")
+    ax.bar(place, epistemic[shown], 0.8, label="epistemic", **BARS["epistemic"])
+    ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], label="aleatoric", **BARS["aleatoric"])
     words = [_shorten(u.names[k]) for k in shown]
     names = [_underlined(word) if k == prediction else word for k, word in zip(shown, words, strict=True)]
     upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._arrays import to_numpy
-from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
+from ..distributions import Dirichlet, Distribution, Ensemble, MultiLabelEnsemble
 from ._style import EPISTEMIC, new_axes
 
 if TYPE_CHECKING:
@@ -17,7 +17,11 @@ CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 
 def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: int = 0, ax: Axes | None = None) -> Axes:
-    """Members (or, for a continuous distribution, a sample) of instance ``i`` in the triangle of three classes; a cross is the mean."""
+    """The second-order distribution Q of instance ``i`` in the triangle of three classes; a cross is its mean.
+
+    An ensemble is shown by its members, a continuous distribution by a sample, and a Dirichlet also by the smallest regions that hold
+    50 % and 90 % of it.
+    """
     if isinstance(q, MultiLabelEnsemble) or q.n_classes != 3:
         raise ValueError(f"the simplex is drawn for K = 3 classes that exclude each other; got {type(q).__name__} with K = {q.n_classes}")
     mean = to_numpy(q.mean()).reshape(-1, 3)
@@ -34,7 +38,9 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
         for a in range(3):
             ends = np.array([share * CORNERS[a] + (1 - share) * CORNERS[b] for b in range(3) if b != a])
             ax.plot(*ends.T, color="#E2E2E2", linewidth=0.6, zorder=0)
-    size, alpha = (28, 0.8) if exact else (5, 0.25)
+    if isinstance(q, Dirichlet):
+        _regions(ax, to_numpy(q.alpha).reshape(-1, 3)[i].astype(float))
+    size, alpha = (28, 0.8) if exact else (4, 0.18)
     ax.scatter(points[:, 0], points[:, 1], s=size, alpha=alpha, color=EPISTEMIC, edgecolors="none", label="members" if exact else "sample")
     centre = mean[i] @ CORNERS
     ax.scatter(centre[0], centre[1], marker="X", s=90, color="black", edgecolors="white", zorder=3, label="mean")
@@ -43,3 +49,19 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
         ax.annotate(name.replace("$", r"\$"), corner, (0, 5 if height == "bottom" else -5), textcoords="offset points", ha=side, va=height)
     ax.legend(frameon=False, fontsize=9, loc="upper right")
     return ax
+
+
+def _regions(ax: Axes, alpha: np.ndarray, steps: int = 150) -> None:
+    """Shade the highest densities that together hold 50 % and 90 % of a Dirichlet, found on a grid."""
+    first, second = np.meshgrid(np.arange(steps), np.arange(steps))
+    inside = first + second < steps
+    a, b = ((x[inside] + 1 / 3) / steps for x in (first, second))
+    points = np.stack([a, b, 1 - a - b], axis=-1)
+    height = (alpha - 1) @ np.log(points).T
+    density = np.exp(height - height.max())
+    order = np.argsort(-density)
+    held = np.cumsum(density[order]) / density.sum()
+    levels = [density[order][np.searchsorted(held, share)] for share in (0.9, 0.5)]
+    if levels[0] < levels[1] < 1:
+        place = points @ CORNERS
+        ax.tricontourf(place[:, 0], place[:, 1], density, levels=[*levels, 1.0], colors=["#D6E8F4", "#9CC7E3"], zorder=0)
