@@ -217,7 +217,7 @@ def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
             assert page.locator("#loss").input_value() == "squared"
         if here == "reject":
             page.keyboard.press("ArrowRight")
-            assert page.locator("#reject-share").inner_text() == "20.5 %"
+            assert page.locator("#reject-share").inner_text() == "20.5\u00a0%"
         if here == "case" and reached.count("case") == 1:
             first = page.locator("#detail-title").inner_text()
             page.keyboard.press("ArrowDown")

@@ -61,7 +61,13 @@ function number(x) {
 function percent(x, digits = 1) {
   if (x === null || x === undefined || Number.isNaN(x)) return "–";
   const text = (100 * x).toFixed(digits);
-  return (Number(text) === 100 && x < 1 ? "> 99.9" : Number(text) === 0 && x > 0 ? "< 0.1" : text) + " %";
+  const near = Number(text) === 100 ? (x < 1 ? "> 99.9" : "100") : Number(text) === 0 && x > 0 ? "< 0.1" : text;
+  return near + "\u00a0%";
+}
+
+/** Tell those who do not see what has changed. @param {string} text */
+function say(text) {
+  $("said").textContent = text;
 }
 
 /** @param {number} x */

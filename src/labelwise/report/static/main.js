@@ -90,6 +90,7 @@ function start() {
   watchSections();
   // for tests and for the curious: what the page computes with
   Object.assign(window, { labelwise: { view, planner, explorer, decompose, makePlan, asToml, rejected } });
+  say("");
   document.documentElement.setAttribute("data-ready", "");
 }
 

@@ -145,22 +145,23 @@ function showPlan({ data, sample: s }, plan, costs) {
   const facts = [
     h("p", {}, "Expected cost ", shown("expected-cost", expected.mean, number(expected.mean)), " per case, ", shown("total-cost", total, number(total)), sampled ? ` for all ${count(data.n)} cases (estimated from the sample, ± ${number(2 * expected.error * data.n)}).` : " in all."),
     h("p", {}, "An expert’s answer is worth ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`),
-    h("p", {}, "More data of this kind is worth at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if nobody is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, plan.width)),
+    h("p", {}, "More data of this kind is worth at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if nobody is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, tally.ask / all)),
   ];
   if (plan.paid !== null) {
     const paid = meanAndError(plan.paid, s.n);
     const likely = meanAndError(alwaysPredict(s, costs), s.n);
     facts.push(h("p", {}, "With the known truth, these decisions would have cost ", shown("paid", paid.mean, number(paid.mean)), " per case; always ", each ? "predicting the most probable class " : "acting on labels above 50 % ", shown("paid-argmax", likely.mean, number(likely.mean)), "."));
   }
+  say(`${count(tally.ask)} asked, ${count(tally.abstain)} handed over, expected cost ${number(expected.mean)} per case`);
   $("plan").replaceChildren(bars, words, ...facts, planByClass(data, s, plan));
 }
 
-/** @param {number} answer @param {number} knowledge @param {CostsSpec} costs @param {number} width questions per case */
-function advice(answer, knowledge, costs, width) {
+/** @param {number} answer @param {number} knowledge @param {CostsSpec} costs @param {number} asked share that is asked about */
+function advice(answer, knowledge, costs, asked) {
   if (answer <= 1e-9) return "With these costs nothing is gained by knowing more.";
-  const share = knowledge / answer;
-  const asking = costs.ask !== null && answer > costs.ask * width ? "asking every time would pay" : "asking pays for some cases at most";
-  return `That is ${percent(Math.max(share, 0), 0)} of what an answer is worth: ${share < 0.2 ? "data cannot do what an expert can here" : "a good part of the doubt could be removed by data"}; ${asking}.`;
+  const share = Math.max(knowledge, 0) / answer;
+  const asking = costs.ask === null ? "" : asked === 0 ? " Asking pays in no case." : asked === 1 ? " Asking pays in every case." : ` Asking pays in ${percent(asked)} of the cases.`;
+  return `That is ${percent(share, 0)} of what an answer is worth: ${share < 0.2 ? "data cannot do what an expert can here." : "a good part of the doubt could be removed by data."}${asking}`;
 }
 
 /** What it costs to follow the probabilities without thinking of costs. @param {Sample} s @param {CostsSpec} c */
