@@ -138,6 +138,27 @@ def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(args, words, pre
     assert not (tmp_path / "report.html").exists()
 
 
+def test_an_interrupted_report_leaves_nothing(preds, tmp_path) -> None:
+    script = """
+import os, signal, sys
+from labelwise.report import write
+from labelwise.cli import main
+render = write.render
+def interrupted(*args):
+    os.kill(os.getpid(), signal.SIGINT)
+    return render(*args)
+write.render = interrupted
+main(sys.argv[1:], prog_name="labelwise")
+"""
+    out = tmp_path / "out"
+    out.mkdir()
+    args = [sys.executable, "-c", script, "report", str(preds), "-o", str(out / "report.html")]
+    done = subprocess.run(args, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 130
+    assert done.stderr == "Interrupted.\n"
+    assert list(out.iterdir()) == []
+
+
 def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
     costs = tmp_path / "costs.toml"
     costs.write_text('classes = ["none", "mild", "severe"]\nmatrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\nask = 0.4\n')

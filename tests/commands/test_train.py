@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 
 import numpy as np
@@ -42,6 +43,9 @@ def test_digits(tmp_path):
     more = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--work-dir", tmp_path / "preds.training")
     assert "3 × mlp" in more
     assert load_predictions(out).probs.shape == (3, 539, 10)
+    found = json.loads(run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--json").partition("\n")[2])
+    assert found["accuracy"] == pytest.approx((load_predictions(out).probs.mean(0).argmax(-1) == p.y_true).mean())
+    assert len(found["accuracy_of_members"]) == 3
     assert "`seed` changed: it was 0, now 1" in run("digits", "-o", out, "--quick", "--resume", "--seed", 1, code=2)
     for other in (("--epochs", 3), ("--augment",)):
         assert "`recipe` changed" in run("digits", "-o", out, "--quick", "--resume", *other, code=2)

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ._output import echo_json
+
 if TYPE_CHECKING:
     from ..datasets import Dataset
     from ..io import Predictions
@@ -41,6 +43,7 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 @click.option("--resume", is_flag=True, help="Go on with an interrupted training.")
 @click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]")
 @click.option("--quick", is_flag=True, help="Try it out: 2 members, 2 epochs, at most 2000 instances.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     name: str,
     output: Path,
@@ -56,6 +59,7 @@ def command(
     resume: bool,
     jobs: int | None,
     quick: bool,
+    as_json: bool,
 ) -> None:
     """Train a deep ensemble on the data set NAME and write its predictions for the test set.
 
@@ -94,14 +98,25 @@ def command(
     folder = work_dir or output.with_suffix(".training")
     click.echo(
         f"{name}: {members} × {chosen.network}, {epochs or chosen.epochs} epochs, {len(data.train):,} training instances; "
-        f"checkpoints and metrics in {folder}"
+        f"checkpoints and metrics in {folder}",
+        err=as_json,
     )
     fitted = fit_ensemble(
         chosen.network, data, n_members=members, recipe=chosen, seed=seed, out_dir=folder, resume=resume, epochs=epochs, jobs=jobs
     )
     predict_ensemble(fitted, data.test, out=output)
-    click.echo(_summary(load_predictions(output)))
-    minutes, seconds = divmod(round(time.monotonic() - started), 60)
+    stored = load_predictions(output)
+    each, together = _accuracies(stored)
+    elapsed = time.monotonic() - started
+    if as_json:
+        found = {"output": str(output), "instances": len(stored), "members": len(each), "accuracy": together, "accuracy_of_members": each}
+        echo_json({**found, "seconds": elapsed})
+        return
+    click.echo(
+        f"accuracy on {len(stored):,} test instances: members {sum(each) / len(each):.2%} on average ({min(each):.2%} to {max(each):.2%}), "
+        f"ensemble {together:.2%}"
+    )
+    minutes, seconds = divmod(round(elapsed), 60)
     click.echo(f"wrote {output} after {minutes} min {seconds} s")
 
 
@@ -111,19 +126,16 @@ def _cut(data: Dataset) -> Dataset:
     return replace(data, train=train, val=val, test=data.test[: QUICK["test"]])
 
 
-def _summary(predictions: Predictions) -> str:
-    """Accuracy of the members and of their mean, in blocks."""
+def _accuracies(predictions: Predictions) -> tuple[list[float], float]:
+    """Accuracy of each member and of their mean, in blocks."""
     import numpy as np
 
-    members, ensemble, n = 0.0, 0, len(predictions)
+    members, ensemble, n = np.zeros(0), 0, len(predictions)
     for start in range(0, n, 10_000):
         part = predictions.rows(start, start + 10_000)
         if part.probs is None or part.y_true is None:
-            return f"predictions for {n:,} instances"
-        members = members + (part.probs.argmax(-1) == part.y_true).sum(1)
+            raise ValueError("a trained ensemble has predictions and labels; this file does not")
+        right = (part.probs.argmax(-1) == part.y_true).sum(1)
+        members = right if start == 0 else members + right
         ensemble += int((part.probs.mean(0).argmax(-1) == part.y_true).sum())
-    each = np.asarray(members) / n
-    return (
-        f"accuracy on {n:,} test instances: members {each.mean():.2%} on average ({each.min():.2%} to {each.max():.2%}), "
-        f"ensemble {ensemble / n:.2%}"
-    )
+    return (members / n).tolist(), ensemble / n
