@@ -34,3 +34,26 @@ def copy(phantoms: Path, tmp_path: Path) -> Callable[[int], Path]:
         return folder
 
     return make
+
+
+@pytest.fixture(scope="session")
+def slices(phantoms: Path, tmp_path_factory) -> Path:
+    """The phantoms, prepared with one kind held back."""
+    pytest.importorskip("zarr")
+    from labelwise.petct import Settings, prepare
+    from labelwise.petct.phantom import HELD_BACK
+
+    out = tmp_path_factory.mktemp("slices")
+    prepare(phantoms, out, settings=Settings(size=32, step=0), hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+    return out
+
+
+@pytest.fixture(scope="session")
+def trained(slices: Path, tmp_path_factory) -> Path:
+    """A small ensemble on them."""
+    pytest.importorskip("torch")
+    from labelwise.petct import train
+
+    out = tmp_path_factory.mktemp("trained")
+    train(slices, out, network="mlp", n_members=2, epochs=3, jobs=1)
+    return out

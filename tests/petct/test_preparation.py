@@ -23,9 +23,8 @@ SMALL = Settings(size=32, step=0)
 
 
 @pytest.fixture(scope="module")
-def prepared(phantoms, tmp_path_factory):
-    out = tmp_path_factory.mktemp("prepared")
-    return prepare(phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+def prepared(slices):
+    return open_prepared(slices)
 
 
 def contents(folder):

@@ -147,6 +147,8 @@ def fit_ensemble(
     folder = Path(out_dir)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if subset is not None:
+        if isinstance(x, Source):
+            raise ValueError("`subset` is for data in memory; these images are read from disk. Make a source of the subset instead")
         _check_subset(subset, len(x))
     if start is not None:
         _check_start(start, n_members, recipe)

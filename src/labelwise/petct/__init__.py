@@ -23,6 +23,11 @@ _WHERE = {
     "Prepared": "manifest",
     "open_prepared": "manifest",
     "slice_labels": "manifest",
+    "aggregate": "combining",
+    "train": "training",
+    "plot_slices": "figures",
+    "what_to_do": "report",
+    "write_report": "report",
     "write_phantoms": "phantom",
 }
 

@@ -1,0 +1,189 @@
+"""``labelwise petct``: from PET/CT volumes to label-wise uncertainty per slice and per study."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from ._output import echo_json, echo_table, loss_option, progress_bar
+
+if TYPE_CHECKING:
+    from ..petct import Prepared
+
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
+@click.group()
+def command() -> None:
+    """Whole-body PET/CT: from volumes to label-wise uncertainty.
+
+    \b
+    To try it without any patient's data, in a few minutes:
+      labelwise petct phantom studies
+      labelwise petct prepare studies -o slices --size 64 --step 8 --hold-back "bone metastases"
+      labelwise petct train slices -o trained --network cnn --epochs 15
+      labelwise petct report slices trained -o report
+    """
+
+
+@command.command()
+@click.argument("folder", type=FOLDER)
+@click.option("--patients", type=click.IntRange(1), default=40, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same bytes.")
+@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Millimetres, on average.")
+def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
+    """Write synthetic patients to FOLDER, in the layout of the published data set.
+
+    Bodies of ellipsoids with lung cancer, lymphoma, melanoma, bone metastases or nothing, in files of varied orientation and voxel size.
+    """
+    from ..petct import write_phantoms
+
+    written = write_phantoms(folder, patients=patients, seed=seed, voxel=voxel)
+    kinds = Counter(kind for _, _, kind in written)
+    click.echo(
+        f"wrote {len(written)} studies of {patients} phantom patients to {folder}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
+    )
+
+
+@command.command()
+@click.argument("studies", type=FOLDER)
+@click.option("-o", "--output", required=True, type=FOLDER, help="Folder for the slices and their manifest.")
+@click.option("--table", type=click.Path(path_type=Path), help="CSV with patient, study and diagnosis.  [default: the one in STUDIES]")
+@click.option("--size", type=click.IntRange(8, 4096), default=400, show_default=True, help="Pixels along each side.")
+@click.option("--window", type=float, nargs=2, default=(-160, 240), show_default=True, help="Hounsfield units: black and white of the CT.")
+@click.option("--suv-max", type=float, default=20.0, show_default=True, help="Uptake that is white in the PET channel.")
+@click.option(
+    "--planes", type=click.Choice(["all", "body", "lesion"]), default="body", show_default=True, help="Coronal planes that cross this."
+)
+@click.option("--step", type=float, default=3.0, show_default=True, help="Millimetres between planes; 0 takes every one.")
+@click.option("--stretch", is_flag=True, help="Fill the square in both directions instead of keeping the patient's proportions.")
+@click.option(
+    "--lesion-free",
+    type=click.Choice(["negative", "study", "skip"]),
+    default="negative",
+    show_default=True,
+    help="Label of a slice without a lesion in a study that has some: negative, the study's diagnosis, or none.",
+)
+@click.option("--diagnosis", "diagnoses", multiple=True, help="A class, in this order.  [default: the published four]")
+@click.option("--hold-back", multiple=True, help="A diagnosis to keep out of training, validation and test.")
+@click.option("--test", type=float, default=0.2, show_default=True, help="Share of the patients for the test.")
+@click.option("--val", type=float, default=0.15, show_default=True, help="Share of the patients for choosing the epoch.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the split.")
+@click.option("--jobs", type=click.IntRange(1), help="Studies at a time.  [default: as processors allow]")
+def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: Any) -> None:
+    """Cut the volumes in STUDIES into coronal slices, and split the patients.
+
+    STUDIES has the layout of the published data set (patient / study / CTres, SUV and SEG as .nii.gz, and a CSV file with the diagnoses),
+    or --table names the files. A study that cannot be used is skipped with a sentence. After an interruption the same command goes on.
+    """
+    from ..petct import DIAGNOSES, Settings
+    from ..petct import prepare as run
+
+    settings = Settings(**{name: options.pop(name) for name in ("size", "window", "suv_max", "planes", "step", "stretch")})
+    started = time.monotonic()
+    with progress_bar("prepare") as progress:
+        prepared = run(studies, output, settings=settings, diagnoses=diagnoses or DIAGNOSES, progress=progress, **options)
+    for line in prepared.manifest["skipped"]:
+        click.echo(f"skipped {line['patient']}/{line['study']}: {line['why']}", err=True)
+    _say_parts(prepared)
+    click.echo(f"wrote {output / 'manifest.json'} after {time.monotonic() - started:.0f} s")
+
+
+def _say_parts(prepared: Prepared) -> None:
+    entries = prepared.manifest["studies"]
+    rows = []
+    for part in dict.fromkeys(entry["part"] for entry in sorted(entries, key=lambda e: ["train", "val", "test"].count(e["part"]) == 0)):
+        chosen = [entry for entry in entries if entry["part"] == part]
+        kinds = Counter(entry["diagnosis"] for entry in chosen)
+        slices = sum(len(entry["planes"]) for entry in chosen)
+        patients = len({entry["patient"] for entry in chosen})
+        rows.append((part, patients, len(chosen), slices, ", ".join(f"{n} {kind}" for kind, n in sorted(kinds.items()))))
+    echo_table(
+        f"{len(entries)} studies, {len(prepared.manifest['skipped'])} skipped", ("part", "patients", "studies", "slices", "diagnoses"), rows
+    )
+
+
+@command.command()
+@click.argument("folder", type=FOLDER)
+@click.option("-o", "--output", required=True, type=FOLDER, help="Folder for checkpoints and predictions.")
+@click.option("--recipe", type=click.Choice(["paper", "code"]), default="paper", show_default=True, help="Training settings.")
+@click.option("--network", type=click.Choice(["resnet50", "resnet18", "cnn", "mlp"]), help="Network.  [default: resnet50]")
+@click.option("--augment", is_flag=True, help="Random crops and mirror images.")
+@click.option("--members", "n_members", type=click.IntRange(1), default=5, show_default=True, help="Size of the ensemble.")
+@click.option("--epochs", type=click.IntRange(1), help="Passes over the data.  [default: 40]")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same ensemble.")
+@click.option("--resume", is_flag=True, help="Go on with an interrupted training.")
+@click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]")
+@click.option(
+    "--combine",
+    "how",
+    type=click.Choice(["top", "noisy-or", "mean"]),
+    default="top",
+    show_default=True,
+    help="Slices to studies, within members.",
+)
+@click.option("--top", "k", type=click.IntRange(1), default=5, show_default=True, help="Slices that count, with --combine top.")
+def train(folder: Path, output: Path, **options: Any) -> None:
+    """Train an ensemble on the slices in FOLDER and predict its test patients.
+
+    The epoch of each member is chosen on the validation patients. Slices that do not fit in memory are read from disk as they are used.
+    """
+    from ..io import load_predictions
+    from ..petct import train as run
+
+    started = time.monotonic()
+    files = run(folder, output, **options)
+    for name, path in files.items():
+        stored = load_predictions(path)
+        line = f"{name}: {len(stored):,}"
+        if stored.y_true is not None and stored.probs is not None:
+            line += f", accuracy {(stored.probs.mean(0).argmax(-1) == stored.y_true).mean():.1%}"
+        click.echo(f"{line}; written to {path}")
+    minutes, seconds = divmod(round(time.monotonic() - started), 60)
+    click.echo(f"done after {minutes} min {seconds} s")
+
+
+@command.command()
+@click.argument("folder", type=FOLDER)
+@click.argument("trained", type=FOLDER)
+@click.option("-o", "--output", required=True, type=FOLDER, help="Folder for figures, tables and index.html.")
+@click.option("--case", "cases", multiple=True, help="A patient, patient/study or patient/study#plane to draw.")
+@click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Costs by class name (.toml): say what to do.")
+@loss_option(default="log")
+@click.option("--show", type=click.IntRange(1), default=6, show_default=True, help="Slices on each page of the most uncertain.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the intervals.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+def report(
+    folder: Path,
+    trained: Path,
+    output: Path,
+    cases: tuple[str, ...],
+    costs_file: Path | None,
+    loss: str,
+    show: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Figures and numbers about the predictions in TRAINED for the test patients in FOLDER."""
+    from ..decisions import Costs
+    from ..petct.report import diagnosis_rows, sentences, write_report
+
+    costs = None if costs_file is None else Costs.from_toml(costs_file)
+    numbers = write_report(folder, trained, output, loss=loss, costs=costs, cases=cases, show=show, rng=seed)
+    if as_json:
+        echo_json(numbers)
+        return
+    for line in sentences(numbers):
+        click.echo(line)
+    echo_table(
+        "Diagnoses; uncertainty of each about its own slices",
+        ("diagnosis", "studies", "found", "slices", "recall", "total", "aleatoric", "epistemic"),
+        diagnosis_rows(numbers),
+    )
+    for action in numbers.get("actions", [])[:show]:
+        click.echo(f"{action['study']}: {action['decision']}" + (f". {action['annotate']}" if action["annotate"] else ""))
+    click.echo(f"written to {output / 'index.html'}")

@@ -1,0 +1,105 @@
+"""The paper's Figure 2 for any slice: CT, PET with the expert's outline, and label-wise bars."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..decomposition import Uncertainty
+from ..plots import plot_labels
+from ..plots._style import pyplot, tidy
+from .manifest import Part, Prepared
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+OUTLINE = "#E69F00"
+_SUV_BLACK = 10.0
+"""The uptake that is drawn black."""
+
+
+def plot_slices(
+    prepared: Prepared,
+    part: Part,
+    u: Uncertainty,
+    indices: Sequence[int] | np.ndarray,
+    *,
+    prediction: np.ndarray,
+    titles: Sequence[str] | None = None,
+    columns: int = 1,
+) -> Figure:
+    """A row for each slice: CT, PET with the segmentation outlined, label-wise uncertainty; the truth in green, the prediction underlined.
+
+    Parameters
+    ----------
+    prepared, part
+        The slices.
+    u : Uncertainty
+        (N, K), for all slices of ``part``.
+    indices : sequence of int
+        Which slices, positions in ``part``.
+    prediction : array (N,)
+        Positions of the predicted classes.
+    titles : sequence of str, optional
+        By default patient, study and plane.
+    columns : int
+        Slices side by side.
+    """
+    chosen = [int(i) for i in indices]
+    if not chosen:
+        raise ValueError("`indices` must name at least one slice to show")
+    plt = pyplot()
+    rows = -(-len(chosen) // columns)
+    images = part.images[np.array(chosen)]
+    masks = [part.images.lesions(i) for i in chosen]
+    top, bottom, left, right = _frame(images[..., 1])
+    shape = (right - left) / (bottom - top)
+    height = 2.9 if rows == 1 else 2.5
+    figure: Figure = plt.figure(figsize=(columns * (2 * height * shape + 3.1), rows * (height + 0.35)), layout="constrained")
+    grid = figure.add_gridspec(rows, 3 * columns, width_ratios=[height * shape, height * shape, 2.6] * columns)
+    suv = float(prepared.manifest["settings"]["suv_max"])
+    bars: Any = None
+    for place, i in enumerate(chosen):
+        row, column = divmod(place, columns)
+        ct, pet, bars = (figure.add_subplot(grid[row, 3 * column + j]) for j in range(3))
+        image = images[place, top:bottom, left:right]
+        ct.imshow(image[..., 1], cmap="gray", vmin=0, vmax=255)
+        pet.imshow(image[..., 0] * (suv / 255), cmap="gray_r", vmin=0, vmax=min(_SUV_BLACK, suv))
+        mask = masks[place][top:bottom, left:right]
+        if mask.any():
+            pet.contour(np.pad(mask, 1).astype(float)[1:-1, 1:-1], [0.5], colors=OUTLINE, linewidths=1.1)
+        for ax in (ct, pet):
+            ax.set_xticks([])
+            ax.set_yticks([])
+            ax.spines[:].set_visible(False)
+        ct.set_xlabel("CT", fontsize=8)
+        pet.set_xlabel("PET", fontsize=8)
+        tidy(bars)
+        truth = int(part.y[i]) if part.y[i] >= 0 else None
+        plot_labels(u, i, y_true=truth, prediction=int(prediction[i]), ax=bars)
+        bars.tick_params(labelsize=8)
+        bars.set_ylabel(bars.get_ylabel(), fontsize=8)
+        ct.set_title(_title(part, i) if titles is None else titles[place], fontsize=8, loc="left")
+    handles, words = bars.get_legend_handles_labels()
+    lines = [plt.Line2D([], [], color=OUTLINE, linewidth=1.1)]
+    figure.legend([*handles, *lines], [*words, "segmentation"], loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    return figure
+
+
+def _title(part: Part, i: int) -> str:
+    name, _, plane = str(part.ids[i]).rpartition("#")
+    patient, _, study = name.partition("/")
+    return f"{patient}, plane {plane}\n{study if len(study) <= 44 else study[:43] + '…'}".replace("$", r"\$")
+
+
+def _frame(ct: np.ndarray) -> tuple[int, int, int, int]:
+    """Top, bottom, left and right of what is not air in any of the images, with a margin: the same for all."""
+    body: np.ndarray = np.any(ct > 40, axis=0)
+    size = len(body)
+    if not body.any():
+        return 0, size, 0, size
+    rows, columns = np.flatnonzero(np.any(body, axis=1)), np.flatnonzero(np.any(body, axis=0))
+    margin = max(1, size // 40)
+    return max(0, rows[0] - margin), min(size, rows[-1] + margin + 1), max(0, columns[0] - margin), min(size, columns[-1] + margin + 1)

@@ -1,0 +1,238 @@
+"""The report: pages of figures, tables, and what to do."""
+
+from __future__ import annotations
+
+import csv
+import html
+import io
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._npz import replacing
+from ..decisions import Costs, Decisions, decide
+from ..evaluation import rejection_curve
+from ..plots import plot_rejection
+from ..plots._style import pyplot, tidy
+from .figures import plot_slices
+from .results import MEASURES, Results, load_results, summarize
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+
+def what_to_do(plan: Decisions, i: int) -> str:
+    """What to have annotated, for one study of a plan with ``task="per_label"``.
+
+    A label is settled when every member would act alike: its value of knowledge, the epistemic uncertainty in the unit of the costs,
+    is 0, and no further example could change the decision. The others are worth annotating, the most valuable first.
+
+    >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), names=["lung cancer", "lymphoma", "melanoma"])
+    >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)
+    >>> what_to_do(lw.decisions.decide(q, costs, task="per_label"), 0)
+    'have lymphoma (worth up to 0.2 per case) and lung cancer (0.1) annotated; melanoma is settled'
+    """
+    value = to_numpy(plan.value_of_knowledge)[i].astype(float)
+    order = np.argsort(-value, kind="stable")
+    open_ = [k for k in order if value[k] > 1e-9]
+    settled = [plan.names[k] for k in range(len(plan.names)) if k not in open_]
+    parts = []
+    if open_:
+        worths = [
+            f"{plan.names[k]} ({'worth up to ' if n == 0 else ''}{value[k]:.2g}{' per case' if n == 0 else ''})"
+            for n, k in enumerate(open_)
+        ]
+        parts.append(f"have {_listed(worths)} annotated")
+    if settled:
+        parts.append(f"{_listed(settled)} {'is' if len(settled) == 1 else 'are'} settled")
+    return "; ".join(parts)
+
+
+def _listed(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+
+
+def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
+    """The ``n`` slices with the highest uncertainty, one of each study as long as there are enough studies."""
+    score = np.asarray(getattr(results.u.sum(), measure))
+    order = np.argsort(-score, kind="stable")
+    seen: dict[str, int] = {}
+    for i in order:
+        seen.setdefault(results.part.studies[i], int(i))
+    first = list(seen.values())
+    rest = [int(i) for i in order if int(i) not in set(first)]
+    return np.array((first + rest)[:n])
+
+
+def find_slices(results: Results, wanted: str) -> np.ndarray:
+    """Positions for a slice ("patient/study#plane"), or the most suspicious slice of each study of a patient or of one study."""
+    part = results.part
+    if wanted in part.ids:
+        return np.flatnonzero(part.ids == wanted)
+    of = (part.patients == wanted) | (part.studies == wanted)
+    if not of.any():
+        raise ValueError(
+            f"there is no test patient, study or slice {wanted!r}; patients are, for instance, {', '.join(sorted(set(part.patients))[:3])}"
+        )
+    score = part.lesion_voxels + np.asarray(results.u.sum().total) / 1e6  # the largest lesion; without any, where it is most in doubt
+    return np.array([np.flatnonzero(part.studies == name)[np.argmax(score[part.studies == name])] for name in np.unique(part.studies[of])])
+
+
+def write_report(
+    folder: str | Path,
+    trained: str | Path,
+    out: str | Path,
+    *,
+    loss: str = "log",
+    costs: Costs | None = None,
+    cases: tuple[str, ...] = (),
+    show: int = 6,
+    rng: int = 0,
+) -> dict[str, Any]:
+    """Write figures, tables and ``index.html`` to ``out``; the numbers are returned and in ``summary.json``.
+
+    Parameters
+    ----------
+    folder, trained
+        Filled by `prepare` and `train`.
+    out : path
+    loss : str
+        What uncertainty is measured in.
+    costs : Costs, optional
+        With ``false_positive`` and ``false_negative``: what to do about each label of each study, and what to have annotated. With a matrix: which
+        diagnosis to choose.
+    cases : tuple of str
+        Patients, "patient/study" or "patient/study#plane" to draw.
+    show : int
+        Slices on each page of the most uncertain.
+    rng : int
+        Seed of the intervals.
+    """
+    results = load_results(folder, trained, loss)
+    chosen = [(case, find_slices(results, case)) for case in cases]
+    out = Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    numbers = summarize(results, rng=rng)
+    figures: list[tuple[str, str]] = []
+    for number, (case, indices) in enumerate(chosen):
+        figures.append((f"case-{number + 1}.png", case))
+        _save(plot_slices(results.prepared, results.part, results.u, indices, prediction=results.prediction), out / figures[-1][0])
+    for m in MEASURES:
+        figures.append((f"highest-{m}.png", f"Highest {m} uncertainty"))
+        indices = most_uncertain(results, m, show)
+        page = plot_slices(results.prepared, results.part, results.u, indices, prediction=results.prediction, columns=2)
+        _save(page, out / figures[-1][0])
+    figures.append(("rejection.png", "Accuracy of the rest, when the most uncertain slices are handed over"))
+    _save(_rejection(results, rng), out / figures[-1][0])
+    if costs is not None:
+        numbers["actions"] = _actions(results, costs, out / "decisions.csv")
+    with replacing(out / "summary.json") as file:
+        file.write((json.dumps(numbers, indent=1, ensure_ascii=False) + "\n").encode())
+    with replacing(out / "index.html") as file:
+        file.write(_page(numbers, figures).encode())
+    return numbers
+
+
+def _rejection(results: Results, rng: int) -> Figure:
+    correct, total = results.prediction == results.part.y, results.u.sum()
+    several = len(np.unique(results.part.patients)) > 1
+    groups: Any = {"groups": results.part.patients, "rng": rng, "n_bootstrap": 500} if several else {}
+    figure: Figure = pyplot().figure(figsize=(5.0, 3.6), layout="constrained")
+    ax = figure.add_subplot()
+    tidy(ax)
+    plot_rejection({m: rejection_curve(getattr(total, m), correct=correct, **groups) for m in MEASURES}, ax=ax)
+    return figure
+
+
+def _save(figure: Figure, path: Path) -> None:
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=160)
+    pyplot().close(figure)
+
+
+def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]:
+    """For each study what to do and, label by label, what to have annotated; also as a table."""
+    task = "one_class" if costs.false_positive is None else "per_label"
+    plan = decide(results.studies.distribution(), costs, task=task)
+    names = np.asarray(results.studies.ids)
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("study", "diagnosis", "decision", "annotate"))
+    rows = []
+    for i, name in enumerate(names):
+        row = {
+            "study": str(name),
+            "diagnosis": results.part.diagnoses[str(name)],
+            "decision": plan.explain(i),
+            "annotate": what_to_do(plan, i) if task == "per_label" else "",
+        }
+        rows.append(row)
+        writer.writerow(row.values())
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+    return rows
+
+
+def _page(numbers: dict[str, Any], figures: list[tuple[str, str]]) -> str:
+    """One page that shows everything; it holds no script, and every name is escaped."""
+    e = html.escape
+    style = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}img{max-width:100%}td,th{padding:.2em .8em;text-align:right}td:first-child,th:first-child{text-align:left}"
+    lines = [f"<!doctype html><html lang=en><meta charset=utf-8><title>PET/CT</title><style>{style}</style><h1>PET/CT</h1>"]
+    lines += [f"<p>{e(line)}</p>" for line in sentences(numbers)]
+    head = ("diagnosis", "studies", "found", "slices", "recall", "total", "aleatoric", "epistemic")
+    lines.append("<h2>Diagnoses</h2><table><tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>")
+    lines += ["<tr>" + "".join(f"<td>{e(cell)}</td>" for cell in row) + "</tr>" for row in diagnosis_rows(numbers)]
+    lines.append("</table>")
+    if "actions" in numbers:
+        lines.append("<h2>What to do</h2><ul>")
+        lines += [
+            f"<li><b>{e(a['study'])}</b> ({e(a['diagnosis'])}): {e(a['decision'])}{'. ' + e(a['annotate']) if a['annotate'] else ''}</li>"
+            for a in numbers["actions"]
+        ]
+        lines.append("</ul>")
+    lines += [f"<h2>{e(title)}</h2><img src={e(name)!r} alt={e(title)!r}>" for name, title in figures]
+    return "\n".join(lines) + "</html>\n"
+
+
+def sentences(numbers: dict[str, Any]) -> list[str]:
+    """The most important numbers in words."""
+    lines = [
+        f"{numbers['slices']:,} slices of {numbers['patients']} test patients: accuracy {_words(numbers['accuracy'])}; always saying the commonest "
+        f"class is right in {numbers['accuracy_of_the_commonest_class']:.1%}, a gain of {_words(numbers['gain_over_the_commonest_class'])}.",
+        f"{numbers['studies']} studies: accuracy {_words(numbers['study_accuracy'])}.",
+    ]
+    if "held_back" in numbers:
+        held = numbers["held_back"]
+        found = "; ".join(f"{m} {_words(held['auroc'][m], percent=False)}" for m in MEASURES)
+        lines.append(
+            f"Held back: {', '.join(held['diagnoses'])} ({held['slices']} slices with lesions of {held['patients']} patients) against "
+            f"{held['known_slices_with_lesions']} slices with known lesions; AUROC by uncertainty: {found}."
+        )
+    lines.append("Intervals are 95 %, over patients.")
+    return lines
+
+
+def _words(estimate: dict[str, float | None] | None, *, percent: bool = True) -> str:
+    if estimate is None:
+        return "unknown"
+    digits = ".1%" if percent else ".3f"
+    interval = [format(x, digits) for x in (estimate["low"], estimate["high"]) if x is not None]
+    return format(estimate["value"], digits) + (f" [{', '.join(interval)}]" if interval else "")
+
+
+def diagnosis_rows(numbers: dict[str, Any]) -> list[tuple[str, ...]]:
+    """The table of diagnoses, as text."""
+    return [
+        (
+            row["diagnosis"],
+            str(row["studies"]),
+            str(row["studies_found"]),
+            str(row["slices"]),
+            _words(row["recall"]),
+            *(f"{row[m]:.3f}" if row[m] is not None and np.isfinite(row[m]) else "–" for m in MEASURES),
+        )
+        for row in numbers["diagnoses"]
+    ]

@@ -1,0 +1,143 @@
+"""What the ensemble knows about the test patients, in numbers with intervals over patients."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._resampling import Estimate, Resampling
+from ..decomposition import Uncertainty, decompose
+from ..evaluation import by_class, detection_scores, rejection_curve
+from ..io import Predictions, load_predictions
+from .manifest import HELD_BACK, Part, Prepared, open_prepared
+
+MEASURES = ("total", "aleatoric", "epistemic")
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """Predictions with everything that the report says about them."""
+
+    prepared: Prepared
+    part: Part
+    slices: Predictions
+    studies: Predictions
+    u: Uncertainty
+    """Of slices, (N, K)."""
+    mean: np.ndarray
+    held_back: tuple[Part, Predictions] | None
+
+    @property
+    def prediction(self) -> np.ndarray:
+        return np.asarray(self.mean.argmax(axis=-1))
+
+
+def load_results(folder: str | Path, trained: str | Path, loss: str = "log") -> Results:
+    """The predictions in ``trained``, if they are for the slices in ``folder``."""
+    prepared, trained = open_prepared(folder), Path(trained)
+    part = prepared.part("test")
+    slices, studies = load_predictions(trained / "slices.npz"), load_predictions(trained / "studies.npz")
+    _check_same(slices, part, trained / "slices.npz", folder)
+    held = None
+    if (trained / "held-back-slices.npz").is_file():
+        other = prepared.part(HELD_BACK)
+        predictions = load_predictions(trained / "held-back-slices.npz")
+        _check_same(predictions, other, trained / "held-back-slices.npz", folder)
+        held = other, predictions
+    q = slices.distribution()
+    return Results(prepared, part, slices, studies, decompose(q, loss), to_numpy(q.mean()), held)
+
+
+def _check_same(predictions: Predictions, part: Part, path: Path, folder: str | Path) -> None:
+    if predictions.ids is None or not np.array_equal(predictions.ids, part.ids):
+        raise ValueError(
+            f"{str(path)!r} does not belong to the slices in {str(folder)!r}: train again, or name the folder it was trained on"
+        )
+
+
+def share(hits: np.ndarray, groups: np.ndarray, *, rng: int, less: np.ndarray | None = None) -> Estimate:
+    """The share of hits (minus that of ``less``, on the same instances) with an interval over patients, whose slices are not independent."""
+    values = hits.astype(float) - (0.0 if less is None else less.astype(float))
+    if len(np.unique(groups)) < 2:
+        return Estimate(float(values.mean()))
+    resampling = Resampling(len(values), groups, 2000, 0.95, rng)
+    sums = resampling.group_sums(np.stack([values, np.ones(len(values))], axis=1))
+    drawn = np.concatenate([counts @ sums for counts in resampling.group_counts()])
+    return resampling.estimate(float(values.mean()), drawn[:, 0] / drawn[:, 1])
+
+
+def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
+    """All numbers as plain data."""
+    part, y = results.part, results.part.y
+    correct = results.prediction == y
+    commonest = y == np.bincount(y).argmax()
+    names, first = np.unique(part.studies, return_index=True)
+    hits = to_numpy(results.studies.distribution().mean()).argmax(axis=-1) == results.studies.y_true
+    total = results.u.sum()
+    found: dict[str, Any] = {
+        "patients": len(np.unique(part.patients)),
+        "slices": len(y),
+        "accuracy": _plain(share(correct, part.patients, rng=rng)),
+        "accuracy_of_the_commonest_class": float(commonest.mean()),
+        "gain_over_the_commonest_class": _plain(share(correct, part.patients, rng=rng, less=commonest)),
+        "studies": len(names),
+        "study_accuracy": _plain(share(hits, part.patients[first], rng=rng)),
+        "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area() for m in MEASURES},
+        "diagnoses": _by_diagnosis(results, correct, rng),
+    }
+    lesions = part.lesion_voxels > 0
+    if results.held_back is not None and lesions.any():
+        other, predictions = results.held_back
+        unknown = decompose(predictions.distribution(), results.u.loss).sum()
+        found["held_back"] = {
+            "diagnoses": results.prepared.manifest["held_back"],
+            "patients": len(np.unique(other.patients)),
+            "slices": len(other.y),
+            "known_slices_with_lesions": int(lesions.sum()),
+            "auroc": {
+                m: _plain(
+                    detection_scores(
+                        getattr(total, m)[lesions],
+                        getattr(unknown, m),
+                        groups_in=part.patients[lesions],
+                        groups_out=other.patients,
+                        rng=rng,
+                        n_bootstrap=2000,
+                    ).auroc_bootstrap
+                )
+                for m in MEASURES
+            },
+        }
+    return found
+
+
+def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[str, Any]]:
+    part = results.part
+    own = by_class(results.u, part.y).own
+    study_truth = np.asarray(results.studies.y_true)
+    study_hits = to_numpy(results.studies.distribution().mean()).argmax(axis=-1) == study_truth
+    rows = []
+    for k, name in enumerate(results.prepared.classes):
+        of = part.y == k
+        row: dict[str, Any] = {
+            "diagnosis": name,
+            "studies": int((study_truth == k).sum()),
+            "studies_found": int(study_hits[study_truth == k].sum()),
+            "slices": int(of.sum()),
+            "recall": _plain(share(correct[of], part.patients[of], rng=rng)) if of.any() else None,
+        }
+        for m in MEASURES:
+            row[m] = float(np.asarray(getattr(own, m).value)[k]) if own is not None else None
+        rows.append(row)
+    return rows
+
+
+def _plain(estimate: Estimate | None) -> dict[str, float | None] | None:
+    if estimate is None:
+        return None
+    low, high = float(estimate.low), float(estimate.high)
+    return {"value": float(estimate), "low": low if np.isfinite(low) else None, "high": high if np.isfinite(high) else None}
