@@ -229,3 +229,15 @@ def test_empty_arrays_survive(tmp_path):
     assert back["a"].shape == (0, 3)
     assert str(back["b"]) == "text"
     assert back["c"].shape == (2,)
+
+
+def test_changes_to_a_copy_on_write_map_are_saved(tmp_path) -> None:
+    """Pages of maps are let go while they are written; those that are in no file must not be."""
+    path = tmp_path / "a.npy"
+    np.save(path, np.full((2, 1_500_000, 2), 0.5))  # more than one piece of 16 MB
+    array = np.load(path, mmap_mode="c")
+    array[:, :, 0], array[:, :, 1] = 0.25, 0.75
+    save_predictions(tmp_path / "b.npy", probs=array)
+    assert np.all(np.load(tmp_path / "b.npy") == [0.25, 0.75])
+    assert np.all(array == [0.25, 0.75])
+    assert np.all(np.load(path) == 0.5)

@@ -7,12 +7,13 @@ mapped instead of read, and a file is written beside its final place and renamed
 from __future__ import annotations
 
 import io
+import mmap
 import os
 import struct
 import tempfile
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -76,16 +77,30 @@ def new_array(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any =
         array.flush()
 
 
-class _Stream:
-    """A file that NumPy does not take for one: it then writes memory maps in pieces instead of gathering them first."""
+def release(array: Any) -> None:
+    """Let go of the pages of a memory map that have been read or written: they are in the file."""
+    mapped = getattr(array, "_mmap", None)
+    if not isinstance(mapped, mmap.mmap) or getattr(array, "mode", "c") == "c":  # changes of a copy-on-write map are nowhere else
+        return
+    if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
+        mapped.madvise(mmap.MADV_DONTNEED)
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self.write: Callable[[bytes], int] = file.write
+
+class _Stream:
+    """A file that NumPy does not take for one: it then writes arrays in pieces instead of gathering them first."""
+
+    def __init__(self, file: IO[bytes], array: np.ndarray) -> None:
+        self._file, self._array = file, array
+
+    def write(self, piece: bytes) -> int:
+        written = self._file.write(piece)
+        release(self._array)
+        return written
 
 
 def write_npy(file: IO[bytes], array: np.ndarray) -> None:
-    """One array in .npy format."""
-    np.lib.format.write_array(_Stream(file), array, allow_pickle=False)
+    """One array in .npy format; of a memory map only a piece is held at a time."""
+    np.lib.format.write_array(_Stream(file, array), array, allow_pickle=False)
 
 
 def write_npz(file: IO[bytes], arrays: dict[str, np.ndarray]) -> None:

@@ -7,13 +7,13 @@ metadata of its schema; further columns are `y_true` and `ids`.
 
 from __future__ import annotations
 
-import mmap
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ._npz import release
 from .io import Predictions, load_predictions
 
 FORMATS = (".npz", ".npy", ".zarr", ".parquet")
@@ -55,7 +55,10 @@ class Source:
         part = self._values[:, start:stop] if self.kind == "probs" else self._values[start:stop]
         block = np.array(part)
         release(self._values)
-        weights = self._weights[:, start:stop] if self._weights is not None and self._weights.ndim == 2 else self._weights
+        weights = self._weights
+        if weights is not None and weights.ndim == 2:
+            weights = np.array(weights[:, start:stop])
+            release(self._weights)
         several = self.y_true is not None and self.y_true.ndim == 2  # the labels say what kind of predictions these are
         truth = self.y_true[start:stop] if several and self.y_true is not None else None
         return Predictions(**{self.kind: block}, y_true=truth, weights=weights, class_names=self.class_names)
@@ -78,13 +81,6 @@ def open_source(path: str | Path) -> Source:
     kind = "alpha" if stored.probs is None else "probs"
     values = getattr(stored, kind)
     return Source(path, kind, values.shape, values.dtype, stored.class_names, stored.ids, stored.y_true, values, stored.weights)
-
-
-def release(array: Any) -> None:
-    """Let go of the pages of a memory map that have been read or written: they are in the file."""
-    mapped = getattr(array, "_mmap", None)
-    if isinstance(mapped, mmap.mmap) and hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
-        mapped.madvise(mmap.MADV_DONTNEED)
 
 
 def _zarr(path: Path) -> Source:

@@ -10,13 +10,13 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
+from math import fsum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._npz import replacing, write_npz
-from ._sources import release
+from ._npz import release, replacing, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet")
 
@@ -90,6 +90,15 @@ class Staging:
             os.fsync(log.fileno())
         self.done.add(i)
 
+    def mean(self, name: str) -> float:
+        """The mean of a result over all rows."""
+        array, step = self._arrays[name], 1 << 20
+        sums = []
+        for start in range(0, len(array), step):
+            sums.append(float(np.sum(array[start : start + step], dtype=np.float64)))
+            release(array)
+        return fsum(sums) / max(len(array), 1)
+
     def finish(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
         """Pack everything into the target, then remove the folder."""
         pack = {".npz": self._npz, ".zarr": self._zarr, ".parquet": self._parquet}[self.target.suffix]
@@ -101,11 +110,15 @@ class Staging:
         with replacing(self.target) as file:
             write_npz(file, {**self._arrays, "class_names": np.asarray(class_names), **extra})
 
-    def _pieces(self) -> Iterator[tuple[int, int]]:
+    @property
+    def _step(self) -> int:
+        """Rows of a piece in which results are packed."""
         width = sum((w or 1) * d.itemsize for w, d in self.columns.values())
-        step = max(1, (1 << 26) // max(width, 1))
-        for start in range(0, self.n, step):
-            yield start, min(start + step, self.n)
+        return max(1, (1 << 24) // max(width, 1))
+
+    def _pieces(self) -> Iterator[tuple[int, int]]:
+        for start in range(0, self.n, self._step):
+            yield start, min(start + self._step, self.n)
             for array in self._arrays.values():
                 release(array)
 
@@ -116,7 +129,7 @@ class Staging:
         shutil.rmtree(new, ignore_errors=True)
         group = zarr.open_group(str(new), mode="w", zarr_format=2)  # text arrays have no settled form in version 3
         out = {
-            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(min(max(self.n, 1), 1 << 16), *a.shape[1:]))
+            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(min(max(self.n, 1), self._step), *a.shape[1:]))
             for name, a in self._arrays.items()
         }
         for start, stop in self._pieces():

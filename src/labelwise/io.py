@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import Array, check_names, to_numpy
-from ._npz import read_npy, read_npz, replacing, write_npy, write_npz
+from ._npz import read_npy, read_npz, release, replacing, write_npy, write_npz
 
 if TYPE_CHECKING:
     from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble
@@ -87,8 +87,10 @@ class Predictions:
             return
         if y.ndim != 1 or y.dtype.kind not in "iu":
             raise TypeError(f"`y_true` must be one integer label 0 … K − 1 for each instance; got {y.dtype} of shape {y.shape}")
-        if y.size and not (y.min() >= 0 and y.max() < self.n_classes):
-            raise ValueError(f"`y_true` must lie between 0 and K − 1 = {self.n_classes - 1}; got values from {y.min()} to {y.max()}")
+        low, high = (y.min(), y.max()) if y.size else (0, 0)
+        release(y)
+        if y.size and not (low >= 0 and high < self.n_classes):
+            raise ValueError(f"`y_true` must lie between 0 and K − 1 = {self.n_classes - 1}; got values from {low} to {high}")
 
     @property
     def _values(self) -> Array:

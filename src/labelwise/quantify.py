@@ -104,8 +104,8 @@ def quantify(
         before, missing = len(missing), list(staging.blocks())
         if len(missing) == before:
             raise RuntimeError(f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}")
-    means = {name: {part: _mean(staging, f"{name}_sum_{part}") for part in PARTS} for name in chosen}
-    extra = {} if stored.ids is None else {"ids": np.asarray(stored.ids[: stored.n_instances])}
+    means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
+    extra = {} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: stored.n_instances])}
     names = stored.class_names or tuple(str(k) for k in range(stored.n_classes))
     staging.finish(extra, names)
     return Quantified(target, stored.n_instances, -(-stored.n_instances // rows), len(todo), means)
@@ -163,11 +163,6 @@ def _computed(
             for block in waiting:
                 running.add(submit(block))
                 break
-
-
-def _mean(staging: Staging, name: str) -> float:
-    array = staging._arrays[name]
-    return float(np.mean(array, dtype=np.float64)) if len(array) else 0.0
 
 
 def _name(loss: str | Loss) -> str:
