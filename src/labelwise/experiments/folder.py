@@ -69,7 +69,7 @@ def available(sources: Sequence[Source], options: Options) -> tuple[list[Source]
             options.load(source)
             there.append(source)
         except FileNotFoundError as error:
-            absent[source.name] = str(error).partition(".")[0] + "."
+            absent[source.name] = str(error).partition(". ")[0] + "."
     return there, absent
 
 
