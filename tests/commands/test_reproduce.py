@@ -111,11 +111,17 @@ def test_nothing_is_trained_twice(quick):
     assert checkpoint.stat().st_mtime_ns == before
 
 
-def test_predictions_outlive_the_weights(quick, tmp_path):
+def test_predictions_outlive_the_weights_and_the_data(quick, tmp_path, monkeypatch):
     import shutil
 
     copy = tmp_path / "results"
     shutil.copytree(quick, copy, ignore=shutil.ignore_patterns("training"))
+
+    def gone(*_: object, **__: object) -> None:
+        raise FileNotFoundError("the data are gone.")
+
+    monkeypatch.setattr("labelwise.experiments.settings.load", gone)
+    monkeypatch.setattr("labelwise.experiments.settings.load_fashion_ensemble", gone)
     run("ood", "--quick", "-o", copy)
     assert not (copy / NAME / "run-0" / "training").exists()
     assert json.loads((copy / NAME / "ood.json").read_text())["numbers"] == numbers(quick, "ood")["numbers"]

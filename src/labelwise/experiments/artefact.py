@@ -28,7 +28,7 @@ def sources(data: str) -> list[Source]:
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``artefact.json`` and ``artefact.png``; returns the numbers. CIFAR-10.2 itself is included if it is there."""
     inside = Source(setting.data)
-    others, absent = available(sources("cifar10.2"), options) if setting.data == "cifar10" else ([], {})
+    others, absent = available(setting, sources("cifar10.2"), runs, options) if setting.data == "cifar10" else ([], {})
     wanted = [*sources(setting.data), *others]
     cells: dict[tuple[str, str, str, str], list[float]] = {}
     accuracy: dict[tuple[str, str], list[float]] = {}

@@ -48,7 +48,7 @@ def predictions(setting: Setting, run: int, sources: Sequence[Source], options: 
     paths = {source: folder / f"{source.name}.npz" for source in sources}
     missing = [source for source in sources if not paths[source].exists()]
     if missing:  # while the weights are there, predict all sets of the experiments: then they are no longer needed
-        usual, _ = available([Source(setting.data), *map(Source, DATA[setting.data])], options)
+        usual, _ = available(setting, [Source(setting.data), *map(Source, DATA[setting.data])], run + 1, options)
         paths |= {source: folder / f"{source.name}.npz" for source in usual}
         missing = [source for source in paths if not paths[source].exists()]
         images = {source: options.load(source) for source in missing}  # before the training: it may be that a file is not there
@@ -61,12 +61,13 @@ def predictions(setting: Setting, run: int, sources: Sequence[Source], options: 
     return {source: load_predictions(paths[source]) for source in sources}
 
 
-def available(sources: Sequence[Source], options: Options) -> tuple[list[Source], dict[str, str]]:
-    """Those sources whose files are there, and for the others the reason why not."""
+def available(setting: Setting, sources: Sequence[Source], runs: int, options: Options) -> tuple[list[Source], dict[str, str]]:
+    """Those sources that are predicted already, or whose files are there; and for the others the reason why not."""
     there, absent = [], {}
     for source in sources:
         try:
-            options.load(source)
+            if not all((options.results / setting.name / f"run-{r}" / f"{source.name}.npz").exists() for r in range(runs)):
+                options.load(source)
             there.append(source)
         except FileNotFoundError as error:
             absent[source.name] = str(error).partition(". ")[0] + "."

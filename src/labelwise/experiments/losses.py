@@ -34,7 +34,7 @@ Key = tuple[str, str, str]
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``losses.json`` and ``losses.png``; returns the numbers."""
     inside = Source(setting.data)
-    outside, absent = available([Source(name) for name in DATA[setting.data]], options)
+    outside, absent = available(setting, [Source(name) for name in DATA[setting.data]], runs, options)
     found: dict[Key, list[float]] = {}
     for r in range(runs):
         stored = predictions(setting, r, [inside, *outside], options)

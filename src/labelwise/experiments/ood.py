@@ -21,7 +21,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     if not DATA[setting.data]:
         raise ValueError(f"there is no out-of-distribution experiment for {setting.data}; there are " + _choices())
     inside = Source(setting.data)
-    outside, absent = available([Source(name) for name in DATA[setting.data]], options)
+    outside, absent = available(setting, [Source(name) for name in DATA[setting.data]], runs, options)
     found: list[dict[Source, Scores]] = []
     accuracy = []
     for r in range(runs):
