@@ -96,6 +96,17 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     assert run("report", path, "-o", out, "--multilabel").exit_code == 0
 
 
+def test_report_of_an_evidential_network(tmp_path) -> None:
+    alpha = np.random.default_rng(0).gamma(2, 1, (30, 3)) + 0.1
+    path, out = tmp_path / "alpha.npz", tmp_path / "report.html"
+    save_predictions(path, alpha=alpha, ids=np.array([f"patient {i}" for i in range(30)]))
+    result = run("report", path, "-o", out)
+    assert result.exit_code == 0, result.output
+    data = page_data(out.read_text())
+    assert data["losses"][0]["mean"]["epistemic"] == pytest.approx(lw.decompose(lw.Dirichlet(alpha)).sum().epistemic.mean())
+    assert data["sample"]["ids"][3] == "patient 3"
+
+
 @pytest.mark.parametrize("kind", ["zarr", "parquet"])
 def test_report_of_other_formats(kind, tmp_path, optional) -> None:
     rng = np.random.default_rng(0)

@@ -189,6 +189,30 @@ def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> No
     assert page.locator("#costs input[data-kind=missed][data-class='1']").input_value() == "1"
 
 
+def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page, tmp_path) -> None:
+    q, _, report = clothes
+    page = open_page(report)
+    costs = costs_of(page, tmp_path)
+    plan = lw.decisions.decide(rounded(report, q), costs, task="one_class")
+
+    def listed():
+        return [int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()]
+
+    for key, expected in (("cost", plan.expected_cost), ("answer", plan.value_of_label), ("knowledge", plan.value_of_knowledge)):
+        page.select_option("#sort", key)
+        np.testing.assert_allclose(expected[listed()], np.sort(expected)[::-1][:24], atol=1e-9)
+    page.select_option("#sort", "position")
+    page.select_option("#order", "up")
+    page.select_option("#decision", "ask")
+    assert listed() == np.flatnonzero(plan.action == lw.decisions.ASK)[:24].tolist()
+    page.locator("#ask").fill("9")  # the list follows the costs
+    page.locator("#abstain").fill("0.2")
+    assert listed() == []
+    page.select_option("#decision", "abstain")
+    plan = lw.decisions.decide(rounded(report, q), costs_of(page, tmp_path), task="one_class")
+    assert listed() == np.flatnonzero(plan.action == lw.decisions.ABSTAIN)[:24].tolist()
+
+
 def test_wrong_costs_are_said_and_change_nothing(clothes, open_page) -> None:
     _, _, report = clothes
     page = open_page(report)

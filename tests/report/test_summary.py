@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import io
+import struct
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labelwise as lw
-from labelwise.report import build_report, cases, write_report
+from labelwise.report import build_report, cases, embed, write_report
 from labelwise.report.embed import png, quantise, restore, thumbnails
 from labelwise.report.words import verdict
 from report_pages import LOSSES, PARTS, ensemble
@@ -104,7 +105,7 @@ def test_members_that_agree_have_no_epistemic_uncertainty_on_the_page() -> None:
 def test_thumbnails_are_the_images(shape, optional) -> None:
     image = optional("PIL.Image")
     images = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
-    for i, text in enumerate(thumbnails(images)):
+    for i, text in enumerate(thumbnails(images, np.arange(5))):
         with image.open(io.BytesIO(base64.b64decode(text))) as opened:
             pixels = np.asarray(opened)
         if max(shape[1:3]) <= 64:
@@ -117,14 +118,22 @@ def test_thumbnails_are_the_images(shape, optional) -> None:
 
 def test_float_images_are_scaled_and_png_is_png() -> None:
     for images in (np.random.default_rng(0).normal(size=(3, 4, 4)), np.zeros((2, 3, 3)), np.full((2, 3, 3), np.nan)):
-        assert all(base64.b64decode(text).startswith(b"\x89PNG") for text in thumbnails(images))
+        assert all(base64.b64decode(text).startswith(b"\x89PNG") for text in thumbnails(images, np.arange(2)))
     assert png(np.zeros((2, 3, 1), np.uint8)).endswith(b"IEND\xaeB`\x82")
 
 
-def test_many_large_images_are_made_smaller() -> None:
+def test_many_large_images_are_made_smaller_and_the_most_uncertain_come_first(monkeypatch) -> None:
     rng = np.random.default_rng(0)
-    noise = np.broadcast_to(rng.integers(0, 256, (1, 64, 64, 3), dtype=np.uint8), (2000, 64, 64, 3))
-    assert sum(map(len, thumbnails(noise))) < 9_000_000
+    noise = np.broadcast_to(rng.integers(0, 256, (1, 64, 64), dtype=np.uint8), (300, 64, 64))
+    assert len(thumbnails(noise, np.arange(300))) == 300
+    monkeypatch.setattr(embed, "IMAGE_BYTES", 300_000)
+    found = thumbnails(noise, np.arange(300))
+    assert struct.unpack(">II", base64.b64decode(found[0])[16:24]) == (32, 32)
+    assert 300 > len(found) > 200
+    q, _ = ensemble(n=300, k=3)
+    images = build_report(q, images=noise).data["images"]
+    score = lw.decompose(q).sum().total
+    assert images["at"].tolist() == np.argsort(-score, kind="stable")[: len(found)].tolist()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 STEPS = 65534
-LARGEST_THUMBNAIL = 64
+LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 64, 32
 IMAGE_BYTES = 6_000_000
 
 
@@ -37,23 +37,37 @@ def pack(values: np.ndarray, dtype: str) -> str:
     return base64.b64encode(np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<")).tobytes()).decode("ascii")
 
 
-def thumbnails(images: Any) -> list[str]:
-    """Images (N, H, W) or (N, H, W, C) as PNG files in base64, as large as the budget allows."""
-    n = len(images)
-    probe = np.unique(np.linspace(0, n - 1, 16).astype(int))
+def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
+    """PNG files in base64 of the ``wanted`` images (N, H, W) or (N, H, W, C), one after another until the budget is spent.
+
+    Where there are many, they are made smaller, but not below 32 pixels.
+    """
+    probe = wanted[np.unique(np.linspace(0, len(wanted) - 1, 16).astype(int))]
     bounds = _range(images, probe)
     side = max(images.shape[1:3])
-    factor = -(-side // LARGEST_THUMBNAIL)
-    while factor < side and n * float(np.mean([len(_thumbnail(images[i], factor, bounds)) for i in probe])) > IMAGE_BYTES:
+    factor = max(1, -(-side // LARGEST_THUMBNAIL))
+    while side >= (factor + 1) * SMALLEST_THUMBNAIL and len(wanted) * _mean_size(images, probe, factor, bounds) > IMAGE_BYTES:
         factor += 1
-    return [base64.b64encode(_thumbnail(images[i], factor, bounds)).decode("ascii") for i in range(n)]
+    found: list[str] = []
+    spent = 0
+    for i in wanted:
+        data = _thumbnail(images[i], factor, bounds)
+        spent += len(data)
+        if spent > IMAGE_BYTES:
+            break
+        found.append(base64.b64encode(data).decode("ascii"))
+    return found
+
+
+def _mean_size(images: Any, probe: np.ndarray, factor: int, bounds: tuple[float, float]) -> float:
+    return float(np.mean([len(_thumbnail(images[i], factor, bounds)) for i in probe]))
 
 
 def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
     """What is black and what is white: 0 to 255 for bytes, 0 to 1 where that fits, else the range that is there."""
     if images.dtype.kind in "bu" and images.dtype.itemsize == 1:
         return (0.0, 1.0) if images.dtype.kind == "b" else (0.0, 255.0)
-    some = np.asarray(images[probe], float)
+    some = np.stack([np.asarray(images[i], float) for i in probe])
     some = some[np.isfinite(some)]
     low, high = (float(some.min()), float(some.max())) if some.size else (0.0, 1.0)
     if low >= 0 and high <= 1:

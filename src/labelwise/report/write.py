@@ -125,7 +125,7 @@ def build_report(
         "sentences": SENTENCES,
         "short": SHORT,
         "sample": sample.data(family),
-        "images": _images(images, image_index, sample.index, cases.n),
+        "images": _images(images, image_index, sample.index, tallies["log"].scores["total"]),
     }
     return Report(render(title, data), data)
 
@@ -156,10 +156,14 @@ def _others(ood: Mapping[str, Any] | None, cases: Cases, multilabel: bool) -> di
     return others
 
 
-def _images(images: Any, image_index: Any, chosen: np.ndarray, n: int) -> dict[str, Any] | None:
-    """Thumbnails of the chosen instances that have an image, and which those are (positions in the sample)."""
+def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray) -> dict[str, Any] | None:
+    """Thumbnails of the chosen instances that have an image, and which those are (positions in the sample).
+
+    The most uncertain come first, so that they have theirs where there is no room for all.
+    """
     if images is None:
         return None
+    n = len(score)
     pictures = images if isinstance(images, np.ndarray) else to_numpy(images)
     if pictures.ndim not in (3, 4):
         raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {pictures.shape}")
@@ -171,4 +175,6 @@ def _images(images: Any, image_index: Any, chosen: np.ndarray, n: int) -> dict[s
     _, at, source = np.intersect1d(chosen, where, return_indices=True)
     if not at.size:
         return None
-    return {"at": at, "png": thumbnails(pictures[source])}
+    order = np.argsort(-score[chosen[at]], kind="stable")
+    found = thumbnails(pictures, source[order])
+    return {"at": at[order][: len(found)], "png": found}

@@ -9,7 +9,7 @@ function startExplorer(data, s) {
   $("explorer-intro").replaceChildren(
     all ? (s.n === 1 ? "This is the only case." : `All ${count(s.n)} cases.`) : shown("sampled", s.n, `A random sample of ${count(s.n)} of the ${count(data.n)} cases; the summaries above are of all of them.`, "strong"),
     " Choose one to see which classes it is unsure about, and what each member says.");
-  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["position", "position in the file"]]);
+  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["cost", "expected cost"], ["answer", "worth of an answer"], ["knowledge", "worth of more data"], ["position", "position in the file"]]);
   options("sort", sorts, "epistemic");
   options("about", [["", `all ${data.events !== null ? "events" : data.multilabel ? "labels" : "classes"}`], ...labelOptions(data.labels)]);
   options("predicted", [["", "anything"], ...labelOptions(data.classes_names)]);
@@ -58,13 +58,34 @@ function amount({ data, components }, part, i) {
   return about === "" ? components().sums[part][i] : components().labels[part][i * data.labels.length + Number(about)];
 }
 
+/** What the decisions about a case cost or are worth, over its labels. @param {"cost" | "answer" | "knowledge"} kind @param {number} i */
+function ofPlan(kind, i) {
+  const { plan } = planner;
+  let sum = 0;
+  if (plan !== null) for (let e = i * plan.width; e < (i + 1) * plan.width; e++) sum += plan[kind][e];
+  return sum;
+}
+
+/** Whether this is what to do about a case, or about one of its labels. @param {string} word @param {number} i */
+function hasAction(word, i) {
+  const { plan } = planner;
+  return plan !== null && plan.action.subarray(i * plan.width, (i + 1) * plan.width).some((action) => actionWord(action) === word);
+}
+
+/** Whether the list depends on the costs. */
+function dependsOnCosts() {
+  return field("decision").value !== "" || ["cost", "answer", "knowledge"].includes(field("sort").value);
+}
+
 /** Choose and sort. @param {View} view */
 function findCases(view) {
   const { data, sample: s } = view;
   const [by, down] = [field("sort").value, field("order").value === "down"];
   const [predicted, truth, right, word] = [field("predicted").value, field("truth").value, field("right").value, field("id-search").value.toLowerCase()];
+  const decision = field("decision").value;
   /** @param {number} i */
   const key = (i) => {
+    if (by === "cost" || by === "answer" || by === "knowledge") return ofPlan(by, i);
     if (by === "position") return positionOf(s, i);
     if (by === "top") return Math.max(...s.mean.subarray(i * s.k, (i + 1) * s.k));
     if (by === "share") return amount(view, "total", i) > 0 ? amount(view, "epistemic", i) / amount(view, "total", i) : 0;
@@ -72,7 +93,7 @@ function findCases(view) {
   };
   explorer.rows = sorted(s.n, key, down).filter((i) =>
     (predicted === "" || isPredicted(s, i, Number(predicted))) && (truth === "" || isTrue(s, i, Number(truth))) &&
-    (right === "" || isRight(s, i) === (right === "right")) && (word === "" || idOf(data, s, i).toLowerCase().includes(word)));
+    (right === "" || isRight(s, i) === (right === "right")) && (decision === "" || hasAction(decision, i)) && (word === "" || idOf(data, s, i).toLowerCase().includes(word)));
 }
 
 /** @param {View} view */

@@ -101,7 +101,8 @@ function drawPlan(view) {
   const plan = (planner.plan = makePlan(view.sample, costs));
   if ($("toml").closest("details")?.open) field("toml").value = asToml(costs, view.data.classes_names);
   showPlan(view, plan, costs);
-  if (explorer.chosen >= 0) document.querySelector(".case-plan")?.replaceWith(planOf(view, explorer.chosen));
+  if (dependsOnCosts()) drawExplorer(view);
+  else if (explorer.chosen >= 0) document.querySelector(".case-plan")?.replaceWith(planOf(view, explorer.chosen));
 }
 
 /** @param {Float64Array} x @param {number} n */
