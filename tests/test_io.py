@@ -132,6 +132,9 @@ WRONG = {
     "alpha axes": ({"alpha": PROBS}, ValueError, "`alpha` must have 2 axes"),
     "integers": ({"probs": np.zeros((2, 3, 4), int)}, TypeError, "floating point; got int64"),
     "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, "between 0 and K − 1 = 3; got values from 4 to 4"),
+    "labels together": ({"probs": PROBS, "y_true": np.full((7, 4), 2)}, ValueError, "0 or 1 for each of the K = 4 labels"),
+    "labels of others": ({"probs": PROBS, "y_true": np.zeros((7, 3), int)}, ValueError, r"0 or 1 .* got int64 of shape \(7, 3\)"),
+    "labels of a Dirichlet": ({"alpha": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),
     "float labels": ({"probs": PROBS, "y_true": np.zeros(7)}, TypeError, "integer label"),
     "rows": ({"probs": PROBS, "ids": np.arange(6)}, ValueError, r"`ids` must have one entry for each of the N = 7 .* \(6,\)"),
     "images": ({"probs": PROBS, "images": np.zeros((7, 3))}, ValueError, "`images` must have shape"),
@@ -241,3 +244,14 @@ def test_changes_to_a_copy_on_write_map_are_saved(tmp_path) -> None:
     assert np.all(np.load(tmp_path / "b.npy") == [0.25, 0.75])
     assert np.all(array == [0.25, 0.75])
     assert np.all(np.load(path) == 0.5)
+
+
+def test_labels_that_occur_together_make_a_multilabel_ensemble(tmp_path):
+    probs, y = RNG.random((3, 7, 4)), RNG.integers(0, 2, (7, 4))
+    p = load_predictions(save_predictions(tmp_path / "p.npz", probs=probs, y_true=y))
+    assert p.multilabel
+    assert p.rows(2, 5).multilabel
+    q = p.distribution()
+    assert isinstance(q, lw.MultiLabelEnsemble)
+    np.testing.assert_array_equal(q.probs, probs)
+    assert not Predictions(probs=PROBS, y_true=np.zeros(7, int)).multilabel
