@@ -267,7 +267,9 @@ def detection(tallies: Mapping[str, Tally], others: Mapping[str, Cases], events:
 
 def _told_apart(inside: np.ndarray, outside: np.ndarray) -> dict[str, Any]:
     scores = detection_scores(inside, outside, n_bootstrap=0)
-    edges = np.linspace(0, max(float(inside.max()), float(outside.max())) or 1.0, 41)
+    top = max(float(inside.max()), float(outside.max())) or 1.0
+    places = [np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)]  # most scores are close to 0
+    edges = np.unique(np.concatenate([np.linspace(0, top, 41), *places]))
     return {
         "auroc": float(scores.auroc.value),
         "low": float(scores.auroc.low),

@@ -12,13 +12,13 @@ function drawDetection({ data, loss }) {
   const set = data.detection[Number(field("detect-set").value)];
   const part = /** @type {Part} */ (field("detect-part").value);
   const told = set.losses[loss.key][part];
-  /** The share of cases above each threshold. @param {number[]} shares */
+  /** The share of cases at or above each threshold. @param {number[]} shares */
   const above = (shares) => {
     let rest = 1;
     return [1, ...shares.map((x) => Math.max((rest -= x), 0))];
   };
   $("detect-chart").replaceChildren(lineChart({
-    label: `Share of cases with ${part} uncertainty above a threshold, for the familiar cases and for ${set.name}; AUROC ${number(told.auroc)}.`, x: `threshold on ${part} uncertainty${loss.unit ? ` (${loss.unit})` : ""}`, y: "share of cases above",
+    label: `Share of cases with ${part} uncertainty from a threshold on, for the familiar cases and for ${set.name}; AUROC ${number(told.auroc)}.`, x: `threshold on ${part} uncertainty${loss.unit ? ` (${loss.unit})` : ""}`, y: "share of cases from there on",
     lines: [{ name: "familiar", class: "eu", x: told.edges, y: above(told.inside) }, { name: shortName(set.name), class: "au", x: told.edges, y: above(told.outside) }],
     low: 0, high: 1, format: (x) => percent(x, 0), xFormat: number, xHigh: told.edges[told.edges.length - 1], area: true,
   }));

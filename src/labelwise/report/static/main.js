@@ -4,6 +4,11 @@ const SECTIONS = [["overview", "Overview"], ["rejection", "Reject"], ["detection
 
 /** @param {Data} data */
 function startMethods(data) {
+  /** One digit, rounded up. @param {number} x */
+  const atMost = (x) => {
+    const power = 10 ** Math.floor(Math.log10(x));
+    return x > 0 ? (Math.ceil(x / power) * power).toExponential(0) : "0";
+  };
   const { sample } = data;
   const error = sample.error;
   const m = data.members;
@@ -15,7 +20,7 @@ function startMethods(data) {
     "“Would data help?” compares the class’s epistemic with its total uncertainty, averaged as chosen: below 25 % data will hardly help, from 50 % on they should. It is not about how rare a class is; averaged over all cases, rare classes look better known than they are.",
     "Predicting, abstaining or asking depends on the mean probabilities only (the Bayes rule). The value of an answer and of more data are averages in your own unit and mean what they say only if the probabilities are calibrated. The value of more data is an upper bound: what knowing the probabilities exactly would save for these cases.",
     `All summaries were computed from the full predictions of all ${count(data.n)} cases. ` + (sample.n < data.n ? `The cases to look at, what is rejected, and the costs of decisions come from a random sample of ${count(sample.n)}. ` : "") +
-      (error === null ? "For single cases, uncertainties are stored to about five digits." : `For single cases, the page computes from probabilities rounded to two bytes; that changes no label’s uncertainty by more than ${data.losses.map((loss) => `${error[loss.key].toExponential(0)} (${loss.name})`).join(", ")}.`),
+      (error === null ? "For single cases, uncertainties are stored to about five digits." : `For single cases, the page computes from probabilities rounded to two bytes; that changes no label’s uncertainty by more than ${data.losses.map((loss) => `${atMost(error[loss.key])} (${loss.name})`).join(", ")}.`),
     "This page is one file and loads nothing from the network; what you type stays here.",
   ];
   $("prose").replaceChildren(...paragraphs.map((text) => h("p", {}, text)));

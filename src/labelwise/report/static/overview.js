@@ -49,8 +49,8 @@ function drawCards({ data, loss }) {
   cards.push(card("Total uncertainty", h("span", {}, shown("total", mean.total, number(mean.total)), loss.unit ? h("span", { class: "unit" }, " " + loss.unit) : null),
     loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the largest possible` : "per case on average"));
   const alone = data.members === 1;
-  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "a single model cannot tell the two apart" : "of it is in the data: more data would not remove it", "au"));
-  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "it cannot disagree with itself" : "of it is missing knowledge: more data could remove it", "eu"));
+  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "a single model cannot tell the two apart" : "of it lies in the data, by the model’s own account: more data would hardly remove it", "au"));
+  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "it cannot disagree with itself" : "of it is missing knowledge: the members disagree, and more data could remove it", "eu"));
   const bar = stackedBar(mean.epistemic, mean.aleatoric, mean.total);
   $("cards").replaceChildren(...cards);
   $("cards-bar").replaceChildren(bar);
@@ -132,7 +132,7 @@ function drawClasses(view) {
   if (found > FEW) {
     more.append(h("button", { type: "button", onclick: () => { classState.all = !classState.all; drawClasses(view); } }, classState.all ? `Show only ${FEW}` : `Show all ${count(found)}`));
   }
-  const pairs = data.confusions;
+  const pairs = data.confusions.filter(([, , times]) => times > 1 || data.n < 100); // single mix-ups among many cases say nothing
   $("confusions").replaceChildren(...(pairs.length && data.events === null ? [h("h3", {}, "What is taken for what"), h("ul", { class: "pairs" }, ...pairs.map(([k, j, times]) =>
     h("li", {}, named(data.classes_names[k]), " is taken for ", named(data.classes_names[j]), `: ${count(times)} ${times === 1 ? "time" : "times"}`)))] : []));
 }
