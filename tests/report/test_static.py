@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -16,7 +17,7 @@ STATIC = Path(page.__file__).with_name("static")
 
 def test_front_end_passes_the_type_checker(missing) -> None:
     compiler = HERE / "node_modules" / ".bin" / "tsc"
-    if not compiler.is_file():
+    if not compiler.is_file() or shutil.which("node") is None:
         missing("TypeScript is not installed: npm install --prefix tests/report --no-package-lock")
     done = subprocess.run([compiler, "-p", HERE / "tsconfig.json"], capture_output=True, text=True, timeout=120)
     assert done.stdout + done.stderr == ""
