@@ -6,6 +6,7 @@ Everything behind this module is written once, against the array-API namespace `
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -36,7 +37,12 @@ def namespace(*arrays: Array) -> Namespace:
 
 def dtype_name(x: Array) -> str:
     """``"float32"`` for every library's float32, in either byte order."""
-    return str(getattr(x.dtype, "name", x.dtype)).removeprefix("torch.")
+    return _name_of(x.dtype)
+
+
+@lru_cache(maxsize=64)  # NumPy puts the name together anew each time
+def _name_of(dtype: Any) -> str:
+    return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
 
 
 def library(x: Array) -> str:

@@ -11,31 +11,24 @@ import numpy as np
 
 BLOCK = 1 << 15
 """Predictions (members x instances x classes) of a block: small enough for the cache, large beside the cost of a call."""
-# (artanh(√z)/√z − 1)/z on [0, 1/9], lowest degree first, from make_coefficients.py: for float32 and float64
+# (artanh(√z)/√z − 1)/z on [0, 1/9], lowest degree first, as in coefficients.h: for float32 and float64
 _ARTANH: dict[int, np.ndarray] = {
-    4: np.array([0.3333333333, 0.2000000538, 0.1428515286, 0.111323556, 0.08732351233, 0.1039380843], np.float32),
+    4: np.array([0.3333332017, 0.2000378032, 0.141183099, 0.1342574901], np.float32),
     8: np.array(
         [
-            0.3333333333333333344,
-            0.1999999999999976125,
-            0.1428571428580004965,
-            0.1111111109911838528,
-            0.09090909948981357191,
-            0.07692271982430274643,
-            0.06667589315724627918,
-            0.0586713953065159873,
-            0.05422589197440007411,
-            0.0374607189777538365,
-            0.07815288900461425223,
+            0.33333333333333484276,
+            0.19999999999780064358,
+            0.14285714338330497512,
+            0.11111106278964856303,
+            0.09091130554209873149,
+            0.076866374381790011452,
+            0.067511712358785501992,
+            0.051613346352495409549,
+            0.084353503305486046991,
         ],
         np.float64,
     ),
 }
-# −(1−u) log2(1−u) / u on [0, ½] for float32
-_COMPLEMENT = np.array(
-    [1.442695039, -0.721346763, -0.2404890294, -0.119426937, -0.08000871347, -0.00537632707, -0.1657199029, 0.1943066163, -0.1871668699],
-    np.float32,
-)
 _LOG2_E = 1.4426950408889634
 
 
@@ -52,24 +45,53 @@ def split_range(
     outputs: tuple[np.ndarray | None, ...],
 ) -> int:
     """Instances ``start`` to ``stop``, written into the nine ``outputs``; see `labelwise._kernels.split`."""
-    rows = max(1, BLOCK // (probs.shape[0] * probs.shape[2]))
+    m, _, k = probs.shape
+    rows = min(max(1, BLOCK // (m * k)), max(stop - start, 1))
     axes = (0, 2, 1) if class_major else (0, 1, 2)
+    space = _Space(m, rows * k, np.dtype(np.float64 if probs.dtype == np.float64 else np.float32))
     for i in range(start, stop, rows):
         j = min(i + rows, stop)
-        x = np.ascontiguousarray(_widen(probs[:, i:j]).transpose(axes))
-        if tolerance is not None and not _in_range(x, tolerance):
+        block = _widen(probs[:, i:j]).transpose(axes)
+        own = space.shaped(block.shape)
+        np.copyto(own.x, block)
+        if tolerance is not None and not _in_range(own.x, tolerance):
             return 1
         w = None
         if weights is not None:
             w = weights.reshape(-1, 1, 1) if weights.ndim == 1 else np.expand_dims(weights[:, i:j], 1 if class_major else 2)
-        parts = _log(x, w, heaviest, unit) if loss == "log" else _squared(x, w, heaviest)
+        parts = _log(own, w, heaviest, unit) if loss == "log" else _squared(own, w, heaviest)
         for out, part in zip(outputs[:3], parts[:3], strict=True):
             if out is not None:
                 out[(slice(None), slice(i, j)) if class_major else slice(i, j)] = part
         for out, part in zip(outputs[3:], parts, strict=False):
             if out is not None:
-                out[i:j] = part.sum(axis=0 if class_major else -1)
+                np.add.reduce(part, axis=0 if class_major else -1, out=out[i:j])
     return 0
+
+
+class _Block:
+    """The arrays that one block is worked out in."""
+
+    def __init__(self, large: np.ndarray, small: np.ndarray, shape: tuple[int, ...]) -> None:
+        self.x, self.c, self.d, *self.spare = (part.reshape(shape) for part in large)
+        self.small = [part.reshape(shape[1:]) for part in small]
+
+
+class _Space:
+    """Memory for the arrays of a block, made once: fresh memory costs more than the arithmetic."""
+
+    def __init__(self, members: int, labels: int, dtype: np.dtype[Any]) -> None:
+        self.large = np.empty((9, members * labels), dtype)
+        self.small = np.empty((14, labels), dtype)
+        self.last: tuple[tuple[int, ...], _Block] | None = None
+
+    def shaped(self, shape: tuple[int, ...]) -> _Block:
+        """The arrays for a block of this shape; the last block of all may be smaller."""
+        if self.last is None or self.last[0] != shape:
+            n = shape[1] * shape[2]
+            size = shape[0] * n
+            self.last = shape, _Block(self.large[:, :size], self.small[:, :n], shape)
+        return self.last[1]
 
 
 def check_range(probs: np.ndarray, tolerance: float, sum_to_one: bool, start: int, stop: int) -> int:
@@ -96,106 +118,126 @@ def _in_range(x: np.ndarray, tolerance: float) -> bool:
     return bool(x.min() >= 0 and x.max() <= 1 + tolerance) if x.size else True  # a NaN fails both comparisons
 
 
-def _mean(x: np.ndarray, w: np.ndarray | None, buffer: np.ndarray) -> np.ndarray:
+def _mean(x: np.ndarray, w: np.ndarray | None, buffer: np.ndarray, out: np.ndarray) -> np.ndarray:
     """The weighted mean over the members; ``buffer`` is overwritten."""
     if w is None:
-        return np.asarray(np.add.reduce(x, axis=0) / x.dtype.type(x.shape[0]))
-    return np.asarray(np.add.reduce(np.multiply(w, x, out=buffer), axis=0))
+        np.add.reduce(x, axis=0, out=out)
+        np.divide(out, x.dtype.type(x.shape[0]), out=out)
+    else:
+        np.add.reduce(np.multiply(w, x, out=buffer), axis=0, out=out)
+    return out
 
 
-def _deviation(x: np.ndarray, w: np.ndarray | None, heaviest: int, buffer: np.ndarray) -> np.ndarray:
-    """x − mean, from the heaviest member: exactly 0 where all agree."""
+def _deviation(own: _Block, w: np.ndarray | None, heaviest: int, buffer: np.ndarray, mean: np.ndarray) -> None:
+    """``own.d`` becomes x − mean, from the heaviest member: exactly 0 where all agree."""
+    x, d = own.x, own.d
     if w is None or w.shape[1:] == (1, 1):
         reference = x[heaviest]
     else:
         reference = np.take_along_axis(x, np.broadcast_to(w.argmax(axis=0)[None], (1, *x.shape[1:])), axis=0)[0]
-    d: np.ndarray = x - reference
-    shift = _mean(d, w, buffer)
-    np.subtract(d, shift, out=d)
-    return d
+    np.subtract(x, reference, out=d)
+    np.subtract(d, _mean(d, w, buffer, mean), out=d)
 
 
-def _squared(x: np.ndarray, w: np.ndarray | None, heaviest: int) -> tuple[np.ndarray, ...]:
-    c = np.maximum(1 - x, 0)
-    buffer = np.empty_like(x)
-    total = _mean(x, w, buffer) * _mean(c, w, buffer)
-    d = _deviation(x, w, heaviest, buffer)
+def _squared(own: _Block, w: np.ndarray | None, heaviest: int) -> tuple[np.ndarray, ...]:
+    x, c, d, buffer = own.x, own.c, own.d, own.spare[0]
+    total, other, aleatoric, epistemic = own.small[:4]
+    np.subtract(1, x, out=c)
+    np.maximum(c, 0, out=c)
+    np.multiply(_mean(x, w, buffer, total), _mean(c, w, buffer, other), out=total)
+    _deviation(own, w, heaviest, buffer, other)
     np.multiply(x, c, out=c)
     np.multiply(d, d, out=d)
-    return total, _mean(c, w, buffer), _mean(d, w, buffer)
+    return total, _mean(c, w, buffer, aleatoric), _mean(d, w, buffer, epistemic)
 
 
-def _two_terms(u: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """log u, −u log u and −(1−u) log(1−u) in bits, for 0 ≤ u ≤ ½."""
-    log_u = np.maximum(u, np.finfo(u.dtype).tiny)
+def _two_terms(u: np.ndarray, log_u: np.ndarray, a: np.ndarray, b: np.ndarray, w: np.ndarray) -> None:
+    """log u, a = u log u and b = (1−u) log(1−u) in nats, for 0 ≤ u ≤ ½; ``w`` is overwritten."""
+    info = np.finfo(u.dtype)
+    np.add(u, info.tiny / 2, out=log_u)  # minima and maxima with a number take several times as long
     np.log(log_u, out=log_u)
-    np.multiply(log_u, u.dtype.type(_LOG2_E), out=log_u)
-    a = np.multiply(u, log_u)
-    np.negative(a, out=a)
-    if u.dtype == np.float32:  # NumPy has no fast log1p for it
-        b = _polynomial(u, _COMPLEMENT)
-        np.multiply(b, u, out=b)
-    else:
-        b = np.negative(u)
-        np.log1p(b, out=b)
-        np.multiply(b, u - 1, out=b)
-        np.multiply(b, _LOG2_E, out=b)
-    return log_u, a, b
+    np.multiply(u, log_u, out=a)
+    # log(1−u) = log(w) u / (1−w) with w < 1 next to 1−u: NumPy's log1p is many times slower than its log
+    np.subtract(1 - info.epsneg, u, out=w)
+    np.log(w, out=b)
+    np.multiply(b, w, out=b)
+    np.subtract(1, w, out=w)
+    np.divide(b, w, out=b)
+    np.multiply(b, u, out=b)
 
 
-def _polynomial(x: np.ndarray, coefficients: np.ndarray) -> np.ndarray:
-    result: np.ndarray = np.multiply(x, coefficients[-1])
-    for coefficient in coefficients[-2:0:-1]:
-        np.add(result, coefficient, out=result)
-        np.multiply(result, x, out=result)
-    np.add(result, coefficients[0], out=result)
-    return result
+def _exchanged(a: np.ndarray, b: np.ndarray, low: np.ndarray, buffer: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """a and b as they are where ``low`` is 1, exchanged where it is 0, and an array to spare. Products choose faster than masks do."""
+    np.multiply(a, low, out=buffer)
+    np.subtract(a, buffer, out=a)
+    np.subtract(1, low, out=low)
+    np.multiply(b, low, out=low)
+    np.subtract(b, low, out=b)
+    np.add(buffer, low, out=buffer)
+    np.add(a, b, out=a)
+    return buffer, a, b
 
 
-def _kl_term(x: np.ndarray, m: np.ndarray, d: np.ndarray, neg_xlogx: np.ndarray, log_m: np.ndarray, buffer: np.ndarray) -> np.ndarray:
-    """(x ln(x/m) − d) / ln 2, see ``kl_term`` in fused_impl.h."""
-    s = np.add(x, m)
-    np.maximum(s, np.finfo(x.dtype).tiny, out=s)
+def _kl_term(x: np.ndarray, m: np.ndarray, d: np.ndarray, xlogx: np.ndarray, log_m: np.ndarray, spare: list[np.ndarray]) -> np.ndarray:
+    """x ln(x/m) − d with d = x − m, see ``kl_term`` in fused_impl.h, in one of four ``spare`` arrays."""
+    close, s, z, far = spare
+    np.add(x, m, out=s)
+    np.add(s, np.finfo(x.dtype).tiny, out=s)
     np.divide(d, s, out=s)
-    z = np.multiply(s, s)
-    near = z < 1 / 9
-    close = _polynomial(z, _ARTANH[x.dtype.itemsize])
-    np.multiply(close, s, out=close)
-    np.multiply(close, np.add(s, 1, out=z), out=close)
+    np.multiply(s, s, out=z)
+    coefficients = _ARTANH[x.dtype.itemsize]
+    np.multiply(z, coefficients[-1], out=close)
+    for coefficient in coefficients[-2:0:-1]:
+        np.add(close, coefficient, out=close)
+        np.multiply(close, z, out=close)
+    np.add(close, coefficients[0], out=close)
+    np.add(z, s, out=far)
+    np.multiply(close, far, out=close)
     np.add(close, 1, out=close)
     np.multiply(close, s, out=close)
     np.multiply(close, d, out=close)
-    np.multiply(close, x.dtype.type(_LOG2_E), out=close)
-    if near.all():
-        return close
-    np.multiply(x, log_m, out=buffer)
-    np.add(buffer, neg_xlogx, out=buffer)
-    np.add(buffer, np.multiply(d, x.dtype.type(_LOG2_E), out=z), out=buffer)
-    np.negative(buffer, out=buffer)
-    return np.where(near, close, np.maximum(buffer, 0, out=buffer))
+    np.multiply(x, log_m, out=far)
+    np.subtract(xlogx, far, out=far)
+    np.subtract(far, d, out=far)
+    near = np.less(z, 1 / 9, out=z)  # 1 or 0: products choose faster than masks do
+    np.multiply(close, near, out=close)
+    np.subtract(1, near, out=near)
+    np.multiply(far, near, out=far)
+    np.add(close, far, out=close)
+    return close
 
 
-def _log(x: np.ndarray, w: np.ndarray | None, heaviest: int, unit: float) -> tuple[np.ndarray, ...]:
-    c = np.maximum(1 - x, 0)
-    buffer = np.empty_like(x)
-    mt, mc = _mean(x, w, buffer), _mean(c, w, buffer)
-    low = mt <= mc
-    u = np.minimum(mt, mc)
-    log_u, a, b = _two_terms(u)
-    log_rest = -b / (1 - u)
-    lt, lc = np.where(low, log_u, log_rest), np.where(low, log_rest, log_u)
-    total, joint_total = a + b, np.where(low, a, b)
+def _log(own: _Block, w: np.ndarray | None, heaviest: int, unit: float) -> tuple[np.ndarray, ...]:
+    x, c, d = own.x, own.c, own.d
+    first, second, buffer, low, *more = own.spare
+    mt, mc, u, lt, lc, a, b, total, aleatoric, epistemic, joint_aleatoric, joint_epistemic, low_mean, rest = own.small
+    np.subtract(1, x, out=c)
+    np.maximum(c, 0, out=c)
+    _mean(x, w, buffer, mt)
+    _mean(c, w, buffer, mc)
+    np.minimum(mt, mc, out=u)
+    _two_terms(u, lt, a, b, rest)
+    np.subtract(1, u, out=rest)
+    np.divide(b, rest, out=lc)
+    np.add(a, b, out=total)
+    joint_total, _, rest = _exchanged(a, b, np.less_equal(mt, mc, out=low_mean), rest)
+    lt, lc, rest = _exchanged(lt, lc, np.less_equal(mt, mc, out=low_mean), rest)
 
-    low = x <= c
-    _, a, b = _two_terms(np.minimum(x, c))
-    aleatoric = _mean(np.add(a, b, out=buffer), w, buffer)
-    x_part = np.where(low, a, b)
-    c_part = np.where(low, b, a)
-    d = _deviation(x, w, heaviest, buffer)
-    et = _kl_term(x, mt, d, x_part, lt, buffer)
-    joint_epistemic = _mean(et, w, buffer)
+    _two_terms(np.minimum(x, c, out=d), buffer, first, second, low)
+    x_part, c_part, buffer = _exchanged(first, second, np.less_equal(x, c, out=low), buffer)
+    _mean(x_part, w, buffer, joint_aleatoric)
+    np.add(joint_aleatoric, _mean(c_part, w, buffer, aleatoric), out=aleatoric)
+    _deviation(own, w, heaviest, buffer, rest)
+    spare = [buffer, low, *more]
+    _mean(_kl_term(x, mt, d, x_part, lt, spare), w, x_part, joint_epistemic)
     np.negative(d, out=d)
-    ec = _kl_term(c, mc, d, c_part, lc, buffer)
-    epistemic = _mean(np.add(et, ec, out=et), w, buffer)
-    parts: list[Any] = [total, aleatoric, epistemic, joint_total, _mean(x_part, w, buffer), joint_epistemic]
-    return tuple(part * x.dtype.type(unit) for part in parts)
+    _mean(_kl_term(c, mc, d, c_part, lc, spare), w, x_part, epistemic)
+    np.maximum(joint_epistemic, 0, out=joint_epistemic)  # below zero only where p is subnormal
+    np.maximum(epistemic, 0, out=epistemic)
+    np.add(epistemic, joint_epistemic, out=epistemic)
+    bits = x.dtype.type(unit * _LOG2_E)
+    for part in (epistemic, joint_epistemic):
+        np.multiply(part, bits, out=part)
+    for part in (total, aleatoric, joint_total, joint_aleatoric):
+        np.subtract(0, np.multiply(part, bits, out=part), out=part)
+    return total, aleatoric, epistemic, joint_total, joint_aleatoric, joint_epistemic

@@ -36,23 +36,25 @@ __all__ = [
 ]
 
 
+_NAMES: dict[str, type[Loss]] = {
+    "log": LogLoss,
+    "squared": SquaredLoss,
+    "brier": SquaredLoss,
+    "spherical": SphericalLoss,
+    "zero_one": ZeroOneLoss,
+}
+
+
 def as_loss(loss: Any) -> Loss:
     """The loss a name stands for; a `Loss` is returned as it is."""
-    names: dict[str, type[Loss]] = {
-        "log": LogLoss,
-        "squared": SquaredLoss,
-        "brier": SquaredLoss,
-        "spherical": SphericalLoss,
-        "zero_one": ZeroOneLoss,
-    }
     if isinstance(loss, Loss):
         return loss
     rule = "`loss` must be one of 'log', 'squared', 'spherical', 'zero_one' or a Loss"
     if isinstance(loss, str):
-        if loss in names:
-            return names[loss]()
+        if loss in _NAMES:
+            return _NAMES[loss]()
         meant = next((name for words, name in _MEANT.items() if loss.lower() in words), None)
-        raise ValueError(f"{rule}; got {loss!r}" + (f". Did you mean {meant}?" if meant else suggest(loss, list(names))))
+        raise ValueError(f"{rule}; got {loss!r}" + (f". Did you mean {meant}?" if meant else suggest(loss, list(_NAMES))))
     if isinstance(loss, type) and issubclass(loss, Loss):
         raise TypeError(f"{rule}; got the class {loss.__name__}. Make one of it: lw.{loss.__name__}(...)")
     if callable(loss):
