@@ -4,12 +4,13 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
-.PHONY: demo test lint types check clean help
+.PHONY: demo test lint types bench check clean help
 
 help:
 	@echo "make demo    a first result on a real ensemble"
 	@echo "make test    the whole test suite"
 	@echo "make lint    style and types"
+	@echo "make bench   speed and memory beside others; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("labelwise needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
@@ -36,6 +37,14 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+
+# what labelwise is compared with, without its dependencies: only single files of it are used
+$(VENV)/.peers: $(VENV)/.dev
+	$(PIP) --target $(VENV)/peers --no-deps --upgrade torch-uncertainty==0.13.0 torchmetrics==1.9.0 lightning-utilities==0.15.3 probly==0.3.0 tqdm==4.70.1
+	@touch $@
+
+bench: $(VENV)/.peers
+	$(BIN)/python benchmarks/run.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

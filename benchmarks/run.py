@@ -21,9 +21,9 @@ from statistics import median
 from typing import Any
 
 import numpy as np
+from contenders import contenders
 
 import labelwise as lw
-from contenders import contenders
 
 HERE = Path(__file__).parent
 SHAPES = [(5, 10_000, 10), (5, 1_000_000, 10), (10, 5_000, 1000), (8, 16, 128_000), (5, 100, 10)]
@@ -114,7 +114,9 @@ def weak_scaling(sizes: tuple[int, ...], rounds: int) -> list[tuple[int, float]]
 
 
 def machine() -> str:
-    name = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.processor())
+    info = Path("/proc/cpuinfo")
+    lines = info.read_text().splitlines() if info.exists() else []
+    name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), platform.processor())
     import scipy
     import torch
 
