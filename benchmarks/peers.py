@@ -1,0 +1,79 @@
+"""Published packages beside labelwise, each in a process of its own; prints JSON for run.py.
+
+They are installed beside the environment, without what they depend on (`make bench` does it). torch-uncertainty's metrics are loaded from
+their own files, because importing the whole package needs torchvision; probly's likewise, because it needs data sets and plots.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import subprocess
+import sys
+from pathlib import Path
+from statistics import median
+from types import ModuleType
+
+import numpy as np
+from contenders import labelwise
+from run import predictions, seconds
+
+PEERS = Path(sys.prefix) / "peers"
+SHAPE = (5, 100_000, 10)
+
+
+def load(path: str) -> ModuleType:
+    """A module from its file, without the package around it."""
+    spec = importlib.util.spec_from_file_location(Path(path).stem, PEERS / path)
+    if spec is None or spec.loader is None:
+        raise FileNotFoundError(PEERS / path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def torch_uncertainty(probs: np.ndarray):
+    import torch
+
+    entropy = load("torch_uncertainty/metrics/classification/entropy.py").Entropy
+    mutual = load("torch_uncertainty/metrics/classification/mutual_information.py").MutualInformation
+    tensor = torch.from_numpy(np.ascontiguousarray(probs.transpose(1, 0, 2)))  # (instances, members, classes)
+    return lambda: (entropy(reduction="none")(tensor.mean(1)), entropy(reduction="none")(tensor), mutual(reduction="none")(tensor))
+
+
+def probly(probs: np.ndarray):
+    sys.modules.setdefault("probly", ModuleType("probly"))
+    sys.modules["probly.utils"] = load("probly/utils.py")
+    measures = load("probly/quantification/classification.py")
+    rows = np.ascontiguousarray(probs.transpose(1, 0, 2))
+    return lambda: (measures.total_entropy(rows), measures.conditional_entropy(rows), measures.mutual_information(rows))
+
+
+KNOWN = {"torch-uncertainty 0.13.0": torch_uncertainty, "probly 0.3.0": probly}
+
+
+def main() -> None:
+    if len(sys.argv) > 1:
+        package, dtype = sys.argv[1:]
+        sys.path.append(str(PEERS))
+        probs = predictions(SHAPE, dtype)
+        theirs = KNOWN[package](probs)
+        times: tuple[list[float], list[float]] = ([], [])
+        found, (_, _, joint) = theirs(), labelwise(probs, "log")
+        bits = 1 / np.log(2) if package.startswith("torch") else 1
+        np.testing.assert_allclose(np.asarray(found[0]) * bits, joint.total, rtol=1e-3, atol=1e-4)
+        for _ in range(7):
+            times[0].append(seconds(theirs))
+            times[1].append(seconds(lambda: labelwise(probs, "log")))
+        print(json.dumps({"package": package, "dtype": dtype, "ms": 1e3 * median(times[0]), "labelwise": 1e3 * median(times[1])}))
+        return
+    results = []
+    for package in KNOWN:
+        for dtype in ("float32", "float64"):
+            done = subprocess.run([sys.executable, __file__, package, dtype], check=True, capture_output=True, text=True)
+            results.append(json.loads(done.stdout.splitlines()[-1]))
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main()
