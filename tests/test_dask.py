@@ -159,12 +159,12 @@ def test_unknown_and_empty_sizes(da: ModuleType) -> None:
 def test_one_task_for_each_block(da: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     import dask
 
-    from labelwise.distributions import _lazy
+    from labelwise.distributions import _instances
 
     lazy = da.from_array(probs(), chunks=(9, 6, 5))
     calls = []
-    checked = _lazy._checked
-    monkeypatch.setattr(_lazy, "_checked", lambda q: (calls.append(q.stored.shape), checked(q))[1])
+    checked = _instances._checked
+    monkeypatch.setattr(_instances, "_checked", lambda q: (calls.append(q.stored.shape), checked(q))[1])
     u = lw.decompose(lw.Ensemble(lazy, weights=np.arange(1.0, 10.0)), "spherical")
     joint = lw.joint.decompose(lw.Ensemble(lazy))
     assert calls == []  # nothing is computed before it is asked for
@@ -189,8 +189,9 @@ def test_split_members_or_classes_are_put_together_with_a_warning(da: ModuleType
         assert caught[0].filename == __file__
     with pytest.warns(UserWarning, match="`alpha` is split"):
         lw.decompose(lw.Dirichlet(da.from_array(p[0] + 1, chunks=(23, 2))))
-    with pytest.warns(UserWarning, match="`logits` is split"):
+    with pytest.warns(UserWarning, match="`logits` is split") as caught:
         lw.Ensemble.from_logits(da.from_array(p, chunks=(9, 23, 2)))
+    assert caught[0].filename == __file__
     weights = np.random.default_rng(3).random((9, 23))
     lazy = lw.Ensemble(cut(da, (20, 3))(p, 1), weights=da.from_array(weights, chunks=(4, 5)))
     assert_same(da, (lw.decompose(lazy), lw.decompose(lw.Ensemble(p, weights=weights))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
@@ -14,7 +14,7 @@ from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._words import suggest
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .distributions._blocks import split
-from .distributions._lazy import is_lazy, map_instances, of_no_instances
+from .distributions._instances import is_large, is_lazy, map_instances, of_no_instances
 from .distributions.ensemble import Members
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
@@ -203,16 +203,17 @@ def decompose(
         given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
     loss = as_loss(loss)
-    if not (isinstance(q, Members) and is_numpy_array(q.stored)) and is_lazy(q):  # Dask has threads of its own
-        return lazily(partial(decompose, loss=loss, events=events, correction=correction, threads=threads or 1), q)
+    members = q if isinstance(q, Members) and is_numpy_array(q.stored) else None
+    if members is None and (is_lazy(q) or is_large(q)):  # Dask has threads of its own
+        return by_instances(partial(decompose, loss=loss, events=events, correction=correction, threads=threads or 1), q)
     if correction is not None:
         _check_correction(q, loss, correction)
     family = as_events(events)
-    names = family.names if family else q.names or tuple(str(k) for k in range(q.n_classes))
+    names = family.names if family else q.names or _numbers(q.n_classes)
     loss = loss.bind(names)
     error = sums = None
-    if isinstance(q, Members) and is_numpy_array(q.stored):
-        (total, aleatoric, epistemic), sums = split(q, loss, family, jackknife=correction is not None, threads=threads)
+    if members is not None:
+        (total, aleatoric, epistemic), sums = split(members, loss, family, jackknife=correction is not None, threads=threads)
     else:
         law: Any = q.marginal(family)
         total = loss.entropy(*law.mean)
@@ -236,11 +237,16 @@ def decompose(
     )
 
 
+@lru_cache(maxsize=64)
+def _numbers(k: int) -> tuple[str, ...]:
+    return tuple(str(i) for i in range(k))
+
+
 Result = TypeVar("Result", bound=Uncertainty | Components)
 
 
-def lazily(f: Callable[[Any], Result], q: Distribution) -> Result:
-    """``f(q)`` for a ``q`` of Dask arrays: a task for each block of instances computes all parts of its result."""
+def by_instances(f: Callable[[Any], Result], q: Distribution) -> Result:
+    """``f(q)``, computed for one block of instances after another; of Dask arrays lazily, with one task for all parts of a block."""
     known = f(of_no_instances(q))
     arrays = iter(map_instances(partial(_parts, f), q, _arrays_of(known)))
 

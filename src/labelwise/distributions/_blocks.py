@@ -6,7 +6,7 @@ everything else goes block by block through the same code that serves the other 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from math import log
 from typing import TYPE_CHECKING, Any
 
@@ -48,22 +48,29 @@ def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, thr
     """Label-wise total, aleatoric and epistemic uncertainty (..., E), and their sums (...,) where they came for free."""
     if threads is not None:
         _kernels.thread_count(threads)
-    sums: Parts | None = None
     view = flat(q.stored)
     if view is None:  # no common stride for all instances: one slice of the first axis after another
-        slices = [split(q.take(i), loss, events, jackknife=jackknife, threads=threads)[0] for i in range(q.stored.shape[1])]
-        return tuple(np.stack(parts) for parts in zip(*slices, strict=True)), None
+        slices = (split(q.take(i), loss, events, jackknife=jackknife, threads=threads)[0] for i in range(q.stored.shape[1]))
+        return _stacked(slices, q.stored.shape[1]), None
     if events is None and type(loss) in (LogLoss, SquaredLoss) and q.stored.size:
         batch = q.stored.shape[1:-1]
         result = _fused(q, view, loss, labelwise=True, threads=threads)
-        total, aleatoric, epistemic = (_unflat(part, batch) for part in result.labelwise or ())
-        sums = tuple(part.reshape(batch) for part in result.sums)
-    else:
-        total, aleatoric, epistemic = of_blocks(q, lambda law: (loss.entropy(*law.mean), *law.split(loss)), events)
-    if not jackknife:
-        return (total, aleatoric, epistemic), sums
-    (bias,) = of_blocks(q, lambda law: (law.jackknife(loss),), events)
-    return (total + bias, aleatoric, epistemic + bias), None
+        labels: Any = result.labelwise
+        sums = result.sums
+        if jackknife:
+            for rows, law in _laws(q, view, None):
+                bias = law.jackknife(loss)
+                for part in (labels[0], labels[2]):
+                    part[rows] += bias
+        whole = tuple(_unflat(part, batch) for part in labels)
+        return whole, None if jackknife else sums if len(batch) == 1 else tuple(part.reshape(batch) for part in sums)
+
+    def parts(law: Atoms) -> Parts:
+        total, (aleatoric, epistemic) = loss.entropy(*law.mean), law.split(loss)
+        bias = law.jackknife(loss) if jackknife else 0
+        return total + bias, aleatoric, epistemic + bias
+
+    return of_blocks(q, parts, events), None
 
 
 def joint(q: Ensemble, loss: Any, of: Callable[[Atoms], Parts]) -> Parts:
@@ -83,31 +90,47 @@ def of_blocks(q: Members, of: Callable[[Atoms], Parts], events: Events | None) -
     stored, batch = q.stored, q.stored.shape[1:-1]
     view = flat(stored)
     if view is None:  # no common stride for all instances: one slice of the first axis after another
-        slices = [of_blocks(q.take(i), of, events) for i in range(batch[0])]
-        return tuple(np.stack(parts) for parts in zip(*slices, strict=True))
-    m, n, k = view.shape
-    labels = k if events is None else max(k, len(events.names))
-    rows = max(1, BLOCK // (m * labels))
-    weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(m, n)
+        return _stacked((of_blocks(q.take(i), of, events) for i in range(batch[0])), batch[0])
+    n = view.shape[1]
     results: list[np.ndarray] = []
-    for i in range(0, max(n, 1), rows):
-        own = weights if weights is None or weights.ndim == 1 else weights[:, i : i + rows]
-        parts = of(q.law(np.ascontiguousarray(widen(view[:, i : i + rows])), own, events))  # the same bits for every layout
-        if n <= rows:
+    for rows, law in _laws(q, view, events):
+        parts = of(law)
+        if rows.stop - rows.start >= n:
             results = [np.ascontiguousarray(part) for part in parts]
             break
-        if not results:
-            results = [np.empty((n, *part.shape[1:]), part.dtype) for part in parts]
+        results = results or [np.empty((n, *part.shape[1:]), part.dtype) for part in parts]
         for out, part in zip(results, parts, strict=True):
-            out[i : i + rows] = part
+            out[rows] = part
     return tuple(result.reshape(*batch, *result.shape[1:]) for result in results)
+
+
+def _laws(q: Members, view: np.ndarray, events: Events | None) -> Iterator[tuple[slice, Atoms]]:
+    """The laws of blocks of instances, and which these are; for no instances one empty law."""
+    m, n, k = view.shape
+    step = max(1, BLOCK // (m * (k if events is None else max(k, len(events.names)))))
+    weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(m, n)
+    for i in range(0, max(n, 1), step):
+        own = weights if weights is None or weights.ndim == 1 else weights[:, i : i + step]
+        # contiguous: the same bits for every layout
+        yield slice(i, min(i + step, n)), q.law(np.ascontiguousarray(widen(view[:, i : i + step])), own, events)
+
+
+def _stacked(slices: Iterable[Parts], n: int) -> Parts:
+    """``n`` slices of each result on a new first axis."""
+    results: list[np.ndarray] = []
+    for i, parts in enumerate(slices):
+        results = results or [np.empty((n, *part.shape), part.dtype) for part in parts]
+        for out, part in zip(results, parts, strict=True):
+            out[i] = part
+    return tuple(results)
 
 
 def _fused(q: Members, view: np.ndarray, loss: Loss, *, labelwise: bool, threads: int | None) -> _kernels.Split:
     weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(view.shape[:2])
     unit = log(2) / log(loss.base) if isinstance(loss, LogLoss) else 1.0
     result = _kernels.split(loss.name, _readable(view), weights, unit=unit, labelwise=labelwise, threads=threads)
-    q.__dict__.setdefault("_kept", {})[loss] = tuple(part.reshape(q.stored.shape[1:-1]) for part in result.joint)
+    batch = q.stored.shape[1:-1]
+    q.__dict__.setdefault("_kept", {})[loss] = result.joint if len(batch) == 1 else tuple(part.reshape(batch) for part in result.joint)
     return result
 
 

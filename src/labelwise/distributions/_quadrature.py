@@ -60,7 +60,7 @@ def sigmoid(x: Array) -> Array:
     return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
-def blocks(f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], per_value: int, limit: int = 1 << 22) -> tuple[Array, ...]:
+def blocks(f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], per_value: int, limit: int = 1 << 18) -> tuple[Array, ...]:
     """Apply ``f`` to blocks of instances so that about ``limit`` numbers are held at once; ``arrays`` are (..., E)."""
     xp = namespace(*arrays)
     shape = arrays[0].shape

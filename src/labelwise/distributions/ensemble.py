@@ -128,7 +128,7 @@ class Ensemble(Members):
         logits = members_first(logits, "logits", member_axis, class_axis)
         check_classes(logits, "logits")
         if is_dask_array(logits):
-            from ._lazy import whole
+            from ._instances import whole
 
             kind = widen(logits[:0, ...]).dtype
             probs = whole(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))

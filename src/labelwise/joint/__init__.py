@@ -13,11 +13,11 @@ from array_api_compat import is_numpy_array
 
 from .._arrays import Array, namespace
 from .._special import digamma_difference, digamma_minus_log
-from ..decomposition import Components, lazily
+from ..decomposition import Components, by_instances
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from ..distributions._atoms import Atoms
 from ..distributions._blocks import joint
-from ..distributions._lazy import is_lazy
+from ..distributions._instances import is_large, is_lazy
 from ..distributions.dirichlet import beta_parameters
 from ..losses import LogLoss, Loss, SquaredLoss
 from ..losses.base import not_negative
@@ -51,8 +51,8 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     (array([1.]), array([0.]), array([1.]))
     """
     q, loss = _check(q, loss)
-    if is_lazy(q):
-        return lazily(partial(decompose, loss=loss, seed=seed, samples=samples), q)
+    if is_lazy(q) or is_large(q):
+        return by_instances(partial(decompose, loss=loss, seed=seed, samples=samples), q)
 
     def maximum() -> float:
         return loss.maximum(q.n_classes)

@@ -27,7 +27,7 @@ def sampled(
     flat = xp.reshape(parameters, (-1, k))
     covs = None if isinstance(q, Dirichlet) else xp.reshape(q.cov, (-1, *q.cov.shape[len(batch) :]))
     n = flat.shape[0]
-    step = max(1, (1 << 22) // (REPLICATES * size * k))
+    step = max(1, (1 << 18) // (REPLICATES * size * k))
 
     def draw(i: int) -> Array:
         one = Dirichlet(flat[i, ...]) if covs is None else LogisticNormal(flat[i, ...], covs[i, ...])
