@@ -109,27 +109,34 @@ static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, 
     }
 }
 
+/* The variance is taken from the heaviest member: mean of squares less square of the mean, of which no more than a factor of M + 1
+ * cancels, because that member's own part in the variance is at least 1/M of its squared distance. */
 static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
 {
-    REAL mt[TILE], mc[TILE], shift[TILE];
-    REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
+    REAL mc[TILE], shift[TILE];
+    REAL *restrict mt = out->tu, *restrict au = out->au, *restrict square = out->eu;
     const REAL *restrict ref = in->reference;
-    NAME(means)(in, per_element, mt, mc, shift);
-    EACH(i) { tu[i] = mt[i] * mc[i]; au[i] = eu[i] = 0; }
+    EACH(i) mt[i] = mc[i] = shift[i] = au[i] = square[i] = 0;
     for (int64_t m = 0; m < in->members; m++) {
         const REAL *restrict p = in->p[m];
         const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
         const REAL w = in->weights ? in->weights[m] : 1;
         EACH(i) {
             REAL weight = per_element ? we[i] : w;
-            REAL x = p[i], d = (x - ref[i]) - shift[i];
-            au[i] += weight * (x * NAME(clamp)(1 - x));
-            eu[i] += weight * (d * d);
+            REAL x = p[i], c = NAME(clamp)(1 - x), d = x - ref[i];
+            mt[i] += weight * x;
+            mc[i] += weight * c;
+            shift[i] += weight * d;
+            square[i] += weight * (d * d);
+            au[i] += weight * (x * c);
         }
     }
-    if (!per_element && !in->weights) {
-        const REAL n = (REAL)in->members;
-        EACH(i) { au[i] /= n; eu[i] /= n; }
+    const REAL scale = per_element || in->weights ? 1 : 1 / (REAL)in->members;
+    EACH(i) {
+        REAL mean = shift[i] * scale;
+        mt[i] = (mt[i] * scale) * (mc[i] * scale);
+        au[i] *= scale;
+        square[i] = NAME(clamp)(square[i] * scale - mean * mean);
     }
 }
 
