@@ -7,7 +7,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c const
 .PHONY: demo test lint types bench check clean help
 
 help:
-	@echo "make demo    a first result on a real ensemble"
+	@echo "make demo    real predictions as tables and as a page to explore, report.html"
 	@echo "make test    the whole test suite"
 	@echo "make lint    style and types"
 	@echo "make bench   speed and memory beside others; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
@@ -17,7 +17,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
-	$(PIP) -e ".[sklearn]"
+	$(PIP) -e .
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
@@ -25,7 +25,7 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
-	$(BIN)/python examples/digits.py
+	$(BIN)/python -m labelwise demo -o report.html
 
 test: $(VENV)/.dev
 	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
