@@ -541,6 +541,7 @@ def test_picking_a_label() -> None:
         ("entropy", "'log'"),
         ("variance", "'squared'"),
         ("cost", "lw.CostLoss(false_positive=..., false_negative=...)"),
+        ("cost_matrix", "lw.joint.CostMatrix(costs) with lw.joint.decompose"),
     ],
 )
 def test_unknown_loss(loss: str, hint: str) -> None:
@@ -565,6 +566,18 @@ def test_function_class_or_nothing_as_loss() -> None:
         lw.decompose(lw.Ensemble(PROBS), lw.LogLoss)  # type: ignore[arg-type]
     with refused(TypeError, "`loss` must be one of", "got None"):
         lw.decompose(lw.Ensemble(PROBS), None)  # type: ignore[arg-type]
+
+
+def test_cost_matrix_as_the_loss_of_a_label() -> None:
+    matrix = np.ones((3, 3)) - np.eye(3)
+    with refused(TypeError, "got CostMatrix, a loss for all classes at once. Use it with lw.joint.decompose(q, loss)"):
+        lw.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix(matrix))  # type: ignore[arg-type]
+    with refused(TypeError, "got CostMatrix", "Make one of it: lw.joint.CostMatrix(...)"):
+        lw.joint.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix)  # type: ignore[arg-type]
+    for costs in (matrix, matrix.tolist()):
+        for decompose in (lw.decompose, lw.joint.decompose):
+            with refused(TypeError, "got a matrix", "lw.joint.decompose(q, lw.joint.CostMatrix(costs))", "lw.CostLoss("):
+                decompose(lw.Ensemble(PROBS), costs)
 
 
 @pytest.mark.parametrize("base", [1, 0, -2, 0.5, math.nan, math.inf])

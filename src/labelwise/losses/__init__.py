@@ -57,6 +57,15 @@ def as_loss(loss: Any) -> Loss:
         raise ValueError(f"{rule}; got {loss!r}" + (f". Did you mean {meant}?" if meant else suggest(loss, list(_NAMES))))
     if isinstance(loss, type) and issubclass(loss, Loss):
         raise TypeError(f"{rule}; got the class {loss.__name__}. Make one of it: lw.{loss.__name__}(...)")
+    kind = loss if isinstance(loss, type) else type(loss)
+    if kind.__module__.startswith("labelwise.joint"):
+        use = f"Make one of it: lw.joint.{kind.__name__}(...)" if kind is loss else "Use it with lw.joint.decompose(q, loss)"
+        raise TypeError(f"{rule}; got {kind.__name__}, a loss for all classes at once. {use}")
+    if len(getattr(loss, "shape", ())) == 2 or (isinstance(loss, list | tuple) and loss and all(isinstance(x, list | tuple) for x in loss)):
+        raise TypeError(
+            f"{rule}; got a matrix. The costs of each true class and choice are a loss for all classes at once: "
+            "lw.joint.decompose(q, lw.joint.CostMatrix(costs)). Those of single labels are lw.CostLoss(false_positive, false_negative)"
+        )
     if callable(loss):
         raise TypeError(f"{rule}; got the function {getattr(loss, '__name__', loss)!r}. Wrap your own φ(forecast, y): lw.CustomLoss(phi)")
     raise TypeError(f"{rule}; got {loss!r}")
@@ -67,6 +76,7 @@ _MEANT = {
     ("variance", "var", "mse", "quadratic", "square"): "'squared'",
     ("0-1", "0/1", "01", "error", "accuracy"): "'zero_one'",
     ("cost", "costs"): "lw.CostLoss(false_positive=..., false_negative=...)",
+    ("cost_matrix", "cost matrix", "costmatrix"): "lw.joint.CostMatrix(costs) with lw.joint.decompose",
     ("beta", "boosting"): "lw.BetaLoss(a, b)",
     ("custom",): "lw.CustomLoss(phi)",
 }
