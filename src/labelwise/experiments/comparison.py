@@ -158,6 +158,8 @@ def _verdict(stored: dict[str, Any]) -> str:
         f"Without any new images the EU of the selected class falls by {number(drop['no-swap'], 4)} on average, "
         f"{100 * drop['no-swap'] / drop['swap']:.0f} % of the {number(drop['swap'], 4)} with them."
     )
+    same = sum(a == b for a, b in zip(numbers["selected"], numbers["selected, mean over own instances"], strict=True))
+    text += f" (The class is selected by the mean over all test images, as in the code; the text's mean over its own images picks the same class in {same}/{n}.)"
     effect = numbers["effect"]["swap − no-swap"]
     if effect["low"] is None:
         return f"{text} One run says nothing about the spread of the difference."

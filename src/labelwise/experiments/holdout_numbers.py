@@ -100,7 +100,7 @@ def draw(runs: Sequence[Run], path: Path) -> None:
     series = {"before": [run.before for run in runs]} | {name: [run.after[name] for run in runs] for name in arms}
     selected = [run.labels["swap"] for run in runs]
     values = np.concatenate([x.ravel() for x in series["before"]])
-    grid = np.geomspace(max(float(np.quantile(values, 0.05)), 1e-9), float(values.max()), 400)
+    grid = np.geomspace(max(float(np.quantile(values, 0.05)), 1e-6), float(values.max()), 400)
     figure, axes = pyplot().subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
     for ax, own in zip(axes, (True, False), strict=True):
         tidy(ax)
