@@ -318,3 +318,18 @@ def test_the_whole_beta_family_is_proper(a: float, b: float) -> None:
 def test_mixtures_of_proper_losses_are_proper(x: float, y: float) -> None:
     log, sphere = lw.LogLoss(), lw.SphericalLoss()
     assert lw.check_proper(lambda f, o: x * log.phi(f, o) + y * sphere.phi(f, o)).strict
+
+
+def test_the_corner_of_a_custom_loss_is_found() -> None:
+    """It is where φ jumps; the quadrature is cut there, and the jackknife refused."""
+    step = lw.CustomLoss(lambda f, y: 7.0 * (f < 0.3) if y else 3.0 * (f >= 0.3))
+    assert step.kink == pytest.approx(0.3, abs=1e-12)
+    assert not step.smooth
+    alpha = np.array([[2.0, 3.0, 1.0], [50.0, 20.0, 10.0]])
+    expected = lw.decompose(lw.Dirichlet(alpha), lw.CostLoss(3, 7))
+    np.testing.assert_allclose(lw.decompose(lw.Dirichlet(alpha), step).aleatoric, expected.aleatoric, rtol=1e-9)
+    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 2)))
+    with pytest.raises(ValueError, match="has a corner"):
+        lw.decompose(q, step, correction="jackknife")
+    for smooth in (lambda f, y: -np.log(f) if y else -np.log1p(-f), lambda f, y: (1 - f) ** 2 if y else f**2):
+        assert lw.CustomLoss(smooth).smooth

@@ -6,6 +6,8 @@ edges of the unit interval: there the gradient is that of the nearest number ins
 
 from __future__ import annotations
 
+from array_api_compat import is_jax_array
+
 from ._arrays import Array, like, namespace, smallest
 
 # B_2n / (2n) for n = 1 ... 8: the asymptotic series of the digamma function.
@@ -41,7 +43,9 @@ def _artanh_tail(z: Array) -> Array:
 
 
 def log_complement(u: Array) -> Array:
-    """ln(1 − u) for 0 ≤ u ≤ ½: −2 artanh(u / (2 − u)). The log1p of JAX loses two digits there."""
+    """ln(1 − u) for 0 ≤ u ≤ ½. The log1p of JAX loses two digits there: for it, −2 artanh(u / (2 − u))."""
+    if not is_jax_array(u):
+        return namespace(u).log1p(-u)
     s = u / (2 - u)
     return -2 * s * (1 + s * s * _artanh_tail(s * s))
 

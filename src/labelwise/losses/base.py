@@ -17,8 +17,6 @@ Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
 class Loss:
     """What every loss has in common; subclasses are frozen dataclasses."""
 
-    smooth: ClassVar[bool] = True
-    """Whether the entropy is differentiable inside the unit interval (the jackknife needs it)."""
     name: ClassVar[str]
 
     def phi(self, forecast: Array, y: int) -> Array:
@@ -57,6 +55,11 @@ class Loss:
     def kink(self) -> Array | None:
         """The probability at which the entropy has a corner, or ``None``."""
         return None
+
+    @property
+    def smooth(self) -> bool:
+        """Whether the entropy is differentiable inside the unit interval (the jackknife needs it)."""
+        return self.kink is None
 
     def maximum_of_sum(self, n: int, weights: Array = None, *, exhaustive: bool = True) -> float:
         r"""The maximum of :math:`\sum_k w_k G_k(\theta_k)` over the probability simplex of ``n`` labels.

@@ -34,7 +34,6 @@ class CostLoss(Loss):
     false_positive: float | Mapping[str, float]
     false_negative: float | Mapping[str, float]
     name: ClassVar[str] = "cost"
-    smooth: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         for side in ("false_positive", "false_negative"):

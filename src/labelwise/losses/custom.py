@@ -92,6 +92,26 @@ class CustomLoss(Loss):
     def maximum(self) -> float:
         return maximum_entropy(self)
 
+    @cached_property
+    def kink(self) -> Array | None:
+        """Where the entropy has a corner, φ jumps: its largest jump between 0.001 and 0.999, found by bisection; or ``None``."""
+        low = np.linspace(0.001, 0.999, 999)[:-1]
+        high = low + 0.998 / 998
+
+        def values(t: np.ndarray) -> np.ndarray:
+            return np.stack([np.asarray(self.function(t, y), float) + 0 * t for y in (1, 0)])
+
+        f_low, f_high = values(low), values(high)
+        for _ in range(50):  # until the ends are neighbours: what is smooth no longer changes between them
+            middle = (low + high) / 2
+            f = values(middle)
+            left = np.max(np.abs(f - f_low), axis=0) >= np.max(np.abs(f_high - f), axis=0)
+            low, f_low = np.where(left, low, middle), np.where(left, f_low, f)
+            high, f_high = np.where(left, middle, high), np.where(left, f, f_high)
+        jump = np.max(np.abs(f_high - f_low), axis=0)
+        at = int(jump.argmax())
+        return np.asarray(high[at]) if jump[at] > 1e-6 * np.max(np.abs(f_high)) else None
+
 
 @dataclass(frozen=True)
 class ProperCheck:
