@@ -59,13 +59,17 @@ def split_range(
         w = None
         if weights is not None:
             w = weights.reshape(-1, 1, 1) if weights.ndim == 1 else np.expand_dims(weights[:, i:j], 1 if class_major else 2)
-        parts = _log(own, w, heaviest, unit) if loss == "log" else _squared(own, w, heaviest)
+        reference = None if weights is not None and weights.ndim == 2 else heaviest
+        parts = _log(own, w, reference, unit) if loss == "log" else _squared(own, w, reference)
         for out, part in zip(outputs[:3], parts[:3], strict=True):
             if out is not None:
                 out[(slice(None), slice(i, j)) if class_major else slice(i, j)] = part
         for out, part in zip(outputs[3:], parts, strict=False):
             if out is not None:
-                np.add.reduce(part, axis=0 if class_major else -1, out=out[i:j])
+                if class_major:
+                    _add_up(part, out[i:j])
+                else:
+                    np.add.reduce(part, axis=-1, out=out[i:j])
     return 0
 
 
@@ -118,28 +122,36 @@ def _in_range(x: np.ndarray, tolerance: float) -> bool:
     return bool(x.min() >= 0 and x.max() <= 1 + tolerance) if x.size else True  # a NaN fails both comparisons
 
 
+def _add_up(x: np.ndarray, out: np.ndarray) -> None:
+    """Σ x over the first axis, one after another also for a single column, which NumPy adds up in another order."""
+    if x.size == x.shape[0]:
+        out[...] = np.add.accumulate(x, axis=0)[-1]
+    else:
+        np.add.reduce(x, axis=0, out=out)
+
+
 def _mean(x: np.ndarray, w: np.ndarray | None, buffer: np.ndarray, out: np.ndarray) -> np.ndarray:
     """The weighted mean over the members; ``buffer`` is overwritten."""
     if w is None:
-        np.add.reduce(x, axis=0, out=out)
+        _add_up(x, out)
         np.divide(out, x.dtype.type(x.shape[0]), out=out)
     else:
-        np.add.reduce(np.multiply(w, x, out=buffer), axis=0, out=out)
+        _add_up(np.multiply(w, x, out=buffer), out)
     return out
 
 
-def _deviation(own: _Block, w: np.ndarray | None, heaviest: int, buffer: np.ndarray, mean: np.ndarray) -> None:
-    """``own.d`` becomes x − mean, from the heaviest member: exactly 0 where all agree."""
+def _deviation(own: _Block, w: np.ndarray | None, heaviest: int | None, buffer: np.ndarray, mean: np.ndarray) -> None:
+    """``own.d`` becomes x − mean, from the heaviest member (``None``: of each instance): exactly 0 where all agree."""
     x, d = own.x, own.d
-    if w is None or w.shape[1:] == (1, 1):
-        reference = x[heaviest]
+    if heaviest is not None or w is None:
+        reference = x[heaviest or 0]
     else:
         reference = np.take_along_axis(x, np.broadcast_to(w.argmax(axis=0)[None], (1, *x.shape[1:])), axis=0)[0]
     np.subtract(x, reference, out=d)
     np.subtract(d, _mean(d, w, buffer, mean), out=d)
 
 
-def _squared(own: _Block, w: np.ndarray | None, heaviest: int) -> tuple[np.ndarray, ...]:
+def _squared(own: _Block, w: np.ndarray | None, heaviest: int | None) -> tuple[np.ndarray, ...]:
     x, c, d, buffer = own.x, own.c, own.d, own.spare[0]
     total, other, aleatoric, epistemic = own.small[:4]
     np.subtract(1, x, out=c)
@@ -207,7 +219,7 @@ def _kl_term(x: np.ndarray, m: np.ndarray, d: np.ndarray, xlogx: np.ndarray, log
     return close
 
 
-def _log(own: _Block, w: np.ndarray | None, heaviest: int, unit: float) -> tuple[np.ndarray, ...]:
+def _log(own: _Block, w: np.ndarray | None, heaviest: int | None, unit: float) -> tuple[np.ndarray, ...]:
     x, c, d = own.x, own.c, own.d
     first, second, buffer, low, *more = own.spare
     mt, mc, u, lt, lc, a, b, total, aleatoric, epistemic, joint_aleatoric, joint_epistemic, low_mean, rest = own.small

@@ -19,6 +19,7 @@ from .._arrays import (
     like,
     namespace,
     smallest,
+    sum_first,
     values_known,
     without_gradient,
 )
@@ -166,11 +167,11 @@ class LogitNormal:
         x, dx = logit_nodes(low, high, 0 * loc, xp.ones_like(loc), [0 * loc, loc, *corners(corner, loc)])
         z = (x - loc) / scale
         weights = dx * xp.exp(-z * z / 2)
-        weights = weights / xp.sum(weights, axis=0)
+        weights = weights / sum_first(weights)
         t, c = sigmoid(x), sigmoid(-x)
-        mt, mc = xp.sum(weights * t, axis=0), xp.sum(weights * c, axis=0)
+        mt, mc = sum_first(weights * t), sum_first(weights * c)
         d = xp.where(mt <= mc, t - mt, mc - c)
-        return lambda f: xp.sum(weights * f(t, c, d), axis=0)
+        return lambda f: sum_first(weights * f(t, c, d))
 
     @property
     def mean(self) -> tuple[Array, Array]:
@@ -269,7 +270,7 @@ class SampledLaw:
             if not loss.smooth:
                 at_the_mean = loss.entropy(atoms.t, atoms.c) + loss.divergence(atoms.t, mt, atoms.c, mc, atoms.deviation)
                 extra = extra + xp.max(xp.abs(at_the_mean - overall), axis=0) / atoms.t.shape[0]
-            variances = [xp.sum((x - xp.mean(x, axis=0)) ** 2, axis=0) / (REPLICATES - 1) for x in columns]  # torch.std warns if empty
+            variances = [sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1) for x in columns]  # torch.std warns if empty
             return tuple(STANDARD_ERRORS * xp.sqrt(v / REPLICATES) + extra for v in variances)
 
         total, aleatoric, epistemic = self._map(spread)

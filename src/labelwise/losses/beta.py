@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from math import inf
 from typing import ClassVar
 
@@ -149,6 +149,7 @@ class _UpperIntegral:
         return xp.where(t <= half, below, self._above(xp.where(t <= half, half, c)))
 
 
-def _gauss_legendre(n: int) -> tuple[list[float], list[float]]:
+@lru_cache
+def _gauss_legendre(n: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     x, w = np.polynomial.legendre.leggauss(n)
-    return ((x + 1) / 2).tolist(), (w / 2).tolist()
+    return tuple(((x + 1) / 2).tolist()), tuple((w / 2).tolist())
