@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -152,9 +153,12 @@ def _in_ranges(work: Callable[[int, int], int], n: int, per_instance: int, threa
     count = thread_count(threads) if n * per_instance >= NATIVE_SIZE else 1
     if count == 1 or n == 1:
         return work(0, n)
-    pieces = min(n, 4 * count)
+    small = n * per_instance < 16 * NATIVE_SIZE  # no more hand-overs than needed; this thread does its share
+    pieces = min(n, count if small else 4 * count)
     ends = [n * i // pieces for i in range(pieces + 1)]
-    return max(_pool(count).map(work, ends[:-1], ends[1:]))
+    waiting = [_pool(count).submit(work, *piece) for piece in pairwise(ends[small:])]
+    own = work(0, ends[1]) if small else 0
+    return max([own, *(piece.result() for piece in waiting)])
 
 
 def _pool(count: int) -> ThreadPoolExecutor:

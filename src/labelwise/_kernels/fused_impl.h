@@ -41,25 +41,40 @@ static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL z, REAL x_p
     return z < (REAL)(1.0 / 9) ? close : far;
 }
 
+/* Sums over `count` members (a constant, so that the loop over them is unrolled and the sums stay in registers), added to what is there. */
+static ALWAYS_INLINE void NAME(add_means)(const NAME(Tile) *in, int64_t first, const int count, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
+{
+    const REAL *restrict ref = in->reference;
+    const REAL *p[8], *we[8];
+    REAL w[8];
+    for (int j = 0; j < count; j++) {
+        p[j] = in->p[first + j];
+        we[j] = per_element ? in->element_weights + (first + j) * TILE : NULL;
+        w[j] = in->weights ? in->weights[first + j] : 1;
+    }
+    EACH(i) {
+        REAL t = mt[i], c = mc[i], s = shift[i];
+        for (int j = 0; j < count; j++) {
+            REAL weight = per_element ? we[j][i] : w[j], x = p[j][i];
+            t += weight * x;
+            c += weight * NAME(clamp)(1 - x);
+            s += weight * (x - ref[i]);
+        }
+        mt[i] = t; mc[i] = c; shift[i] = s;
+    }
+}
+
 /* First pass over a tile: mean of the members, of their complements, and of their distance from the reference member. */
 static ALWAYS_INLINE void NAME(means)(const NAME(Tile) *in, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
 {
     EACH(i) mt[i] = mc[i] = shift[i] = 0;
-    const REAL *restrict ref = in->reference;
-    for (int64_t m = 0; m < in->members; m++) {
-        const REAL *restrict p = in->p[m];
-        const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
-        const REAL w = in->weights ? in->weights[m] : 1;
-        EACH(i) {
-            REAL weight = per_element ? we[i] : w, x = p[i];
-            mt[i] += weight * x;
-            mc[i] += weight * NAME(clamp)(1 - x);
-            shift[i] += weight * (x - ref[i]);
-        }
-    }
+    int64_t m = 0;
+    for (; m + 5 <= in->members; m += 5) NAME(add_means)(in, m, 5, per_element, mt, mc, shift);
+    for (; m + 2 <= in->members; m += 2) NAME(add_means)(in, m, 2, per_element, mt, mc, shift);
+    for (; m < in->members; m++) NAME(add_means)(in, m, 1, per_element, mt, mc, shift);
     if (!per_element && !in->weights) {
-        const REAL n = (REAL)in->members;
-        EACH(i) { mt[i] /= n; mc[i] /= n; shift[i] /= n; }
+        const REAL scale = 1 / (REAL)in->members;
+        EACH(i) { mt[i] *= scale; mc[i] *= scale; shift[i] *= scale; }
     }
 }
 
@@ -109,35 +124,58 @@ static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, 
     }
 }
 
+/* The sums that squared loss needs, in the same way; those of the means only if there are `many` members. */
+static ALWAYS_INLINE void NAME(add_squares)(const NAME(Tile) *in, int64_t first, const int count, int per_element, const int many, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift, REAL *restrict square, REAL *restrict au)
+{
+    const REAL *restrict ref = in->reference;
+    const REAL *p[8], *we[8];
+    REAL w[8];
+    for (int j = 0; j < count; j++) {
+        p[j] = in->p[first + j];
+        we[j] = per_element ? in->element_weights + (first + j) * TILE : NULL;
+        w[j] = in->weights ? in->weights[first + j] : 1;
+    }
+    EACH(i) {
+        REAL t = many ? mt[i] : 0, c = many ? mc[i] : 0, s = shift[i], q = square[i], a = au[i];
+        for (int j = 0; j < count; j++) {
+            REAL weight = per_element ? we[j][i] : w[j], x = p[j][i], rest = NAME(clamp)(1 - x), d = x - ref[i];
+            t += weight * x;
+            c += weight * rest;
+            s += weight * d;
+            q += weight * (d * d);
+            a += weight * (x * rest);
+        }
+        if (many) { mt[i] = t; mc[i] = c; }
+        shift[i] = s; square[i] = q; au[i] = a;
+    }
+}
+
 /* The variance is taken from the heaviest member: mean of squares less square of the mean, of which no more than a factor of M + 1
- * cancels, because that member's own part in the variance is at least 1/M of its squared distance. */
-static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
+ * cancels, because that member's own part in the variance is at least 1/M of its squared distance. So with few members TU = AU + EU
+ * is accurate, and the means need not be known. */
+static ALWAYS_INLINE void NAME(squared_sums)(const NAME(Tile) *in, int per_element, const int many, const NAME(Parts) *out)
 {
     REAL mc[TILE], shift[TILE];
-    REAL *restrict mt = out->tu, *restrict au = out->au, *restrict square = out->eu;
-    const REAL *restrict ref = in->reference;
-    EACH(i) mt[i] = mc[i] = shift[i] = au[i] = square[i] = 0;
-    for (int64_t m = 0; m < in->members; m++) {
-        const REAL *restrict p = in->p[m];
-        const REAL *restrict we = per_element ? in->element_weights + m * TILE : NULL;
-        const REAL w = in->weights ? in->weights[m] : 1;
-        EACH(i) {
-            REAL weight = per_element ? we[i] : w;
-            REAL x = p[i], c = NAME(clamp)(1 - x), d = x - ref[i];
-            mt[i] += weight * x;
-            mc[i] += weight * c;
-            shift[i] += weight * d;
-            square[i] += weight * (d * d);
-            au[i] += weight * (x * c);
-        }
-    }
+    REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
+    EACH(i) { shift[i] = au[i] = eu[i] = 0; }
+    if (many) EACH(i) { tu[i] = mc[i] = 0; }
+    int64_t m = 0;
+    for (; m + 5 <= in->members; m += 5) NAME(add_squares)(in, m, 5, per_element, many, tu, mc, shift, eu, au);
+    for (; m + 2 <= in->members; m += 2) NAME(add_squares)(in, m, 2, per_element, many, tu, mc, shift, eu, au);
+    for (; m < in->members; m++) NAME(add_squares)(in, m, 1, per_element, many, tu, mc, shift, eu, au);
     const REAL scale = per_element || in->weights ? 1 : 1 / (REAL)in->members;
     EACH(i) {
-        REAL mean = shift[i] * scale;
-        mt[i] = (mt[i] * scale) * (mc[i] * scale);
-        au[i] *= scale;
-        square[i] = NAME(clamp)(square[i] * scale - mean * mean);
+        REAL mean = shift[i] * scale, a = au[i] * scale, e = NAME(clamp)(eu[i] * scale - mean * mean);
+        tu[i] = many ? (tu[i] * scale) * (mc[i] * scale) : a + e;
+        au[i] = a;
+        eu[i] = e;
     }
+}
+
+static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
+{
+    if (in->members > 12) NAME(squared_sums)(in, per_element, 1, out);
+    else NAME(squared_sums)(in, per_element, 0, out);
 }
 
 static CLONES void NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
@@ -152,13 +190,15 @@ static CLONES void NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *o
     else NAME(squared_body)(in, 0, out);
 }
 
-/* out[i] = sum over k of x[i*K + k]: instances side by side for few classes, lanes within an instance for many. */
+/* out[i] = sum over k of x[i*K + k]: one after another for few classes, in lanes for many. */
 static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
 {
     if (classes <= 64) {
-        for (int64_t i = 0; i < rows; i++) out[i] = x[i * classes];
-        for (int64_t k = 1; k < classes; k++)
-            for (int64_t i = 0; i < rows; i++) out[i] += x[i * classes + k];
+        for (int64_t i = 0; i < rows; i++) {
+            REAL total = x[i * classes];
+            for (int64_t k = 1; k < classes; k++) total += x[i * classes + k];
+            out[i] = total;
+        }
         return;
     }
     for (int64_t i = 0; i < rows; i++) {

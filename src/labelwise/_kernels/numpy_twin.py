@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-BLOCK = 1 << 15
+BLOCK = 1 << 17
 """Predictions (members x instances x classes) of a block: small enough for the cache, large beside the cost of a call."""
 # (artanh(√z)/√z − 1)/z on [0, 1/9], lowest degree first, as in coefficients.h: for float32 and float64
 _ARTANH: dict[int, np.ndarray] = {
