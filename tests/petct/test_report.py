@@ -54,7 +54,12 @@ def test_numbers(results):
     known = u.sum().epistemic[results.part.lesion_voxels > 0]
     unknown = decompose(Ensemble(results.held_back[1].probs)).sum().epistemic
     auroc = np.mean((unknown[:, None] > known) + 0.5 * (unknown[:, None] == known))
-    assert held["auroc"]["epistemic"]["value"] == pytest.approx(auroc, abs=1e-6)
+    assert held["slices"]["auroc"]["epistemic"]["value"] == pytest.approx(auroc, abs=1e-6)
+    u, v = (decompose(Ensemble(x.probs)).sum().total for x in (results.studies, results.held_back[2]))
+    ill = results.studies.y_true > 0
+    auroc = np.mean((v[:, None] > u[ill]) + 0.5 * (v[:, None] == u[ill]))
+    assert held["studies"]["auroc"]["total"]["value"] == pytest.approx(auroc, abs=1e-6)
+    assert held["studies"]["known"] == ill.sum()
     json.dumps(numbers)
 
 

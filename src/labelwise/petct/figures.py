@@ -56,9 +56,10 @@ def plot_slices(
     masks = [part.images.lesions(i) for i in chosen]
     top, bottom, left, right = _frame(images[..., 1])
     shape = (right - left) / (bottom - top)
-    height = 2.9 if rows == 1 else 2.5
-    figure: Figure = plt.figure(figsize=(columns * (2 * height * shape + 3.1), rows * (height + 0.35)), layout="constrained")
-    grid = figure.add_gridspec(rows, 3 * columns, width_ratios=[height * shape, height * shape, 2.6] * columns)
+    height = 2.6 if rows == 1 else 2.2  # of an image, in inches
+    width = max(0.6, height * shape)
+    figure: Figure = plt.figure(figsize=(columns * (2 * width + 3.2), rows * (height + 0.75) + 0.25), layout="constrained")
+    grid = figure.add_gridspec(rows, 3 * columns, width_ratios=[width, width, 2.6] * columns)
     suv = float(prepared.manifest["settings"]["suv_max"])
     bars: Any = None
     for place, i in enumerate(chosen):

@@ -1,7 +1,7 @@
 """Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline without any patient's data.
 
-A body of ellipsoids with organs that take up glucose, and lesions where each disease puts them. Diseases share some sites (a lung
-cancer spreads to the nodes of the chest, a melanoma to the lung), so that a single slice may be truly ambiguous.
+A body of ellipsoids with organs that take up glucose, and lesions where each disease puts them, scanned from the base of the skull to the
+middle of the thigh. Every third patient also has a lesion where another disease would have it, so that a single slice may be truly ambiguous.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import csv
 import gzip
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -72,64 +72,52 @@ _SPINE = ((0, -66, 65), (21, 20, 262), 260, 1.6)
 _FEMURS = (((90, 0, -350), (15, 15, 105), 700, 0.6), ((-90, 0, -350), (15, 15, 105), 700, 0.6))
 
 
-def _near(x: float, y: float, z: float, spread: float = 10.0, *, sides: bool = False) -> Callable[[np.random.Generator], Point]:
-    def place(rng: np.random.Generator) -> Point:
-        side = rng.choice([-1.0, 1.0]) if sides else 1.0
-        dx, dy, dz = rng.uniform(-spread, spread, 3)
-        return side * x + dx, y + dy, z + dz
-
-    return place
-
-
-def _inside(*organs: str) -> Callable[[np.random.Generator], Point]:
-    def place(rng: np.random.Generator) -> Point:
-        centre, radii, *_ = _ORGANS[str(rng.choice(organs))]
-        direction = rng.normal(size=3)
-        point = np.array(centre) + 0.65 * rng.random() ** (1 / 3) * direction / np.linalg.norm(direction) * radii
-        return float(point[0]), float(point[1]), float(point[2])
-
-    return place
-
-
-def _skin(rng: np.random.Generator) -> Point:
-    angle, z = rng.uniform(0, 2 * np.pi), rng.uniform(-150, 200)
-    shrink = np.sqrt(max(0.2, 1 - ((z - 60) / 245) ** 2))
-    return 150 * shrink * np.cos(angle), 97 * shrink * np.sin(angle), z
-
-
-def _along_spine(rng: np.random.Generator) -> Point:
-    return rng.uniform(-6, 6), -64 + rng.uniform(-5, 5), rng.uniform(-170, 290)
-
-
-_LUNG = _inside("lung right", "lung left")
-_CHEST = _near(18, 18, 150, 22, sides=True)
-_NODES = (
-    _CHEST,
-    _CHEST,
-    _near(38, 0, 292, 14, sides=True),
-    _near(148, 0, 190, 12, sides=True),
-    _near(16, -28, -110, 22),
-    _near(75, 58, -262, 14, sides=True),
-)
-_BONES = (_along_spine, _along_spine, _near(80, -20, -185, 25, sides=True), _near(92, 0, -330, 35, sides=True))
-# Disease -> sites (the first is where it begins), how many lesions (from, to), radius in mm (from, to), HU.
-_DISEASES = {
-    "lung cancer": ((_LUNG, _LUNG, _LUNG, _CHEST), (2, 4), (14, 28), 45),
-    "lymphoma": (_NODES, (6, 11), (11, 22), 50),
-    "melanoma": ((_skin, _skin, _near(85, 0, -310, 40, sides=True), _inside("liver"), _LUNG), (7, 12), (8, 16), 45),
-    HELD_BACK: (_BONES, (9, 15), (10, 20), 650),
+# Where lesions grow, on the right; most grow on either side.
+_SITES: dict[str, Point] = {
+    "upper lung": (80, 5, 175),
+    "lower lung": (85, -5, 95),
+    "hilum": (38, 5, 135),
+    "mediastinum": (14, 15, 160),
+    "neck": (38, 0, 290),
+    "axilla": (150, 0, 190),
+    "retroperitoneum": (20, -28, -105),
+    "flank": (140, 15, 20),
+    "back": (90, -80, 60),
+    "leg": (85, 25, -335),
+    "liver": (75, 20, -10),
+    "ilium": (100, -15, -180),
+    "sacrum": (12, -62, -185),
+    "hip": (98, -5, -250),
+    "lumbar spine": (6, -64, -60),
 }
+# Disease -> its sites, how often each is affected, radius in mm (from, to), HU.
+_DISEASES = {
+    "lung cancer": (("upper lung", "lower lung", "hilum"), 0.75, (17, 32), 45),
+    "lymphoma": (("mediastinum", "neck", "axilla", "retroperitoneum"), 0.9, (14, 24), 50),
+    "melanoma": (("flank", "back", "leg", "liver"), 0.9, (12, 19), 45),
+    HELD_BACK: (("ilium", "sacrum", "hip", "lumbar spine"), 0.9, (14, 24), 45),
+}
+_SPREAD = 14.0
+_ELSEWHERE = 0.3
+"""How often a disease has one lesion at a site of another."""
 
 
 def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
-    """Lesions of a disease; none for ``"negative"``."""
+    """Lesions of a disease; none for ``"negative"``. A lung cancer is on one side, the others are on both."""
     if kind == "negative":
         return []
-    sites, (few, many), (small, large), hounsfield = _DISEASES[kind]
-    return [
-        Lesion(sites[0 if i == 0 else rng.integers(len(sites))](rng), rng.uniform(small, large), rng.uniform(4, 13), hounsfield)
-        for i in range(rng.integers(few, many + 1))
-    ]
+    sites, often, (small, large), hounsfield = _DISEASES[kind]
+    side = int(rng.choice([-1, 1]))
+    both = [(site, s) for site in sites for s in ((side,) if kind == "lung cancer" else (-1, 1))]
+    chosen = [place for place in both if rng.random() < often] or both[:1]
+    if rng.random() < _ELSEWHERE:
+        others = [site for other, (theirs, *_) in _DISEASES.items() if other not in (kind, HELD_BACK) for site in theirs]
+        chosen.append((str(rng.choice(others)), side))
+    lesions = []
+    for site, s in chosen:
+        x, y, z = np.array(_SITES[site]) * (1 if site == "liver" else s, 1, 1) + rng.uniform(-_SPREAD, _SPREAD, 3)
+        lesions.append(Lesion((float(x), float(y), float(z)), rng.uniform(small, large), rng.uniform(4, 13), hounsfield))
+    return lesions
 
 
 @dataclass(frozen=True)
@@ -198,9 +186,9 @@ def scan(
     from scipy.ndimage import gaussian_filter
 
     spacing = voxel * rng.uniform(0.85, 1.15, 3)
-    extent = np.array([480.0, 300.0, 940.0])
+    extent = np.array([440.0, 290.0, 700.0])
     shape = np.maximum(4, np.ceil(extent / spacing).astype(int))
-    origin = -(shape - 1) / 2 * spacing + rng.uniform(-8, 8, 3)
+    origin = -(shape - 1) / 2 * spacing + rng.uniform(-8, 8, 3) + (0, 0, -10)
     grid = [(origin[i] + spacing[i] * np.arange(shape[i])).reshape([-1 if i == j else 1 for j in range(3)]) for i in range(3)]
     ct, pet, mask = draw_anatomy(body, lesions, grid)
     ct += rng.normal(0, 14, ct.shape)

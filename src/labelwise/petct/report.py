@@ -206,11 +206,13 @@ def sentences(numbers: dict[str, Any]) -> list[str]:
     ]
     if "held_back" in numbers:
         held = numbers["held_back"]
-        found = "; ".join(f"{m} {_words(held['auroc'][m], percent=False)}" for m in MEASURES)
-        lines.append(
-            f"Held back: {', '.join(held['diagnoses'])} ({held['slices']} slices with lesions of {held['patients']} patients) against "
-            f"{held['known_slices_with_lesions']} slices with known lesions; AUROC by uncertainty: {found}."
-        )
+        for unit, what in (("studies", "studies"), ("slices", "slices with lesions")):
+            if unit in held:
+                found = "; ".join(f"{m} {_words(held[unit]['auroc'][m], percent=False)}" for m in MEASURES)
+                lines.append(
+                    f"Held back: {', '.join(held['diagnoses'])}, {held['patients']} patients; {held[unit]['held_back']} {what} of them against "
+                    f"{held[unit]['known']} of known diseases, AUROC by uncertainty: {found}."
+                )
     lines.append("Intervals are 95 %, over patients.")
     return lines
 

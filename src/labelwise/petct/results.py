@@ -13,7 +13,7 @@ from .._resampling import Estimate, Resampling
 from ..decomposition import Uncertainty, decompose
 from ..evaluation import by_class, detection_scores, rejection_curve
 from ..io import Predictions, load_predictions
-from .manifest import HELD_BACK, Part, Prepared, open_prepared
+from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
 
 MEASURES = ("total", "aleatoric", "epistemic")
 
@@ -29,7 +29,8 @@ class Results:
     u: Uncertainty
     """Of slices, (N, K)."""
     mean: np.ndarray
-    held_back: tuple[Part, Predictions] | None
+    held_back: tuple[Part, Predictions, Predictions] | None
+    """Slices and their predictions, and those of studies."""
 
     @property
     def prediction(self) -> np.ndarray:
@@ -47,7 +48,7 @@ def load_results(folder: str | Path, trained: str | Path, loss: str = "log") -> 
         other = prepared.part(HELD_BACK)
         predictions = load_predictions(trained / "held-back-slices.npz")
         _check_same(predictions, other, trained / "held-back-slices.npz", folder)
-        held = other, predictions
+        held = other, predictions, load_predictions(trained / "held-back-studies.npz")
     q = slices.distribution()
     return Results(prepared, part, slices, studies, decompose(q, loss), to_numpy(q.mean()), held)
 
@@ -89,30 +90,46 @@ def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
         "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area() for m in MEASURES},
         "diagnoses": _by_diagnosis(results, correct, rng),
     }
-    lesions = part.lesion_voxels > 0
-    if results.held_back is not None and lesions.any():
-        other, predictions = results.held_back
-        unknown = decompose(predictions.distribution(), results.u.loss).sum()
-        found["held_back"] = {
-            "diagnoses": results.prepared.manifest["held_back"],
-            "patients": len(np.unique(other.patients)),
-            "slices": len(other.y),
-            "known_slices_with_lesions": int(lesions.sum()),
-            "auroc": {
-                m: _plain(
-                    detection_scores(
-                        getattr(total, m)[lesions],
-                        getattr(unknown, m),
-                        groups_in=part.patients[lesions],
-                        groups_out=other.patients,
-                        rng=rng,
-                        n_bootstrap=2000,
-                    ).auroc_bootstrap
-                )
-                for m in MEASURES
-            },
-        }
+    if results.held_back is not None:
+        found["held_back"] = _held_back(results, rng)
     return found
+
+
+def _held_back(results: Results, rng: int) -> dict[str, Any]:
+    """How well uncertainty tells the kinds that were held back from the known ones: slices with lesions, and studies with a disease."""
+    other, slices, studies = results.held_back or (None, None, None)
+    if other is None or slices is None or studies is None:
+        raise ValueError("no diagnosis was held back")
+    part, loss = results.part, results.u.loss
+    lesions = part.lesion_voxels > 0
+    ill = np.array([part.diagnoses[str(name)] != NEGATIVE for name in np.asarray(results.studies.ids)])
+    known = decompose(results.studies.distribution(), loss).sum()
+    scores = {
+        "slices": (results.u.sum(), decompose(slices.distribution(), loss).sum(), lesions, part.patients, other.patients),
+        "studies": (known, decompose(studies.distribution(), loss).sum(), ill, _patients(results.studies), _patients(studies)),
+    }
+    return {
+        "diagnoses": results.prepared.manifest["held_back"],
+        "patients": len(np.unique(other.patients)),
+        **{
+            unit: {
+                "known": int(chosen.sum()),
+                "held_back": len(groups_out),
+                "auroc": {m: _plain(_auroc(getattr(u, m)[chosen], getattr(v, m), groups_in[chosen], groups_out, rng)) for m in MEASURES},
+            }
+            for unit, (u, v, chosen, groups_in, groups_out) in scores.items()
+            if chosen.any()
+        },
+    }
+
+
+def _auroc(known: np.ndarray, unknown: np.ndarray, groups_in: np.ndarray, groups_out: np.ndarray, rng: int) -> Estimate | None:
+    """AUROC with a bootstrap interval over patients."""
+    return detection_scores(known, unknown, groups_in=groups_in, groups_out=groups_out, rng=rng, n_bootstrap=2000).auroc_bootstrap
+
+
+def _patients(studies: Predictions) -> np.ndarray:
+    return np.array([str(name).partition("/")[0] for name in np.asarray(studies.ids)])
 
 
 def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[str, Any]]:
