@@ -36,12 +36,12 @@ __all__ = [
 ]
 
 
-_NAMES: dict[str, type[Loss]] = {
-    "log": LogLoss,
-    "squared": SquaredLoss,
-    "brier": SquaredLoss,
-    "spherical": SphericalLoss,
-    "zero_one": ZeroOneLoss,
+_NAMES: dict[str, Loss] = {
+    "log": LogLoss(),
+    "squared": SquaredLoss(),
+    "brier": SquaredLoss(),
+    "spherical": SphericalLoss(),
+    "zero_one": ZeroOneLoss(),
 }
 
 
@@ -52,7 +52,7 @@ def as_loss(loss: Any) -> Loss:
     rule = "`loss` must be one of 'log', 'squared', 'spherical', 'zero_one' or a Loss"
     if isinstance(loss, str):
         if loss in _NAMES:
-            return _NAMES[loss]()
+            return _NAMES[loss]
         meant = next((name for words, name in _MEANT.items() if loss.lower() in words), None)
         raise ValueError(f"{rule}; got {loss!r}" + (f". Did you mean {meant}?" if meant else suggest(loss, list(_NAMES))))
     if isinstance(loss, type) and issubclass(loss, Loss):
