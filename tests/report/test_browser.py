@@ -282,10 +282,10 @@ def test_narrow_screens_do_not_scroll_sideways(clothes, open_page, dark) -> None
     assert page.evaluate("document.activeElement.id") == "detail"
 
 
-@pytest.mark.parametrize("dark", [False, True])
-def test_axe_finds_no_serious_violation(clothes, open_page, axe, dark) -> None:
+@pytest.mark.parametrize(("dark", "width"), [(False, 1200), (True, 1200), (False, 360)])
+def test_axe_finds_no_serious_violation(clothes, open_page, axe, dark, width) -> None:
     _, _, report = clothes
-    page = open_page(report, dark=dark)
+    page = open_page(report, dark=dark, width=width)
     page.evaluate("document.querySelector('details').open = true")
     axe(page)
 
