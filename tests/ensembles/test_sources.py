@@ -120,3 +120,21 @@ def test_trainings_of_versions_without_this_choice_go_on(images, tmp_path):
     del settings["recipe"]["keep_best"]
     (out / "ensemble.json").write_text(json.dumps(settings))
     assert fit_ensemble("mlp", images, n_members=2, recipe=RECIPE, out_dir=out, jobs=1, resume=True).n_members == 2
+
+
+def test_augmentation_without_padding_only_mirrors(images, tmp_path):
+    """Images that are their own mirror images are not changed by it."""
+    x, y = images
+    symmetric = np.maximum(x, x[:, :, ::-1])
+    recipe = replace(RECIPE, epochs=1)
+    fits = {
+        name: fit_ensemble("mlp", (symmetric, y), n_members=1, recipe=changed, out_dir=tmp_path / name, jobs=1)
+        for name, changed in {
+            "plain": recipe,
+            "mirrored": replace(recipe, augment=True, padding=0),
+            "moved": replace(recipe, augment=True, padding=2),
+        }.items()
+    }
+    plain, mirrored, moved = (predict_ensemble(fitted, symmetric).probs for fitted in fits.values())
+    np.testing.assert_array_equal(plain, mirrored)
+    assert np.abs(plain - moved).max() > 1e-3

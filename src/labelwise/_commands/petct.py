@@ -24,8 +24,8 @@ def command() -> None:
     \b
     To try it without any patient's data, in a few minutes:
       labelwise petct phantom studies
-      labelwise petct prepare studies -o slices --size 64 --step 8 --hold-back "bone metastases"
-      labelwise petct train slices -o trained --network cnn --epochs 15
+      labelwise petct prepare studies -o slices --size 48 --step 8 --suv-max 12 --test 0.3 --val 0.1 --hold-back "bone metastases"
+      labelwise petct train slices -o trained --network cnn --augment --epochs 20
       labelwise petct report slices trained -o report
     """
 
@@ -112,7 +112,7 @@ def _say_parts(prepared: Prepared) -> None:
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for checkpoints and predictions.")
 @click.option("--recipe", type=click.Choice(["paper", "code"]), default="paper", show_default=True, help="Training settings.")
 @click.option("--network", type=click.Choice(["resnet50", "resnet18", "cnn", "mlp"]), help="Network.  [default: resnet50]")
-@click.option("--augment", is_flag=True, help="Random crops and mirror images.")
+@click.option("--augment", is_flag=True, help="Mirror half of the images, and move all by up to 1 %.")
 @click.option("--members", "n_members", type=click.IntRange(1), default=5, show_default=True, help="Size of the ensemble.")
 @click.option("--epochs", type=click.IntRange(1), help="Passes over the data.  [default: 40]")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same ensemble.")

@@ -165,7 +165,7 @@ def _train_epoch(
     total = torch.zeros(2, dtype=torch.float64, device=job.device)
     for index, batch in _read(x, _batches(len(x), job.recipe.batch_size, generator if job.recipe.shuffle else None)):
         if job.recipe.augment:
-            batch = crop_and_flip(batch, generator=generator)
+            batch = crop_and_flip(batch, generator=generator, padding=job.recipe.padding)
         inputs, labels = job.inputs(batch).to(job.device), y[index].to(job.device)
         scores = model(inputs)
         loss = nn.functional.cross_entropy(scores, labels)

@@ -37,7 +37,9 @@ class Recipe:
     weight_decay: float = 0.0
     shuffle: bool = True
     augment: bool = False
-    """Random crop with 4 pixels of padding and horizontal flip."""
+    """Random crop and horizontal flip."""
+    padding: int = 4
+    """Pixels by which the crop may move; 0 only flips."""
     normalize: str | Statistics | None = None
     """For images, beyond scaling to 0 … 1: ``"train"`` (mean and standard deviation of each channel of the training set) or these
     two themselves. Tables are taken as they are: see ``lw.datasets.standardize``."""

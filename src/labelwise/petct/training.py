@@ -45,7 +45,9 @@ def train(
     recipe : {"paper", "code"}
         ResNet-50, Adam 1e-3, 40 epochs, batches of 50; "paper" normalizes each channel by the training patients, "code" does not, and lowers the
         learning rate. Neither chooses the epoch on the test set, as the published code does.
-    network, augment, n_members, epochs, seed, resume, jobs
+    augment : bool
+        Mirror half of the images, and move all by up to one hundredth of their size.
+    network, n_members, epochs, seed, resume, jobs
         As for `labelwise.ensembles.fit_ensemble`.
     how, k
         As for `aggregate`.
@@ -66,7 +68,7 @@ def train(
     chosen = find_recipe("petct", recipe)
     if chosen.normalize is not None:
         chosen = replace(chosen, normalize=prepared.statistics)
-    chosen = replace(chosen, augment=augment or chosen.augment, keep_best=len(parts["val"].y) > 0)
+    chosen = replace(chosen, augment=augment or chosen.augment, padding=round(prepared.size / 100), keep_best=len(parts["val"].y) > 0)
     data = Dataset(
         "petct",
         _split(parts["train"], in_memory),
