@@ -152,6 +152,7 @@ def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(args, words, pre
 def test_an_interrupted_report_leaves_nothing(preds, tmp_path) -> None:
     script = """
 import os, signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background jobs start without it
 from labelwise.report import write
 from labelwise.cli import main
 render = write.render

@@ -106,6 +106,10 @@ def _metadata(root: Path) -> Path:
     return tables[0]
 
 
+FIELD_SIZE = 10_000
+"""The longest field of a table, in characters."""
+
+
 def _rows(table: Path) -> Iterator[dict[str, str]]:
     """The lines of the table, with the columns called by what they hold."""
     if not table.is_file():
@@ -117,6 +121,8 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
             if not {"patient", "diagnosis"} <= set(head) or not {"study", "location"} & set(head):
                 raise ValueError("it must have the columns patient (or Subject ID), study (or File Location) and diagnosis")
             for line in reader:
+                if max(map(len, line), default=0) > FIELD_SIZE:  # the limit of csv itself is not ours to rely on: others raise it
+                    raise ValueError(f"a field in line {reader.line_num} has more than {FIELD_SIZE:,} characters")
                 row = {key: value.strip() for key, value in zip(head, line, strict=False) if key}
                 if "study" not in row:
                     row["study"] = _study_folder(row.pop("location", ""), row.get("patient", ""))
