@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelwise.ensembles.networks import CNN, MLP, build, resnet18, resnet50
+from labelwise.ensembles.networks import CNN, MLP, Conv3x3, build, resnet18, resnet50
 
 
 def count(model: nn.Module) -> int:
@@ -109,3 +109,16 @@ def test_build_chooses_by_name_and_shape():
         build("cnn", 5, (34,))
     with pytest.raises(ValueError, match="at least 16 × 16 pixels; got 8 × 8"):
         build("cnn", 5, (1, 8, 8))
+
+
+@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 3)])
+@pytest.mark.parametrize("stride", [1, 2])
+def test_convolutions_of_tiny_images_are_convolutions(size, stride):
+    torch.manual_seed(0)
+    layer = Conv3x3(5, 7, stride).double().to(memory_format=torch.channels_last)
+    x = torch.randn(4, 5, *size, dtype=torch.float64, requires_grad=True)
+    ours, plain = layer(x), torch.nn.functional.conv2d(x, layer.weight, stride=stride, padding=1)
+    torch.testing.assert_close(ours, plain, rtol=1e-13, atol=1e-13)
+    by = torch.randn_like(plain)
+    for a, b in zip(*(torch.autograd.grad(y, (x, layer.weight), by) for y in (ours, plain)), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-13, atol=1e-13)

@@ -73,6 +73,28 @@ class MLP(nn.Module):  # type: ignore[misc]
         return self.layers[-1](x)
 
 
+class Conv3x3(nn.Conv2d):  # type: ignore[misc]
+    """A 3 × 3 convolution with padding that does not multiply by its padding where an image is hardly larger than one pixel.
+
+    The last layers of a residual network see images of 2 × 2 and 1 × 1 on 32 × 32 pixels; eight of nine products are with zeros then. Each
+    position of the result has its own part of the kernel there, and a dense layer of those parts gives the same sums.
+    """
+
+    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+        super().__init__(inputs, outputs, 3, stride, padding=1, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Same as that of ``nn.Conv2d``."""
+        height, width = x.shape[2:]
+        if max(height, width) > 2:
+            return super().forward(x)
+        tops, lefts = range(0, height, self.stride[0]), range(0, width, self.stride[1])
+        weight = self.weight.permute(0, 2, 3, 1)  # channels last, as it lies in memory
+        parts = [weight[:, 1 - i : 1 - i + height, 1 - j : 1 - j + width].flatten(1) for i in tops for j in lefts]
+        out = F.linear(x.permute(0, 2, 3, 1).flatten(1), torch.cat(parts))
+        return out.view(len(x), len(tops), len(lefts), self.out_channels).permute(0, 3, 1, 2)
+
+
 class BasicBlock(nn.Module):  # type: ignore[misc]
     """Two 3 × 3 convolutions and a shortcut (ResNet-18 and -34)."""
 
@@ -80,9 +102,9 @@ class BasicBlock(nn.Module):  # type: ignore[misc]
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(inputs, width, 3, stride, padding=1, bias=False)
+        self.conv1 = Conv3x3(inputs, width, stride)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, padding=1, bias=False)
+        self.conv2 = Conv3x3(width, width)
         self.bn2 = nn.BatchNorm2d(width)
         self.downsample = _shortcut(inputs, width * self.expansion, stride)
 
@@ -101,7 +123,7 @@ class Bottleneck(nn.Module):  # type: ignore[misc]
         super().__init__()
         self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
         self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = nn.Conv2d(width, width, 3, stride, padding=1, bias=False)
+        self.conv2 = Conv3x3(width, width, stride)
         self.bn2 = nn.BatchNorm2d(width)
         self.conv3 = nn.Conv2d(width, width * self.expansion, 1, bias=False)
         self.bn3 = nn.BatchNorm2d(width * self.expansion)
