@@ -7,6 +7,7 @@ import hashlib
 import os
 import pickle
 import shutil
+from copy import deepcopy
 from dataclasses import replace
 
 import numpy as np
@@ -15,7 +16,7 @@ import pytest
 nib = pytest.importorskip("nibabel")
 zarr = pytest.importorskip("zarr")
 
-from labelwise.petct import Settings, find_studies, open_prepared, preparation, prepare, slice_labels, store  # noqa: E402  # noqa: E402
+from labelwise.petct import Prepared, Settings, find_studies, open_prepared, preparation, prepare, slice_labels, store  # noqa: E402
 from labelwise.petct.phantom import HELD_BACK, KINDS, Body, draw_anatomy, place_lesions, write_nifti  # noqa: E402
 from labelwise.petct.studies import Skipped, Study  # noqa: E402
 
@@ -138,7 +139,22 @@ def test_no_patient_in_two_parts_and_statistics_of_the_training_patients_only(pr
     everything = np.concatenate([part.images[:] for part in parts.values()])
     assert abs(everything.mean() / 255 - np.mean(mean)) > 1e-5  # the others would have changed it
     assert (parts["held back"].y == -1).all()
-    assert (parts["held back"].lesion_voxels > 0).all()
+
+
+def test_held_back_are_whole_studies_of_that_kind(prepared):
+    """Treated as the known ones are: the rule for slices without a lesion holds for them too."""
+    manifest = deepcopy(prepared.manifest)
+    entries = [entry for entry in manifest["studies"] if entry["part"] == "held back"]
+    held = prepared.part("held back")
+    assert len(held.y) == sum(len(entry["planes"]) for entry in entries)
+    assert 0 < (held.lesion_voxels > 0).sum() < len(held.y)
+    manifest["lesion_free"] = "skip"
+    skipped = Prepared(prepared.folder, manifest).part("held back")
+    np.testing.assert_array_equal(skipped.ids, held.ids[held.lesion_voxels > 0])
+    entries[0]["diagnosis"] = "lymphoma"  # of a patient who also has the kind that is held back: neither known nor unknown
+    name = f"{entries[0]['patient']}/{entries[0]['study']}"
+    assert name in held.studies
+    assert name not in Prepared(prepared.folder, manifest).part("held back").studies
 
 
 def test_labels_of_slices(prepared):

@@ -52,7 +52,9 @@ def test_numbers(results):
             assert row["epistemic"] == pytest.approx(u.epistemic[y == k, k].mean(), rel=1e-5)
     held = numbers["held_back"]
     known = u.sum().epistemic[results.part.lesion_voxels > 0]
-    unknown = decompose(Ensemble(results.held_back[1].probs)).sum().epistemic
+    unknown = decompose(Ensemble(results.held_back[1].probs)).sum().epistemic[results.held_back[0].lesion_voxels > 0]
+    assert len(known) == held["slices"]["known"]
+    assert len(unknown) == held["slices"]["held_back"] < len(results.held_back[0].y)
     auroc = np.mean((unknown[:, None] > known) + 0.5 * (unknown[:, None] == known))
     assert held["slices"]["auroc"]["epistemic"]["value"] == pytest.approx(auroc, abs=1e-6)
     u, v = (decompose(Ensemble(x.probs)).sum().total for x in (results.studies, results.held_back[2]))

@@ -61,9 +61,13 @@ class Prepared:
         return int(self.manifest["settings"]["size"])
 
     def part(self, name: str) -> Part:
-        """``"train"``, ``"val"``, ``"test"`` or ``"held back"``; slices without a label are left out."""
-        rule = self.manifest["lesion_free"]
-        chosen = [s for s in self.manifest["studies"] if s["part"] == name]
+        """``"train"``, ``"val"``, ``"test"`` or ``"held back"``; slices without a label are left out.
+
+        Held back are the studies of the kinds themselves, with the planes that a study of a known kind would have: all, unless slices
+        without a lesion are skipped. Their patients' other studies are in no part.
+        """
+        rule, held = self.manifest["lesion_free"], self.manifest["held_back"]
+        chosen = [s for s in self.manifest["studies"] if s["part"] == name and (name != HELD_BACK or s["diagnosis"] in held)]
         root = self.folder / GROUP
         kept, labels, rows = [], [], []
         digest = hashlib.sha256()
@@ -73,7 +77,7 @@ class Prepared:
                     f"slices of {study['patient']}/{study['study']} are missing in {str(root)!r}; run `labelwise petct prepare` again"
                 )
             label = slice_labels(study["diagnosis"], study["lesion_voxels"], self.classes, rule)
-            use = np.flatnonzero(label >= 0) if name != HELD_BACK else np.flatnonzero(np.array(study["lesion_voxels"]) > 0)
+            use = np.flatnonzero(label >= 0 if name != HELD_BACK else (rule != "skip") | (np.array(study["lesion_voxels"]) > 0))
             kept.append((study["key"], use))
             labels.append(label[use])
             rows += [(study, int(i)) for i in use]

@@ -104,21 +104,24 @@ def _held_back(results: Results, rng: int) -> dict[str, Any]:
     lesions = part.lesion_voxels > 0
     ill = np.array([part.diagnoses[str(name)] != NEGATIVE for name in np.asarray(results.studies.ids)])
     known = decompose(results.studies.distribution(), loss).sum()
+    unknown = decompose(slices.distribution(), loss).sum()
+    crossing = other.lesion_voxels > 0
+    every = np.ones(len(np.asarray(studies.ids)), dtype=bool)
     scores = {
-        "slices": (results.u.sum(), decompose(slices.distribution(), loss).sum(), lesions, part.patients, other.patients),
-        "studies": (known, decompose(studies.distribution(), loss).sum(), ill, _patients(results.studies), _patients(studies)),
+        "slices": (results.u.sum(), unknown, lesions, crossing, part.patients, other.patients),
+        "studies": (known, decompose(studies.distribution(), loss).sum(), ill, every, _patients(results.studies), _patients(studies)),
     }
     return {
         "diagnoses": results.prepared.manifest["held_back"],
         "patients": len(np.unique(other.patients)),
         **{
             unit: {
-                "known": int(chosen.sum()),
-                "held_back": len(groups_out),
-                "auroc": {m: _plain(_auroc(getattr(u, m)[chosen], getattr(v, m), groups_in[chosen], groups_out, rng)) for m in MEASURES},
+                "known": int(a.sum()),
+                "held_back": int(b.sum()),
+                "auroc": {m: _plain(_auroc(getattr(u, m)[a], getattr(v, m)[b], groups_in[a], groups_out[b], rng)) for m in MEASURES},
             }
-            for unit, (u, v, chosen, groups_in, groups_out) in scores.items()
-            if chosen.any()
+            for unit, (u, v, a, b, groups_in, groups_out) in scores.items()
+            if a.any() and b.any()
         },
     }
 
