@@ -95,6 +95,7 @@ def test_figure_2(results):
         heights[to_hex(bar.get_facecolor())].append(bar.get_height())
     np.testing.assert_allclose(heights[EPISTEMIC.lower()], results.u.epistemic[i], rtol=1e-5)
     np.testing.assert_allclose(heights[ALEATORIC.lower()], results.u.aleatoric[i], rtol=1e-5)
+    assert bars.get_ylim()[1] >= 0.25  # bits: a slice that is certain looks certain
     labels = bars.get_xticklabels()
     assert [to_hex(label.get_color()) == TRUTH.lower() for label in labels] == [k == results.part.y[i] for k in range(4)]
     assert ["\u0332" in label.get_text() for label in labels] == [k == results.prediction[i] for k in range(4)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._arrays import to_numpy
 from ..decomposition import Uncertainty
 from ..plots import plot_labels
 from ..plots._style import pyplot, tidy
@@ -61,6 +62,8 @@ def plot_slices(
     figure: Figure = plt.figure(figsize=(columns * (2 * width + 3.2), rows * (height + 0.75) + 0.25), layout="constrained")
     grid = figure.add_gridspec(rows, 3 * columns, width_ratios=[width, width, 2.6] * columns)
     suv = float(prepared.manifest["settings"]["suv_max"])
+    # One scale for all, and none so fine that certainty looks like doubt.
+    limit = 1.05 * max(float(np.max(to_numpy(u.total)[chosen])), 0.25 * float(np.max(u.maximum)))
     bars: Any = None
     for place, i in enumerate(chosen):
         row, column = divmod(place, columns)
@@ -80,6 +83,7 @@ def plot_slices(
         tidy(bars)
         truth = int(part.y[i]) if part.y[i] >= 0 else None
         plot_labels(u, i, y_true=truth, prediction=int(prediction[i]), ax=bars)
+        bars.set_ylim(0, limit)
         bars.tick_params(labelsize=8)
         bars.set_ylabel(bars.get_ylabel(), fontsize=8)
         ct.set_title(_title(part, i) if titles is None else titles[place], fontsize=8, loc="left")
