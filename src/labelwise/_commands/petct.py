@@ -25,7 +25,7 @@ def command() -> None:
     To try it without any patient's data, in a few minutes:
       labelwise petct phantom studies
       labelwise petct prepare studies -o slices --size 48 --step 8 --suv-max 12 --test 0.3 --val 0.1 --hold-back "bone metastases"
-      labelwise petct train slices -o trained --network cnn --augment --epochs 20
+      labelwise petct train slices -o trained --network cnn --augment --epochs 12
       labelwise petct report slices trained -o report
     """
 

@@ -1,7 +1,7 @@
 """Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline without any patient's data.
 
 A body of ellipsoids with organs that take up glucose, and lesions where each disease puts them, scanned from the base of the skull to the
-middle of the thigh. Every third patient also has a lesion where another disease would have it, so that a single slice may be truly ambiguous.
+middle of the thigh. Every tenth patient also has a lesion where another disease would have it, so that a single slice may be truly ambiguous.
 """
 
 from __future__ import annotations
@@ -90,33 +90,33 @@ _SITES: dict[str, Point] = {
     "hip": (98, -5, -250),
     "lumbar spine": (6, -64, -60),
 }
-# Disease -> its sites, how often each is affected, radius in mm (from, to), HU.
+# Disease -> its sites, radius in mm (from, to), HU.
 _DISEASES = {
-    "lung cancer": (("upper lung", "lower lung", "hilum"), 0.75, (17, 32), 45),
-    "lymphoma": (("mediastinum", "neck", "axilla", "retroperitoneum"), 0.9, (14, 24), 50),
-    "melanoma": (("flank", "back", "leg", "liver"), 0.9, (12, 19), 45),
-    HELD_BACK: (("ilium", "sacrum", "hip", "lumbar spine"), 0.9, (14, 24), 45),
+    "lung cancer": (("upper lung", "lower lung", "hilum"), (20, 32), 45),
+    "lymphoma": (("mediastinum", "neck", "axilla", "retroperitoneum"), (16, 26), 50),
+    "melanoma": (("flank", "back", "leg", "liver"), (14, 22), 45),
+    HELD_BACK: (("ilium", "sacrum", "hip", "lumbar spine"), (16, 26), 45),
 }
-_SPREAD = 14.0
-_ELSEWHERE = 0.3
-"""How often a disease has one lesion at a site of another."""
+_SPREAD = 10.0
+"""Millimetres by which lesions are off their site, at most, along each axis."""
+_ELSEWHERE = 0.1
+"""How often a disease has one more lesion at a site of another."""
 
 
 def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
-    """Lesions of a disease; none for ``"negative"``. A lung cancer is on one side, the others are on both."""
+    """Lesions at all sites of a disease; none for ``"negative"``. A lung cancer is on one side, the others are on both."""
     if kind == "negative":
         return []
-    sites, often, (small, large), hounsfield = _DISEASES[kind]
+    sites, (small, large), hounsfield = _DISEASES[kind]
     side = int(rng.choice([-1, 1]))
-    both = [(site, s) for site in sites for s in ((side,) if kind == "lung cancer" else (-1, 1))]
-    chosen = [place for place in both if rng.random() < often] or both[:1]
+    chosen = [(site, s) for site in sites for s in ((side,) if kind == "lung cancer" else (-1, 1))]
     if rng.random() < _ELSEWHERE:
         others = [site for other, (theirs, *_) in _DISEASES.items() if other not in (kind, HELD_BACK) for site in theirs]
         chosen.append((str(rng.choice(others)), side))
     lesions = []
     for site, s in chosen:
         x, y, z = np.array(_SITES[site]) * (1 if site == "liver" else s, 1, 1) + rng.uniform(-_SPREAD, _SPREAD, 3)
-        lesions.append(Lesion((float(x), float(y), float(z)), rng.uniform(small, large), rng.uniform(4, 13), hounsfield))
+        lesions.append(Lesion((float(x), float(y), float(z)), rng.uniform(small, large), rng.uniform(5, 13), hounsfield))
     return lesions
 
 
