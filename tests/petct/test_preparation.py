@@ -99,6 +99,17 @@ def test_the_outline_lies_on_the_lesion(tmp_path):
         assert (hot & lesions).sum() / (hot | lesions).sum() > 0.9
 
 
+def test_a_lesion_smaller_than_a_pixel_is_outlined_too(tmp_path):
+    ct, pet, mask, affine = anatomy((8, 16, 8), (60, 20, 100))
+    pet[:], mask[:] = 0.0, False
+    pet[20, 9, 30], mask[20, 9, 30] = 18.0, True
+    images, lesions, record = slices_of(write_study(tmp_path / "s", ct, pet, mask, affine), tmp_path / "out", Settings(size=20, step=0))
+    (i,) = np.flatnonzero(record["lesion_voxels"])
+    assert 1 <= lesions[i].sum() <= 4
+    assert lesions[i].flat[images[i, ..., 0].argmax()]
+    assert not np.delete(lesions, i, axis=0).any()
+
+
 def test_channels_mean_what_is_documented(tmp_path):
     ct, pet, mask, affine = anatomy((16, 16, 16))
     ct[:], pet[:] = -1000.0, 0.0

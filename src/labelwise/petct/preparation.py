@@ -238,7 +238,10 @@ def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndar
     lesions = np.empty(images.shape[:3], dtype=bool)
     for at in range(0, len(planes), _PLANES_AT_ONCE):
         part = slice(at, at + _PLANES_AT_ONCE)
-        lesions[part] = cut(mask, planes[part], settings.size, outside=0.0, stretch=settings.stretch) >= 0.5
+        share = cut(mask, planes[part], settings.size, outside=0.0, stretch=settings.stretch)
+        # A lesion smaller than a pixel fills half of none; it is marked where most of it is.
+        enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))
+        lesions[part] = (share > 0) & (share >= enough)
     paths = {key: path for key in FILES if (path := getattr(study, key)) is not None}
     return images, lesions, {
         "files": {key: {"name": path.name, "bytes": path.stat().st_size, "sha256": hashes[key]} for key, path in paths.items()},
