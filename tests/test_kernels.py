@@ -85,7 +85,7 @@ def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str) -> Non
 def test_same_bits_for_any_number_of_threads_and_any_block(kernel: str, loss: str, shape: tuple[int, int, int], monkeypatch) -> None:
     p = probs(*shape, dtype="float32")
     one = everything(p, loss, threads=1)
-    monkeypatch.setattr(_kernels, "NATIVE_SIZE", 1)
+    monkeypatch.setattr(_kernels, "SEVERAL", dict.fromkeys(_kernels.SEVERAL, 1))
     for threads in (2, 3):
         for a, b in zip(everything(p, loss, threads=threads), one, strict=True):
             assert np.array_equal(a, b)
@@ -118,19 +118,67 @@ def test_checks_find_a_single_bad_value(kernel: str, where: tuple[int, int, int]
     p = probs(n=700)
     if layout == "channels":
         p = np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)
-    assert _kernels.check(p, 1e-6) == 0
+    assert _kernels.check(p, 1e-6)
     p[where] = value
-    assert _kernels.check(p, 1e-6) == 1
-    assert _kernels.split("log", p, tolerance=1e-6).status == 1
+    assert not _kernels.check(p, 1e-6)
+    assert not _kernels.check(p, 1e-6, sum_to_one=False)
 
 
 def test_checks_find_a_single_bad_sum(kernel: str) -> None:
     for k in (7, 300):
         p = probs(n=200, k=k)
         p[3, 111, 2] += 1e-4
-        assert _kernels.check(p, 1e-6) == 2
-        assert _kernels.check(p, 1e-6, sum_to_one=False) == 0
-        assert _kernels.check(p, 1e-3) == 0
+        assert not _kernels.check(p, 1e-6)
+        assert _kernels.check(p, 1e-6, sum_to_one=False)
+        assert _kernels.check(p, 1e-3)
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_the_twin_takes_wide_rows_in_parts(loss: str, monkeypatch) -> None:
+    monkeypatch.setattr(_kernels, "_fused", None)
+    for layout in LAYOUTS.values():
+        p = layout(probs(n=9, k=300))
+        whole = everything(p, loss)
+        with monkeypatch.context() as patch:
+            patch.setattr("labelwise._kernels.numpy_twin.BLOCK", 500)
+            assert _kernels.split(loss, p, tolerance=1e-6).valid
+            for a, b in zip(everything(p, loss), whole, strict=True):
+                np.testing.assert_allclose(a, b, rtol=1e-13)
+            p[2, 4, 299] += 1e-4
+            assert not _kernels.split(loss, p, tolerance=1e-6).valid
+
+
+LAYOUTS = {
+    "plain": lambda p: p,
+    "members in the middle": lambda p: np.ascontiguousarray(p.swapaxes(0, 1)).swapaxes(0, 1),
+    "channels": lambda p: np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1),
+    "every other": lambda p: np.repeat(p, 2, axis=1)[:, ::2],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize(("n", "k"), [(300, 2), (300, 10), (50, 300), (3, 5000)])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_the_pass_that_computes_checks_as_well(kernel: str, layout: str, n: int, k: int, dtype: type) -> None:
+    p = LAYOUTS[layout](probs(n=n, k=k).astype(dtype))
+    tolerance = 1e-3 if dtype == np.float32 else 1e-6
+    for loss in ("log", "squared"):
+        checked, plain = _kernels.split(loss, p, tolerance=tolerance), _kernels.split(loss, p)
+        assert checked.valid
+        for a, b in zip((*checked.labelwise, *checked.sums), (*plain.labelwise, *plain.sums), strict=True):
+            assert np.array_equal(a, b)
+    p[1, 0, :2] = -0.0, p[1, 0, :2].sum()
+    assert _kernels.split("log", p, tolerance=tolerance).valid
+    before = p.copy()
+    for where in [(0, 0, 0), (4, n - 1, k - 1), (2, n // 2, k // 2)]:
+        for value in (np.nan, -np.nan, -1e-3, 1.5, np.inf, -np.inf):
+            p[where] = value
+            assert not _kernels.split("squared", p, tolerance=tolerance).valid
+            assert not _kernels.split("squared", p, tolerance=tolerance, sum_to_one=False).valid
+        p[where] = before[where] + 5 * tolerance
+        assert not _kernels.split("log", p, tolerance=tolerance).valid
+        assert _kernels.split("log", p, tolerance=100 * tolerance).valid
+        p[where] = before[where]
 
 
 def test_images_keep_their_axes_without_a_copy(kernel: str) -> None:

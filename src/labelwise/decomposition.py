@@ -8,7 +8,6 @@ from functools import cached_property, lru_cache, partial
 from typing import Any, TypeVar
 
 import numpy as np
-from array_api_compat import is_numpy_array
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._words import suggest
@@ -100,7 +99,8 @@ class Uncertainty:
         w = None if weights is None else self._weights(weights)
 
         if w is None and self.sums is not None:
-            return replace(self.sums, bound=lambda: self._maximum_of_sum(None))
+            own = self.sums
+            return Components(own.total, own.aleatoric, own.epistemic, lambda: self._maximum_of_sum(None), own.error)
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
@@ -203,7 +203,7 @@ def decompose(
         given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
     loss = as_loss(loss)
-    members = q if isinstance(q, Members) and is_numpy_array(q.stored) else None
+    members = q if isinstance(q, Members) and isinstance(q.stored, np.ndarray) else None
     if members is None and (is_lazy(q) or is_large(q)):  # Dask has threads of its own
         return by_instances(partial(decompose, loss=loss, events=events, correction=correction, threads=threads or 1), q)
     if correction is not None:

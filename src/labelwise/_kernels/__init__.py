@@ -11,9 +11,8 @@ import importlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,9 +29,13 @@ def _native() -> Any:
 
 _fused = _native()
 
-NATIVE_SIZE = 1 << 18
-"""Predictions (members x instances x classes) from which on several threads pay; measured by benchmarks/run.py."""
+SEVERAL = {"log": 1 << 18, "squared": 1 << 20, "check": 1 << 20}
+"""Predictions (members x instances x classes) from which on several threads pay: waking one takes as long as some 100,000 of them."""
 _LOSSES = {"log": 0, "squared": 1}
+_SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
+_KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
+_NONE: Any = (None, None, None)
+Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 _pools: dict[int, ThreadPoolExecutor] = {}
 
 
@@ -61,15 +64,14 @@ def thread_count(threads: int | None = None) -> int:
     return int(threads)
 
 
-@dataclass(frozen=True, eq=False)
-class Split:
+class Split(NamedTuple):
     """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log loss, joint (N,)."""
 
-    labelwise: tuple[np.ndarray, np.ndarray, np.ndarray] | None
-    sums: tuple[np.ndarray, np.ndarray, np.ndarray]
-    joint: tuple[np.ndarray, np.ndarray, np.ndarray]
-    status: int
-    """0, or what a check found: 1 a value outside [0, 1], 2 a sum that is not 1."""
+    labelwise: Three | None
+    sums: Three
+    joint: Three
+    valid: bool
+    """Whether the values were found to be probabilities, if they were checked."""
 
 
 def split(
@@ -80,6 +82,7 @@ def split(
     unit: float = 1.0,
     labelwise: bool = True,
     tolerance: float | None = None,
+    sum_to_one: bool = True,
     threads: int | None = None,
 ) -> Split:
     """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``) or "squared" loss.
@@ -90,36 +93,35 @@ def split(
     kind, dtype = _kind(probs)
     class_major = _class_major(probs)
     shape = (k, n) if class_major else (n, k)
-    parts = [np.empty(shape, dtype) if labelwise else None for _ in range(3)]
-    joint = 3 if loss == "log" else 0
-    totals: list[np.ndarray | None] = [np.empty(n, dtype) if j < 3 + joint else None for j in range(6)]
+    parts = _fresh(shape, dtype) if labelwise else _NONE
+    sums = _fresh(n, dtype)
+    joint = _fresh(n, dtype) if loss == "log" else _NONE
     if weights is not None:
         weights = np.ascontiguousarray(weights, dtype) if weights.ndim == 1 else weights.astype(dtype, copy=False)
     heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
-    outputs = (*parts, *totals)
+    outputs = parts + sums + joint
+    limit = -1.0 if tolerance is None else tolerance
 
     def work(start: int, stop: int) -> int:
         if _fused is None:
             from .numpy_twin import split_range
 
-            return split_range(loss, probs, weights, heaviest, unit, class_major, tolerance, start, stop, outputs)
-        return int(
-            _fused.split(
-                _LOSSES[loss], dtype == np.float64, kind, probs, weights, heaviest, unit, class_major,
-                -1.0 if tolerance is None else tolerance, start, stop, outputs,
-            )
-        )  # fmt: skip
+            return split_range(loss, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, start, stop, outputs)
+        how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one)
+        return int(_fused.split(*how, start, stop, outputs))
 
-    status = _in_ranges(work, n, m * k, threads)
-    if tolerance is not None and status == 0:
-        status = check(probs, tolerance, threads=threads)
-    arrays = tuple(x.T if class_major else x for x in parts if x is not None)
-    sums = tuple(totals[:3])
-    return Split(arrays or None, sums, tuple(totals[3:]) if joint else sums, status)  # type: ignore[arg-type]
+    status = _in_ranges(work, n, m * n * k >= SEVERAL[loss], m * n * k, threads)
+    if labelwise and class_major:
+        parts = (parts[0].T, parts[1].T, parts[2].T)
+    return Split(parts if labelwise else None, sums, joint if loss == "log" else sums, status == 0)
 
 
-def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> int:
-    """0 if ``probs`` (M, N, K) holds probabilities; 1 if a value is outside [0, 1] or NaN; 2 if a sum over K is not 1."""
+def _fresh(shape: int | tuple[int, int], dtype: np.dtype[Any]) -> Three:
+    return np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)
+
+
+def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:
+    """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums of 1 over K."""
     m, n, k = probs.shape
     kind, dtype = _kind(probs)
     class_major = _class_major(probs)
@@ -129,18 +131,14 @@ def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threa
             from .numpy_twin import check_range
 
             return check_range(probs, tolerance, sum_to_one, start, stop)
-        return int(_fused.check(dtype == np.float64, kind, probs, class_major, sum_to_one, tolerance, start, stop))
+        return int(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, start, stop))
 
-    return _in_ranges(work, n, m * k, threads)
+    return _in_ranges(work, n, m * n * k >= SEVERAL["check"], m * n * k, threads) == 0
 
 
 def _kind(probs: np.ndarray) -> tuple[int, np.dtype[Any]]:
     """How the predictions are stored (0: as they are computed, 1: half, 2: bfloat16) and the type to compute in."""
-    if probs.dtype == np.float64:
-        return 0, np.dtype(np.float64)
-    if probs.dtype == np.float32:
-        return 0, np.dtype(np.float32)
-    return (1 if probs.dtype == np.float16 else 2), np.dtype(np.float32)
+    return _KINDS.get(probs.dtype.char, (2, _SINGLE))
 
 
 def _class_major(probs: np.ndarray) -> bool:
@@ -148,12 +146,12 @@ def _class_major(probs: np.ndarray) -> bool:
     return probs.strides[1] == probs.itemsize and probs.strides[2] != probs.itemsize and probs.shape[1] > 1
 
 
-def _in_ranges(work: Callable[[int, int], int], n: int, per_instance: int, threads: int | None) -> int:
-    """Run ``work`` over all instances, on several threads where the input is large enough; the largest status wins."""
-    count = thread_count(threads) if n * per_instance >= NATIVE_SIZE else 1
+def _in_ranges(work: Callable[[int, int], int], n: int, several: bool, size: int, threads: int | None) -> int:
+    """Run ``work`` over all ``n`` instances, on several threads if that pays; 0 if it is 0 for all."""
+    count = thread_count(threads) if several else 1
     if count == 1 or n == 1:
         return work(0, n)
-    small = n * per_instance < 16 * NATIVE_SIZE  # no more hand-overs than needed; this thread does its share
+    small = size < 1 << 22  # no more hand-overs than needed; this thread does its share
     pieces = min(n, count if small else 4 * count)
     ends = [n * i // pieces for i in range(pieces + 1)]
     waiting = [_pool(count).submit(work, *piece) for piece in pairwise(ends[small:])]

@@ -36,7 +36,7 @@
 
 enum loss { LOG, SQUARED };
 enum kind { NATIVE, FLOAT16, BFLOAT16 };
-enum { OUT_OF_RANGE = 1, OFF_ONE = 2, NO_MEMORY = 3 };
+enum { INVALID = 1, NO_MEMORY = 2 };
 
 typedef struct {
     enum loss loss;
@@ -149,15 +149,15 @@ static int check_range(const Job *job, Py_ssize_t start, Py_ssize_t stop)
     return 0;
 }
 
-/* split(loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, start, stop, outputs) -> status */
+/* split(loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, start, stop, outputs) -> status */
 static PyObject *split(PyObject *self, PyObject *args)
 {
     (void)self;
-    int loss, double_precision, kind, class_major;
+    int loss, double_precision, kind, class_major, sum_to_one;
     Py_ssize_t heaviest, start, stop;
     double unit, tolerance;
     PyObject *probs, *weights, *outputs;
-    if (!PyArg_ParseTuple(args, "iiiOOndidnnO", &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &start, &stop, &outputs))
+    if (!PyArg_ParseTuple(args, "iiiOOndidinnO", &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &sum_to_one, &start, &stop, &outputs))
         return NULL;
     Job job;
     memset(&job, 0, sizeof job);
@@ -169,6 +169,7 @@ static PyObject *split(PyObject *self, PyObject *args)
     job.class_major = class_major;
     job.tolerance = tolerance;
     job.check = tolerance >= 0;
+    job.sum_to_one = sum_to_one;
     job.heaviest = heaviest;
     if (describe(&job, &views, probs, double_precision, kind) < 0 || check_range(&job, start, stop) < 0) goto failed;
     if (class_major && job.stride_n != (kind == NATIVE ? size : 2)) { PyErr_SetString(PyExc_ValueError, "class_major needs instances side by side"); goto failed; }
@@ -209,7 +210,7 @@ failed:
     return NULL;
 }
 
-/* check(double, kind, probs, class_major, sum_to_one, tolerance, start, stop) -> 0, 1 (a value outside [0, 1]) or 2 (a sum that is not 1) */
+/* check(double, kind, probs, class_major, sum_to_one, tolerance, start, stop) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */
 static PyObject *check(PyObject *self, PyObject *args)
 {
     (void)self;

@@ -124,58 +124,82 @@ static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, 
     }
 }
 
-/* The sums that squared loss needs, in the same way; those of the means only if there are `many` members. */
-static ALWAYS_INLINE void NAME(add_squares)(const NAME(Tile) *in, int64_t first, const int count, int per_element, const int many, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift, REAL *restrict square, REAL *restrict au)
+/* The sums over `count` members that squared loss needs (a constant, as above), in the same way. `starting`: these are the first members;
+ * `ending`: the last, after which the results are known. The means are added up only if there are `many` members. `weighted`: 0 not at
+ * all, 1 by member, 2 by member and element. */
+static ALWAYS_INLINE void NAME(add_squares)(const NAME(Tile) *in, int64_t first, const int count, const int weighted, const int many, const int starting, const int ending, REAL *restrict mc, REAL *restrict shift, const NAME(Parts) *out)
 {
     const REAL *restrict ref = in->reference;
-    const REAL *p[8], *we[8];
-    REAL w[8];
+    REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
+    const REAL scale = weighted ? 1 : 1 / (REAL)in->members;
+    const REAL *p[5], *we[5];
+    REAL w[5];
     for (int j = 0; j < count; j++) {
         p[j] = in->p[first + j];
-        we[j] = per_element ? in->element_weights + (first + j) * TILE : NULL;
-        w[j] = in->weights ? in->weights[first + j] : 1;
+        we[j] = weighted == 2 ? in->element_weights + (first + j) * TILE : NULL;
+        w[j] = weighted == 1 ? in->weights[first + j] : 1;
     }
     EACH(i) {
-        REAL t = many ? mt[i] : 0, c = many ? mc[i] : 0, s = shift[i], q = square[i], a = au[i];
+        REAL t = many && !starting ? tu[i] : 0, c = many && !starting ? mc[i] : 0;
+        REAL s = starting ? 0 : shift[i], q = starting ? 0 : eu[i], a = starting ? 0 : au[i];
         for (int j = 0; j < count; j++) {
-            REAL weight = per_element ? we[j][i] : w[j], x = p[j][i], rest = NAME(clamp)(1 - x), d = x - ref[i];
-            t += weight * x;
-            c += weight * rest;
-            s += weight * d;
-            q += weight * (d * d);
-            a += weight * (x * rest);
+            REAL weight = weighted == 2 ? we[j][i] : w[j], x = p[j][i], rest = NAME(clamp)(1 - x), d = x - ref[i];
+            if (weighted) { t += weight * x; c += weight * rest; s += weight * d; q += weight * (d * d); a += weight * (x * rest); }
+            else { t += x; c += rest; s += d; q += d * d; a += x * rest; }
         }
-        if (many) { mt[i] = t; mc[i] = c; }
-        shift[i] = s; square[i] = q; au[i] = a;
+        if (ending) {
+            REAL mean = s * scale;
+            a *= scale;
+            q = NAME(clamp)(q * scale - mean * mean);
+            t = many ? (t * scale) * (c * scale) : a + q;
+        }
+        if (many || ending) tu[i] = t;
+        if (!ending) { shift[i] = s; if (many) mc[i] = c; }
+        eu[i] = q;
+        au[i] = a;
     }
 }
 
 /* The variance is taken from the heaviest member: mean of squares less square of the mean, of which no more than a factor of M + 1
  * cancels, because that member's own part in the variance is at least 1/M of its squared distance. So with few members TU = AU + EU
  * is accurate, and the means need not be known. */
-static ALWAYS_INLINE void NAME(squared_sums)(const NAME(Tile) *in, int per_element, const int many, const NAME(Parts) *out)
+static ALWAYS_INLINE void NAME(squared_sums)(const NAME(Tile) *in, const int weighted, const int many, const NAME(Parts) *out)
 {
     REAL mc[TILE], shift[TILE];
-    REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
-    EACH(i) { shift[i] = au[i] = eu[i] = 0; }
-    if (many) EACH(i) { tu[i] = mc[i] = 0; }
     int64_t m = 0;
-    for (; m + 5 <= in->members; m += 5) NAME(add_squares)(in, m, 5, per_element, many, tu, mc, shift, eu, au);
-    for (; m + 2 <= in->members; m += 2) NAME(add_squares)(in, m, 2, per_element, many, tu, mc, shift, eu, au);
-    for (; m < in->members; m++) NAME(add_squares)(in, m, 1, per_element, many, tu, mc, shift, eu, au);
-    const REAL scale = per_element || in->weights ? 1 : 1 / (REAL)in->members;
-    EACH(i) {
-        REAL mean = shift[i] * scale, a = au[i] * scale, e = NAME(clamp)(eu[i] * scale - mean * mean);
-        tu[i] = many ? (tu[i] * scale) * (mc[i] * scale) : a + e;
-        au[i] = a;
-        eu[i] = e;
+#define ADD(count, starting, ending) NAME(add_squares)(in, m, count, weighted, many, starting, ending, mc, shift, out)
+    if (weighted == 2) { /* rare: one by one */
+        if (in->members == 1) { ADD(1, 1, 1); return; }
+        ADD(1, 1, 0);
+        for (m = 1; m + 1 < in->members; m++) ADD(1, 0, 0);
+        ADD(1, 0, 1);
+        return;
     }
+    if (!many && in->members <= 5) {
+        switch (in->members) {
+        case 1: ADD(1, 1, 1); return;
+        case 2: ADD(2, 1, 1); return;
+        case 3: ADD(3, 1, 1); return;
+        case 4: ADD(4, 1, 1); return;
+        default: ADD(5, 1, 1); return;
+        }
+    }
+    ADD(5, 1, 0);
+    for (m = 5; m + 5 < in->members; m += 5) ADD(5, 0, 0);
+    switch (in->members - m) {
+    case 1: ADD(1, 0, 1); return;
+    case 2: ADD(2, 0, 1); return;
+    case 3: ADD(3, 0, 1); return;
+    case 4: ADD(4, 0, 1); return;
+    default: ADD(5, 0, 1); return;
+    }
+#undef ADD
 }
 
-static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
+static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, const int weighted, const NAME(Parts) *out)
 {
-    if (in->members > 12) NAME(squared_sums)(in, per_element, 1, out);
-    else NAME(squared_sums)(in, per_element, 0, out);
+    if (in->members > 12) NAME(squared_sums)(in, weighted, 1, out);
+    else NAME(squared_sums)(in, weighted, 0, out);
 }
 
 static CLONES void NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
@@ -186,33 +210,42 @@ static CLONES void NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
 
 static CLONES void NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
 {
-    if (in->element_weights) NAME(squared_body)(in, 1, out);
+    if (in->element_weights) NAME(squared_body)(in, 2, out);
+    else if (in->weights) NAME(squared_body)(in, 1, out);
     else NAME(squared_body)(in, 0, out);
 }
+
+/* The sum of n numbers added to `total`, in lanes; the same whether it is done at once or in pieces of a multiple of 512. */
+static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
+{
+    for (int64_t k = 0; k < n; k += 512) {
+        const int64_t end = n - k < 512 ? n - k : 512;
+        const REAL *restrict y = x + k;
+        REAL lane[16] = {0};
+        int64_t j = 0;
+        for (; j + 16 <= end; j += 16)
+            for (int l = 0; l < 16; l++) lane[l] += y[j + l];
+        for (; j < end; j++) lane[j & 15] += y[j];
+        for (int l = 0; l < 8; l++) lane[l] += lane[l + 8];
+        for (int l = 0; l < 4; l++) lane[l] += lane[l + 4];
+        total += (lane[0] + lane[1]) + (lane[2] + lane[3]);
+    }
+    return total;
+}
+
+static CLONES double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAME(add_up)(x, n, total); }
 
 /* out[i] = sum over k of x[i*K + k]: one after another for few classes, in lanes for many. */
 static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
 {
-    if (classes <= 64) {
-        for (int64_t i = 0; i < rows; i++) {
-            REAL total = x[i * classes];
-            for (int64_t k = 1; k < classes; k++) total += x[i * classes + k];
-            out[i] = total;
-        }
+    if (classes > 64) {
+        for (int64_t i = 0; i < rows; i++) out[i] = (REAL)NAME(add_up)(x + i * classes, classes, 0);
         return;
     }
     for (int64_t i = 0; i < rows; i++) {
-        const REAL *restrict row = x + i * classes;
-        double total = 0;
-        int64_t k = 0;
-        for (; k + 256 <= classes; k += 256) {
-            REAL lane[16] = {0};
-            for (int j = 0; j < 256; j += 16)
-                for (int l = 0; l < 16; l++) lane[l] += row[k + j + l];
-            for (int l = 0; l < 16; l++) total += lane[l];
-        }
-        for (; k < classes; k++) total += row[k];
-        out[i] = (REAL)total;
+        REAL total = x[i * classes];
+        for (int64_t k = 1; k < classes; k++) total += x[i * classes + k];
+        out[i] = total;
     }
 }
 
@@ -232,12 +265,53 @@ static CLONES int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
     return !bad;
 }
 
-/* Whether all of x, which are sums of numbers in range, are within tolerance of 1. */
+/* Whether no sign bit is set. */
+static CLONES int NAME(no_sign)(const REAL *restrict x, int64_t n)
+{
+    UINT all = 0;
+    for (int64_t i = 0; i < n; i++) {
+        union { REAL f; UINT i; } v;
+        v.f = x[i];
+        all |= v.i;
+    }
+    return !(all >> (8 * sizeof(UINT) - 1));
+}
+
+/* Whether all of x are within tolerance of 1; compared as integers, so that NaN and infinity are not. */
 static CLONES int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
 {
-    int bad = 0;
-    for (int64_t i = 0; i < n; i++) bad |= !(x[i] >= 1 - tolerance && x[i] <= 1 + tolerance);
+    union { REAL f; UINT i; } low, high;
+    low.f = 1 - tolerance;
+    high.f = 1 + tolerance;
+    const UINT width = high.i - low.i;
+    UINT bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        union { REAL f; UINT i; } v;
+        v.f = x[i];
+        bad |= (UINT)(v.i - low.i > width);
+    }
     return !bad;
+}
+
+/* Whether n numbers may be probabilities: not negative; where their sums are not looked at as well, also not larger than 1. */
+static int NAME(may_be)(const REAL *x, int64_t n, const Job *job)
+{
+    return (job->sum_to_one && NAME(no_sign)(x, n)) || NAME(in_range)(x, n, (REAL)(1 + job->tolerance));
+}
+
+/* Whole rows of one member: 0 or INVALID. */
+static int NAME(check_rows)(const REAL *x, int64_t rows, const Job *job, REAL *sums)
+{
+    if (!NAME(may_be)(x, rows * job->classes, job)) return INVALID;
+    if (!job->sum_to_one) return 0;
+    NAME(row_sums)(x, rows, job->classes, sums);
+    return NAME(near_one)(sums, rows, (REAL)job->tolerance) ? 0 : INVALID;
+}
+
+/* sums[i] += x[i] */
+static CLONES void NAME(add_to)(REAL *restrict sums, const REAL *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) sums[i] += x[i];
 }
 
 /* Copy n elements, stride bytes apart, into the arithmetic type. */
@@ -263,29 +337,39 @@ static CLONES void NAME(gather)(const char *restrict from, int64_t stride, int64
     }
 }
 
-/* One instance range of a job. Returns 0, OUT_OF_RANGE, OFF_ONE or NO_MEMORY. */
+static int NAME(check)(const Job *job, int64_t start, int64_t stop);
+
+/* One instance range of a job. Returns 0, INVALID or NO_MEMORY. */
 static int NAME(run)(const Job *job, int64_t start, int64_t stop)
 {
     const int64_t m_count = job->members, classes = job->classes;
-    const int class_major = job->class_major;
-    /* class_major: a tile is TILE instances of one class; otherwise whole instances, all classes side by side */
+    const int class_major = job->class_major, results = job->loss == LOG ? 6 : 3;
+    /* class_major: a tile is TILE instances of one class; otherwise whole instances, all classes side by side, or parts of a wide one */
     const int64_t block = class_major ? TILE : (classes >= BLOCK ? 1 : BLOCK / classes);
-    const int64_t room = (class_major ? TILE : block * classes) + TILE;
+    const int wide = !class_major && classes > BLOCK;
+    const int64_t room = (class_major ? 0 : BLOCK) + TILE;
     const int direct = job->kind == NATIVE && (class_major || (job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes));
-    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 2) * TILE + (size_t)block * 8) * sizeof(REAL));
+    const int check = job->check && (direct || class_major); /* otherwise it takes a pass of its own */
+    const size_t member_sums = (size_t)m_count * TILE * (size_t)(check && class_major);
+    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 2) * TILE + (size_t)block * 7 + member_sums) * sizeof(REAL));
+    double *wide_sums = malloc((size_t)(6 + m_count) * sizeof(double));
     const REAL **pointers = malloc((size_t)m_count * sizeof(REAL *));
     int status = 0;
-    if (!space || !pointers) { free(space); free(pointers); return NO_MEMORY; }
+    if (!space || !pointers || !wide_sums) { free(space); free(pointers); free(wide_sums); return NO_MEMORY; }
     REAL *scratch[6];
     for (int j = 0; j < 6; j++) scratch[j] = space + j * room;
     REAL *gathered = space + 6 * room, *weights = gathered + m_count * TILE, *reference = weights + m_count * TILE;
-    REAL *sums = reference + 2 * TILE; /* block * 8: six totals and two spare rows for checks */
+    REAL *sums = reference + 2 * TILE; /* block * 7: six totals and a row for checks */
+    REAL *of_members = sums + block * 7;
 
     for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
         const int64_t rows = stop - n0 < block ? stop - n0 : block;
         const int64_t slices = class_major ? classes : 1, length = class_major ? rows : rows * classes;
-        if (class_major)
-            for (int j = 0; j < 8; j++) for (int64_t i = 0; i < rows; i++) sums[j * block + i] = 0;
+        if (class_major) {
+            memset(sums, 0, (size_t)block * 6 * sizeof(REAL));
+            memset(of_members, 0, member_sums * sizeof(REAL));
+        }
+        for (int64_t j = 0; wide && j < 6 + m_count; j++) wide_sums[j] = 0;
         for (int64_t slice = 0; slice < slices; slice++) {
             for (int64_t e0 = 0; e0 < length; e0 += TILE) {
                 const int64_t len = length - e0 < TILE ? length - e0 : TILE;
@@ -329,37 +413,51 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
                 REAL *target[6]; /* straight into the result where a whole tile fits, else through the scratch space */
                 const int64_t place = class_major ? slice * job->instances + n0 + e0 : n0 * classes + e0;
                 for (int j = 0; j < 6; j++) {
-                    REAL *own = scratch[j] + (class_major ? 0 : e0);
+                    REAL *own = scratch[j] + (class_major ? 0 : e0 % BLOCK);
                     target[j] = j < 3 && len == TILE && job->out[j] ? (REAL *)job->out[j] + place : own;
                 }
                 const NAME(Parts) out = {target[0], target[1], target[2], target[3], target[4], target[5]};
                 if (job->loss == LOG) NAME(log_tile)(&in, &out);
                 else NAME(squared_tile)(&in, &out);
                 for (int j = 0; j < 3; j++)
-                    if (job->out[j] && target[j] == scratch[j] + (class_major ? 0 : e0))
-                        memcpy((REAL *)job->out[j] + place, target[j], (size_t)len * sizeof(REAL));
-                if (class_major && job->totals)
-                    for (int j = 0; j < (job->loss == LOG ? 6 : 3); j++)
-                        for (int64_t i = 0; i < len; i++) sums[j * block + e0 + i] += target[j][i];
-                if (job->check) {
-                    for (int64_t m = 0; m < m_count; m++)
-                        if (!NAME(in_range)(pointers[m], len, (REAL)(1 + job->tolerance))) status = OUT_OF_RANGE;
+                    if (job->out[j] && len < TILE) memcpy((REAL *)job->out[j] + place, target[j], (size_t)len * sizeof(REAL));
+                if (class_major) {
+                    for (int j = 0; job->totals && j < results; j++) NAME(add_to)(sums + j * block, target[j], len);
+                    for (int64_t m = 0; check && m < m_count; m++) {
+                        if (!NAME(may_be)(pointers[m], len, job)) status = INVALID;
+                        NAME(add_to)(of_members + m * TILE, pointers[m], len);
+                    }
+                } else if (wide && ((e0 + TILE) % BLOCK == 0 || e0 + len == length)) { /* a part of a wide row, while it is in the cache */
+                    const int64_t from = e0 / BLOCK * BLOCK, n = e0 + len - from;
+                    for (int j = 0; job->totals && j < results; j++) {
+                        const REAL *x = j < 3 && job->out[j] ? (REAL *)job->out[j] + n0 * classes + from : scratch[j];
+                        wide_sums[j] = NAME(add_row)(x, n, wide_sums[j]);
+                    }
+                    for (int64_t m = 0; check && m < m_count; m++) {
+                        const REAL *x = (const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n) + from;
+                        if (!NAME(may_be)(x, n, job)) status = INVALID;
+                        if (job->sum_to_one) wide_sums[6 + m] = NAME(add_row)(x, n, wide_sums[6 + m]);
+                    }
                 }
             }
         }
-        if (job->totals) {
-            for (int j = 0; j < (job->loss == LOG ? 6 : 3); j++) {
-                if (!class_major) {
-                    const REAL *from = j < 3 && job->out[j] ? (REAL *)job->out[j] + n0 * classes : scratch[j];
-                    NAME(row_sums)(from, rows, classes, sums + j * block);
-                }
-                if (job->out[3 + j]) memcpy((REAL *)job->out[3 + j] + n0, sums + j * block, (size_t)rows * sizeof(REAL));
-            }
+        for (int j = 0; job->totals && j < results; j++) {
+            const REAL *from = j < 3 && job->out[j] ? (REAL *)job->out[j] + n0 * classes : scratch[j];
+            if (wide) sums[j * block] = (REAL)wide_sums[j];
+            else if (!class_major) NAME(row_sums)(from, rows, classes, sums + j * block);
+            if (job->out[3 + j]) memcpy((REAL *)job->out[3 + j] + n0, sums + j * block, (size_t)rows * sizeof(REAL));
+        }
+        for (int64_t m = 0; check && m < m_count && !status; m++) {
+            REAL *own = class_major ? of_members + m * TILE : sums + 6 * block;
+            if (wide) own[0] = (REAL)wide_sums[6 + m];
+            if (class_major || wide) status = !job->sum_to_one || NAME(near_one)(own, rows, (REAL)job->tolerance) ? 0 : INVALID;
+            else status = NAME(check_rows)((const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n), rows, job, own);
         }
     }
     free(space);
     free(pointers);
-    return status;
+    free(wide_sums);
+    return status || !job->check || check ? status : NAME(check)(job, start, stop);
 }
 
 /* Values in [0, 1] and sums of 1 up to a tolerance, for an instance range. */
@@ -372,7 +470,6 @@ static int NAME(check)(const Job *job, int64_t start, int64_t stop)
     REAL *space = malloc(((size_t)block * (rowwise ? (size_t)classes : 1) + (size_t)block) * sizeof(REAL));
     if (!space) return NO_MEMORY;
     REAL *sums = space + block * (rowwise ? classes : 1);
-    const REAL high = (REAL)(1 + job->tolerance), tolerance = (REAL)job->tolerance;
     int status = 0;
     for (int64_t m = 0; m < job->members && !status; m++) {
         for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
@@ -384,17 +481,16 @@ static int NAME(check)(const Job *job, int64_t start, int64_t stop)
                     for (int64_t i = 0; i < rows; i++) NAME(gather)(base + i * job->stride_n, job->stride_k, classes, job->kind, space + i * classes);
                     x = space;
                 }
-                if (!NAME(in_range)(x, rows * classes, high)) status = OUT_OF_RANGE;
-                else if (job->sum_to_one) NAME(row_sums)(x, rows, classes, sums);
+                status = NAME(check_rows)(x, rows, job, sums);
             } else {
                 for (int64_t i = 0; i < rows; i++) sums[i] = 0;
                 for (int64_t k = 0; k < classes; k++) {
                     NAME(gather)(base + k * job->stride_k, job->stride_n, rows, job->kind, space);
-                    if (!NAME(in_range)(space, rows, high)) status = OUT_OF_RANGE;
-                    for (int64_t i = 0; i < rows; i++) sums[i] += space[i];
+                    if (!NAME(may_be)(space, rows, job)) status = INVALID;
+                    NAME(add_to)(sums, space, rows);
                 }
+                if (!status && job->sum_to_one && !NAME(near_one)(sums, rows, (REAL)job->tolerance)) status = INVALID;
             }
-            if (!status && job->sum_to_one && !NAME(near_one)(sums, rows, tolerance)) status = OFF_ONE;
         }
     }
     free(space);

@@ -40,37 +40,53 @@ def split_range(
     unit: float,
     class_major: bool,
     tolerance: float | None,
+    sum_to_one: bool,
     start: int,
     stop: int,
     outputs: tuple[np.ndarray | None, ...],
 ) -> int:
     """Instances ``start`` to ``stop``, written into the nine ``outputs``; see `labelwise._kernels.split`."""
     m, _, k = probs.shape
-    rows = min(max(1, BLOCK // (m * k)), max(stop - start, 1))
+    columns = min(k, max(1, BLOCK // m))  # of a very wide row, some classes after others
+    rows = min(max(1, BLOCK // (m * columns)), max(stop - start, 1))
     axes = (0, 2, 1) if class_major else (0, 1, 2)
-    space = _Space(m, rows * k, np.dtype(np.float64 if probs.dtype == np.float64 else np.float32))
+    space = _Space(m, rows * columns, np.dtype(np.float64 if probs.dtype == np.float64 else np.float32))
     for i in range(start, stop, rows):
         j = min(i + rows, stop)
-        block = _widen(probs[:, i:j]).transpose(axes)
-        own = space.shaped(block.shape)
-        np.copyto(own.x, block)
-        if tolerance is not None and not _in_range(own.x, tolerance):
-            return 1
         w = None
         if weights is not None:
             w = weights.reshape(-1, 1, 1) if weights.ndim == 1 else np.expand_dims(weights[:, i:j], 1 if class_major else 2)
         reference = None if weights is not None and weights.ndim == 2 else heaviest
-        parts = _log(own, w, reference, unit) if loss == "log" else _squared(own, w, reference)
-        for out, part in zip(outputs[:3], parts[:3], strict=True):
-            if out is not None:
-                out[(slice(None), slice(i, j)) if class_major else slice(i, j)] = part
-        for out, part in zip(outputs[3:], parts, strict=False):
-            if out is not None:
-                if class_major:
-                    _add_up(part, out[i:j])
-                else:
-                    np.add.reduce(part, axis=-1, out=out[i:j])
+        of_members: Any = 0
+        for first in range(0, k, columns):
+            last = min(first + columns, k)
+            block = _widen(probs[:, i:j, first:last]).transpose(axes)
+            own = space.shaped(block.shape)
+            np.copyto(own.x, block)
+            if tolerance is not None:
+                if not _in_range(own.x, tolerance):
+                    return 1
+                of_members = of_members + own.x.sum(axis=1 if class_major else 2)
+            parts = _log(own, w, reference, unit) if loss == "log" else _squared(own, w, reference)
+            for out, part in zip(outputs[:3], parts[:3], strict=True):
+                if out is not None:
+                    out[(slice(first, last), slice(i, j)) if class_major else (slice(i, j), slice(first, last))] = part
+            for out, part in zip(outputs[3:], parts, strict=False):
+                if out is not None:
+                    _total(part, out[i:j], 0 if class_major else 1, more=first > 0)
+        if tolerance is not None and sum_to_one and not _near_one(of_members, tolerance):
+            return 1
     return 0
+
+
+def _total(part: np.ndarray, out: np.ndarray, axis: int, *, more: bool) -> None:
+    """Σ part over its classes; ``more``: added to what is there."""
+    if more:
+        out += np.add.reduce(part, axis=axis)
+    elif axis == 0:
+        _add_up(part, out)
+    else:
+        np.add.reduce(part, axis=axis, out=out)
 
 
 class _Block:
@@ -103,11 +119,17 @@ def check_range(probs: np.ndarray, tolerance: float, sum_to_one: bool, start: in
     rows = max(1, 4 * BLOCK // (probs.shape[0] * probs.shape[2]))
     for i in range(start, stop, rows):
         x = _widen(probs[:, i : min(i + rows, stop)])
-        if not _in_range(x, tolerance):
+        if not _in_range(x, tolerance) or (sum_to_one and not _near_one(x.sum(axis=-1), tolerance)):
             return 1
-        if sum_to_one and not np.all(np.abs(x.sum(axis=-1) - 1) <= tolerance):
-            return 2
     return 0
+
+
+def _in_range(x: np.ndarray, tolerance: float) -> bool:
+    return bool(x.min() >= 0 and x.max() <= 1 + tolerance)  # a NaN fails both comparisons
+
+
+def _near_one(sums: np.ndarray, tolerance: float) -> bool:
+    return bool(np.all(np.abs(sums - 1) <= tolerance))
 
 
 def _widen(x: np.ndarray) -> np.ndarray:
@@ -116,10 +138,6 @@ def _widen(x: np.ndarray) -> np.ndarray:
     if x.dtype == np.uint16:  # the upper half of a float32
         return (x.astype(np.uint32) << np.uint32(16)).view(np.float32)
     return x.astype(np.float32)
-
-
-def _in_range(x: np.ndarray, tolerance: float) -> bool:
-    return bool(x.min() >= 0 and x.max() <= 1 + tolerance) if x.size else True  # a NaN fails both comparisons
 
 
 def _add_up(x: np.ndarray, out: np.ndarray) -> None:

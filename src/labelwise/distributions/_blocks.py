@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .. import _kernels
-from .._arrays import Array, widen
+from .._arrays import SUM_TOLERANCE, Array, dtype_name, widen
 from ..losses import LogLoss, Loss, SquaredLoss
 from ._atoms import Atoms
 
@@ -41,7 +41,7 @@ def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) 
     view = flat(stored)
     if view is None:
         return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
-    return _kernels.check(_readable(view), tolerance, sum_to_one=sum_to_one) == 0
+    return _kernels.check(_readable(view), tolerance, sum_to_one=sum_to_one)
 
 
 def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, threads: int | None) -> tuple[Parts, Parts | None]:
@@ -62,8 +62,10 @@ def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, thr
                 bias = law.jackknife(loss)
                 for part in (labels[0], labels[2]):
                     part[rows] += bias
+        if len(batch) == 1:
+            return labels, None if jackknife else sums
         whole = tuple(_unflat(part, batch) for part in labels)
-        return whole, None if jackknife else sums if len(batch) == 1 else tuple(part.reshape(batch) for part in sums)
+        return whole, None if jackknife else tuple(part.reshape(batch) for part in sums)
 
     def parts(law: Atoms) -> Parts:
         total, (aleatoric, epistemic) = loss.entropy(*law.mean), law.split(loss)
@@ -87,6 +89,7 @@ def joint(q: Ensemble, loss: Any, of: Callable[[Atoms], Parts]) -> Parts:
 
 def of_blocks(q: Members, of: Callable[[Atoms], Parts], events: Events | None) -> Parts:
     """Arrays with the axes of the instances first, put together from the blocks' own."""
+    q.check()
     stored, batch = q.stored, q.stored.shape[1:-1]
     view = flat(stored)
     if view is None:  # no common stride for all instances: one slice of the first axis after another
@@ -128,7 +131,19 @@ def _stacked(slices: Iterable[Parts], n: int) -> Parts:
 def _fused(q: Members, view: np.ndarray, loss: Loss, *, labelwise: bool, threads: int | None) -> _kernels.Split:
     weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(view.shape[:2])
     unit = log(2) / log(loss.base) if isinstance(loss, LogLoss) else 1.0
-    result = _kernels.split(loss.name, _readable(view), weights, unit=unit, labelwise=labelwise, threads=threads)
+    tolerance = SUM_TOLERANCE[dtype_name(view)] if q.pending else None
+    result = _kernels.split(
+        loss.name,
+        _readable(view),
+        weights,
+        unit=unit,
+        labelwise=labelwise,
+        tolerance=tolerance,
+        sum_to_one=q.sum_to_one,
+        threads=threads,
+    )
+    if q.pending:
+        q.check(valid=result.valid)
     batch = q.stored.shape[1:-1]
     q.__dict__.setdefault("_kept", {})[loss] = result.joint if len(batch) == 1 else tuple(part.reshape(batch) for part in result.joint)
     return result
@@ -136,13 +151,11 @@ def _fused(q: Members, view: np.ndarray, loss: Loss, *, labelwise: bool, threads
 
 def _readable(view: np.ndarray) -> np.ndarray:
     """bfloat16 has no buffer format: its bits are passed on."""
-    return view if (view.dtype.kind == "f" and view.dtype.itemsize != 2) or view.dtype == np.float16 else view.view(np.uint16)
+    return view if view.dtype.char in "dfe" else view.view(np.uint16)
 
 
 def _unflat(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     """(N, K) with the axes of the instances again, as a view."""
-    if len(batch) == 1:
-        return part
     if part.flags.c_contiguous or not part.size:
         return part.reshape(*batch, part.shape[-1])
     return np.moveaxis(part.T.reshape(part.shape[-1], *batch), 0, -1)

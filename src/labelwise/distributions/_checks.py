@@ -48,7 +48,7 @@ def members_first(x: Any, name: str, member_axis: int | None, class_axis: int) -
             f"`{name}` of shape {shape} is ambiguous: {shape[0]} members' predictions for one instance, or one model's for {shape[0]} "
             f"instances? Pass member_axis=0 for the first; the second is an ensemble of one member, {name}[None]"
         )
-    member = check_axis(0 if member_axis is None else member_axis, "member_axis", name, x.ndim)
+    member = 0 if member_axis is None else check_axis(member_axis, "member_axis", name, x.ndim)
     klass = check_axis(class_axis, "class_axis", name, x.ndim)
     if member == klass:
         raise ValueError(f"`member_axis` and `class_axis` must be different axes of `{name}`; both are {member} for shape {shape}")
@@ -75,11 +75,15 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
     return int(axis % ndim)
 
 
+CHECKED_AT_ONCE = 1 << 18
+"""Predictions up to which arrays of NumPy are checked at the door; more of them in the pass that first computes with them."""
+
+
 def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
     """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
     if values_known(stored) and 0 not in stored.shape:
         tolerance = SUM_TOLERANCE[dtype_name(stored)]
-        if is_numpy_array(stored) and holds_probabilities(stored, tolerance, sum_to_one):
+        if isinstance(stored, np.ndarray) and holds_probabilities(stored, tolerance, sum_to_one):
             return
         probs = widen(stored)
         check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")

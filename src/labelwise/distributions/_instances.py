@@ -162,7 +162,7 @@ def _checked(q: Distribution) -> Distribution:
     elif isinstance(q, LogisticNormal):
         LogisticNormal(q.loc, q.cov, points=q.points)
     else:
-        probabilities(q.stored, "probs", sum_to_one=isinstance(q, Ensemble))
+        probabilities(q.stored, "probs", sum_to_one=q.sum_to_one)
     return q
 
 

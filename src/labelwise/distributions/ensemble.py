@@ -13,7 +13,17 @@ from array_api_compat import is_dask_array, is_numpy_array
 from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from ..events import Events, Family, as_events
 from ._atoms import Atoms
-from ._checks import as_rng, check_classes, check_count, event_sums, members_first, normalised_weights, probabilities, set_fields
+from ._checks import (
+    CHECKED_AT_ONCE,
+    as_rng,
+    check_classes,
+    check_count,
+    event_sums,
+    members_first,
+    normalised_weights,
+    probabilities,
+    set_fields,
+)
 
 
 class Members:
@@ -23,10 +33,29 @@ class Members:
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     names: tuple[str, ...] | None
+    pending = False
+    """Whether the values have yet to be checked."""
+    sum_to_one = True
+
+    def _set(self, stored: Array, weights: Any, names: Sequence[str] | None) -> None:
+        """Set the fields after their values have been checked, or, of large arrays of NumPy, when they are first computed with."""
+        if isinstance(stored, np.ndarray) and stored.size > CHECKED_AT_ONCE:
+            set_fields(self, pending=True)
+        else:
+            probabilities(stored, "probs", sum_to_one=self.sum_to_one)
+        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
+
+    def check(self, *, valid: bool = False) -> None:
+        """Check the values now, unless that has been done or they are known to be ``valid``."""
+        if self.pending:
+            if not valid:
+                probabilities(self.stored, "probs", sum_to_one=self.sum_to_one)
+            set_fields(self, pending=False)
 
     @cached_property
     def probs(self) -> Array:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
+        self.check()
         return widen(self.stored)
 
     @property
@@ -39,6 +68,7 @@ class Members:
 
     def take(self, i: int) -> Self:
         """The predictions at position ``i`` of the first instance axis."""
+        self.check()
         weights = self.weights if self.weights is None or self.weights.ndim == 1 else self.weights[:, i, ...]
         part = object.__new__(type(self))
         set_fields(part, stored=self.stored[:, i, ...], weights=weights, names=self.names)
@@ -73,7 +103,8 @@ class Ensemble(Members):
     ----------
     probs : array (M, ..., K)
         Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
-        They must sum to 1 and are never renormalised. float16 and bfloat16 are widened to float32.
+        They must sum to 1 and are never renormalised. float16 and bfloat16 are widened to float32. That they do is checked at once,
+        but for more than some 100,000 values from NumPy in the same pass that first computes with them.
     weights : array (M,) or (M, ...), optional
         Weights of the members (for all, or for each instance), used in every expectation. They need not sum to 1.
     member_axis, class_axis : int
@@ -105,8 +136,7 @@ class Ensemble(Members):
     ) -> None:
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs")
-        probabilities(stored, "probs", sum_to_one=True)
-        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
+        self._set(stored, weights, names)
 
     @classmethod
     def from_logits(

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._arrays import Array, check_names
+from .._arrays import Array
 from ..events import Events
 from ._atoms import Atoms
-from ._checks import members_first, normalised_weights, probabilities, set_fields
+from ._checks import members_first
 from .ensemble import Members
 
 
@@ -26,6 +26,7 @@ class MultiLabelEnsemble(Members):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     names: tuple[str, ...] | None
+    sum_to_one = False
 
     def __init__(
         self,
@@ -39,8 +40,7 @@ class MultiLabelEnsemble(Members):
         stored = members_first(probs, "probs", member_axis, class_axis)
         if stored.shape[-1] == 0:
             raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(stored.shape)}")
-        probabilities(stored, "probs", sum_to_one=False)
-        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
+        self._set(stored, weights, names)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import partial
 
-from array_api_compat import is_numpy_array
+import numpy as np
 
 from .._arrays import Array, namespace
 from .._special import digamma_difference, digamma_minus_log
@@ -51,17 +51,18 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     (array([1.]), array([0.]), array([1.]))
     """
     q, loss = _check(q, loss)
-    if is_lazy(q) or is_large(q):
+    members = q if isinstance(q, Ensemble) and isinstance(q.stored, np.ndarray) else None
+    if members is None and (is_lazy(q) or is_large(q)):
         return by_instances(partial(decompose, loss=loss, seed=seed, samples=samples), q)
 
     def maximum() -> float:
         return loss.maximum(q.n_classes)
 
-    if isinstance(q, Ensemble) and is_numpy_array(q.stored):
+    if members is not None:
         fused: Loss | None = None
         if isinstance(loss, JointLog | JointSquared):
             fused = LogLoss(loss.base) if isinstance(loss, JointLog) else SquaredLoss()
-        total, aleatoric, epistemic = joint(q, fused, lambda law: _atoms(law, loss))
+        total, aleatoric, epistemic = joint(members, fused, lambda law: _atoms(law, loss))
         return JointUncertainty(total, aleatoric, epistemic, maximum)
     if isinstance(q, Ensemble):
         return JointUncertainty(*_atoms(q.marginal(), loss), maximum)
