@@ -64,6 +64,7 @@ def measure(shape: tuple[int, int, int], dtype: str, loss: str, rounds: int) -> 
     floor = []
     for _ in range(rounds):
         for name, run in runs.items():
+            time.sleep(0.02)  # threads of the one before spin for some milliseconds before they rest
             times[name].append(min(seconds(run) for _ in range(repeat)))
         floor.append(min(seconds(lambda: probs.max()) for _ in range(repeat)))
     return {

@@ -11,7 +11,6 @@ import importlib
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -110,7 +109,7 @@ def split(
         how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one)
         return int(_fused.split(*how, start, stop, outputs))
 
-    status = _in_ranges(work, n, m * n * k >= SEVERAL[loss], m * n * k, threads)
+    status = _in_ranges(work, n, m * n * k, SEVERAL[loss], threads)
     if labelwise and class_major:
         parts = (parts[0].T, parts[1].T, parts[2].T)
     return Split(parts if labelwise else None, sums, joint if loss == "log" else sums, status == 0)
@@ -133,7 +132,7 @@ def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threa
             return check_range(probs, tolerance, sum_to_one, start, stop)
         return int(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, start, stop))
 
-    return _in_ranges(work, n, m * n * k >= SEVERAL["check"], m * n * k, threads) == 0
+    return _in_ranges(work, n, m * n * k, SEVERAL["check"], threads) == 0
 
 
 def _kind(probs: np.ndarray) -> tuple[int, np.dtype[Any]]:
@@ -146,17 +145,23 @@ def _class_major(probs: np.ndarray) -> bool:
     return probs.strides[1] == probs.itemsize and probs.strides[2] != probs.itemsize and probs.shape[1] > 1
 
 
-def _in_ranges(work: Callable[[int, int], int], n: int, several: bool, size: int, threads: int | None) -> int:
-    """Run ``work`` over all ``n`` instances, on several threads if that pays; 0 if it is 0 for all."""
-    count = thread_count(threads) if several else 1
+def _in_ranges(work: Callable[[int, int], int], n: int, size: int, several: int, threads: int | None) -> int:
+    """Run ``work`` over all ``n`` instances, on several threads if the ``size`` is ``several`` or more; 0 if it is 0 for all.
+
+    This thread is one of them: an idle one takes a while to wake up, and must then not share a core with another.
+    """
+    count = thread_count(threads) if size >= several else 1
     if count == 1 or n == 1:
         return work(0, n)
-    small = size < 1 << 22  # no more hand-overs than needed; this thread does its share
-    pieces = min(n, count if small else 4 * count)
-    ends = [n * i // pieces for i in range(pieces + 1)]
-    waiting = [_pool(count).submit(work, *piece) for piece in pairwise(ends[small:])]
-    own = work(0, ends[1]) if small else 0
-    return max([own, *(piece.result() for piece in waiting)])
+    pieces = min(n, max(count, min(8 * count, size >> 18)))
+    starts = iter(range(pieces))  # all threads take from it
+
+    def run() -> int:
+        return max((work(n * i // pieces, n * (i + 1) // pieces) for i in starts), default=0)
+
+    others = [_pool(count - 1).submit(run) for _ in range(count - 1)]
+    status = run()
+    return max([status, *(other.result() for other in others if not other.cancel())])
 
 
 def _pool(count: int) -> ThreadPoolExecutor:
