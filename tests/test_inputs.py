@@ -867,3 +867,52 @@ def test_nothing_to_normalize_by() -> None:
     tree = lw.decompose(q, events=lw.events.tree({"a": ["lung"], "b": ["lymphoma", "melanoma"]}))
     with refused(ValueError, "`normalized` needs the largest value that the sum can take, which is not known for these events"):
         tree.sum([1, 1, 1, 1, 1]).normalized()
+
+
+USES = {
+    "log": lambda q: lw.decompose(q, "log"),
+    "squared": lambda q: lw.decompose(q, "squared"),
+    "spherical": lambda q: lw.decompose(q, "spherical"),
+    "corrected": lambda q: lw.decompose(q, correction="jackknife"),
+    "mean": lambda q: q.mean(),
+    "sample": lambda q: q.sample(2, rng=0),
+    "one": lambda q: q.take(0),
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", [lw.Ensemble, lw.MultiLabelEnsemble])
+def test_large_arrays_are_checked_when_they_are_first_used(use, kind):
+    p = np.full((3, 50_000, 2), 0.5)
+    q = kind(p)
+    assert q.pending
+    USES[use](q)
+    assert not q.pending
+    p[1, 700, 1] = 1.5
+    q = kind(p)
+    for _ in range(2):  # and again when it is used again
+        with pytest.raises(ValueError, match="`probs` must lie between 0 and 1; values range from 0.5 to 1.5"):
+            USES[use](q)
+    p[1, 700, 1] = 0.4
+    if kind is lw.MultiLabelEnsemble:
+        USES[use](kind(p))
+    else:
+        with pytest.raises(ValueError, match=r"must sum to 1 over the class axis .* sums range from 0.9 to 1 "):
+            USES[use](kind(p))
+
+
+def test_large_arrays_without_a_common_stride_are_checked():
+    p = np.full((3, 300, 2, 400), 0.5)[:, ::2].transpose(0, 1, 3, 2)[:, :, ::3]
+    p = np.concatenate([p] * 4, axis=1).transpose(0, 2, 1, 3)
+    assert lw.decompose(lw.Ensemble(p), "log").total.shape == (134, 600, 2)
+    p[2, 5, 5, 0] = np.nan
+    with pytest.raises(ValueError, match="`probs`"):
+        lw.decompose(lw.Ensemble(p), "log")
+
+
+def test_large_joint_decompositions_are_checked():
+    p = np.full((3, 50_000, 2), 0.5)
+    p[0, 0, 0] = -0.5
+    for loss in ("log", "squared", "spherical"):
+        with pytest.raises(ValueError, match="must lie between"):
+            lw.joint.decompose(lw.Ensemble(p), loss)

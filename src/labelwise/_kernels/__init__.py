@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
@@ -154,10 +155,16 @@ def _in_ranges(work: Callable[[int, int], int], n: int, size: int, several: int,
     if count == 1 or n == 1:
         return work(0, n)
     pieces = min(n, max(count, min(8 * count, size >> 18)))
-    starts = iter(range(pieces))  # all threads take from it
+    left = deque(range(pieces))  # all threads take from it
 
     def run() -> int:
-        return max((work(n * i // pieces, n * (i + 1) // pieces) for i in starts), default=0)
+        status = 0
+        while True:
+            try:
+                i = left.popleft()
+            except IndexError:
+                return status
+            status = max(status, work(n * i // pieces, n * (i + 1) // pieces))
 
     others = [_pool(count - 1).submit(run) for _ in range(count - 1)]
     status = run()
