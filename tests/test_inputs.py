@@ -891,7 +891,7 @@ def test_large_arrays_are_checked_when_they_are_first_used(use, kind):
     p[1, 700, 1] = 1.5
     q = kind(p)
     for _ in range(2):  # and again when it is used again
-        with pytest.raises(ValueError, match="`probs` must lie between 0 and 1; values range from 0.5 to 1.5"):
+        with pytest.raises(ValueError, match=r"`probs` must lie between 0 and 1; values range from 0\.5 to 1\.5"):
             USES[use](q)
     p[1, 700, 1] = 0.4
     if kind is lw.MultiLabelEnsemble:

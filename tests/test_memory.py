@@ -113,3 +113,16 @@ def test_the_whole_process() -> None:
     for kind, loss in (("float16", "log"), ("float32", "squared"), ("float32", "spherical")):
         done = subprocess.run([sys.executable, "-c", code, kind, loss], capture_output=True, text=True, check=True)
         assert int(done.stdout) < 3 * 600_000 * 10 * 4 + LIMIT
+
+
+def test_an_accumulator_holds_little_beside_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("labelwise.streaming.BLOCK", 1 << 12)
+    member = probs(6000)[0]
+    state = 8 * member.nbytes  # eight arrays (..., K)
+
+    def one_more() -> lw.Uncertainty:
+        return acc.update(member).result()
+
+    acc = lw.Accumulator("log").update(member)
+    one_more()
+    assert extra(one_more) < 1.5 * state

@@ -130,3 +130,15 @@ def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_p
 def test_wrong_use_has_its_sentence(action, sentence: str) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         action(lw.Accumulator("log"))
+
+
+@pytest.mark.parametrize("loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+def test_blocks_change_no_bit(loss: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    probs = ensembles("random", "float64").reshape(7, 8, 5, 5)
+    weights = np.random.default_rng(0).uniform(size=(7, 8, 5))
+    whole = accumulate(probs, loss, weights).merge(accumulate(probs, loss))
+    monkeypatch.setattr("labelwise.streaming.BLOCK", 17)  # three instances
+    parts = accumulate(probs, loss, weights).merge(accumulate(probs, loss))
+    for part in PARTS:
+        assert np.array_equal(getattr(parts.result(), part), getattr(whole.result(), part))
+        assert getattr(parts.result(), part).shape == (8, 5, 5)

@@ -13,7 +13,7 @@ multiplied with, never weights, so that these may be as large or small as they l
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,8 @@ from .decomposition import Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .losses import CostLoss, Loss, as_loss
 
+BLOCK = 1 << 16
+"""Numbers of each array that are worked on at once: some dozen temporaries of that size stay in the cache."""
 Pair = tuple[Array, Array]
 """A number as the unevaluated sum of two: the first is the rounded value, the second what rounding lost."""
 
@@ -96,14 +98,14 @@ class Accumulator:
             raise ValueError("`weight` must be finite and not negative")
         self._check_shape(p)
         loss = self._bound(p.shape[-1])
-        w, zero = (w if w.ndim == 0 else w[..., None]) + 0 * p[..., :1], 0 * p
-        c, rest = _two_sum(xp.ones_like(p), -p)
-        c, rest = (xp.where(p < 1, x, zero) for x in (c, rest))
-        member = _State((w, 0 * w), (p, zero), (c, rest), (loss.entropy(p, c), zero), zero, zero)
-        if isinstance(loss, CostLoss):
-            do_not_act, act = loss.regrets(p, c)
-            member = replace(member, spread=act, other=do_not_act)
-        self._state = member if self._state is None else _join(self._state, member, loss)
+        w = (w if w.ndim == 0 else w[..., None]) + 0 * p[..., :1]
+        before = () if self._state is None else tuple(_flat(self._state).values())
+
+        def joined(p: Array, w: Array, *before: Array) -> _State:
+            member = _member(p, w, loss)
+            return _join(_state(before), member, loss) if before else member
+
+        self._state = _in_blocks(joined, p, w, *before)
         self.n_members += 1
         return self
 
@@ -119,7 +121,9 @@ class Accumulator:
             self._state, self.n_members = other._state, other.n_members
             return self
         self._check_shape(other._state.spread)
-        self._state = _join(self._state, other._state, self._bound(self._state.spread.shape[-1]))
+        loss = self._bound(self._state.spread.shape[-1])
+        arrays = [*_flat(self._state).values(), *_flat(other._state).values()]
+        self._state = _in_blocks(lambda *x: _join(_state(x[: len(_KEYS)]), _state(x[len(_KEYS) :]), loss), *arrays)
         self.n_members += other.n_members
         return self
 
@@ -201,6 +205,36 @@ def _state(v: Sequence[Array]) -> _State:
 
 def _describe(acc: Any) -> str:
     return f"{acc.loss!r}{', multilabel' if acc.multilabel else ''}" if isinstance(acc, Accumulator) else type(acc).__name__
+
+
+def _in_blocks(f: Callable[..., _State], *arrays: Array) -> _State:
+    """``f`` of ``arrays`` (..., K) or (..., 1); of large ones of NumPy a block of instances at a time, so that its temporaries are small."""
+    first = arrays[0]
+    if not isinstance(first, np.ndarray) or first.size <= BLOCK:
+        return f(*arrays)
+    batch = first.shape[:-1]
+    n, step = int(np.prod(batch)), max(1, BLOCK // first.shape[-1])
+    rows = [x.reshape(n, x.shape[-1]) for x in arrays]
+    whole: list[np.ndarray] = []
+    for i in range(0, n, step):
+        parts = _flat(f(*(x[i : i + step] for x in rows))).values()
+        whole = whole or [np.empty((n, part.shape[-1]), part.dtype) for part in parts]
+        for out, part in zip(whole, parts, strict=True):
+            out[i : i + step] = part
+    return _state([x.reshape(*batch, x.shape[-1]) for x in whole])
+
+
+def _member(p: Array, w: Array, loss: Loss) -> _State:
+    """The state after one member alone."""
+    xp = namespace(p)
+    zero = 0 * p
+    c, rest = _two_sum(xp.ones_like(p), -p)
+    c, rest = (xp.where(p < 1, x, zero) for x in (c, rest))
+    member = _State((w, 0 * w), (p, zero), (c, rest), (loss.entropy(p, c), zero), zero, zero)
+    if not isinstance(loss, CostLoss):
+        return member
+    do_not_act, act = loss.regrets(p, c)
+    return replace(member, spread=act, other=do_not_act)
 
 
 def _join(a: _State, b: _State, loss: Loss) -> _State:
