@@ -53,6 +53,7 @@ def test_a_missing_set_is_noted_and_the_artefact_measured(tmp_path, monkeypatch)
     four = artefact.run(SETTING, 1, options)
     assert four["auroc"]["cifar10", "scaled", "upright", "variance"]["mean"] == 0.5
     assert len(four["auroc"]) == 4 * 3
+    assert all(0 <= four[part]["cifar10", "not scaled", "upright"]["mean"] <= 1 for part in ("confidence", "agreement"))
     assert list(four["not run"]) == ["cifar10.2"]
     monkeypatch.setattr(settings, "load", Shelf("cifar10", "svhn", "cifar10.2"))
     assert len(artefact.run(SETTING, 1, options)["auroc"]) == 8 * 3

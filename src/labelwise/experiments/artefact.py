@@ -1,7 +1,8 @@
 """Why CIFAR-10.2 seemed so easy to tell from CIFAR-10: the published preprocessing, applied to CIFAR-10's own test images.
 
 The published code feeds pixels of 0 … 255 where the network was trained on 0 … 1, and exchanges height and width. Here the *same* test images
-go through all four combinations: whatever AUROC is above ½ is made by the preprocessing alone.
+go through all four combinations: whatever the AUROC is beside ½ is made by the preprocessing alone. Pixels of 0 … 255 saturate the network:
+each member is certain of a class, and epistemic uncertainty then only says whether these classes differ.
 """
 
 from __future__ import annotations
@@ -32,21 +33,28 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     wanted = [*sources(setting.data), *others]
     cells: dict[tuple[str, str, str, str], list[float]] = {}
     accuracy: dict[tuple[str, str], list[float]] = {}
+    confidence: dict[tuple[str, str, str], list[float]] = {}
+    agreement: dict[tuple[str, str, str], list[float]] = {}
     for r in range(runs):
         stored = predictions(setting, r, wanted, options)
         plain = scores(Ensemble(stored[inside].probs))
         y = np.asarray(stored[inside].y_true)
         for source in wanted:
             q = Ensemble(stored[source].probs)
+            handled = (source.data, *_words(source))
+            choices = np.argmax(q.probs, axis=-1)
+            confidence.setdefault(handled, []).append(float(q.probs.max(-1).mean()))
+            agreement.setdefault(handled, []).append(float((choices == choices[0]).all(axis=0).mean()))
             for measure in MEASURES:
-                key = (source.data, *_words(source), measure)
                 auroc = detection_scores(plain[measure, "epistemic"], scores(q)[measure, "epistemic"]).auroc
-                cells.setdefault(key, []).append(float(auroc))
+                cells.setdefault((*handled, measure), []).append(float(auroc))
             if source.data == setting.data:
                 accuracy.setdefault(_words(source), []).append(float((q.mean().argmax(-1) == y).mean()))
     numbers: dict[str, Any] = {
         "auroc": {key: over_runs(values) for key, values in cells.items()},
         "accuracy": {key: over_runs(values) for key, values in accuracy.items()},
+        "confidence": {key: over_runs(values) for key, values in confidence.items()},
+        "agreement": {key: over_runs(values) for key, values in agreement.items()},
         "not run": dict(list(absent.items())[:1]),
     }
     path = record(setting, "artefact", numbers, options, runs=runs)

@@ -89,8 +89,10 @@ def _artefact(folder: Stored) -> Iterator[str]:
     yield (
         "CIFAR-10.2 was drawn like CIFAR-10, so an ensemble should hardly tell them apart; the paper reports AUROCs of .998 to 1.00. The "
         "published code feeds its pixels as 0 … 255 where the network was trained on 0 … 1, and exchanges height and width. Below, CIFAR-10's "
-        "*own* test images go through both mistakes and are compared with themselves: all that exceeds 0.5 comes from the handling alone. (There is a second "
-        "slip: the code's label-wise entropy rounds all logarithms to whole numbers when the first probability is exactly 0, as it is in a "
+        "*own* test images go through both mistakes and are compared with themselves: whatever is not 0.5 comes from the handling alone. Pixels of 0 … 255 saturate the network: "
+        "its members become certain (the column “members' confidence” is the mean of their highest probability), most of them of one class for all images, and epistemic uncertainty "
+        "only says whether these classes differ (“all agree”). Where they do, the AUROC is near 1; where the members happen to agree, there is none "
+        "to detect anything by, though the predictions are worthless. (There is a second slip: the code's label-wise entropy rounds all logarithms to whole numbers when the first probability is exactly 0, as it is in a "
         "saturated network.)\n"
     )
     found = folder.find("artefact")

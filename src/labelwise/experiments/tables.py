@@ -207,9 +207,11 @@ def artefact(stored: dict[str, Any]) -> list[Table]:
         for scaled in _keys(cells, 1):
             for way in _keys(cells, 2):
                 accuracy = numbers["accuracy"].get(f"{scaled} | {way}") if data == stored["about"]["setting"]["data"] else None
-                row = [data, scaled, way, *(spread(cells[f"{data} | {scaled} | {way} | {measure}"]) for measure in _keys(cells, 3))]
+                key = f"{data} | {scaled} | {way}"
+                row = [data, scaled, way, *(spread(cells[f"{key} | {measure}"]) for measure in _keys(cells, 3))]
+                row += [spread(numbers[part][key]) for part in ("confidence", "agreement")]
                 rows.append([*row, "–" if accuracy is None else spread(accuracy)])
-    columns = ["images", "pixels", "", *_keys(cells, 3), "accuracy"]
+    columns = ["images", "pixels", "", *_keys(cells, 3), "members' confidence", "all agree", "accuracy"]
     return [(f"AUROC (EU) against the plain test images, {runs_word(n)}", columns, rows)]
 
 
