@@ -235,3 +235,13 @@ def test_parquet_must_say_how_many_members(tmp_path, optional) -> None:
     pq.write_table(pa.table({"probs": [0.5]}), tmp_path / "in.parquet")
     with pytest.raises(TypeError, match="lists of numbers"):
         quantify(tmp_path / "in.parquet", tmp_path / "out.npz")
+
+
+@pytest.mark.parametrize("n", [500, 50_000])  # checked at once, and in the pass that computes
+def test_a_value_that_is_no_probability_is_named_with_its_rows(n: int, tmp_path) -> None:
+    probs = np.full((3, n, 2), 0.5)
+    probs[1, n - 1, 1] = 1.5
+    np.save(tmp_path / "in.npy", probs)
+    with pytest.raises(ValueError, match=rf"^in\.npy, rows 0 to {n}: `probs` must lie between 0 and 1"):
+        quantify(tmp_path / "in.npy", tmp_path / "out.npz")
+    assert not (tmp_path / "out.npz").exists()

@@ -117,18 +117,18 @@ def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, st
 
 
 def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> dict[str, np.ndarray]:
-    try:
+    results: dict[str, np.ndarray] = {}
+    try:  # a large block is checked when it is first computed with
         q = stored.rows(start, stop).distribution()
+        for name, loss in losses.items():
+            u = decompose(q, loss)
+            total = u.sum()
+            for part in PARTS:
+                if labelwise:
+                    results[f"{name}_{part}"] = np.asarray(getattr(u, part))
+                results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     except ValueError as error:
         raise ValueError(f"{stored.path.name}, rows {start} to {stop}: {error}") from error
-    results: dict[str, np.ndarray] = {}
-    for name, loss in losses.items():
-        u = decompose(q, loss)
-        total = u.sum()
-        for part in PARTS:
-            if labelwise:
-                results[f"{name}_{part}"] = np.asarray(getattr(u, part))
-            results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     return results
 
 

@@ -36,6 +36,7 @@ class Members:
     pending = False
     """Whether the values have yet to be checked."""
     sum_to_one = True
+    """Whether each member's probabilities must."""
 
     def _set(self, stored: Array, weights: Any, names: Sequence[str] | None) -> None:
         """Set the fields after their values have been checked, or, of large arrays of NumPy, when they are first computed with."""
@@ -104,7 +105,7 @@ class Ensemble(Members):
     probs : array (M, ..., K)
         Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
         They must sum to 1 and are never renormalised. float16 and bfloat16 are widened to float32. That they do is checked at once,
-        but for more than some 100,000 values from NumPy in the same pass that first computes with them.
+        but for more than 262,144 values from NumPy in the same pass that first computes with them.
     weights : array (M,) or (M, ...), optional
         Weights of the members (for all, or for each instance), used in every expectation. They need not sum to 1.
     member_axis, class_axis : int
