@@ -57,7 +57,7 @@ def measure(shape: tuple[int, int, int], dtype: str, loss: str, rounds: int) -> 
     """Milliseconds of each contender, the read floor, and its peak extra memory as a share of the input."""
     probs = predictions(shape, dtype)
     runs = contenders(probs, loss, NAMES[loss])
-    repeat = max(1, int(2e6 // probs.size))  # several calls a round where one is short
+    repeat = max(1, int(1e7 // probs.size))  # several calls a round where one is short
     for run in runs.values():
         run()
     times: dict[str, list[float]] = {name: [] for name in runs}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -92,6 +93,57 @@ def test_same_bits_for_any_number_of_threads_and_any_block(kernel: str, loss: st
     cut = [everything(p[:, i : i + 37], loss, threads=1) for i in range(0, shape[1], 37)]
     for a, b in zip((np.concatenate(parts) for parts in zip(*cut, strict=True)), one, strict=True):
         assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_the_twin_may_leave_out_steps_for_small_probabilities(dtype: str, monkeypatch) -> None:
+    monkeypatch.setattr(_kernels, "_fused", None)
+    p = np.random.default_rng(3).dirichlet(np.full(50, 2.0), (6, 40)).astype(dtype)
+    assert p.max() < 0.35
+    short = everything(p, "log")
+    monkeypatch.setattr("labelwise._kernels.numpy_twin.SMALL", 0)
+    for a, b in zip(short, everything(p, "log"), strict=True):
+        assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_sums_of_any_number_of_classes_and_instances(kernel: str, dtype: str) -> None:
+    eps = np.finfo(dtype).eps
+    for k in [*range(1, 30), 63, 64, 65, 130]:
+        for n in (1, 2, 3, 4, 5, 9):
+            p = np.random.default_rng(k).dirichlet(np.ones(k), (3, n)).astype(dtype)
+            for loss in ("log", "squared"):
+                result = _kernels.split(loss, p, tolerance=1e-5)
+                assert result.valid
+                for sums, parts in zip(result.sums, result.labelwise, strict=True):
+                    np.testing.assert_allclose(sums, parts.astype("float64").sum(-1), rtol=20 * eps, atol=1e-30)
+
+
+def test_callers_at_the_same_time_share_or_do_without_the_helpers(kernel: str, monkeypatch) -> None:
+    monkeypatch.setattr(_kernels, "SEVERAL", dict.fromkeys(_kernels.SEVERAL, 1))
+    inputs = [probs(n=n, k=k, seed=n) for n, k in ((3, 3), (50, 10), (3000, 4), (700, 70))]
+    expected = [everything(p, "log", threads=1) for p in inputs]
+
+    def call(i: int) -> bool:
+        found = everything(inputs[i % 4], "log", threads=1 + i % 5)
+        return all(np.array_equal(a, b) for a, b in zip(found, expected[i % 4], strict=True))
+
+    with ThreadPoolExecutor(4) as pool:
+        assert all(pool.map(call, range(200)))
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="there is no fork here")
+def test_a_forked_child_has_helpers_of_its_own() -> None:
+    code = (
+        "import os, warnings, numpy as np, labelwise as lw\n"
+        "warnings.simplefilter('ignore')\n"
+        "p = np.full((4, 200_000, 3), 1 / 3)\n"
+        "def whole(): return lw.decompose(lw.Ensemble(p), 'squared', threads=2).total.sum()\n"
+        "first = whole(); pid = os.fork()\n"
+        "if pid == 0: os._exit(0 if whole() == first else 3)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0 and whole() == first"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=60)
 
 
 def test_half_precision_is_widened_block_by_block(kernel: str, optional) -> None:

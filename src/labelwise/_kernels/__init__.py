@@ -12,6 +12,7 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,14 +30,16 @@ def _native() -> Any:
 
 _fused = _native()
 
-SEVERAL = {"log": 1 << 18, "squared": 1 << 20, "check": 1 << 20}
-"""Predictions (members x instances x classes) from which on several threads pay: waking one takes as long as some 100,000 of them."""
+SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "check": 1 << 18}
+"""Predictions (members x instances x classes) from which on several threads pay."""
 _LOSSES = {"log": 0, "squared": 1}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
 _NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
-_pools: dict[int, ThreadPoolExecutor] = {}
+_starting = Lock()
+_helpers: list[Thread] = []  # of the kernel
+_pools: dict[int, ThreadPoolExecutor] = {}  # of the twin
 
 
 def kernel_info() -> dict[str, Any]:
@@ -102,15 +105,17 @@ def split(
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
 
-    def work(start: int, stop: int) -> int:
-        if _fused is None:
-            from .numpy_twin import split_range
+    count = _thread_count(m * n * k, SEVERAL[loss], threads)
+    if _fused is not None:
+        how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
+        status = _fused.split(*how, _pieces(n, m * n * k, count), _help(count - 1))
+    else:
+        from .numpy_twin import split_range
 
+        def work(start: int, stop: int) -> int:
             return split_range(loss, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, start, stop, outputs)
-        how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one)
-        return int(_fused.split(*how, start, stop, outputs))
 
-    status = _in_ranges(work, n, m * n * k, SEVERAL[loss], threads)
+        status = _in_ranges(work, n, _pieces(n, m * n * k, count), count)
     if labelwise and class_major:
         parts = (parts[0].T, parts[1].T, parts[2].T)
     return Split(parts if labelwise else None, sums, joint if loss == "log" else sums, status == 0)
@@ -126,14 +131,13 @@ def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threa
     kind, dtype = _kind(probs)
     class_major = _class_major(probs)
 
-    def work(start: int, stop: int) -> int:
-        if _fused is None:
-            from .numpy_twin import check_range
+    count = _thread_count(m * n * k, SEVERAL["check"], threads)
+    pieces = _pieces(n, m * n * k, count)
+    if _fused is not None:
+        return bool(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, _help(count - 1)) == 0)
+    from .numpy_twin import check_range
 
-            return check_range(probs, tolerance, sum_to_one, start, stop)
-        return int(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, start, stop))
-
-    return _in_ranges(work, n, m * n * k, SEVERAL["check"], threads) == 0
+    return _in_ranges(lambda start, stop: check_range(probs, tolerance, sum_to_one, start, stop), n, pieces, count) == 0
 
 
 def _kind(probs: np.ndarray) -> tuple[int, np.dtype[Any]]:
@@ -146,15 +150,29 @@ def _class_major(probs: np.ndarray) -> bool:
     return probs.strides[1] == probs.itemsize and probs.strides[2] != probs.itemsize and probs.shape[1] > 1
 
 
-def _in_ranges(work: Callable[[int, int], int], n: int, size: int, several: int, threads: int | None) -> int:
-    """Run ``work`` over all ``n`` instances, on several threads if the ``size`` is ``several`` or more; 0 if it is 0 for all.
+def _thread_count(size: int, several: int, threads: int | None) -> int:
+    return thread_count(threads) if size >= several else 1
 
-    This thread is one of them: an idle one takes a while to wake up, and must then not share a core with another.
-    """
-    count = thread_count(threads) if size >= several else 1
-    if count == 1 or n == 1:
+
+def _pieces(n: int, size: int, count: int) -> int:
+    """Into how many pieces to cut the work, so that no thread waits long for another."""
+    return 1 if count == 1 else min(n, max(2 * count, min(8 * count, size >> 18)))
+
+
+def _help(count: int) -> int:
+    """See to it that there are so many threads to help, in the kernel."""
+    if len(_helpers) < count:
+        with _starting:
+            while len(_helpers) < count:
+                _helpers.append(Thread(target=_fused.serve, name=f"labelwise-{len(_helpers)}", daemon=True))
+                _helpers[-1].start()
+    return count
+
+
+def _in_ranges(work: Callable[[int, int], int], n: int, pieces: int, count: int) -> int:
+    """Run ``work`` over all ``n`` instances, on ``count`` threads, of which this is one; 0 if it is 0 for all."""
+    if count == 1 or pieces == 1:
         return work(0, n)
-    pieces = min(n, max(count, min(8 * count, size >> 18)))
     left = deque(range(pieces))  # all threads take from it
 
     def run() -> int:
@@ -177,5 +195,15 @@ def _pool(count: int) -> ThreadPoolExecutor:
     return _pools[count]
 
 
+def _after_fork() -> None:
+    """Threads do not survive a fork."""
+    global _starting
+    _starting = Lock()
+    _helpers.clear()
+    _pools.clear()
+    if _fused is not None:
+        _fused.forget()
+
+
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pools.clear)
+    os.register_at_fork(after_in_child=_after_fork)

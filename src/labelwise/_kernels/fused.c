@@ -2,15 +2,24 @@
  *
  * Python passes buffers (limited API, no NumPy headers); the work is done without the interpreter lock, so that threads can share it.
  * Do not compile with -ffast-math: it would change the floating-point mode of the whole process. */
+#define _GNU_SOURCE /* sched_getcpu */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(__GNUC__) && !defined(_WIN32)
+#include <sched.h>
+#define HAS_CREW 1
+#else
+#define HAS_CREW 0
+#endif
 #include "coefficients.h"
 
-#define TILE 128
+#define TILE 256
 #define BLOCK 4096
+#define FEW 12    /* members up to which EU, under squared loss, is accurate enough to be added to AU */
+#define NARROW 64 /* classes up to which rows are added up several at a time */
 #define LOG2_E 1.4426950408889634074
 
 #if defined(__GNUC__)
@@ -25,6 +34,26 @@
 #else
 #define CLONES
 #define HAS_CLONES 0
+#endif
+
+/* Vectors of 16 bytes, which every processor of these has, for sums over short rows: no compiler finds them by itself. */
+#if defined(__GNUC__)
+#define HAS_VECTORS 1
+#if defined(__clang__)
+#define SHUFFLE(a, b, bits, ...) __builtin_shufflevector(a, b, __VA_ARGS__)
+#else
+#define SHUFFLE(a, b, bits, ...) __builtin_shuffle(a, b, (bits){__VA_ARGS__})
+#endif
+#define EVEN4(a, b) SHUFFLE(a, b, f32_Bits, 0, 2, 4, 6)
+#define ODD4(a, b) SHUFFLE(a, b, f32_Bits, 1, 3, 5, 7)
+#define EVEN2(a, b) SHUFFLE(a, b, f64_Bits, 0, 2)
+#define ODD2(a, b) SHUFFLE(a, b, f64_Bits, 1, 3)
+typedef float f32_Vector __attribute__((vector_size(16)));
+typedef uint32_t f32_Bits __attribute__((vector_size(16)));
+typedef double f64_Vector __attribute__((vector_size(16)));
+typedef uint64_t f64_Bits __attribute__((vector_size(16)));
+#else
+#define HAS_VECTORS 0
 #endif
 
 /* A loop over a tile; the arrays it touches never overlap. */
@@ -47,6 +76,15 @@ typedef struct {
     double unit, tolerance;
     void *out[9]; /* TU, AU, EU label-wise; their sums; joint TU, AU, EU */
 } Job;
+#include "crew.h"
+
+/* Rows of so many classes that make up a block: if possible whole tiles, because a part of one has to be copied. */
+static int64_t rows_at_once(int64_t classes)
+{
+    int64_t rows = classes >= BLOCK ? 1 : BLOCK / classes, whole = TILE;
+    while (whole > 1 && (whole / 2 * classes) % TILE == 0) whole /= 2;
+    return rows < whole ? rows : rows / whole * whole;
+}
 
 #define DEFINE_TYPES(REAL, NAME) \
     typedef struct { int64_t members; const REAL *const *p; const REAL *weights, *element_weights, *reference; REAL unit; } NAME(Tile); \
@@ -60,6 +98,7 @@ DEFINE_TYPES(double, F64)
 #define REAL float
 #define NAME F32
 #define UINT uint32_t
+#define WIDTH 4
 #define TINY 1.17549435e-38f
 #define MANTISSA 23
 #define EXPONENT_BIAS 127
@@ -76,6 +115,7 @@ DEFINE_TYPES(double, F64)
 #undef REAL
 #undef NAME
 #undef UINT
+#undef WIDTH
 #undef TINY
 #undef MANTISSA
 #undef EXPONENT_BIAS
@@ -92,6 +132,7 @@ DEFINE_TYPES(double, F64)
 #define REAL double
 #define NAME F64
 #define UINT uint64_t
+#define WIDTH 2
 #define TINY 2.2250738585072014e-308
 #define MANTISSA 52
 #define EXPONENT_BIAS 1023
@@ -140,24 +181,32 @@ static int describe(Job *job, Views *views, PyObject *probs, int double_precisio
     return 0;
 }
 
-static int check_range(const Job *job, Py_ssize_t start, Py_ssize_t stop)
+/* Run a job in so many pieces, with so many helpers, without the interpreter lock, and give its status. */
+static PyObject *done(int (*run)(const Job *, int64_t, int64_t), const Job *job, Py_ssize_t pieces, int helpers, Views *views)
 {
-    if (start < 0 || stop > job->instances || job->members < 1 || job->classes < 1) {
-        PyErr_SetString(PyExc_ValueError, "the instance range lies outside the array");
-        return -1;
+    Task task = {run, job, pieces, 0, helpers, 0, -1};
+    int status = -1;
+    if (job->members >= 1 && job->classes >= 1) {
+        Py_BEGIN_ALLOW_THREADS
+        status = share(&task);
+        Py_END_ALLOW_THREADS
+    } else {
+        PyErr_SetString(PyExc_ValueError, "the kernel needs a member and a class");
     }
-    return 0;
+    release(views);
+    if (status == NO_MEMORY) return PyErr_NoMemory();
+    return status < 0 ? NULL : PyLong_FromLong(status);
 }
 
-/* split(loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, start, stop, outputs) -> status */
+/* split(loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, outputs, pieces, helpers) -> status */
 static PyObject *split(PyObject *self, PyObject *args)
 {
     (void)self;
-    int loss, double_precision, kind, class_major, sum_to_one;
-    Py_ssize_t heaviest, start, stop;
+    int loss, double_precision, kind, class_major, sum_to_one, helpers;
+    Py_ssize_t heaviest, pieces;
     double unit, tolerance;
     PyObject *probs, *weights, *outputs;
-    if (!PyArg_ParseTuple(args, "iiiOOndidinnO", &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &sum_to_one, &start, &stop, &outputs))
+    if (!PyArg_ParseTuple(args, "iiiOOndidiOni", &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &sum_to_one, &outputs, &pieces, &helpers))
         return NULL;
     Job job;
     memset(&job, 0, sizeof job);
@@ -171,7 +220,7 @@ static PyObject *split(PyObject *self, PyObject *args)
     job.check = tolerance >= 0;
     job.sum_to_one = sum_to_one;
     job.heaviest = heaviest;
-    if (describe(&job, &views, probs, double_precision, kind) < 0 || check_range(&job, start, stop) < 0) goto failed;
+    if (describe(&job, &views, probs, double_precision, kind) < 0) goto failed;
     if (class_major && job.stride_n != (kind == NATIVE ? size : 2)) { PyErr_SetString(PyExc_ValueError, "class_major needs instances side by side"); goto failed; }
     if (heaviest < 0 || heaviest >= job.members) { PyErr_SetString(PyExc_ValueError, "no such member"); goto failed; }
     if (weights != Py_None) {
@@ -198,27 +247,21 @@ static PyObject *split(PyObject *self, PyObject *args)
         job.out[j] = view->buf;
         if (j >= 3) job.totals = 1;
     }
-    int status;
-    Py_BEGIN_ALLOW_THREADS
-    status = double_precision ? f64_run(&job, start, stop) : f32_run(&job, start, stop);
-    Py_END_ALLOW_THREADS
-    release(&views);
-    if (status == NO_MEMORY) return PyErr_NoMemory();
-    return PyLong_FromLong(status);
+    return done(double_precision ? f64_run : f32_run, &job, pieces, helpers, &views);
 failed:
     release(&views);
     return NULL;
 }
 
-/* check(double, kind, probs, class_major, sum_to_one, tolerance, start, stop) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */
+/* check(double, kind, probs, class_major, sum_to_one, tolerance, pieces, helpers) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */
 static PyObject *check(PyObject *self, PyObject *args)
 {
     (void)self;
-    int double_precision, kind, class_major, sum_to_one;
-    Py_ssize_t start, stop;
+    int double_precision, kind, class_major, sum_to_one, helpers;
+    Py_ssize_t pieces;
     double tolerance;
     PyObject *probs;
-    if (!PyArg_ParseTuple(args, "iiOiidnn", &double_precision, &kind, &probs, &class_major, &sum_to_one, &tolerance, &start, &stop)) return NULL;
+    if (!PyArg_ParseTuple(args, "iiOiidni", &double_precision, &kind, &probs, &class_major, &sum_to_one, &tolerance, &pieces, &helpers)) return NULL;
     Job job;
     memset(&job, 0, sizeof job);
     Views views;
@@ -226,14 +269,37 @@ static PyObject *check(PyObject *self, PyObject *args)
     job.class_major = class_major;
     job.tolerance = tolerance;
     job.sum_to_one = sum_to_one;
-    if (describe(&job, &views, probs, double_precision, kind) < 0 || check_range(&job, start, stop) < 0) { release(&views); return NULL; }
-    int status;
-    Py_BEGIN_ALLOW_THREADS
-    status = double_precision ? f64_check(&job, start, stop) : f32_check(&job, start, stop);
-    Py_END_ALLOW_THREADS
-    release(&views);
-    if (status == NO_MEMORY) return PyErr_NoMemory();
-    return PyLong_FromLong(status);
+    if (describe(&job, &views, probs, double_precision, kind) < 0) { release(&views); return NULL; }
+    return done(double_precision ? f64_check : f32_check, &job, pieces, helpers, &views);
+}
+
+/* serve(): makes this thread a helper, for good. Returns only if there are enough of them, or none can be had here. */
+static PyObject *serve(PyObject *self, PyObject *none)
+{
+    (void)self; (void)none;
+#if HAS_CREW
+    const int me = crew.count; /* changed only while the interpreter lock is held */
+    PyThread_type_lock bell = me < CREW ? PyThread_allocate_lock() : NULL;
+    if (bell) {
+        PyThread_acquire_lock(bell, WAIT_LOCK);
+        crew.bell[me] = bell;
+        __atomic_store_n(&crew.count, me + 1, __ATOMIC_SEQ_CST);
+        Py_BEGIN_ALLOW_THREADS
+        help(me);
+        Py_END_ALLOW_THREADS
+    }
+#endif
+    Py_RETURN_NONE;
+}
+
+/* forget(): after a fork there are no helpers. */
+static PyObject *forget(PyObject *self, PyObject *none)
+{
+    (void)self; (void)none;
+#if HAS_CREW
+    memset(&crew, 0, sizeof crew);
+#endif
+    Py_RETURN_NONE;
 }
 
 static PyObject *target(PyObject *self, PyObject *none)
@@ -250,8 +316,10 @@ static PyObject *target(PyObject *self, PyObject *none)
 }
 
 static PyMethodDef methods[] = {
-    {"split", split, METH_VARARGS, "Uncertainty of a range of instances, written into the outputs."},
-    {"check", check, METH_VARARGS, "Whether a range of instances holds probabilities."},
+    {"split", split, METH_VARARGS, "Uncertainty of all instances, written into the outputs."},
+    {"check", check, METH_VARARGS, "Whether an array holds probabilities."},
+    {"serve", serve, METH_NOARGS, "Become a thread that helps the others."},
+    {"forget", forget, METH_NOARGS, "Forget the helpers, which a fork has left behind."},
     {"target", target, METH_NOARGS, "The instruction set in use."},
     {NULL, NULL, 0, NULL},
 };

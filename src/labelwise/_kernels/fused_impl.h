@@ -41,12 +41,21 @@ static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL z, REAL x_p
     return z < (REAL)(1.0 / 9) ? close : far;
 }
 
-/* Sums over `count` members (a constant, so that the loop over them is unrolled and the sums stay in registers), added to what is there. */
-static ALWAYS_INLINE void NAME(add_means)(const NAME(Tile) *in, int64_t first, const int count, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
+static ALWAYS_INLINE UINT NAME(bits)(REAL x)
+{
+    union { REAL f; UINT i; } v;
+    v.f = x;
+    return v.i;
+}
+
+/* Sums over `count` members (a constant, so that the loop over them is unrolled and the sums stay in registers), added to what is there.
+ * This and the functions below return every bit that is set in any of the members' values, which tells of signs at next to no cost. */
+static ALWAYS_INLINE UINT NAME(add_means)(const NAME(Tile) *in, int64_t first, const int count, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
 {
     const REAL *restrict ref = in->reference;
     const REAL *p[8], *we[8];
     REAL w[8];
+    UINT seen = 0;
     for (int j = 0; j < count; j++) {
         p[j] = in->p[first + j];
         we[j] = per_element ? in->element_weights + (first + j) * TILE : NULL;
@@ -59,32 +68,36 @@ static ALWAYS_INLINE void NAME(add_means)(const NAME(Tile) *in, int64_t first, c
             t += weight * x;
             c += weight * NAME(clamp)(1 - x);
             s += weight * (x - ref[i]);
+            seen |= NAME(bits)(x);
         }
         mt[i] = t; mc[i] = c; shift[i] = s;
     }
+    return seen;
 }
 
 /* First pass over a tile: mean of the members, of their complements, and of their distance from the reference member. */
-static ALWAYS_INLINE void NAME(means)(const NAME(Tile) *in, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
+static ALWAYS_INLINE UINT NAME(means)(const NAME(Tile) *in, int per_element, REAL *restrict mt, REAL *restrict mc, REAL *restrict shift)
 {
     EACH(i) mt[i] = mc[i] = shift[i] = 0;
     int64_t m = 0;
-    for (; m + 5 <= in->members; m += 5) NAME(add_means)(in, m, 5, per_element, mt, mc, shift);
-    for (; m + 2 <= in->members; m += 2) NAME(add_means)(in, m, 2, per_element, mt, mc, shift);
-    for (; m < in->members; m++) NAME(add_means)(in, m, 1, per_element, mt, mc, shift);
+    UINT seen = 0;
+    for (; m + 5 <= in->members; m += 5) seen |= NAME(add_means)(in, m, 5, per_element, mt, mc, shift);
+    for (; m + 2 <= in->members; m += 2) seen |= NAME(add_means)(in, m, 2, per_element, mt, mc, shift);
+    for (; m < in->members; m++) seen |= NAME(add_means)(in, m, 1, per_element, mt, mc, shift);
     if (!per_element && !in->weights) {
         const REAL scale = 1 / (REAL)in->members;
         EACH(i) { mt[i] *= scale; mc[i] *= scale; shift[i] *= scale; }
     }
+    return seen;
 }
 
-static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
+static ALWAYS_INLINE UINT NAME(log_body)(const NAME(Tile) *in, int per_element, const NAME(Parts) *out)
 {
     REAL mt[TILE], mc[TILE], shift[TILE], lt[TILE], lc[TILE];
     REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
     REAL *restrict jt = out->jt, *restrict ja = out->ja, *restrict je = out->je;
     const REAL unit = in->unit, *restrict ref = in->reference;
-    NAME(means)(in, per_element, mt, mc, shift);
+    const UINT seen = NAME(means)(in, per_element, mt, mc, shift);
     EACH(i) {
         int low = mt[i] <= mc[i];
         REAL u = low ? mt[i] : mc[i], log_u = NAME(neg_log2)(u > TINY ? u : TINY);
@@ -122,18 +135,20 @@ static ALWAYS_INLINE void NAME(log_body)(const NAME(Tile) *in, int per_element, 
         ja[i] *= scale;
         je[i] = et * scale;
     }
+    return seen;
 }
 
 /* The sums over `count` members that squared loss needs (a constant, as above), in the same way. `starting`: these are the first members;
  * `ending`: the last, after which the results are known. The means are added up only if there are `many` members. `weighted`: 0 not at
  * all, 1 by member, 2 by member and element. */
-static ALWAYS_INLINE void NAME(add_squares)(const NAME(Tile) *in, int64_t first, const int count, const int weighted, const int many, const int starting, const int ending, REAL *restrict mc, REAL *restrict shift, const NAME(Parts) *out)
+static ALWAYS_INLINE UINT NAME(add_squares)(const NAME(Tile) *in, int64_t first, const int count, const int weighted, const int many, const int starting, const int ending, REAL *restrict mc, REAL *restrict shift, const NAME(Parts) *out)
 {
     const REAL *restrict ref = in->reference;
     REAL *restrict tu = out->tu, *restrict au = out->au, *restrict eu = out->eu;
     const REAL scale = weighted ? 1 : 1 / (REAL)in->members;
     const REAL *p[5], *we[5];
     REAL w[5];
+    UINT seen = 0;
     for (int j = 0; j < count; j++) {
         p[j] = in->p[first + j];
         we[j] = weighted == 2 ? in->element_weights + (first + j) * TILE : NULL;
@@ -146,6 +161,7 @@ static ALWAYS_INLINE void NAME(add_squares)(const NAME(Tile) *in, int64_t first,
             REAL weight = weighted == 2 ? we[j][i] : w[j], x = p[j][i], rest = NAME(clamp)(1 - x), d = x - ref[i];
             if (weighted) { t += weight * x; c += weight * rest; s += weight * d; q += weight * (d * d); a += weight * (x * rest); }
             else { t += x; c += rest; s += d; q += d * d; a += x * rest; }
+            seen |= NAME(bits)(x);
         }
         if (ending) {
             REAL mean = s * scale;
@@ -158,61 +174,59 @@ static ALWAYS_INLINE void NAME(add_squares)(const NAME(Tile) *in, int64_t first,
         eu[i] = q;
         au[i] = a;
     }
+    return seen;
 }
 
 /* The variance is taken from the heaviest member: mean of squares less square of the mean, of which no more than a factor of M + 1
  * cancels, because that member's own part in the variance is at least 1/M of its squared distance. So with few members TU = AU + EU
  * is accurate, and the means need not be known. */
-static ALWAYS_INLINE void NAME(squared_sums)(const NAME(Tile) *in, const int weighted, const int many, const NAME(Parts) *out)
+static ALWAYS_INLINE UINT NAME(squared_sums)(const NAME(Tile) *in, const int weighted, const int many, const NAME(Parts) *out)
 {
     REAL mc[TILE], shift[TILE];
+    UINT seen = 0;
     int64_t m = 0;
-#define ADD(count, starting, ending) NAME(add_squares)(in, m, count, weighted, many, starting, ending, mc, shift, out)
+#define ADD(count, starting, ending) (seen |= NAME(add_squares)(in, m, count, weighted, many, starting, ending, mc, shift, out))
     if (weighted == 2) { /* rare: one by one */
-        if (in->members == 1) { ADD(1, 1, 1); return; }
+        if (in->members == 1) return ADD(1, 1, 1);
         ADD(1, 1, 0);
         for (m = 1; m + 1 < in->members; m++) ADD(1, 0, 0);
-        ADD(1, 0, 1);
-        return;
+        return ADD(1, 0, 1);
     }
     if (!many && in->members <= 5) {
         switch (in->members) {
-        case 1: ADD(1, 1, 1); return;
-        case 2: ADD(2, 1, 1); return;
-        case 3: ADD(3, 1, 1); return;
-        case 4: ADD(4, 1, 1); return;
-        default: ADD(5, 1, 1); return;
+        case 1: return ADD(1, 1, 1);
+        case 2: return ADD(2, 1, 1);
+        case 3: return ADD(3, 1, 1);
+        case 4: return ADD(4, 1, 1);
+        default: return ADD(5, 1, 1);
         }
     }
     ADD(5, 1, 0);
     for (m = 5; m + 5 < in->members; m += 5) ADD(5, 0, 0);
     switch (in->members - m) {
-    case 1: ADD(1, 0, 1); return;
-    case 2: ADD(2, 0, 1); return;
-    case 3: ADD(3, 0, 1); return;
-    case 4: ADD(4, 0, 1); return;
-    default: ADD(5, 0, 1); return;
+    case 1: return ADD(1, 0, 1);
+    case 2: return ADD(2, 0, 1);
+    case 3: return ADD(3, 0, 1);
+    case 4: return ADD(4, 0, 1);
+    default: return ADD(5, 0, 1);
     }
 #undef ADD
 }
 
-static ALWAYS_INLINE void NAME(squared_body)(const NAME(Tile) *in, const int weighted, const NAME(Parts) *out)
+static ALWAYS_INLINE UINT NAME(squared_body)(const NAME(Tile) *in, const int weighted, const NAME(Parts) *out)
 {
-    if (in->members > 12) NAME(squared_sums)(in, weighted, 1, out);
-    else NAME(squared_sums)(in, weighted, 0, out);
+    return in->members > FEW ? NAME(squared_sums)(in, weighted, 1, out) : NAME(squared_sums)(in, weighted, 0, out);
 }
 
-static CLONES void NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
+static CLONES UINT NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
 {
-    if (in->element_weights) NAME(log_body)(in, 1, out);
-    else NAME(log_body)(in, 0, out);
+    return in->element_weights ? NAME(log_body)(in, 1, out) : NAME(log_body)(in, 0, out);
 }
 
-static CLONES void NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
+static CLONES UINT NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
 {
-    if (in->element_weights) NAME(squared_body)(in, 2, out);
-    else if (in->weights) NAME(squared_body)(in, 1, out);
-    else NAME(squared_body)(in, 0, out);
+    if (in->element_weights) return NAME(squared_body)(in, 2, out);
+    return in->weights ? NAME(squared_body)(in, 1, out) : NAME(squared_body)(in, 0, out);
 }
 
 /* The sum of n numbers added to `total`, in lanes; the same whether it is done at once or in pieces of a multiple of 512. */
@@ -235,18 +249,71 @@ static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, doub
 
 static CLONES double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAME(add_up)(x, n, total); }
 
-/* out[i] = sum over k of x[i*K + k]: one after another for few classes, in lanes for many. */
+#if HAS_VECTORS
+/* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. */
+static ALWAYS_INLINE NAME(Vector) NAME(part)(const REAL *row, const int64_t whole, NAME(Bits) rest)
+{
+    NAME(Bits) last;
+    memcpy(&last, row + whole, sizeof last);
+    NAME(Vector) sum = (NAME(Vector))(last & rest), x;
+    for (int64_t k = 0; k < whole; k += WIDTH) { memcpy(&x, row + k, sizeof x); sum += x; }
+    return sum;
+}
+
+/* WIDTH vectors to the vector of their sums. */
+static ALWAYS_INLINE NAME(Vector) NAME(fold)(const NAME(Vector) *p)
+{
+#if WIDTH == 4
+    const NAME(Vector) a = EVEN4(p[0], p[1]) + ODD4(p[0], p[1]), b = EVEN4(p[2], p[3]) + ODD4(p[2], p[3]);
+    return EVEN4(a, b) + ODD4(a, b);
+#else
+    return EVEN2(p[0], p[1]) + ODD2(p[0], p[1]);
+#endif
+}
+
+static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows, int64_t classes, const int64_t whole, REAL *restrict out)
+{
+    NAME(Bits) rest;
+    NAME(Vector) p[WIDTH];
+    int64_t i = 0;
+    for (int l = 0; l < WIDTH; l++) rest[l] = l < classes - whole ? ~(UINT)0 : 0;
+    for (; (i + WIDTH) * classes + WIDTH <= rows * classes; i += WIDTH) { /* rows read beyond their end: the last ones from a copy */
+        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(x + (i + r) * classes, whole, rest);
+        p[0] = NAME(fold)(p);
+        memcpy(out + i, p, sizeof *p);
+    }
+    for (; i < rows; i += WIDTH) {
+        REAL copy[WIDTH * NARROW + WIDTH];
+        const int64_t count = rows - i < WIDTH ? rows - i : WIDTH;
+        memcpy(copy, x + i * classes, (size_t)(count * classes) * sizeof(REAL));
+        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(copy + (r < count ? r : 0) * classes, whole, rest);
+        p[0] = NAME(fold)(p);
+        memcpy(out + i, p, (size_t)count * sizeof(REAL));
+    }
+}
+#endif
+
+/* out[i] = sum over k of x[i*K + k] */
 static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
 {
-    if (classes > 64) {
+    if (classes > NARROW) {
         for (int64_t i = 0; i < rows; i++) out[i] = (REAL)NAME(add_up)(x + i * classes, classes, 0);
         return;
     }
+#if HAS_VECTORS
+    switch (classes / WIDTH) {
+#define CASE(n) case n: NAME(narrow_sums)(x, rows, classes, n * WIDTH, out); return;
+    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5)
+#undef CASE
+    default: NAME(narrow_sums)(x, rows, classes, classes / WIDTH * WIDTH, out);
+    }
+#else
     for (int64_t i = 0; i < rows; i++) {
         REAL total = x[i * classes];
         for (int64_t k = 1; k < classes; k++) total += x[i * classes + k];
         out[i] = total;
     }
+#endif
 }
 
 /* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number were infinite or NaN:
@@ -265,18 +332,19 @@ static CLONES int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
     return !bad;
 }
 
-/* Whether no sign bit is set. Four quarters at once: each waits for its last step. */
-static CLONES int NAME(no_sign)(const REAL *restrict x, int64_t n)
+/* Every bit that is set in any of x. Four quarters at once: each waits for its last step. */
+static CLONES UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
 {
-    union { REAL f; UINT i; } a, b, c, d;
     UINT seen[4] = {0};
     const int64_t quarter = n / 4;
     for (int64_t i = 0; i < quarter; i++) {
-        a.f = x[i]; b.f = x[quarter + i]; c.f = x[2 * quarter + i]; d.f = x[3 * quarter + i];
-        seen[0] |= a.i; seen[1] |= b.i; seen[2] |= c.i; seen[3] |= d.i;
+        seen[0] |= NAME(bits)(x[i]);
+        seen[1] |= NAME(bits)(x[quarter + i]);
+        seen[2] |= NAME(bits)(x[2 * quarter + i]);
+        seen[3] |= NAME(bits)(x[3 * quarter + i]);
     }
-    for (int64_t i = 4 * quarter; i < n; i++) { a.f = x[i]; seen[0] |= a.i; }
-    return !((seen[0] | seen[1] | seen[2] | seen[3]) >> (8 * sizeof(UINT) - 1));
+    for (int64_t i = 4 * quarter; i < n; i++) seen[0] |= NAME(bits)(x[i]);
+    return seen[0] | seen[1] | seen[2] | seen[3];
 }
 
 /* Whether all of x are within tolerance of 1; compared as integers, so that NaN and infinity are not. */
@@ -295,16 +363,17 @@ static CLONES int NAME(near_one)(const REAL *restrict x, int64_t n, REAL toleran
     return !bad;
 }
 
-/* Whether n numbers may be probabilities: not negative; where their sums are not looked at as well, also not larger than 1. */
-static int NAME(may_be)(const REAL *x, int64_t n, const Job *job)
+/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative; where their sums are not looked
+ * at as well, also not larger than 1. */
+static int NAME(may_be)(const REAL *x, int64_t n, const Job *job, UINT seen)
 {
-    return (job->sum_to_one && NAME(no_sign)(x, n)) || NAME(in_range)(x, n, (REAL)(1 + job->tolerance));
+    return (job->sum_to_one && !(seen >> (8 * sizeof(UINT) - 1))) || NAME(in_range)(x, n, (REAL)(1 + job->tolerance));
 }
 
 /* Whole rows of one member: 0 or INVALID. */
-static int NAME(check_rows)(const REAL *x, int64_t rows, const Job *job, REAL *sums)
+static int NAME(check_rows)(const REAL *x, int64_t rows, const Job *job, UINT seen, REAL *sums)
 {
-    if (!NAME(may_be)(x, rows * job->classes, job)) return INVALID;
+    if (!NAME(may_be)(x, rows * job->classes, job, seen)) return INVALID;
     if (!job->sum_to_one) return 0;
     NAME(row_sums)(x, rows, job->classes, sums);
     return NAME(near_one)(sums, rows, (REAL)job->tolerance) ? 0 : INVALID;
@@ -346,11 +415,13 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
 {
     const int64_t m_count = job->members, classes = job->classes;
     const int class_major = job->class_major, results = job->loss == LOG ? 6 : 3;
+    const int first = job->loss == SQUARED && m_count <= FEW; /* then TU is AU + EU, and so are the totals */
     /* class_major: a tile is TILE instances of one class; otherwise whole instances, all classes side by side, or parts of a wide one */
-    const int64_t block = class_major ? TILE : (classes >= BLOCK ? 1 : BLOCK / classes);
+    const int64_t block = class_major ? TILE : rows_at_once(classes);
     const int wide = !class_major && classes > BLOCK;
     const int64_t room = (class_major ? 0 : BLOCK) + TILE;
     const int direct = job->kind == NATIVE && (class_major || (job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes));
+    const int64_t end = job->instances * classes;
     const int check = job->check && (direct || class_major); /* otherwise it takes a pass of its own */
     const size_t member_sums = (size_t)m_count * TILE * (size_t)(check && class_major);
     REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 2) * TILE + (size_t)block * 7 + member_sums) * sizeof(REAL));
@@ -372,12 +443,16 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
             memset(of_members, 0, member_sums * sizeof(REAL));
         }
         for (int64_t j = 0; wide && j < 6 + m_count; j++) wide_sums[j] = 0;
+        UINT seen = 0; /* in this block, or this part of a wide row */
         for (int64_t slice = 0; slice < slices; slice++) {
             for (int64_t e0 = 0; e0 < length; e0 += TILE) {
                 const int64_t len = length - e0 < TILE ? length - e0 : TILE;
                 for (int64_t m = 0; m < m_count; m++) {
                     const char *base = job->probs + m * job->stride_m + (class_major ? slice * job->stride_k + n0 * job->stride_n : n0 * job->stride_n);
-                    if (direct && len == TILE) { pointers[m] = (const REAL *)(base + e0 * (int64_t)sizeof(REAL)); continue; }
+                    if (direct && (len == TILE || (!class_major && n0 * classes + e0 + TILE <= end))) { /* what lies beyond does no harm */
+                        pointers[m] = (const REAL *)(base + e0 * (int64_t)sizeof(REAL));
+                        continue;
+                    }
                     REAL *to = gathered + m * TILE;
                     pointers[m] = to;
                     if (class_major || direct) {
@@ -419,41 +494,44 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
                     target[j] = j < 3 && len == TILE && job->out[j] ? (REAL *)job->out[j] + place : own;
                 }
                 const NAME(Parts) out = {target[0], target[1], target[2], target[3], target[4], target[5]};
-                if (job->loss == LOG) NAME(log_tile)(&in, &out);
-                else NAME(squared_tile)(&in, &out);
+                const UINT in_tile = job->loss == LOG ? NAME(log_tile)(&in, &out) : NAME(squared_tile)(&in, &out);
+                seen |= in_tile;
                 for (int j = 0; j < 3; j++)
                     if (job->out[j] && len < TILE) memcpy((REAL *)job->out[j] + place, target[j], (size_t)len * sizeof(REAL));
                 if (class_major) {
-                    for (int j = 0; job->totals && j < results; j++) NAME(add_to)(sums + j * block, target[j], len);
+                    for (int j = first; job->totals && j < results; j++) NAME(add_to)(sums + j * block, target[j], len);
                     for (int64_t m = 0; check && m < m_count; m++) {
-                        if (!NAME(may_be)(pointers[m], len, job)) status = INVALID;
+                        if (!NAME(may_be)(pointers[m], len, job, in_tile)) status = INVALID;
                         NAME(add_to)(of_members + m * TILE, pointers[m], len);
                     }
                 } else if (wide && ((e0 + TILE) % BLOCK == 0 || e0 + len == length)) { /* a part of a wide row, while it is in the cache */
                     const int64_t from = e0 / BLOCK * BLOCK, n = e0 + len - from;
-                    for (int j = 0; job->totals && j < results; j++) {
+                    for (int j = first; job->totals && j < results; j++) {
                         const REAL *x = j < 3 && job->out[j] ? (REAL *)job->out[j] + n0 * classes + from : scratch[j];
                         wide_sums[j] = NAME(add_row)(x, n, wide_sums[j]);
                     }
                     for (int64_t m = 0; check && m < m_count; m++) {
                         const REAL *x = (const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n) + from;
-                        if (!NAME(may_be)(x, n, job)) status = INVALID;
+                        if (!NAME(may_be)(x, n, job, seen)) status = INVALID;
                         if (job->sum_to_one) wide_sums[6 + m] = NAME(add_row)(x, n, wide_sums[6 + m]);
                     }
+                    seen = 0;
                 }
             }
         }
-        for (int j = 0; job->totals && j < results; j++) {
+        for (int j = first; job->totals && j < results; j++) {
             const REAL *from = j < 3 && job->out[j] ? (REAL *)job->out[j] + n0 * classes : scratch[j];
             if (wide) sums[j * block] = (REAL)wide_sums[j];
             else if (!class_major) NAME(row_sums)(from, rows, classes, sums + j * block);
-            if (job->out[3 + j]) memcpy((REAL *)job->out[3 + j] + n0, sums + j * block, (size_t)rows * sizeof(REAL));
         }
+        for (int64_t i = 0; first && i < rows; i++) sums[i] = sums[block + i] + sums[2 * block + i];
+        for (int j = 0; j < results; j++)
+            if (job->out[3 + j]) memcpy((REAL *)job->out[3 + j] + n0, sums + j * block, (size_t)rows * sizeof(REAL));
         for (int64_t m = 0; check && m < m_count && !status; m++) {
             REAL *own = class_major ? of_members + m * TILE : sums + 6 * block;
             if (wide) own[0] = (REAL)wide_sums[6 + m];
             if (class_major || wide) status = !job->sum_to_one || NAME(near_one)(own, rows, (REAL)job->tolerance) ? 0 : INVALID;
-            else status = NAME(check_rows)((const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n), rows, job, own);
+            else status = NAME(check_rows)((const REAL *)(job->probs + m * job->stride_m + n0 * job->stride_n), rows, job, seen, own);
         }
     }
     free(space);
@@ -483,12 +561,12 @@ static int NAME(check)(const Job *job, int64_t start, int64_t stop)
                     for (int64_t i = 0; i < rows; i++) NAME(gather)(base + i * job->stride_n, job->stride_k, classes, job->kind, space + i * classes);
                     x = space;
                 }
-                status = NAME(check_rows)(x, rows, job, sums);
+                status = NAME(check_rows)(x, rows, job, NAME(all_bits)(x, rows * classes), sums);
             } else {
                 for (int64_t i = 0; i < rows; i++) sums[i] = 0;
                 for (int64_t k = 0; k < classes; k++) {
                     NAME(gather)(base + k * job->stride_k, job->stride_n, rows, job->kind, space);
-                    if (!NAME(may_be)(space, rows, job)) status = INVALID;
+                    if (!NAME(may_be)(space, rows, job, NAME(all_bits)(space, rows))) status = INVALID;
                     NAME(add_to)(sums, space, rows);
                 }
                 if (!status && job->sum_to_one && !NAME(near_one)(sums, rows, (REAL)job->tolerance)) status = INVALID;

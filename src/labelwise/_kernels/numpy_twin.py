@@ -29,6 +29,8 @@ _ARTANH: dict[int, np.ndarray] = {
         np.float64,
     ),
 }
+SMALL = 0.35
+"""Of probabilities below this, the complement is larger than the label, and no two complements differ by a third of their sum."""
 _LOG2_E = 1.4426950408889634
 
 
@@ -208,8 +210,10 @@ def _exchanged(a: np.ndarray, b: np.ndarray, low: np.ndarray, buffer: np.ndarray
     return buffer, a, b
 
 
-def _kl_term(x: np.ndarray, m: np.ndarray, d: np.ndarray, xlogx: np.ndarray, log_m: np.ndarray, spare: list[np.ndarray]) -> np.ndarray:
-    """x ln(x/m) − d with d = x − m, see ``kl_term`` in fused_impl.h, in one of four ``spare`` arrays."""
+def _kl_term(
+    x: np.ndarray, m: np.ndarray, d: np.ndarray, xlogx: np.ndarray, log_m: np.ndarray, spare: list[np.ndarray], *, all_near: bool = False
+) -> np.ndarray:
+    """x ln(x/m) − d with d = x − m, see ``kl_term`` in fused_impl.h, in one of four ``spare`` arrays; ``all_near``: |d| < (x + m)/3."""
     close, s, z, far = spare
     np.add(x, m, out=s)
     np.add(s, np.finfo(x.dtype).tiny, out=s)
@@ -226,6 +230,8 @@ def _kl_term(x: np.ndarray, m: np.ndarray, d: np.ndarray, xlogx: np.ndarray, log
     np.add(close, 1, out=close)
     np.multiply(close, s, out=close)
     np.multiply(close, d, out=close)
+    if all_near:
+        return close
     np.multiply(x, log_m, out=far)
     np.subtract(xlogx, far, out=far)
     np.subtract(far, d, out=far)
@@ -241,6 +247,7 @@ def _log(own: _Block, w: np.ndarray | None, heaviest: int | None, unit: float) -
     x, c, d = own.x, own.c, own.d
     first, second, buffer, low, *more = own.spare
     mt, mc, u, lt, lc, a, b, total, aleatoric, epistemic, joint_aleatoric, joint_epistemic, low_mean, rest = own.small
+    all_low = bool(x.max() < SMALL)  # as of many classes: then some steps would change nothing
     np.subtract(1, x, out=c)
     np.maximum(c, 0, out=c)
     _mean(x, w, buffer, mt)
@@ -253,15 +260,17 @@ def _log(own: _Block, w: np.ndarray | None, heaviest: int | None, unit: float) -
     joint_total, _, rest = _exchanged(a, b, np.less_equal(mt, mc, out=low_mean), rest)
     lt, lc, rest = _exchanged(lt, lc, np.less_equal(mt, mc, out=low_mean), rest)
 
-    _two_terms(np.minimum(x, c, out=d), buffer, first, second, low)
-    x_part, c_part, buffer = _exchanged(first, second, np.less_equal(x, c, out=low), buffer)
+    _two_terms(x if all_low else np.minimum(x, c, out=d), buffer, first, second, low)
+    x_part, c_part = first, second
+    if not all_low:
+        x_part, c_part, buffer = _exchanged(first, second, np.less_equal(x, c, out=low), buffer)
     _mean(x_part, w, buffer, joint_aleatoric)
     np.add(joint_aleatoric, _mean(c_part, w, buffer, aleatoric), out=aleatoric)
     _deviation(own, w, heaviest, buffer, rest)
     spare = [buffer, low, *more]
     _mean(_kl_term(x, mt, d, x_part, lt, spare), w, x_part, joint_epistemic)
     np.negative(d, out=d)
-    _mean(_kl_term(c, mc, d, c_part, lc, spare), w, x_part, epistemic)
+    _mean(_kl_term(c, mc, d, c_part, lc, spare, all_near=all_low), w, x_part, epistemic)
     np.maximum(joint_epistemic, 0, out=joint_epistemic)  # below zero only where p is subnormal
     np.maximum(epistemic, 0, out=epistemic)
     np.add(epistemic, joint_epistemic, out=epistemic)

@@ -1,0 +1,115 @@
+/* Threads that take part in a job. They are Python threads that have given up the interpreter lock and live in serve().
+ *
+ * A caller never waits for a helper to wake up: it announces its task, works on it piece by piece, withdraws it, and then waits for those
+ * that had begun a piece. A helper that has finished looks out for more work for a moment before it sleeps, so that a series of short calls
+ * has it at hand; but one that woke up on the caller's core would only be in its way. One caller at a time has the helpers; others work
+ * alone. */
+
+enum { CREW = 256, LOOKS = 4000 /* about 0.1 ms */ };
+
+typedef struct {
+    int (*run)(const Job *, int64_t, int64_t);
+    const Job *job;
+    int64_t pieces, next;
+    int helpers, status, core; /* the caller's */
+} Task;
+
+static void take_part(Task *task)
+{
+    for (;;) {
+#if HAS_CREW
+        const int64_t i = __atomic_fetch_add(&task->next, 1, __ATOMIC_RELAXED);
+#else
+        const int64_t i = task->next++;
+#endif
+        if (i >= task->pieces) return;
+        const int64_t n = task->job->instances;
+        const int status = task->run(task->job, n * i / task->pieces, n * (i + 1) / task->pieces);
+#if HAS_CREW
+        if (status) __atomic_store_n(&task->status, status, __ATOMIC_RELAXED); /* any of them will do */
+#else
+        if (status) task->status = status;
+#endif
+    }
+}
+
+#if HAS_CREW
+static struct {
+    Task *task;      /* what is announced, or NULL */
+    int64_t round;   /* of announcements */
+    int taken;       /* by a caller */
+    int inside;      /* helpers that may be at work */
+    int count;
+    int asleep[CREW];
+    PyThread_type_lock bell[CREW]; /* held, but for the moment in which a sleeper is woken */
+} crew;
+
+static void breathe(void)
+{
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#elif defined(__aarch64__)
+    __asm__ volatile("yield");
+#endif
+}
+
+static int core(void)
+{
+#if defined(__linux__)
+    return sched_getcpu();
+#else
+    return -1;
+#endif
+}
+
+static void wait_for_work(int me, int64_t seen, int looks)
+{
+    for (int look = 0; look < looks; look++) {
+        if (__atomic_load_n(&crew.round, __ATOMIC_SEQ_CST) != seen) return;
+        breathe();
+    }
+    __atomic_store_n(&crew.asleep[me], 1, __ATOMIC_SEQ_CST);
+    if (__atomic_load_n(&crew.round, __ATOMIC_SEQ_CST) != seen && __atomic_exchange_n(&crew.asleep[me], 0, __ATOMIC_SEQ_CST)) return;
+    PyThread_acquire_lock(crew.bell[me], WAIT_LOCK); /* whoever took `asleep` back to 0 rings */
+}
+
+static void help(int me)
+{
+    int64_t seen = 0;
+    for (int looks = LOOKS;;) {
+        wait_for_work(me, seen, looks);
+        seen = __atomic_load_n(&crew.round, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&crew.inside, 1, __ATOMIC_SEQ_CST); /* before the look at the task: a withdrawn one is not seen any more */
+        Task *task = __atomic_load_n(&crew.task, __ATOMIC_SEQ_CST);
+        const int in_the_way = task && task->core >= 0 && task->core == core();
+        if (task && me < task->helpers && !in_the_way) take_part(task);
+        __atomic_fetch_sub(&crew.inside, 1, __ATOMIC_SEQ_CST);
+        looks = in_the_way ? 0 : LOOKS;
+    }
+}
+#endif
+
+/* All pieces of a task, with as many helpers as it asks for and there are. */
+static int share(Task *task)
+{
+#if HAS_CREW
+    if (task->helpers > 0 && task->pieces > 1 && !__atomic_exchange_n(&crew.taken, 1, __ATOMIC_SEQ_CST)) {
+        task->core = core();
+        __atomic_store_n(&crew.task, task, __ATOMIC_SEQ_CST);
+        __atomic_fetch_add(&crew.round, 1, __ATOMIC_SEQ_CST);
+        const int count = __atomic_load_n(&crew.count, __ATOMIC_SEQ_CST);
+        for (int i = 0; i < count && i < task->helpers; i++)
+            if (__atomic_exchange_n(&crew.asleep[i], 0, __ATOMIC_SEQ_CST)) PyThread_release_lock(crew.bell[i]);
+        take_part(task);
+        __atomic_store_n(&crew.task, (Task *)NULL, __ATOMIC_SEQ_CST);
+        for (int look = 0; __atomic_load_n(&crew.inside, __ATOMIC_SEQ_CST); look++) {
+            if (look < LOOKS) breathe();
+            else sched_yield();
+        }
+        __atomic_store_n(&crew.taken, 0, __ATOMIC_SEQ_CST);
+        return task->status;
+    }
+#endif
+    take_part(task);
+    return task->status;
+}
