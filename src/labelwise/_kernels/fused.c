@@ -222,7 +222,7 @@ static PyObject *split(PyObject *self, PyObject *args)
     job.heaviest = heaviest;
     if (describe(&job, &views, probs, double_precision, kind) < 0) goto failed;
     if (class_major && job.stride_n != (kind == NATIVE ? size : 2)) { PyErr_SetString(PyExc_ValueError, "class_major needs instances side by side"); goto failed; }
-    if (heaviest < 0 || heaviest >= job.members) { PyErr_SetString(PyExc_ValueError, "no such member"); goto failed; }
+    if (heaviest < 0 || heaviest >= job.members || (weights == Py_None && heaviest > 0)) { PyErr_SetString(PyExc_ValueError, "no such member"); goto failed; }
     if (weights != Py_None) {
         Py_buffer *view = take(&views, weights, PyBUF_STRIDES);
         if (!view) goto failed;

@@ -160,7 +160,7 @@ static ALWAYS_INLINE UINT NAME(add_squares)(const NAME(Tile) *in, int64_t first,
         for (int j = 0; j < count; j++) {
             REAL weight = weighted == 2 ? we[j][i] : w[j], x = p[j][i], rest = NAME(clamp)(1 - x), d = x - ref[i];
             if (weighted) { t += weight * x; c += weight * rest; s += weight * d; q += weight * (d * d); a += weight * (x * rest); }
-            else { t += x; c += rest; s += d; q += d * d; a += x * rest; }
+            else { t += x; c += rest; a += x * rest; if (j > 0 || !starting) { s += d; q += d * d; } } /* the first is the reference */
             seen |= NAME(bits)(x);
         }
         if (ending) {
