@@ -87,10 +87,15 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     left.grid(axis="x", color="#DDDDDD", linewidth=0.6)
     left.grid(visible=False, axis="y")
     left.set_xlabel("Spearman correlation of AU with the spread of votes")
-    for name in names:
-        x, y = numbers["mean spread of the votes"][name], numbers["mean aleatoric"][name]["mean"]
-        right.plot(x, y, "o", color=ALEATORIC, markersize=5)
-        right.annotate(name, (x, y), xytext=(4, 3), textcoords="offset points", fontsize=8)
+    points = np.array([(numbers["mean spread of the votes"][name], numbers["mean aleatoric"][name]["mean"]) for name in names])
+    right.plot(*points.T, "o", color=ALEATORIC, markersize=5)
+    extent = np.maximum(np.ptp(points, axis=0), 1e-12)
+    for name, point in zip(names, points, strict=True):
+        x, y = ((points - point) / extent).T
+        crowded = bool(np.any((x > 0) & (x < 0.2) & (np.abs(y) < 0.06)))  # then to the left, where the neighbour is not
+        right.annotate(
+            name, point, xytext=(-5 if crowded else 5, 3), textcoords="offset points", fontsize=8, ha="right" if crowded else "left"
+        )
     right.set_xlabel("mean spread of the votes (bits)")
     right.set_ylabel("mean aleatoric uncertainty (bits)")
     right.margins(0.12)
