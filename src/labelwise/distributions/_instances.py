@@ -18,7 +18,7 @@ import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import Array
-from ._checks import probabilities, set_fields
+from ._checks import set_fields
 from .dirichlet import Dirichlet, DirichletMixture, check_alpha
 from .ensemble import Ensemble, Members
 from .logistic_normal import REPLICATES, LogisticNormal
@@ -156,13 +156,13 @@ def _made(kind: type[Distribution], values: dict[str, Any]) -> Distribution:
 
 
 def _checked(q: Distribution) -> Distribution:
-    """``q`` if its values are those of a distribution; its shapes are known to be."""
+    """``q`` if its values are those of a distribution; its shapes are known to be. Ensembles are checked in the pass that computes."""
     if isinstance(q, Dirichlet | DirichletMixture):
         check_alpha(q.alpha)
     elif isinstance(q, LogisticNormal):
         LogisticNormal(q.loc, q.cov, points=q.points)
     else:
-        probabilities(q.stored, "probs", sum_to_one=q.sum_to_one)
+        set_fields(q, pending=True)
     return q
 
 
