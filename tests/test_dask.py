@@ -97,6 +97,12 @@ def test_same_bits_as_numpy(kind: str, chunks: tuple[int, ...], da: ModuleType) 
     assert_same(da, *pairs)
 
 
+def test_numbers_in_foreign_byte_order(da: ModuleType) -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(4), (3, 50))
+    u = lw.decompose(lw.Ensemble(da.from_array(p.astype(">f8"), chunks=(3, 20, 4))))
+    assert np.array_equal(u.epistemic.compute(), lw.decompose(lw.Ensemble(p)).epistemic)
+
+
 @pytest.mark.parametrize("events", [{"solid": ["lung", "melanoma", "sarcoma"], "no": ["none"]}, {"one": ["lung"]}], ids=["two", "one"])
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "several labels"])
 def test_events_and_correction(kind: str, events: dict[str, list[str]], da: ModuleType) -> None:

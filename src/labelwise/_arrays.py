@@ -63,7 +63,7 @@ def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
     x = _as_array(x, name)
     kind = dtype_name(x)
     if kind in SUM_TOLERANCE:
-        return x.astype(x.dtype.newbyteorder("=")) if is_numpy_array(x) and not x.dtype.isnative else x
+        return x.astype(x.dtype.newbyteorder("=")) if (is_numpy_array(x) or is_dask_array(x)) and not x.dtype.isnative else x
     convert = f"{name}.double()" if is_torch_array(x) else f"{name}.astype(float)"
     if kind.startswith(("int", "uint")) and (integers or not is_array_api_obj(given)):
         return x if integers else x.astype(np.float64)

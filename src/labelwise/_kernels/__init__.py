@@ -12,7 +12,6 @@ import os
 from collections import deque
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from threading import Lock, Thread
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,9 +36,7 @@ _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
 _NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
-_starting = Lock()
-_helpers: list[Thread] = []  # of the kernel
-_pools: dict[int, ThreadPoolExecutor] = {}  # of the twin
+_pools: dict[int, ThreadPoolExecutor] = {}  # of the twin; the kernel has threads of its own
 
 
 def kernel_info() -> dict[str, Any]:
@@ -50,7 +47,7 @@ def kernel_info() -> dict[str, Any]:
     """
     if _fused is None:
         return {"kernel": "numpy", "target": "numpy", "threads": thread_count()}
-    return {"kernel": "native", "target": _fused.target(), "threads": thread_count()}
+    return {"kernel": "native", "target": _fused.target(), "threads": thread_count() if _fused.threads() else 1}
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -108,7 +105,7 @@ def split(
     count = _thread_count(m * n * k, SEVERAL[loss], threads)
     if _fused is not None:
         how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
-        status = _fused.split(*how, _pieces(n, m * n * k, count), _help(count - 1))
+        status = _fused.split(*how, _pieces(n, m * n * k, count), count - 1)
     else:
         from .numpy_twin import split_range
 
@@ -134,7 +131,7 @@ def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threa
     count = _thread_count(m * n * k, SEVERAL["check"], threads)
     pieces = _pieces(n, m * n * k, count)
     if _fused is not None:
-        return bool(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, _help(count - 1)) == 0)
+        return bool(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
     from .numpy_twin import check_range
 
     return _in_ranges(lambda start, stop: check_range(probs, tolerance, sum_to_one, start, stop), n, pieces, count) == 0
@@ -157,16 +154,6 @@ def _thread_count(size: int, several: int, threads: int | None) -> int:
 def _pieces(n: int, size: int, count: int) -> int:
     """Into how many pieces to cut the work, so that no thread waits long for another."""
     return 1 if count == 1 else min(n, max(2 * count, min(8 * count, size >> 18)))
-
-
-def _help(count: int) -> int:
-    """See to it that there are so many threads to help, in the kernel."""
-    if len(_helpers) < count:
-        with _starting:
-            while len(_helpers) < count:
-                _helpers.append(Thread(target=_fused.serve, name=f"labelwise-{len(_helpers)}", daemon=True))
-                _helpers[-1].start()
-    return count
 
 
 def _in_ranges(work: Callable[[int, int], int], n: int, pieces: int, count: int) -> int:
@@ -197,9 +184,6 @@ def _pool(count: int) -> ThreadPoolExecutor:
 
 def _after_fork() -> None:
     """Threads do not survive a fork."""
-    global _starting
-    _starting = Lock()
-    _helpers.clear()
     _pools.clear()
     if _fused is not None:
         _fused.forget()

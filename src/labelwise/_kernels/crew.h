@@ -1,4 +1,4 @@
-/* Threads that take part in a job. They are Python threads that have given up the interpreter lock and live in serve().
+/* Threads that take part in a job. They know nothing of Python.
  *
  * A caller never waits for a helper to wake up: it announces its task, works on it piece by piece, withdraws it, and then waits for those
  * that had begun a piece. A helper that has finished looks out for more work for a moment before it sleeps, so that a series of short calls
@@ -10,7 +10,7 @@ enum { CREW = 256, LOOKS = 4000 /* about 0.1 ms */ };
 typedef struct {
     int (*run)(const Job *, int64_t, int64_t);
     const Job *job;
-    int64_t pieces, next;
+    Py_ssize_t pieces, next;
     int helpers, status, core; /* the caller's */
 } Task;
 
@@ -18,9 +18,9 @@ static void take_part(Task *task)
 {
     for (;;) {
 #if HAS_CREW
-        const int64_t i = __atomic_fetch_add(&task->next, 1, __ATOMIC_RELAXED);
+        const Py_ssize_t i = __atomic_fetch_add(&task->next, 1, __ATOMIC_RELAXED);
 #else
-        const int64_t i = task->next++;
+        const Py_ssize_t i = task->next++;
 #endif
         if (i >= task->pieces) return;
         const int64_t n = task->job->instances;
@@ -36,7 +36,7 @@ static void take_part(Task *task)
 #if HAS_CREW
 static struct {
     Task *task;      /* what is announced, or NULL */
-    int64_t round;   /* of announcements */
+    Py_ssize_t round; /* of announcements */
     int taken;       /* by a caller */
     int inside;      /* helpers that may be at work */
     int count;
@@ -62,7 +62,7 @@ static int core(void)
 #endif
 }
 
-static void wait_for_work(int me, int64_t seen, int looks)
+static void wait_for_work(int me, Py_ssize_t seen, int looks)
 {
     for (int look = 0; look < looks; look++) {
         if (__atomic_load_n(&crew.round, __ATOMIC_SEQ_CST) != seen) return;
@@ -73,9 +73,10 @@ static void wait_for_work(int me, int64_t seen, int looks)
     PyThread_acquire_lock(crew.bell[me], WAIT_LOCK); /* whoever took `asleep` back to 0 rings */
 }
 
-static void help(int me)
+static void help(void *number)
 {
-    int64_t seen = 0;
+    const int me = (int)(Py_ssize_t)number;
+    Py_ssize_t seen = 0;
     for (int looks = LOOKS;;) {
         wait_for_work(me, seen, looks);
         seen = __atomic_load_n(&crew.round, __ATOMIC_SEQ_CST);
@@ -86,6 +87,25 @@ static void help(int me)
         __atomic_fetch_sub(&crew.inside, 1, __ATOMIC_SEQ_CST);
         looks = in_the_way ? 0 : LOOKS;
     }
+}
+
+/* See to it that there are `wanted` helpers, or as many as can be had; the interpreter lock is held. */
+static int hire(int wanted)
+{
+    while (crew.count < wanted && crew.count < CREW) {
+        const int me = crew.count;
+        PyThread_type_lock bell = PyThread_allocate_lock();
+        if (!bell) break;
+        PyThread_acquire_lock(bell, WAIT_LOCK);
+        crew.bell[me] = bell;
+        crew.asleep[me] = 0;
+        if (PyThread_start_new_thread(help, (void *)(Py_ssize_t)me) == (unsigned long)-1) {
+            PyThread_free_lock(bell);
+            break;
+        }
+        __atomic_store_n(&crew.count, me + 1, __ATOMIC_SEQ_CST);
+    }
+    return crew.count < wanted ? crew.count : wanted;
 }
 #endif
 

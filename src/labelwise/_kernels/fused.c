@@ -184,6 +184,9 @@ static int describe(Job *job, Views *views, PyObject *probs, int double_precisio
 /* Run a job in so many pieces, with so many helpers, without the interpreter lock, and give its status. */
 static PyObject *done(int (*run)(const Job *, int64_t, int64_t), const Job *job, Py_ssize_t pieces, int helpers, Views *views)
 {
+#if HAS_CREW
+    helpers = hire(helpers);
+#endif
     Task task = {run, job, pieces, 0, helpers, 0, -1};
     int status = -1;
     if (job->members >= 1 && job->classes >= 1) {
@@ -273,25 +276,6 @@ static PyObject *check(PyObject *self, PyObject *args)
     return done(double_precision ? f64_check : f32_check, &job, pieces, helpers, &views);
 }
 
-/* serve(): makes this thread a helper, for good. Returns only if there are enough of them, or none can be had here. */
-static PyObject *serve(PyObject *self, PyObject *none)
-{
-    (void)self; (void)none;
-#if HAS_CREW
-    const int me = crew.count; /* changed only while the interpreter lock is held */
-    PyThread_type_lock bell = me < CREW ? PyThread_allocate_lock() : NULL;
-    if (bell) {
-        PyThread_acquire_lock(bell, WAIT_LOCK);
-        crew.bell[me] = bell;
-        __atomic_store_n(&crew.count, me + 1, __ATOMIC_SEQ_CST);
-        Py_BEGIN_ALLOW_THREADS
-        help(me);
-        Py_END_ALLOW_THREADS
-    }
-#endif
-    Py_RETURN_NONE;
-}
-
 /* forget(): after a fork there are no helpers. */
 static PyObject *forget(PyObject *self, PyObject *none)
 {
@@ -300,6 +284,12 @@ static PyObject *forget(PyObject *self, PyObject *none)
     memset(&crew, 0, sizeof crew);
 #endif
     Py_RETURN_NONE;
+}
+
+static PyObject *threads(PyObject *self, PyObject *none)
+{
+    (void)self; (void)none;
+    return PyBool_FromLong(HAS_CREW);
 }
 
 static PyObject *target(PyObject *self, PyObject *none)
@@ -318,7 +308,7 @@ static PyObject *target(PyObject *self, PyObject *none)
 static PyMethodDef methods[] = {
     {"split", split, METH_VARARGS, "Uncertainty of all instances, written into the outputs."},
     {"check", check, METH_VARARGS, "Whether an array holds probabilities."},
-    {"serve", serve, METH_NOARGS, "Become a thread that helps the others."},
+    {"threads", threads, METH_NOARGS, "Whether jobs can be shared by threads here."},
     {"forget", forget, METH_NOARGS, "Forget the helpers, which a fork has left behind."},
     {"target", target, METH_NOARGS, "The instruction set in use."},
     {NULL, NULL, 0, NULL},
