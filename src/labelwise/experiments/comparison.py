@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import sqrt
+from statistics import variance
 from typing import Any
 
 from .paper import TABLE_1, TABLE_2
@@ -72,30 +74,62 @@ def _order(stored: dict[str, Any], other: str, measures: dict[str, tuple[float, 
 
 
 def _closest(found: list[tuple[str, dict[str, Any]]], pairs: dict[str, dict[str, tuple[float, float]]]) -> Iterator[str]:
-    """How far each setting is from the paper's numbers, on average over its cells."""
+    """How far each setting is from the paper's numbers, on average over the measures, and which settings differ from the text's."""
+    others = [other for other in pairs if found and f"{other} | variance | epistemic" in found[0][1]["numbers"]["auroc"]]
+    if not others:
+        return
     rows = []
+    text = {other: _averaged(found[0][1], other) for other in others}  # the paper's own settings come first
     for name, stored in found:
-        cells = stored["numbers"]["auroc"]
-        gaps = {
-            other: [cells[f"{other} | {m} | epistemic"]["mean"] - mean for m, (mean, _) in measures.items()]
-            for other, measures in pairs.items()
-            if f"{other} | variance | epistemic" in cells
-        }
-        if gaps:
-            accuracy = stored["numbers"].get("accuracy")
-            every = [x for gap in gaps.values() for x in gap]
-            rows.append(
-                [
-                    in_words(name, stored).partition(", ")[2],
-                    "–" if accuracy is None else spread(accuracy, 4),
-                    *(number(sum(gap) / len(gap), 3) for gap in gaps.values()),
-                    number(sum(every) / len(every), 3),
-                ]
-            )
-    if len(rows) > 1:
-        others = [TITLES[other] for other in pairs if f"{other} | variance | epistemic" in found[0][1]["numbers"]["auroc"]]
-        yield "How far from the paper's AUROCs, averaged over the three measures (ours − paper's):\n"
-        yield markdown(["setting", "accuracy", *others, "on average"], rows) + "\n"
+        gaps, apart = [], []
+        for other in others:
+            if f"{other} | variance | epistemic" not in stored["numbers"]["auroc"]:
+                gaps.append("–")
+                continue
+            runs = _averaged(stored, other)
+            theirs = [sum(column) / len(column) for column in zip(*pairs[other].values(), strict=True)]
+            gaps.append(interval(_difference(runs, (theirs[0], theirs[1], 5))))
+            beyond = _beyond(runs, text[other])
+            apart += [] if stored is found[0][1] or beyond is None else [f"{TITLES[other]}: {'yes' if beyond else 'no'}"]
+        accuracy = stored["numbers"].get("accuracy")
+        rows.append(
+            [in_words(name, stored).partition(", ")[2], "–" if accuracy is None else spread(accuracy, 4), *gaps, ", ".join(apart) or "–"]
+        )
+    yield (
+        "How far from the paper's AUROCs (ours − paper's, averaged over the three measures; brackets: Welch's interval), and whether a "
+        "setting is beyond what another run of the first one would give (its 95 % prediction interval):\n"
+    )
+    yield markdown(["setting", "accuracy", *(TITLES[other] for other in others), "beyond the first"], rows) + "\n"
+
+
+def _averaged(stored: dict[str, Any], other: str) -> list[float]:
+    """The AUROC of epistemic uncertainty, averaged over the measures, run by run."""
+    cells = [stored["numbers"]["auroc"][f"{other} | {measure} | epistemic"]["runs"] for measure in MEASURES]
+    return [sum(values) / len(values) for values in zip(*cells, strict=True)]
+
+
+def _difference(runs: list[float], theirs: tuple[float, float, int]) -> dict[str, float | None]:
+    """The mean of our runs less that of theirs (mean, deviation, count), with Welch's 95 % interval where we have several."""
+    from scipy.stats import t
+
+    mean, sd, count = theirs
+    n, own = len(runs), sum(runs) / len(runs)
+    if n < 2:
+        return {"mean": own - mean, "low": None, "high": None}
+    a, b = variance(runs) / n, sd**2 / count
+    reach = float(t.ppf(0.975, (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (count - 1)))) * sqrt(a + b)
+    return {"mean": own - mean, "low": own - mean - reach, "high": own - mean + reach}
+
+
+def _beyond(runs: list[float], others: list[float]) -> bool | None:
+    """Whether the mean of ``runs`` lies outside the 95 % prediction interval of that many more of the ``others``; unknown for one of these."""
+    from scipy.stats import t
+
+    n = len(others)
+    if n < 2:
+        return None
+    reach = float(t.ppf(0.975, n - 1)) * sqrt(variance(others) * (1 / n + 1 / len(runs)))
+    return abs(sum(runs) / len(runs) - sum(others) / n) > reach
 
 
 def holdout(folder: Stored) -> Iterator[str]:
