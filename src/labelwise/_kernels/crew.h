@@ -2,8 +2,8 @@
  *
  * A caller never waits for a helper to wake up: it announces its task, works on it piece by piece, withdraws it, and then waits for those
  * that had begun a piece. A helper that has finished looks out for more work for a moment before it sleeps, so that a series of short calls
- * has it at hand; but one that woke up on the caller's core would only be in its way. One caller at a time has the helpers; others work
- * alone. */
+ * has it at hand; one that woke up on the caller's core, where it would only be in its way, goes to another. One caller at a time has the
+ * helpers; others work alone. */
 
 enum { CREW = 256, LOOKS = 4000 /* about 0.1 ms */ };
 
@@ -62,6 +62,21 @@ static int core(void)
 #endif
 }
 
+/* Move this thread to another core: a busy system wakes a thread where it slept, even if that is the caller's core and another is idle. */
+static int step_aside(int from)
+{
+#if defined(__linux__)
+    cpu_set_t all, rest;
+    if (sched_getaffinity(0, sizeof all, &all)) return 0;
+    rest = all;
+    CPU_CLR(from, &rest);
+    return CPU_COUNT(&rest) && !sched_setaffinity(0, sizeof rest, &rest) && !sched_setaffinity(0, sizeof all, &all);
+#else
+    (void)from;
+    return 0;
+#endif
+}
+
 static void wait_for_work(int me, Py_ssize_t seen, int looks)
 {
     for (int look = 0; look < looks; look++) {
@@ -82,10 +97,11 @@ static void help(void *number)
         seen = __atomic_load_n(&crew.round, __ATOMIC_SEQ_CST);
         __atomic_fetch_add(&crew.inside, 1, __ATOMIC_SEQ_CST); /* before the look at the task: a withdrawn one is not seen any more */
         Task *task = __atomic_load_n(&crew.task, __ATOMIC_SEQ_CST);
-        const int in_the_way = task && task->core >= 0 && task->core == core();
+        const int callers = task ? task->core : -1, in_the_way = callers >= 0 && callers == core();
         if (task && me < task->helpers && !in_the_way) take_part(task);
         __atomic_fetch_sub(&crew.inside, 1, __ATOMIC_SEQ_CST);
         looks = in_the_way ? 0 : LOOKS;
+        if (in_the_way && step_aside(callers)) seen--; /* and look again */
     }
 }
 
