@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
+KERNEL := $(wildcard src/labelwise/_kernels/*.[ch])
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test lint types bench check clean help
@@ -16,11 +17,11 @@ $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit("labelwise needs Python 3.11 or newer; this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
 
-$(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 	$(PIP) -e .
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt
+$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 	$(PIP) -e ".[dev]"
 	@touch $@ $(VENV)/.demo
 
