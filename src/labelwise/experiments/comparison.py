@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from math import sqrt
-from statistics import variance
+from statistics import fmean, variance
 from typing import Any
 
 from .paper import TABLE_1, TABLE_2
@@ -74,38 +74,45 @@ def _order(stored: dict[str, Any], other: str, measures: dict[str, tuple[float, 
 
 
 def _closest(found: list[tuple[str, dict[str, Any]]], pairs: dict[str, dict[str, tuple[float, float]]]) -> Iterator[str]:
-    """How far each setting is from the paper's numbers, on average over the measures, and which settings differ from the text's."""
+    """How far each setting is from the paper's numbers, on average over the measures, and which differ from the text's settings."""
     others = [other for other in pairs if found and f"{other} | variance | epistemic" in found[0][1]["numbers"]["auroc"]]
     if not others:
         return
     rows = []
-    text = {other: _averaged(found[0][1], other) for other in others}  # the paper's own settings come first
     for name, stored in found:
+        text = _as_in_the_text(stored, found)
         gaps, apart = [], []
         for other in others:
             if f"{other} | variance | epistemic" not in stored["numbers"]["auroc"]:
                 gaps.append("–")
                 continue
             runs = _averaged(stored, other)
-            theirs = [sum(column) / len(column) for column in zip(*pairs[other].values(), strict=True)]
+            theirs = [fmean(column) for column in zip(*pairs[other].values(), strict=True)]
             gaps.append(interval(_difference(runs, (theirs[0], theirs[1], 5))))
-            beyond = _beyond(runs, text[other])
-            apart += [] if stored is found[0][1] or beyond is None else [f"{TITLES[other]}: {'yes' if beyond else 'no'}"]
+            if text is not None and text is not stored:
+                usual = _averaged(text, other)
+                apart.append(f"{TITLES[other]} {number(fmean(runs) - fmean(usual), 3)} ({'beyond' if _beyond(runs, usual) else 'within'})")
         accuracy = stored["numbers"].get("accuracy")
         rows.append(
             [in_words(name, stored).partition(", ")[2], "–" if accuracy is None else spread(accuracy, 4), *gaps, ", ".join(apart) or "–"]
         )
     yield (
-        "How far from the paper's AUROCs (ours − paper's, averaged over the three measures; brackets: Welch's interval), and whether a "
-        "setting is beyond what another run of the first one would give (its 95 % prediction interval):\n"
+        "How far from the paper's AUROCs (ours − paper's, averaged over the three measures; brackets: Welch's interval). The last column "
+        "compares with protocol “paper” and as many members: beyond or within what another run of that would give (95 % prediction interval).\n"
     )
-    yield markdown(["setting", "accuracy", *(TITLES[other] for other in others), "beyond the first"], rows) + "\n"
+    yield markdown(["setting", "accuracy", *(TITLES[other] for other in others), "against protocol “paper”"], rows) + "\n"
+
+
+def _as_in_the_text(stored: dict[str, Any], found: list[tuple[str, dict[str, Any]]]) -> dict[str, Any] | None:
+    """The result of the text's own settings, with as many members as this one, if there is one."""
+    wanted = {**stored["about"]["setting"], "protocol": "paper", "changes": [], "epochs": None}
+    return next((other for _, other in found if other["about"]["setting"] == wanted), None)
 
 
 def _averaged(stored: dict[str, Any], other: str) -> list[float]:
     """The AUROC of epistemic uncertainty, averaged over the measures, run by run."""
     cells = [stored["numbers"]["auroc"][f"{other} | {measure} | epistemic"]["runs"] for measure in MEASURES]
-    return [sum(values) / len(values) for values in zip(*cells, strict=True)]
+    return [fmean(values) for values in zip(*cells, strict=True)]
 
 
 def _difference(runs: list[float], theirs: tuple[float, float, int]) -> dict[str, float | None]:
@@ -113,7 +120,7 @@ def _difference(runs: list[float], theirs: tuple[float, float, int]) -> dict[str
     from scipy.stats import t
 
     mean, sd, count = theirs
-    n, own = len(runs), sum(runs) / len(runs)
+    n, own = len(runs), fmean(runs)
     if n < 2:
         return {"mean": own - mean, "low": None, "high": None}
     a, b = variance(runs) / n, sd**2 / count
@@ -129,7 +136,7 @@ def _beyond(runs: list[float], others: list[float]) -> bool | None:
     if n < 2:
         return None
     reach = float(t.ppf(0.975, n - 1)) * sqrt(variance(others) * (1 / n + 1 / len(runs)))
-    return abs(sum(runs) / len(runs) - sum(others) / n) > reach
+    return abs(fmean(runs) - fmean(others)) > reach
 
 
 def holdout(folder: Stored) -> Iterator[str]:
