@@ -57,6 +57,7 @@ def detection(folder: Stored) -> Iterator[str]:
                 yield f"{title}:\n\n{markdown(columns, rows)}\n"
             yield folder.figure(name, "ood.png", "ROC curves of the first run") + "\n"
         yield from _closest(found, pairs)
+        yield from _how_many(found, pairs)
 
 
 def _order(stored: dict[str, Any], other: str, measures: dict[str, tuple[float, float]]) -> str:
@@ -107,6 +108,30 @@ def _as_in_the_text(stored: dict[str, Any], found: list[tuple[str, dict[str, Any
     """The result of the text's own settings, with as many members as this one, if there is one."""
     wanted = {**stored["about"]["setting"], "protocol": "paper", "changes": [], "epochs": None}
     return next((other for _, other in found if other["about"]["setting"] == wanted), None)
+
+
+def _how_many(found: list[tuple[str, dict[str, Any]]], pairs: dict[str, dict[str, tuple[float, float]]]) -> Iterator[str]:
+    """With how many members, drawn from those of all runs, the AUROCs come closest to the paper's."""
+    for _, stored in found:
+        pooled = stored["numbers"].get("auroc by members")
+        if not pooled or _as_in_the_text(stored, found) is not stored:
+            continue
+        cells = [(other, measure) for other in pairs for measure in MEASURES if any(key.startswith(f"{other} | ") for key in pooled)]
+        sizes = list(dict.fromkeys(key.split(" | ")[2] for key in pooled))
+        far = {size: fmean(abs(pooled[f"{o} | {m} | {size}"]["mean"] - pairs[o][m][0]) for o, m in cells) for size in sizes}
+        best = min(sizes, key=lambda size: far[size])
+        told = [
+            f"{TITLES[o]}, {m}: {spread(pooled[f'{o} | {m} | {best}'])} (paper {pairs[o][m][0]:.3f} ± {pairs[o][m][1]:.3f})"
+            for o, m in cells
+        ]
+        own = str(stored["about"]["setting"]["members"])
+        yield (
+            "How much the number of members matters is in the table “AUROC (EU) by the number of members” above. "
+            f"All cells together come closest to the paper's with **{best} members**, where they differ by {number(far[best], 3)} on average"
+            + (f" (with {own} by {number(far[own], 3)})" if own in far and own != best else "")
+            + f". {'; '.join(told)}. The text says that there were five.\n"
+        )
+        return
 
 
 def _averaged(stored: dict[str, Any], other: str) -> list[float]:

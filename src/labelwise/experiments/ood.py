@@ -12,6 +12,7 @@ from ..distributions import Ensemble
 from ..evaluation import compare_detection, detection_scores
 from .arc import save
 from .folder import Options, available, over_runs, predictions, record
+from .pooled import by_members
 from .scores import MEASURES, PARTS, Scores, scores
 from .settings import DATA, Setting, Source
 
@@ -24,11 +25,14 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     outside, absent = available(setting, [Source(name) for name in DATA[setting.data]], runs, options)
     found: list[dict[Source, Scores]] = []
     accuracy = []
+    members: dict[Source, list[np.ndarray]] = {source: [] for source in (inside, *outside)}
     for r in range(runs):
         stored = predictions(setting, r, [inside, *outside], options)
         accuracy.append((Ensemble(stored[inside].probs).mean().argmax(-1) == np.asarray(stored[inside].y_true)).mean())
         found.append({source: scores(Ensemble(p.probs)) for source, p in stored.items()})
-    numbers = {
+        for source, p in stored.items():
+            members[source].append(np.asarray(p.probs))
+    numbers: dict[str, Any] = {
         "accuracy": over_runs(accuracy),
         "auroc": {
             (source.data, measure, part): over_runs([_auroc(run, inside, source, (measure, part)) for run in found])
@@ -57,6 +61,8 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         },
         "not run": absent,
     }
+    if runs > 1 and outside:
+        numbers["auroc by members"] = by_members({source: np.concatenate(parts) for source, parts in members.items()}, inside, outside)
     path = record(setting, "ood", numbers, options, runs=runs)
     if outside:
         draw(found[0], inside, outside, path.with_suffix(".png"))

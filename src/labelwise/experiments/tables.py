@@ -100,10 +100,22 @@ def ood(stored: dict[str, Any]) -> list[Table]:
         for name in _keys(differences, 0)
         for pair in _keys(differences, 1)
     ]
-    return [
+    made: list[Table] = [
         (f"AUROC, {stored['about']['setting']['data']} against other sets, {runs_word(n)}", ["set", "measure", "EU", "TU", "AU"], rows),
         ("Differences of the AUROC (EU)", ["set", "measures", f"over {runs_word(n)}", "over the instances of run 0"], compared),
     ]
+    pooled = numbers.get("auroc by members")
+    if pooled:
+        sizes = _keys(pooled, 2)
+        measures = _keys(pooled, 1)
+        rows = [
+            [name, size, *(spread(pooled[f"{name} | {measure} | {size}"]) for measure in measures)]
+            for name in _keys(pooled, 0)
+            for size in sizes
+        ]
+        title = f"AUROC (EU) by the number of members, for ensembles drawn from the {sizes[-1]} of all runs"
+        made.append((title, ["set", "members", *measures], rows))
+    return made
 
 
 def losses(stored: dict[str, Any]) -> list[Table]:
