@@ -92,7 +92,8 @@ def _closest(found: list[tuple[str, dict[str, Any]]], pairs: dict[str, dict[str,
             gaps.append(interval(_difference(runs, (theirs[0], theirs[1], 5))))
             if text is not None and text is not stored:
                 usual = _averaged(text, other)
-                apart.append(f"{TITLES[other]} {number(fmean(runs) - fmean(usual), 3)} ({'beyond' if _beyond(runs, usual) else 'within'})")
+                verdict = {True: " (beyond)", False: " (within)", None: ""}[_beyond(runs, usual)]
+                apart.append(f"{TITLES[other]} {number(fmean(runs) - fmean(usual), 3)}{verdict}")
         accuracy = stored["numbers"].get("accuracy")
         rows.append(
             [in_words(name, stored).partition(", ")[2], "–" if accuracy is None else spread(accuracy, 4), *gaps, ", ".join(apart) or "–"]
