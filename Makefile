@@ -2,7 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
-KERNEL := $(wildcard src/labelwise/_kernels/*.[ch])
+KERNEL := $(wildcard src/labelwise/_engine/*.[ch])
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .PHONY: demo test lint types bench check clean help

@@ -17,12 +17,12 @@ flags = (
         "-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast", "-ffinite-math-only", "-fno-signed-zeros",
     ]
 )  # fmt: skip
-folder = "src/labelwise/_kernels"
+folder = "src/labelwise/_engine"
 
 setup(
     ext_modules=[
         Extension(
-            "labelwise._kernels._fused",
+            "labelwise._engine._fused",
             [f"{folder}/fused.c"],
             depends=[f"{folder}/fused_impl.h", f"{folder}/coefficients.h", f"{folder}/crew.h"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],

@@ -19,12 +19,12 @@ def labelwise(probs: np.ndarray, loss: str, threads: int | None = None) -> Any:
     import labelwise as lw
 
     q = lw.Ensemble(probs)
-    u = lw.decompose(q, loss, threads=threads)
+    u = lw.decompose(q, loss, n_jobs=threads)
     return u, u.sum(), lw.joint.decompose(q, loss)
 
 
 def numpy_twin(probs: np.ndarray, loss: str) -> Any:
-    from labelwise import _kernels
+    from labelwise._engine import kernel as _kernels
 
     native, _kernels._fused = _kernels._fused, None
     try:

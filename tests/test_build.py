@@ -44,7 +44,7 @@ def test_the_archive_holds_all_that_is_compiled(archive: Path) -> None:
     with tarfile.open(archive) as file:
         names = {name.partition("/")[2] for name in file.getnames()}
     kernel = {
-        f"src/labelwise/_kernels/{path.name}" for path in (ROOT / "src/labelwise/_kernels").iterdir() if path.suffix in (".c", ".h", ".py")
+        f"src/labelwise/_engine/{path.name}" for path in (ROOT / "src/labelwise/_engine").iterdir() if path.suffix in (".c", ".h", ".py")
     }
     assert {"setup.py", "pyproject.toml", "LICENSE", "src/labelwise/py.typed"} | kernel <= names
     assert len(kernel) >= 5

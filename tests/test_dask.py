@@ -165,12 +165,10 @@ def test_unknown_and_empty_sizes(da: ModuleType) -> None:
 def test_one_task_for_each_block(da: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
     import dask
 
-    from labelwise.distributions import _instances
-
     lazy = da.from_array(probs(), chunks=(9, 6, 5))
     calls = []
-    checked = _instances._checked
-    monkeypatch.setattr(_instances, "_checked", lambda q: (calls.append(q.stored.shape), checked(q))[1])
+    checked = lw.Ensemble.checked
+    monkeypatch.setattr(lw.Ensemble, "checked", lambda q: (calls.append(q.stored.shape), checked(q))[1])
     u = lw.decompose(lw.Ensemble(lazy, weights=np.arange(1.0, 10.0)), "spherical")
     joint = lw.joint.decompose(lw.Ensemble(lazy))
     assert calls == []  # nothing is computed before it is asked for

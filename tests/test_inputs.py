@@ -876,7 +876,7 @@ USES = {
     "corrected": lambda q: lw.decompose(q, correction="jackknife"),
     "mean": lambda q: q.mean(),
     "sample": lambda q: q.sample(2, rng=0),
-    "one": lambda q: q.take(0),
+    "one": lambda q: q[0],
 }
 
 

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.distributions import _blocks
+from labelwise._engine import compute
 from ways import KERNELS, use_kernel
 
 LIMIT = 64_000_000
@@ -44,7 +44,7 @@ OPTIONS = [{}, {"events": lw.events.ordinal(10)}, {"events": {"one": [0]}}]
 def test_no_temporary_has_the_size_of_the_predictions(loss: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """With blocks that are as small beside these predictions as the usual ones are beside a gigabyte."""
     slow = isinstance(loss, lw.BetaLoss)
-    monkeypatch.setattr(_blocks, "BLOCK", 1 << 12)
+    monkeypatch.setattr(compute, "BLOCK", 1 << 12)
     p = probs(4000 if slow else 6000)
     maps = p.reshape(9, -1, 1000, 10)
     lw.decompose(lw.Ensemble(p[:, :2], weights=np.ones(9)), loss)  # what it imports stays
@@ -107,7 +107,7 @@ def test_the_whole_process() -> None:
         "lw.decompose(lw.Ensemble(np.full((8, 40_000, 10), 0.1)), sys.argv[2])\n"
         "p = np.full((8, 600_000, 10), 0.1, sys.argv[1])\n"
         "base = peak()\n"
-        "u = lw.decompose(lw.Ensemble(p), sys.argv[2], threads=2)\n"
+        "u = lw.decompose(lw.Ensemble(p), sys.argv[2], n_jobs=2)\n"
         "print(peak() - base)\n"
     )
     for kind, loss in (("float16", "log"), ("float32", "squared"), ("float32", "spherical")):

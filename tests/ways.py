@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise import _kernels
+from labelwise._engine import kernel as _kernels
 
 KERNELS = ["numpy"] if os.environ.get("LABELWISE_KERNEL") == "numpy" else ["native", "numpy"]
 """With LABELWISE_KERNEL=numpy the tests run as where there is no native kernel."""
@@ -38,7 +38,7 @@ def general(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncert
     """By the code that serves PyTorch and JAX."""
     loss = lw.losses.as_loss(loss)
     law = kind(probs, weights=weights, member_axis=0).marginal()
-    return lw.Uncertainty(loss.entropy(*law.mean), *law.split(loss), tuple(map(str, range(probs.shape[-1]))), loss)
+    return lw.Uncertainty(loss.entropy(*law.mean), law.aleatoric(loss), law.epistemic(loss), tuple(map(str, range(probs.shape[-1]))), loss)
 
 
 def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:

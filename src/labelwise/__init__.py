@@ -6,7 +6,7 @@ import importlib
 from typing import Any
 
 from . import events
-from ._kernels import kernel_info
+from ._engine.kernel import kernel_info
 from .decomposition import Components, Uncertainty, decompose
 from .distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from .losses import (
@@ -21,7 +21,7 @@ from .losses import (
     ZeroOneLoss,
     check_proper,
 )
-from .streaming import Accumulator
+from .accumulator import Accumulator
 
 __version__ = "0.1.0"
 

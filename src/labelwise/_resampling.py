@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, to_numpy
-from .distributions._checks import as_rng
+from ._validation import as_rng
 
 _CELLS = 4_000_000
 """How many counts are drawn at once: 32 MB."""

@@ -4,31 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache, partial
-from typing import Any, TypeVar
+from functools import cached_property, lru_cache
+from typing import Any, Generic, Literal
 
 import numpy as np
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
+from ._engine.compute import Computed, compute
 from ._words import suggest
-from .distributions import Distribution, Ensemble, MultiLabelEnsemble
-from .distributions._blocks import split
-from .distributions._instances import is_large, is_lazy, map_instances, of_no_instances
-from .distributions.ensemble import Members
+from .distributions import Distribution, Ensemble
+from .distributions.base import ArrayT
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
 
 @dataclass(frozen=True, eq=False)
-class Components:
+class Components(Generic[ArrayT]):
     """Total, aleatoric and epistemic uncertainty, one value per instance."""
 
-    total: Array
-    aleatoric: Array
-    epistemic: Array
+    total: ArrayT
+    aleatoric: ArrayT
+    epistemic: ArrayT
     bound: float | Callable[[], float | None] | None = field(default=None, repr=False)
     """`maximum`, or the function that finds it when it is asked for."""
-    error: Components | None = None
+    error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
 
     @cached_property
@@ -36,7 +35,7 @@ class Components:
         """The largest value that the total can take, if it is known."""
         return self.bound() if callable(self.bound) else self.bound
 
-    def normalized(self) -> Components:
+    def normalized(self) -> Components[ArrayT]:
         """The same as shares of the maximum."""
         if self.maximum is None:
             raise ValueError("`normalized` needs the largest value that the sum can take, which is not known for these events")
@@ -44,30 +43,29 @@ class Components:
             raise ValueError("`normalized` divides by the largest value that the sum can take, which is 0: so are all its costs or weights")
         return replace(self._scaled(1 / self.maximum), bound=1.0)
 
-    def _scaled(self, factor: float) -> Components:
+    def _scaled(self, factor: float) -> Components[ArrayT]:
         error = None if self.error is None else self.error._scaled(factor)
         return Components(self.total * factor, self.aleatoric * factor, self.epistemic * factor, error=error)
 
 
 @dataclass(frozen=True, eq=False)
-class Uncertainty:
+class Uncertainty(Generic[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
     ``u["melanoma"]`` picks a label, `sum` adds the labels up, `normalized` gives shares of the largest possible value.
     """
 
-    total: Array
-    aleatoric: Array
-    epistemic: Array
+    total: ArrayT
+    aleatoric: ArrayT
+    epistemic: ArrayT
     names: tuple[str, ...]
     loss: Loss
     events: Events | None = None
-    n_classes: int = 0
     structure: Structure = "partition"
     """How the labels or events hang together; it decides whether a plain sum means something and how large it can be."""
-    error: Components | None = None
+    error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
-    sums: Components | None = None
+    sums: Components[ArrayT] | None = None
     """The plain sums, where they came with the labels' values."""
     unit: Array = 1.0
     """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
@@ -77,19 +75,19 @@ class Uncertainty:
         """The largest value that the total of each label can take, (K,) or (E,)."""
         return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.names)))
 
-    def __getitem__(self, name: str) -> Components:
+    def __getitem__(self, name: str) -> Components[ArrayT]:
         """The uncertainty about one label or event."""
         if name not in self.names:
             raise KeyError(f"no label {name!r}{suggest(name, self.names)}")
         i = self.names.index(name)
         return self._each(lambda x: x[..., i], float(self.maximum[i]))
 
-    def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components:
+    def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
         """The three parts and their errors after ``f``."""
         parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
         return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None)
 
-    def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components:
+    def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components[ArrayT]:
         r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal stakes."""
         if weights is None and self.structure == "overlapping":
             raise ValueError(
@@ -136,7 +134,7 @@ class Uncertainty:
             return float(np.sum(self.loss.maximum * (np.ones(n) if weights is None else weights)))
         return None
 
-    def normalized(self) -> Uncertainty:
+    def normalized(self) -> Uncertainty[ArrayT]:
         """Shares of the largest possible label-wise value, max G."""
         if np.any(self.maximum == 0):
             name = self.names[int(np.argmin(self.maximum))]
@@ -154,13 +152,13 @@ class Uncertainty:
 
 
 def decompose(
-    q: Distribution,
+    q: Distribution[ArrayT],
     loss: str | Loss = "log",
     *,
     events: Family | None = None,
-    correction: str | None = None,
-    threads: int | None = None,
-) -> Uncertainty:
+    correction: Literal["jackknife"] | None = None,
+    n_jobs: int | None = None,
+) -> Uncertainty[ArrayT]:
     r"""Label-wise total, aleatoric and epistemic uncertainty.
 
     .. math::
@@ -172,8 +170,8 @@ def decompose(
 
     Parameters
     ----------
-    q : distribution
-        `Ensemble`, `Dirichlet`, `DirichletMixture`, `LogisticNormal` or `MultiLabelEnsemble`.
+    q : Distribution
+        `Ensemble`, `Dirichlet`, `DirichletMixture`, `LogisticNormal`, `MultiLabelEnsemble`, or your own.
     loss : str or Loss
         ``"log"`` (bits), ``"squared"`` (= ``"brier"``), ``"spherical"``, ``"zero_one"``, or a loss object.
     events : mapping or Events, optional
@@ -181,8 +179,9 @@ def decompose(
     correction : {"jackknife"}, optional
         Remove the leading bias of a finite ensemble: M members underestimate EU (for squared loss by the factor (M−1)/M).
         TU is raised by the same amount and may pass its maximum. Needs M ≥ 2 equally weighted members and a smooth loss.
-    threads : int, optional
-        At most so many threads for large NumPy ensembles; by default LABELWISE_THREADS, or one per core. It does not change a bit.
+    n_jobs : int, optional
+        Maximum number of threads for large NumPy ensembles; defaults to LABELWISE_THREADS, or one per core. Results are bit-identical
+        for any value.
 
     Returns
     -------
@@ -199,41 +198,38 @@ def decompose(
     >>> u["melanoma"].total.round(3)
     array([0.469])
     """
-    if isinstance(q, type) or not hasattr(q, "marginal"):
+    if not isinstance(q, Distribution):
         given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
     loss = as_loss(loss)
-    members = q if isinstance(q, Members) and isinstance(q.stored, np.ndarray) else None
-    if members is None and (is_lazy(q) or is_large(q)):  # Dask has threads of its own
-        return by_instances(partial(decompose, loss=loss, events=events, correction=correction, threads=threads or 1), q)
+    family = None if events is None else as_events(events)
     if correction is not None:
         _check_correction(q, loss, correction)
-    family = as_events(events)
-    names = family.names if family else q.names or _numbers(q.n_classes)
-    loss = loss.bind(names)
-    error = sums = None
-    if members is not None:
-        (total, aleatoric, epistemic), sums = split(members, loss, family, jackknife=correction is not None, threads=threads)
-    else:
-        law: Any = q.marginal(family)
-        total = loss.entropy(*law.mean)
-        aleatoric, epistemic = law.split(loss)
-        if correction is not None:
-            bias = law.jackknife(loss)
-            total, epistemic = total + bias, epistemic + bias
-        error = Components(*law.error(loss)) if hasattr(law, "error") else None
-    structure: Structure = "free" if isinstance(q, MultiLabelEnsemble) else "partition"
+    if loss.per_event:
+        loss = loss.bind(family.names if family else q.names or _numbers(q.n_classes))
+
+    def equations(q: Distribution[Any]) -> Computed:
+        law = q.marginal(family)
+        total = loss.entropy(*law.mean)  # TU = G(E Θ)             Eqs. (9), (17), (20)
+        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)             Eqs. (10), (18), (21)
+        epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
+        return Computed((total, aleatoric, epistemic), law.error(loss))
+
+    computed = compute(equations, q, loss if family is None else None, n_jobs=n_jobs)  # the same numbers, by the fastest road
+    if correction is not None:
+        (bias,) = compute(lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs).parts
+        total, aleatoric, epistemic = computed.parts
+        computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
+    labels = _numbers(computed.parts[0].shape[-1]) if family is None and q.names is None else family.names if family else q.names
+    structure: Structure = "partition" if q.exclusive else "free"
     return Uncertainty(
-        total,
-        aleatoric,
-        epistemic,
-        names,
+        *computed.parts,
+        labels,
         loss,
         family,
-        q.n_classes,
         structure=structure if family is None else family.structure(q.n_classes, q.names),
-        error=error,
-        sums=None if sums is None else Components(*sums),
+        error=None if computed.error is None else Components(*computed.error),
+        sums=None if computed.sums is None else Components(*computed.sums),
     )
 
 
@@ -242,45 +238,10 @@ def _numbers(k: int) -> tuple[str, ...]:
     return tuple(str(i) for i in range(k))
 
 
-Result = TypeVar("Result", bound=Uncertainty | Components)
-
-
-def by_instances(f: Callable[[Any], Result], q: Distribution) -> Result:
-    """``f(q)``, computed for one block of instances after another; of Dask arrays lazily, with one task for all parts of a block."""
-    known = f(of_no_instances(q))
-    arrays = iter(map_instances(partial(_parts, f), q, _arrays_of(known)))
-
-    def take(error: bool) -> dict[str, Any]:
-        parts = {name: next(arrays) for name in ("total", "aleatoric", "epistemic")}
-        return {**parts, "error": Components(**take(False)) if error else None}
-
-    with_error = known.error is not None
-    parts = take(with_error)
-    if _sums_of(known) is not None:
-        parts["sums"] = Components(**take(with_error))
-    return replace(known, **parts)
-
-
-def _parts(f: Callable[[Any], Uncertainty | Components], q: Distribution) -> tuple[Array, ...]:
-    return _arrays_of(f(q))
-
-
-def _sums_of(u: Uncertainty | Components) -> Components | None:
-    """The plain sums over the labels, where these mean something."""
-    return u.sum() if isinstance(u, Uncertainty) and u.structure != "overlapping" else None
-
-
-def _arrays_of(u: Uncertainty | Components) -> tuple[Array, ...]:
-    """The values of a result and of its sums, each followed by its errors where there are any."""
-    sums = _sums_of(u)
-    parts = [u, u.error] if sums is None else [u, u.error, sums, sums.error]
-    return tuple(x for part in parts if part is not None for x in (part.total, part.aleatoric, part.epistemic))
-
-
-def _check_correction(q: Distribution, loss: Loss, correction: str) -> None:
+def _check_correction(q: Distribution[Any], loss: Loss, correction: str) -> None:
     if correction != "jackknife":
         raise ValueError(f"`correction` must be 'jackknife' or None; got {correction!r}")
-    if not isinstance(q, Ensemble | MultiLabelEnsemble):
+    if not q.finite:
         raise ValueError(
             f"`correction`: the jackknife corrects for a finite number of members; {type(q).__name__} is not made of samples. "
             "Leave `correction` out"
@@ -290,9 +251,9 @@ def _check_correction(q: Distribution, loss: Loss, correction: str) -> None:
             f"`correction`: the jackknife needs a smooth loss; the entropy of {type(loss).__name__} has a corner, where the bias does not "
             "fall like 1/M. Leave `correction` out, or use a loss such as 'squared'"
         )
-    if q.n_members < 2:
+    if q.n_members is not None and q.n_members < 2:
         raise ValueError(
             f"`correction`: the jackknife needs at least 2 members; got M = {q.n_members}, whose epistemic uncertainty is unknown"
         )
-    if q.weights is not None:
+    if getattr(q, "weights", None) is not None:
         raise ValueError("`correction`: the jackknife is defined for equally weighted members; got `weights`. Leave one of the two out")

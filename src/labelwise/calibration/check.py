@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..distributions._checks import as_rng
+from .._validation import as_rng
 from .errors import Judged
 
 BINNINGS = (1, 3, 10)

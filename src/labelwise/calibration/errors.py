@@ -16,7 +16,7 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from .._resampling import Estimate, Resampling
-from ..distributions._checks import as_rng
+from .._validation import as_rng
 from .reliability import Binned, check_bins, forecasts, with_top_label
 
 

@@ -11,7 +11,7 @@ from .._arrays import to_numpy
 from .._words import suggest
 from ..decomposition import decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
-from ..distributions._checks import as_rng
+from .._validation import as_rng
 from ..joint import decompose as decompose_jointly
 from ..losses import Loss
 from .costs import Costs

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._arrays import check_names
 from .._words import suggest
-from ..distributions._checks import set_fields
+from .._validation import set_fields
 from .problem import Problem
 
 TASKS = ("one_class", "per_label")

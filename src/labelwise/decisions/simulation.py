@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..distributions import Ensemble
-from ..distributions._checks import as_rng
+from .._validation import as_rng
 from .acquisition import acquire
 from .costs import Costs
 from .policy import decide

@@ -6,11 +6,10 @@ Each knows its ``mean``, the expectation ``expect(f)`` of a function of one even
 
 from __future__ import annotations
 
+from .base import Distribution
 from .dirichlet import Dirichlet, DirichletMixture
 from .ensemble import Ensemble
 from .logistic_normal import LogisticNormal
 from .multilabel import MultiLabelEnsemble
-
-Distribution = Ensemble | Dirichlet | DirichletMixture | LogisticNormal | MultiLabelEnsemble
 
 __all__ = ["Dirichlet", "DirichletMixture", "Distribution", "Ensemble", "LogisticNormal", "MultiLabelEnsemble"]

@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
+from .._validation import as_rng, check_classes, check_count, event_sums, normalised_weights, set_fields
 from ..events import Family, as_events
-from ..losses import Loss
-from ._atoms import Atoms
-from ._beta import Beta
-from ._checks import as_rng, check_classes, check_count, event_sums, normalised_weights, set_fields
+from .base import ArrayT, Distribution, batch_index, remade
+from .marginals import Beta, BetaMixture
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Dirichlet:
+class Dirichlet(Distribution[ArrayT]):
     r"""Θ ~ Dir(α), so that every event has a Beta law: Θ_A ~ Beta(Σ_{A} α, Σ_{not A} α).
 
     Log and squared loss are in closed form (relative accuracy 1e-11, EU 1e-8, for α from 1e-3 to 1e6 in double precision),
@@ -47,17 +46,23 @@ class Dirichlet:
     def n_classes(self) -> int:
         return int(self.alpha.shape[-1])
 
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return tuple(self.alpha.shape[:-1])
+
+    def __getitem__(self, index: Any) -> Self:
+        return remade(self, alpha=self.alpha[(*batch_index(index, len(self.batch_shape)), slice(None))])
+
+    def checked(self) -> Self:
+        check_alpha(self.alpha)
+        return self
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray:
+        return np.asarray(np.log(theta) @ (to_numpy(self.alpha).astype(float) - 1))
+
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
         return Beta(*beta_parameters(self.alpha, events, self.names))
-
-    def mean(self, events: Family | None = None) -> Array:
-        """E Θ, of shape (..., K) or (..., E)."""
-        return self.marginal(events).mean[0]
-
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A, by quadrature; f must be smooth."""
-        return self.marginal(events).expect(f)
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
@@ -65,7 +70,7 @@ class Dirichlet:
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class DirichletMixture:
+class DirichletMixture(Distribution[ArrayT]):
     r"""Θ ~ Σ_m w_m Dir(α_m): an ensemble of evidential networks.
 
     Both parts of the epistemic uncertainty are exact: the members' own and the disagreement of their means,
@@ -103,17 +108,22 @@ class DirichletMixture:
     def n_classes(self) -> int:
         return int(self.alpha.shape[-1])
 
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return tuple(self.alpha.shape[1:-1])
+
+    def __getitem__(self, index: Any) -> Self:
+        i = batch_index(index, len(self.batch_shape))
+        own = self.weights is not None and self.weights.ndim > 1
+        return remade(self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights)
+
+    def checked(self) -> Self:
+        check_alpha(self.alpha)
+        return self
+
     def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
         return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.names)), self.weights)
-
-    def mean(self, events: Family | None = None) -> Array:
-        """E Θ, of shape (..., K) or (..., E)."""
-        return self.marginal(events).mean[0]
-
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A, by quadrature; f must be smooth."""
-        return self.marginal(events).expect(f)
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
@@ -121,35 +131,6 @@ class DirichletMixture:
 
         rng = as_rng(rng)
         return draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0]
-
-
-@dataclass(frozen=True, eq=False)
-class BetaMixture:
-    """Σ_m w_m Beta(a_m, b_m), the members on the first axis."""
-
-    members: Beta
-    weights: Array | None
-
-    @property
-    def means(self) -> Atoms:
-        """The members' means, an ensemble of its own."""
-        t, c = self.members.mean
-        return Atoms(t, self.weights, c)
-
-    @property
-    def mean(self) -> tuple[Array, Array]:
-        return self.means.mean
-
-    def expect(self, f: Callable[[Array, Array, Array], Array]) -> Array:
-        """E f, the deviation taken from the mean of the whole mixture."""
-        means = self.means
-        return means.average(self.members.expect(f, mean=means.mean))
-
-    def split(self, loss: Loss) -> tuple[Array, Array]:
-        """Aleatoric and epistemic uncertainty, the latter by Pythagoras' theorem for Bregman divergences."""
-        means = self.means
-        aleatoric, epistemic = self.members.split(loss)
-        return means.average(aleatoric), means.average(epistemic) + means.split(loss)[1]
 
 
 def check_alpha(alpha: Any) -> Array:

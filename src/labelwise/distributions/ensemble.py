@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
-from ..events import Events, Family, as_events
-from ._atoms import Atoms
-from ._checks import (
+from .._engine.instances import in_one_chunk
+from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
     check_classes,
@@ -24,33 +23,35 @@ from ._checks import (
     probabilities,
     set_fields,
 )
+from ..events import Events, Family, as_events
+from .base import ArrayT, Distribution, batch_index, remade
+from .marginals import Atoms
 
 
-class Members:
+class Members(Distribution[ArrayT]):
     """What ensembles with and without the sum to 1 have in common; subclasses say what an event is (`law`)."""
 
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     names: tuple[str, ...] | None
+    finite: ClassVar[bool] = True
     pending = False
     """Whether the values have yet to be checked."""
-    sum_to_one = True
-    """Whether each member's probabilities must."""
 
     def _set(self, stored: Array, weights: Any, names: Sequence[str] | None) -> None:
         """Set the fields after their values have been checked, or, of large arrays of NumPy, when they are first computed with."""
         if isinstance(stored, np.ndarray) and stored.size > CHECKED_AT_ONCE:
             set_fields(self, pending=True)
         else:
-            probabilities(stored, "probs", sum_to_one=self.sum_to_one)
+            probabilities(stored, "probs", sum_to_one=self.exclusive)
         set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
 
     def check(self, *, valid: bool = False) -> None:
         """Check the values now, unless that has been done or they are known to be ``valid``."""
         if self.pending:
             if not valid:
-                probabilities(self.stored, "probs", sum_to_one=self.sum_to_one)
+                probabilities(self.stored, "probs", sum_to_one=self.exclusive)
             set_fields(self, pending=False)
 
     @cached_property
@@ -67,13 +68,27 @@ class Members:
     def n_classes(self) -> int:
         return int(self.stored.shape[-1])
 
-    def take(self, i: int) -> Self:
-        """The predictions at position ``i`` of the first instance axis."""
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return tuple(self.stored.shape[1:-1])
+
+    @property
+    def members(self) -> tuple[Array, Array | None]:
+        return self.probs, self.weights
+
+    def __getitem__(self, index: Any) -> Self:
         self.check()
-        weights = self.weights if self.weights is None or self.weights.ndim == 1 else self.weights[:, i, ...]
-        part = object.__new__(type(self))
-        set_fields(part, stored=self.stored[:, i, ...], weights=weights, names=self.names)
-        return part
+        i = batch_index(index, len(self.batch_shape))
+        own = self.weights is not None and self.weights.ndim > 1
+        return remade(self, stored=self.stored[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights)
+
+    def compact(self) -> Self:
+        self.check()
+        return remade(self, stored=np.ascontiguousarray(widen(self.stored))) if isinstance(self.stored, np.ndarray) else self
+
+    def checked(self) -> Self:
+        set_fields(self, pending=True)  # values are checked in the pass that computes with them
+        return self
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         """The law of each event's probability for predictions ``probs`` of the same classes."""
@@ -83,21 +98,13 @@ class Members:
         """The law of each event's probability."""
         return self.law(self.probs, self.weights, as_events(events))
 
-    def mean(self, events: Family | None = None) -> Array:
-        """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
-        return self.marginal(events).mean[0]
-
-    def expect(self, f: Callable[[Array, Array, Array], Array], events: Family | None = None) -> Array:
-        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A."""
-        return self.marginal(events).expect(f)
-
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""
         return draw_members(self.probs, self.weights, n, as_rng(rng))
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class Ensemble(Members):
+class Ensemble(Members[ArrayT]):
     r"""The predictions of M members: Q = Σ_m w_m δ_{probs[m]}.
 
     Parameters
@@ -159,10 +166,8 @@ class Ensemble(Members):
         logits = members_first(logits, "logits", member_axis, class_axis)
         check_classes(logits, "logits")
         if is_dask_array(logits):
-            from ._instances import whole
-
             kind = widen(logits[:0, ...]).dtype
-            probs = whole(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
+            probs = in_one_chunk(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
         else:
             probs = _softmax(logits)
         return cls(probs, weights=weights, member_axis=0, names=names)

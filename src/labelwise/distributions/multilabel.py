@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from .._arrays import Array
+from .._validation import members_first
 from ..events import Events
-from ._atoms import Atoms
-from ._checks import members_first
+from .base import ArrayT
 from .ensemble import Members
+from .marginals import Atoms
 
 
 @dataclass(frozen=True, eq=False, init=False)
-class MultiLabelEnsemble(Members):
+class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions of M members for K labels that may occur together; parameters as for `Ensemble`, without the sum to 1.
 
     >>> q = MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]]), names=["beach", "sunset"])
@@ -26,7 +27,7 @@ class MultiLabelEnsemble(Members):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     names: tuple[str, ...] | None
-    sum_to_one = False
+    exclusive: ClassVar[bool] = False
 
     def __init__(
         self,

@@ -14,7 +14,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._observed import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence
-from ..distributions._checks import as_rng
+from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
 
 

@@ -12,7 +12,7 @@ from .._arrays import to_numpy
 from .._resampling import Estimate, Resampling
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
-from ..distributions._checks import as_rng
+from .._validation import as_rng
 from ..events import Family
 from ..losses import Loss
 from ._reweighting import count_members, flat, reweighted

@@ -7,32 +7,32 @@ EU = E D(Θ‖E Θ). One number per instance; it cannot say which class is meant
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import partial
+from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, namespace
-from .._special import digamma_difference, digamma_minus_log
-from ..decomposition import Components, by_instances
-from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
-from ..distributions._atoms import Atoms
-from ..distributions._blocks import joint
-from ..distributions._instances import is_large, is_lazy
-from ..distributions.dirichlet import beta_parameters
+from .._engine.compute import Computed, compute
+from ..decomposition import Components
+from ..distributions import Distribution, Ensemble
+from ..distributions.base import ArrayT
+from ..distributions.marginals import Atoms
 from ..losses import LogLoss, Loss, SquaredLoss
-from ..losses.base import not_negative
-from ._sampling import expected_maximum, sampled
+from ._closed_forms import parts_of, reverse_of, shares_of
+from ._sampling import sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = ["CostMatrix", "JointLoss", "JointUncertainty", "decompose", "pairwise", "reverse", "shares"]
 
 
 @dataclass(frozen=True, eq=False)
-class JointUncertainty(Components):
+class JointUncertainty(Components[ArrayT]):
     """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
-def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: int = 0, samples: int = 4096) -> JointUncertainty:
+def decompose(
+    q: Distribution[ArrayT], loss: str | Loss | JointLoss = "log", *, seed: int = 0, samples: int = 4096
+) -> JointUncertainty[ArrayT]:
     r"""Uncertainty about the class, all classes at once.
 
     .. math::
@@ -50,42 +50,23 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     >>> u.total, u.aleatoric, u.epistemic  # two members, sure of different things
     (array([1.]), array([0.]), array([1.]))
     """
-    q, loss = _check(q, loss)
-    members = q if isinstance(q, Ensemble) and isinstance(q.stored, np.ndarray) else None
-    if members is None and (is_lazy(q) or is_large(q)):
-        return by_instances(partial(decompose, loss=loss, seed=seed, samples=samples), q)
+    loss = _check(q, loss)
 
-    def maximum() -> float:
-        return loss.maximum(q.n_classes)
+    def equations(q: Distribution[Any]) -> Computed:
+        if q.finite:
+            return Computed(_of_atoms(q.marginal(), loss))
+        return parts_of(q, loss, seed, samples) or sampled(q, loss, seed, samples)
 
-    if members is not None:
-        fused: Loss | None = None
-        if isinstance(loss, JointLog | JointSquared):
-            fused = LogLoss(loss.base) if isinstance(loss, JointLog) else SquaredLoss()
-        total, aleatoric, epistemic = joint(members, fused, lambda law: _atoms(law, loss))
-        return JointUncertainty(total, aleatoric, epistemic, maximum)
-    if isinstance(q, Ensemble):
-        return JointUncertainty(*_atoms(q.marginal(), loss), maximum)
-    if isinstance(q, DirichletMixture):
-        parts = decompose(Dirichlet(q.alpha), loss, seed=seed, samples=samples)
-        means = q.marginal().means
-        total, _, between = _atoms(means, loss)
-        aleatoric, within = _average(means, parts.aleatoric), _average(means, parts.epistemic)
-        error = (
-            None
-            if parts.error is None
-            else Components(0 * total, *(_average(means, e) for e in (parts.error.aleatoric, parts.error.epistemic)))
-        )
-        return JointUncertainty(total, aleatoric, within + between, maximum, error)
-    if isinstance(q, Dirichlet):
-        exact = _dirichlet(q, loss)
-        if exact is not None:
-            return JointUncertainty(loss.entropy(q.mean()), *exact, maximum)
-    (total, aleatoric, epistemic), bounds = sampled(q, loss, seed, samples)
-    return JointUncertainty(total, aleatoric, epistemic, maximum, Components(*bounds))
+    in_kernel: Loss | None = None
+    if isinstance(loss, JointLog | JointSquared):
+        in_kernel = LogLoss(loss.base) if isinstance(loss, JointLog) else SquaredLoss()
+    computed = compute(equations, q, in_kernel, labelwise=False)
+    parts = computed.parts if computed.joint is None else computed.joint
+    n = q.n_classes
+    return JointUncertainty(*parts, lambda: loss.maximum(n), None if computed.error is None else Components(*computed.error))
 
 
-def shares(q: Distribution, base: float = 2.0) -> Array:
+def shares(q: Distribution[Any], base: float = 2.0) -> Array:
     r"""Each class's share of the mutual information, (..., K); not negative, and they add up to it exactly.
 
     .. math:: I_k = \mathbb{E}[\Theta_k \log \Theta_k] - \bar\theta_k \log \bar\theta_k
@@ -94,19 +75,19 @@ def shares(q: Distribution, base: float = 2.0) -> Array:
     array([[0.5, 0.5]])
     """
     log = JointLog(base)
-    q, _ = _check(q, log)
-    if isinstance(q, Ensemble):
-        law = q.marginal()
+    _check(q, log)
+    if q.finite:
+        law: Any = q.marginal()
         return law.average(log.shares(law.t, law.mean[0], law.deviation))
-    if isinstance(q, Dirichlet):
-        return _dirichlet_shares(q.alpha) * log.unit
-    if isinstance(q, DirichletMixture):
-        means = q.marginal().means
-        return means.average(_dirichlet_shares(q.alpha)) * log.unit + shares(Ensemble(means.t, weights=q.weights, member_axis=0), base)
-    raise ValueError("the shares of a LogisticNormal have no closed form; decompose a sample of it: lw.Ensemble(q.sample(n, rng=seed))")
+    closed = shares_of(q)
+    if closed is None:
+        raise ValueError(
+            f"the shares of a {type(q).__name__} have no closed form; decompose a sample of it: lw.Ensemble(q.sample(n, rng=seed), member_axis=0)"
+        )
+    return closed * log.unit
 
 
-def reverse(q: Distribution, loss: str | Loss | JointLoss = "log") -> Array:
+def reverse(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
     r"""Reverse epistemic uncertainty :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape (...,).
 
     Under log loss it is infinite where a member gives probability 0 to a class that another member holds possible.
@@ -114,34 +95,29 @@ def reverse(q: Distribution, loss: str | Loss | JointLoss = "log") -> Array:
     >>> reverse(Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
     """
-    q, loss = _check(q, loss)
-    if isinstance(q, Dirichlet):
-        xp = namespace(q.alpha)
-        if isinstance(loss, JointSquared):
-            return decompose(q, loss).epistemic
-        if isinstance(loss, JointLog):  # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
-            a, b = beta_parameters(q.alpha, None, None)
-            s = (a + b)[..., 0]
-            gap = xp.sum((1 - a * digamma_minus_log(a)), axis=-1) / s - (1 / s - digamma_minus_log(s))
-            return not_negative(gap) * loss.unit
-    if not isinstance(q, Ensemble):
-        raise ValueError(
-            f"`reverse` has no closed form for {type(q).__name__} and this loss; use a sample: lw.Ensemble(q.sample(n, rng=seed))"
-        )
-    law = q.marginal()
+    loss = _check(q, loss)
+    if not q.finite:
+        closed = reverse_of(q, loss)
+        if closed is None:
+            raise ValueError(
+                f"`reverse` has no closed form for {type(q).__name__} and this loss; use a sample: lw.Ensemble(q.sample(n, rng=seed), member_axis=0)"
+            )
+        return closed
+    law: Any = q.marginal()
+    weights = law.weights
     xp = namespace(law.t)
     m = law.mean[0]
     each = loss.divergence(m + 0 * law.t, law.t, -law.deviation)
     if isinstance(loss, JointLog):
         impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
         each = xp.where(impossible, xp.full_like(each, float("inf")), each)
-    if q.weights is not None:  # a member of weight 0 does not count, whatever it says
-        weights = q.weights.reshape(q.weights.shape + (1,) * (each.ndim - q.weights.ndim)) + 0 * law.t[..., 0]
+    if weights is not None:  # a member of weight 0 does not count, whatever it says
+        weights = weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
         return xp.sum(xp.where(weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]), axis=0)
     return _average(law, each)
 
 
-def pairwise(q: Distribution, loss: str | Loss | JointLoss = "log") -> Array:
+def pairwise(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
     r"""Pairwise epistemic uncertainty :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an independent copy: the sum of both directions.
 
     Infinite under log loss where `reverse` is.
@@ -152,14 +128,14 @@ def pairwise(q: Distribution, loss: str | Loss | JointLoss = "log") -> Array:
     return decompose(q, loss).epistemic + reverse(q, loss)
 
 
-def _check(q: Distribution, loss: str | Loss | JointLoss) -> tuple[Ensemble | Dirichlet | DirichletMixture | LogisticNormal, JointLoss]:
-    if isinstance(q, MultiLabelEnsemble):
-        raise ValueError(
-            "the labels of a MultiLabelEnsemble may occur together, so there is no one class to be uncertain about; use lw.decompose(q).sum()"
-        )
-    if not isinstance(q, Ensemble | Dirichlet | DirichletMixture | LogisticNormal):
+def _check(q: Any, loss: str | Loss | JointLoss) -> JointLoss:
+    if not isinstance(q, Distribution):
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {type(q).__name__}")
-    return q, as_joint_loss(loss, q.n_classes)
+    if not q.exclusive:
+        raise ValueError(
+            f"the labels of a {type(q).__name__} may occur together, so there is no one class to be uncertain about; use lw.decompose(q).sum()"
+        )
+    return as_joint_loss(loss, q.n_classes)
 
 
 def _average(law: Atoms, x: Array) -> Array:
@@ -167,35 +143,11 @@ def _average(law: Atoms, x: Array) -> Array:
     return law.average(x[..., None])[..., 0]
 
 
-def _atoms(law: Atoms, loss: JointLoss) -> tuple[Array, Array, Array]:
+def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
+    """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
+
     def average(x: Array) -> Array:  # (M, ...) or (M, ..., A)
         return law.average(x) if x.ndim == law.t.ndim else _average(law, x)
 
     m = law.mean[0]
     return loss.entropy(m), average(loss.entropy(law.t)), loss.epistemic(average, law.t, m, law.deviation)
-
-
-def _dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
-    """Aleatoric and epistemic uncertainty of a Dirichlet where there is a formula."""
-    xp = namespace(q.alpha)
-    a, b = beta_parameters(q.alpha, None, None)
-    s = a + b
-    if isinstance(loss, JointLog):
-        aleatoric = xp.sum(a / s * digamma_difference(a + 1, b), axis=-1)
-        return aleatoric * loss.unit, xp.sum(_dirichlet_shares(q.alpha), axis=-1) * loss.unit
-    if isinstance(loss, JointSquared):
-        aleatoric = xp.sum((a / s) * (b / (s + 1)), axis=-1)
-        return aleatoric, aleatoric / s[..., 0]
-    if isinstance(loss, CostMatrix) and loss.is_zero_one:
-        best = expected_maximum(q.alpha)
-        certain = xp.max(q.mean(), axis=-1)
-        epistemic = not_negative(best - certain)
-        return 1 - certain - epistemic, epistemic
-    return None
-
-
-def _dirichlet_shares(alpha: Array) -> Array:
-    """m_k [λ(α_k) − λ(S)] in nats, λ(x) = ψ(x+1) − ln x falling."""
-    a, b = beta_parameters(alpha, None, None)
-    s = a + b
-    return not_negative(a / s * (digamma_minus_log(a) - digamma_minus_log(s)))

@@ -2,45 +2,40 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
-from ..distributions import Dirichlet, LogisticNormal
-from ..distributions._atoms import Atoms
-from ..distributions.logistic_normal import REPLICATES, T_QUANTILE
+from .._engine.compute import Computed
+from ..distributions import Distribution
+from ..distributions.marginals import Atoms
+from ..distributions.marginals.logit_normal import REPLICATES, T_QUANTILE
 from .losses import JointLoss
 
 
-def sampled(
-    q: Dirichlet | LogisticNormal, loss: JointLoss, seed: int, samples: int
-) -> tuple[tuple[Array, Array, Array], tuple[Array, Array, Array]]:
+def sampled(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed:
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
-    A Dirichlet's mean, and so its total, is exact. Epistemic uncertainty is the average divergence from the mean, which varies
-    less than the entropy does; aleatoric is what it leaves of the total. The seed is that of each instance: its result does not
-    depend on which others are computed with it.
+    The total is exact where the mean is. Epistemic uncertainty is the average divergence from the mean, which varies less than the
+    entropy does; aleatoric is what it leaves of the total. The seed is that of each instance: its result does not depend on which
+    others are computed with it.
     """
     size = max(samples // REPLICATES, 2)
-    parameters = q.alpha if isinstance(q, Dirichlet) else q.loc
-    xp = namespace(parameters)
-    k, batch = parameters.shape[-1], tuple(parameters.shape[:-1])
-    flat = xp.reshape(parameters, (-1, k))
-    covs = None if isinstance(q, Dirichlet) else xp.reshape(q.cov, (-1, *q.cov.shape[len(batch) :]))
-    n = flat.shape[0]
+    means = q.mean()
+    xp = namespace(means)
+    k, batch = means.shape[-1], q.batch_shape
+    positions = list(np.ndindex(*batch))
+    flat = xp.reshape(means, (-1, k))
     step = max(1, (1 << 18) // (REPLICATES * size * k))
-
-    def draw(i: int) -> Array:
-        one = Dirichlet(flat[i, ...]) if covs is None else LogisticNormal(flat[i, ...], covs[i, ...])
-        return one.sample(REPLICATES * size, rng=seed)
-
     columns: list[tuple[Array, ...]] = []
-    for i in range(0, max(n, 1), step):
-        draws = [draw(j) for j in range(i, min(i + step, n))]
+    for i in range(0, max(len(positions), 1), step):
+        draws = [q[j].sample(REPLICATES * size, rng=seed) if batch else q.sample(REPLICATES * size, rng=seed) for j in positions[i : i + step]]
         stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), flat)
-        columns.append(_of_block(stacked, Dirichlet(flat[i : i + step, ...]).mean() if covs is None else None, loss, size))
+        columns.append(_of_block(stacked, flat[i : i + step, ...] if q.exact_mean else None, loss, size))
     total, epistemic, total_error, error = (xp.reshape(xp.concat([c[j] for c in columns], axis=0), batch) for j in range(4))
     aleatoric = xp.where(total > epistemic, total - epistemic, 0 * total)
-    return (total, aleatoric, epistemic), (total_error, total_error + error, error)
+    return Computed((total, aleatoric, epistemic), (total_error, total_error + error, error))
 
 
 def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> tuple[Array, ...]:

@@ -18,6 +18,8 @@ class Loss:
     """What every loss has in common; subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
+    per_event: bool = False
+    """Whether its values depend on which event is asked about, so that it must be bound to their names."""
 
     def phi(self, forecast: Array, y: int) -> Array:
         """The loss of a forecast when the outcome is ``y`` (0 or 1)."""
@@ -43,8 +45,12 @@ class Loss:
         r""":math:`\mathbb{E}\, D(\Theta \Vert \bar\theta)`, Eqs. (11), (15), (16), given the expectation and the mean."""
         return expect(lambda t, c, d: self.divergence(t, mt, c, mc, d))
 
-    def on_beta(self, a: Array, b: Array) -> tuple[Array, Array] | None:
-        """Aleatoric and epistemic uncertainty of Θ ~ Beta(a, b) in closed form, or ``None`` where there is none."""
+    def aleatoric_of_beta(self, a: Array, b: Array) -> Array | None:
+        """E G(Θ) for Θ ~ Beta(a, b) in closed form, or ``None`` where there is none."""
+        return None
+
+    def epistemic_of_beta(self, a: Array, b: Array) -> Array | None:
+        """E D(Θ‖E Θ) for Θ ~ Beta(a, b) in closed form, or ``None`` where there is none."""
         return None
 
     def bind(self, names: Sequence[str]) -> Loss:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
-from .._special import binary_entropy, digamma_difference, digamma_minus_log, digamma_minus_log_drop, kl_term
+from ._special import binary_entropy, digamma_difference, digamma_minus_log, digamma_minus_log_drop, kl_term
 from .base import Loss, complete, complete_two, not_negative, pick
 
 
@@ -53,17 +53,16 @@ class LogLoss(Loss):
     def maximum(self) -> float:
         return log(2) * self._unit
 
-    def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
-        r"""With S = a + b, m = a/S and the falling function λ(x) = ψ(x+1) − ln x, for a ≤ b:
+    def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
+        r""":math:`m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)]` with S = a + b, m = a/S."""
+        return (a * digamma_difference(a + 1, b) + b * digamma_difference(b + 1, a)) / (a + b) * self._unit
 
-        .. math:: \mathrm{AU} = m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)], \qquad
-                  \mathrm{EU} = m[\lambda(a) - \lambda(b)] + [\lambda(b) - \lambda(S)]
-        """
-        xp, s = namespace(a), a + b
-        aleatoric = (a * digamma_difference(a + 1, b) + b * digamma_difference(b + 1, a)) / s
+    def epistemic_of_beta(self, a: Array, b: Array) -> Array:
+        r""":math:`m[\lambda(a) - \lambda(b)] + [\lambda(b) - \lambda(S)]` for a ≤ b, with the falling function λ(x) = ψ(x+1) − ln x."""
+        xp = namespace(a)
         small, large = xp.minimum(a, b), xp.maximum(a, b)
-        epistemic = small / s * (digamma_minus_log(small) - digamma_minus_log(large)) + digamma_minus_log_drop(large, small)
-        return aleatoric * self._unit, not_negative(epistemic) * self._unit
+        value = small / (a + b) * (digamma_minus_log(small) - digamma_minus_log(large)) + digamma_minus_log_drop(large, small)
+        return not_negative(value) * self._unit
 
 
 @dataclass(frozen=True)
@@ -91,11 +90,15 @@ class SquaredLoss(Loss):
     def maximum(self) -> float:
         return 0.25
 
-    def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
-        r""":math:`\mathrm{AU} = ab/(S(S+1))`, :math:`\mathrm{EU} = ab/(S^2(S+1))`, S = a + b."""
+    def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
+        r""":math:`ab/(S(S+1))`, S = a + b."""
         s = a + b
-        aleatoric = (a / s) * (b / (s + 1))
-        return aleatoric, aleatoric / s
+        return (a / s) * (b / (s + 1))
+
+    def epistemic_of_beta(self, a: Array, b: Array) -> Array:
+        r""":math:`ab/(S^2(S+1))`, S = a + b."""
+        s = a + b
+        return (a / s) * (b / (s + 1)) / s
 
 
 @dataclass(frozen=True)

@@ -48,6 +48,10 @@ class CostLoss(Loss):
                         f"{where} must be a finite cost, not negative; got {value!r}. A gain is a lower cost of the other side"
                     )
 
+    @property
+    def per_event(self) -> bool:  # type: ignore[override]
+        return any(isinstance(cost, Mapping) or np.ndim(cost) for cost in (self.false_positive, self.false_negative))
+
     def bind(self, names: Sequence[str]) -> CostLoss:
         """The same costs in the order of the events ``names``."""
         costs: dict[str, Any] = {}

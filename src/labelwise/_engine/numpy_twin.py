@@ -47,7 +47,7 @@ def split_range(
     stop: int,
     outputs: tuple[np.ndarray | None, ...],
 ) -> int:
-    """Instances ``start`` to ``stop``, written into the nine ``outputs``; see `labelwise._kernels.split`."""
+    """Instances ``start`` to ``stop``, written into the nine ``outputs``; see `labelwise._engine.kernel.split`."""
     m, _, k = probs.shape
     columns = min(k, max(1, BLOCK // m))  # of a very wide row, some classes after others
     rows = min(max(1, BLOCK // (m * columns)), max(stop - start, 1))

@@ -143,7 +143,6 @@ class Accumulator:
             xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread,
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
-            n_classes=k,
             structure="free" if self.multilabel else "partition",
         )
 

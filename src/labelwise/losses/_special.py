@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array_api_compat import is_jax_array
 
-from ._arrays import Array, like, namespace, smallest
+from .._arrays import Array, like, namespace, smallest
 
 # B_2n / (2n) for n = 1 ... 8: the asymptotic series of the digamma function.
 _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)

@@ -1,4 +1,4 @@
-"""What every distribution checks at the door."""
+"""Checks at the door: what users pass in, validated once, with a sentence for each mistake."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
-from .._arrays import (
+from ._arrays import (
     SUM_TOLERANCE,
     Array,
     as_real,
@@ -24,8 +24,8 @@ from .._arrays import (
     widen,
     without_gradient,
 )
-from ..events import Events
-from ._blocks import holds_probabilities
+from .events import Events
+from ._engine import kernel
 
 
 def check_classes(x: Array, name: str) -> None:
@@ -83,7 +83,7 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
     """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
     if values_known(stored) and 0 not in stored.shape:
         tolerance = SUM_TOLERANCE[dtype_name(stored)]
-        if isinstance(stored, np.ndarray) and holds_probabilities(stored, tolerance, sum_to_one):
+        if isinstance(stored, np.ndarray) and kernel.holds_probabilities(stored, tolerance, sum_to_one):
             return
         probs = widen(stored)
         check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")

@@ -22,7 +22,7 @@ def _native() -> Any:
     if os.environ.get("LABELWISE_KERNEL") == "numpy":
         return None
     try:
-        return importlib.import_module(f"{__name__}._fused")
+        return importlib.import_module(f"{__package__}._fused")
     except ImportError:
         return None
 
@@ -60,7 +60,7 @@ def thread_count(threads: int | None = None) -> int:
         if threads < 1:
             raise ValueError(f"LABELWISE_THREADS must be a whole number, at least 1; got {asked!r}")
     if not isinstance(threads, int | np.integer) or threads < 1:
-        raise ValueError(f"`threads` must be a whole number, at least 1; got {threads!r}")
+        raise ValueError(f"`n_jobs` must be a whole number, at least 1; got {threads!r}")
     return int(threads)
 
 
@@ -120,6 +120,24 @@ def split(
 
 def _fresh(shape: int | tuple[int, int], dtype: np.dtype[Any]) -> Three:
     return np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)
+
+
+def flat(x: np.ndarray) -> np.ndarray | None:
+    """(M, ..., K) as (M, N, K) on the same memory, or ``None`` where no such view exists; the bits of bfloat16, which has no buffer format."""
+    if x.ndim != 3:
+        try:
+            x = x.reshape(x.shape[0], -1, x.shape[-1], copy=False) if x.size else x.reshape(x.shape[0], 0, x.shape[-1])
+        except ValueError:
+            return None
+    return x if x.dtype.char in "dfe" else x.view(np.uint16)
+
+
+def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    """Whether all values (M, ..., K) are probabilities, in one pass; what is wrong is found out elsewhere."""
+    view = flat(stored)
+    if view is None:
+        return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
+    return check(view, tolerance, sum_to_one=sum_to_one)
 
 
 def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:

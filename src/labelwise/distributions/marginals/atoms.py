@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 
-from .._arrays import Array, namespace, sum_first
-from ..losses import Loss
+from ..._arrays import Array, namespace, sum_first
+from ...losses import Loss
+from .base import Function, Marginal
 
 
 @dataclass(frozen=True, eq=False)
-class Atoms:
+class Atoms(Marginal):
     """Event probabilities of M members, ``t`` of shape (M, ..., E), with normalised weights over the first axis.
 
     ``complement`` is given where it is known better than by 1 − t (summed over the other classes).
@@ -54,7 +54,7 @@ class Atoms:
         return away - self.average(away)
 
     @cached_property
-    def mean(self) -> tuple[Array, Array]:
+    def mean(self) -> tuple[Array, Array]:  # type: ignore[override]
         """Mean probability of the event and of its complement; neither is taken from the other."""
         return self.average(self.t), self.average(self.c)
 
@@ -66,13 +66,15 @@ class Atoms:
         t, c = self.mean
         return namespace(t).where(t <= c, self._deviation(self.t), -self._deviation(self.c))
 
-    def expect(self, f: Callable[[Array, Array, Array], Array]) -> Array:
-        """E f(Θ, 1 − Θ, Θ − E Θ)."""
+    def expect(self, f: Function, kink: Array | None = None) -> Array:
+        """E f(Θ, 1 − Θ, Θ − E Θ), exactly; atoms have no use for ``kink``."""
         return self.average(f(self.t, self.c, self.deviation))
 
-    def split(self, loss: Loss) -> tuple[Array, Array]:
-        """Aleatoric and epistemic uncertainty."""
-        return self.average(loss.entropy(self.t, self.c)), loss.epistemic(self.expect, *self.mean)
+    def aleatoric(self, loss: Loss) -> Array:
+        return self.average(loss.entropy(self.t, self.c))
+
+    def epistemic(self, loss: Loss) -> Array:
+        return loss.epistemic(self.expect, *self.mean)
 
     def jackknife(self, loss: Loss) -> Array:
         r"""The jackknife's estimate of what TU and EU lack because M is finite: :math:`(M-1)\,\mathrm{mean}_i\, D(\bar\theta_{-i} \Vert \bar\theta)`.

@@ -1,0 +1,117 @@
+"""What every second-order distribution has in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import fields
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import numpy as np
+
+from .._arrays import Array
+from ..events import Family
+from .marginals import Function, Marginal
+
+ArrayT = TypeVar("ArrayT")
+
+
+class Distribution(ABC, Generic[ArrayT]):
+    """What a predictor believes about the class probabilities Θ of each instance.
+
+    Subclass it to bring your own: give `names`, `batch_shape`, `n_classes`, `marginal`, `sample` and indexing. `mean` and
+    `expect` follow from `marginal`, and everything in labelwise works on it. If Θ has no convenient law, draw from it and let
+    `Ensemble` be the law: ``Ensemble(draws, member_axis=0).marginal(events)``.
+    """
+
+    names: tuple[str, ...] | None = None
+    exclusive: ClassVar[bool] = True
+    """Whether exactly one class is true; ``False``: the labels may occur together."""
+    finite: ClassVar[bool] = False
+    """Whether it is an ensemble: finitely many `members` with weights."""
+    exact_mean: ClassVar[bool] = True
+    """Whether `mean` is exact up to rounding."""
+
+    @property
+    @abstractmethod
+    def batch_shape(self) -> tuple[int, ...]:
+        """The shape (...) of the instances."""
+
+    @property
+    @abstractmethod
+    def n_classes(self) -> int:
+        """K."""
+
+    @abstractmethod
+    def marginal(self, events: Family | None = None) -> Marginal:
+        """The law of each event's probability; without ``events``, of each class's."""
+
+    @abstractmethod
+    def sample(self, n: int, *, rng: int | np.random.Generator) -> ArrayT:
+        """``n`` draws of Θ, shape (n, ..., K)."""
+
+    @abstractmethod
+    def __getitem__(self, index: Any) -> Self:
+        """Some of the instances; ``index`` is one for the axes (...) of `batch_shape`."""
+
+    def mean(self, events: Family | None = None) -> ArrayT:
+        """E Θ, Eq. (2), of shape (..., K) or (..., E)."""
+        mean: ArrayT = self.marginal(events).mean[0]
+        return mean
+
+    def expect(self, f: Function, events: Family | None = None) -> ArrayT:
+        """E f(Θ_A, 1 − Θ_A, Θ_A − E Θ_A) for each event A; f must be smooth."""
+        value: ArrayT = self.marginal(events).expect(f)
+        return value
+
+    def __len__(self) -> int:
+        if not self.batch_shape:
+            raise TypeError("a distribution of one instance without a batch axis has no length")
+        return self.batch_shape[0]
+
+    @property
+    def n_members(self) -> int | None:
+        """How many members it is made of; ``None``: it is continuous."""
+        return None
+
+    @property
+    def members(self) -> tuple[Array, Array | None] | None:
+        """The members' probabilities (M, ..., K) and weights, where it is a finite ensemble; else ``None``."""
+        return None
+
+    def log_density(self, theta: np.ndarray) -> np.ndarray | None:
+        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant, where it is known."""
+        return None
+
+    # For the engine: how the work is cut into blocks.
+
+    @property
+    def numbers_per_instance(self) -> int:
+        """About how many numbers are held for an instance while it is computed."""
+        return self.n_classes * (self.n_members or 1)
+
+    def compact(self) -> Self:
+        """The same distribution with its values side by side in memory, so that results do not depend on the layout."""
+        return self
+
+    def checked(self) -> Self:
+        """The same distribution after its values have been checked; its shapes have been."""
+        return self
+
+
+def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
+    """An index of the instances with one entry for each of their axes, so that it can be put between those of members and classes."""
+    given = index if isinstance(index, tuple) else (index,)
+    if any(part is Ellipsis or part is None for part in given):
+        raise IndexError("index the instances with integers, slices or one array; `...` and None are not supported")
+    used = sum(int(getattr(part, "ndim", 1)) if getattr(part, "dtype", None) == bool else 1 for part in given)
+    if used > n_axes:
+        raise IndexError(f"there are {n_axes} axes of instances; got {used} indices")
+    return (*given, *(slice(None),) * (n_axes - used))
+
+
+def remade(q: Any, **changes: Any) -> Any:
+    """A frozen distribution with other arrays, which are known to be valid."""
+    new = object.__new__(type(q))
+    for field in fields(q):
+        object.__setattr__(new, field.name, changes.get(field.name, getattr(q, field.name)))
+    return new

@@ -1,0 +1,10 @@
+"""The laws of one event's probability: weighted atoms, Beta laws and their mixtures, Gaussian log-odds."""
+
+from __future__ import annotations
+
+from .atoms import Atoms
+from .base import Function, Marginal
+from .beta import Beta, BetaMixture
+from .logit_normal import LogitNormal, Sampled
+
+__all__ = ["Atoms", "Beta", "BetaMixture", "Function", "LogitNormal", "Marginal", "Sampled"]

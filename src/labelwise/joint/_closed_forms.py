@@ -1,0 +1,88 @@
+"""Joint measures in closed form: the only place that asks which distribution it has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._arrays import Array, namespace
+from .._engine.compute import Computed
+from ..distributions import Dirichlet, DirichletMixture, Distribution
+from ..distributions.dirichlet import beta_parameters
+from ..distributions.marginals import Atoms
+from ..losses._special import digamma_difference, digamma_minus_log
+from ..losses.base import not_negative
+from ._sampling import expected_maximum, sampled
+from .losses import CostMatrix, JointLog, JointLoss, JointSquared
+
+
+def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed | None:
+    """Total, aleatoric and epistemic uncertainty where there is a formula, or one for a part of them."""
+    if isinstance(q, Dirichlet):
+        parts = _dirichlet(q, loss)
+        return None if parts is None else Computed((loss.entropy(q.mean()), *parts))
+    if not isinstance(q, DirichletMixture):
+        return None
+    own = Dirichlet(q.alpha)
+    within = parts_of(own, loss, seed, samples) or sampled(own, loss, seed, samples)
+    means = q.marginal().means
+
+    def average(x: Array) -> Array:  # (M, ...) or (M, ..., A)
+        return means.average(x) if x.ndim == means.t.ndim else means.average(x[..., None])[..., 0]
+
+    m = means.mean[0]
+    total, between = loss.entropy(m), loss.epistemic(average, means.t, m, means.deviation)
+    error = None if within.error is None else (0 * total, average(within.error[1]), average(within.error[2]))
+    return Computed((total, average(within.parts[1]), average(within.parts[2]) + between), error)
+
+
+def shares_of(q: Distribution[Any]) -> Array | None:
+    """Each class's share of the mutual information in nats."""
+    if isinstance(q, Dirichlet):
+        return _dirichlet_shares(q.alpha)
+    if isinstance(q, DirichletMixture):
+        means = q.marginal().means
+        log = JointLog()
+        between = Atoms(means.t, q.weights)
+        return means.average(_dirichlet_shares(q.alpha)) + between.average(log.shares(between.t, between.mean[0], between.deviation)) / log.unit
+    return None
+
+
+def reverse_of(q: Distribution[Any], loss: JointLoss) -> Array | None:
+    """E D(θ̄‖Θ)."""
+    if not isinstance(q, Dirichlet):
+        return None
+    if isinstance(loss, JointSquared):
+        parts = _dirichlet(q, loss)
+        return None if parts is None else parts[1]
+    if isinstance(loss, JointLog):  # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
+        a, b = beta_parameters(q.alpha, None, None)
+        s = (a + b)[..., 0]
+        gap = namespace(a).sum((1 - a * digamma_minus_log(a)), axis=-1) / s - (1 / s - digamma_minus_log(s))
+        return not_negative(gap) * loss.unit
+    return None
+
+
+def _dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:
+    """Aleatoric and epistemic uncertainty of a Dirichlet where there is a formula."""
+    xp = namespace(q.alpha)
+    a, b = beta_parameters(q.alpha, None, None)
+    s = a + b
+    if isinstance(loss, JointLog):
+        aleatoric = xp.sum(a / s * digamma_difference(a + 1, b), axis=-1)
+        return aleatoric * loss.unit, xp.sum(_dirichlet_shares(q.alpha), axis=-1) * loss.unit
+    if isinstance(loss, JointSquared):
+        aleatoric = xp.sum((a / s) * (b / (s + 1)), axis=-1)
+        return aleatoric, aleatoric / s[..., 0]
+    if isinstance(loss, CostMatrix) and loss.is_zero_one:
+        best = expected_maximum(q.alpha)
+        certain = xp.max(q.mean(), axis=-1)
+        epistemic = not_negative(best - certain)
+        return 1 - certain - epistemic, epistemic
+    return None
+
+
+def _dirichlet_shares(alpha: Array) -> Array:
+    """m_k [λ(α_k) − λ(S)] in nats, λ(x) = ψ(x+1) − ln x falling."""
+    a, b = beta_parameters(alpha, None, None)
+    s = a + b
+    return not_negative(a / s * (digamma_minus_log(a) - digamma_minus_log(s)))
