@@ -7,6 +7,7 @@ from typing import Any
 
 from . import events
 from ._engine.kernel import kernel_info
+from .accumulator import Accumulator
 from .decomposition import Components, Uncertainty, decompose
 from .distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from .losses import (
@@ -21,7 +22,6 @@ from .losses import (
     ZeroOneLoss,
     check_proper,
 )
-from .accumulator import Accumulator
 
 __version__ = "0.1.0"
 

@@ -24,8 +24,8 @@ from ._arrays import (
     widen,
     without_gradient,
 )
-from .events import Events
 from ._engine import kernel
+from .events import Events
 
 
 def check_classes(x: Array, name: str) -> None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
-from typing import Any, Generic, Literal
+from typing import Any, Generic, Literal, cast
 
 import numpy as np
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._engine.compute import Computed, compute
 from ._words import suggest
-from .distributions import Distribution, Ensemble
-from .distributions.base import ArrayT
+from .distributions import Distribution
+from .distributions.base import ArrayT, not_a_distribution
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
@@ -45,7 +45,9 @@ class Components(Generic[ArrayT]):
 
     def _scaled(self, factor: float) -> Components[ArrayT]:
         error = None if self.error is None else self.error._scaled(factor)
-        return Components(self.total * factor, self.aleatoric * factor, self.epistemic * factor, error=error)
+        parts: Any = (self.total, self.aleatoric, self.epistemic)
+        total, aleatoric, epistemic = (part * factor for part in parts)
+        return Components(total, aleatoric, epistemic, error=error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -191,16 +193,15 @@ def decompose(
 
     Examples
     --------
-    >>> q = Ensemble(np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]]), names=["lung", "lymphoma", "melanoma"])
+    >>> q = lw.Ensemble(np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]]), names=["lung", "lymphoma", "melanoma"])
     >>> u = decompose(q)
     >>> u.epistemic.round(3)  # the members disagree about two of the classes
     array([[0.296, 0.278, 0.   ]])
     >>> u["melanoma"].total.round(3)
     array([0.469])
     """
-    if not isinstance(q, Distribution):
-        given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
-        raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
+    if not isinstance(cast(Any, q), Distribution):
+        raise not_a_distribution(q)
     loss = as_loss(loss)
     family = None if events is None else as_events(events)
     if correction is not None:
@@ -220,11 +221,13 @@ def decompose(
         (bias,) = compute(lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs).parts
         total, aleatoric, epistemic = computed.parts
         computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
-    labels = _numbers(computed.parts[0].shape[-1]) if family is None and q.names is None else family.names if family else q.names
+    total, aleatoric, epistemic = computed.parts
     structure: Structure = "partition" if q.exclusive else "free"
     return Uncertainty(
-        *computed.parts,
-        labels,
+        total,
+        aleatoric,
+        epistemic,
+        family.names if family else q.names or _numbers(total.shape[-1]),
         loss,
         family,
         structure=structure if family is None else family.structure(q.n_classes, q.names),

@@ -46,14 +46,14 @@ def compute(
     stored = getattr(q, "stored", None)
     if type(stored) is np.ndarray and type(loss) in (LogLoss, SquaredLoss) and stored.size:
         view = kernel.flat(stored)
-        return in_blocks(again, q, 0) if view is None else _fused(q, view, loss, labelwise, n_jobs)
+        return Computed(*in_blocks(again, q, 0)) if view is None else _fused(q, view, loss, labelwise, n_jobs)
     if n_jobs is not None:
         kernel.thread_count(n_jobs)
 
     if is_lazy(q):
-        return in_tasks(again, q)
+        return Computed(*in_tasks(again, q))
     if is_numpy(q) and prod(q.batch_shape) > max(1, BLOCK // max(1, q.numbers_per_instance)):
-        return in_blocks(again, q, BLOCK)
+        return Computed(*in_blocks(again, q, BLOCK))
     return equations(q.compact())
 
 

@@ -45,7 +45,7 @@ def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
         results = results or [np.empty((n, *(x.shape if single else x.shape[1:])), x.dtype) for x in arrays]
         for result, x in zip(results, arrays, strict=True):
             result[i if single else slice(i, i + step)] = x
-    return _unflatten(type(computed), results, kinds)
+    return _unflatten(results, kinds)
 
 
 def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
@@ -74,7 +74,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         new = {fresh + j: size for j, size in enumerate(example.shape[1:])}
         meta = np.empty((0,) * (batch + len(new)), example.dtype)
         results.append(da.blockwise(getitem, (*instances, *new), blocks, instances, i, None, new_axes=new, dtype=example.dtype, meta=meta))
-    return _unflatten(type(known), results, kinds)
+    return _unflatten(results, kinds)
 
 
 def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 3) -> Array:
@@ -97,9 +97,9 @@ def _flatten(computed: Any) -> tuple[list[Array], list[int | None]]:
     return [x for group in computed if group is not None for x in group], [None if group is None else len(group) for group in computed]
 
 
-def _unflatten(kind: Any, arrays: list[Array], lengths: list[int | None]) -> Any:
+def _unflatten(arrays: list[Array], lengths: list[int | None]) -> Any:
     rest = iter(arrays)
-    return kind(*(None if n is None else tuple(next(rest) for _ in range(n)) for n in lengths))
+    return tuple(None if n is None else tuple(next(rest) for _ in range(n)) for n in lengths)
 
 
 def _of_block(f: Callable[[Any], Any], kind: Any, others: dict[str, Any], keys: tuple[str, ...], *blocks: Any) -> list[np.ndarray]:

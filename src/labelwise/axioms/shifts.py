@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from ..distributions import Ensemble
+from ..distributions import Distribution, Ensemble
 
 # A coordinate this small is what rounding leaves of a move that ends on the edge.
 EDGE = 1e-15
@@ -124,13 +124,14 @@ def room_of_members(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
     return np.asarray(np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1))
 
 
-def support(q: Ensemble) -> tuple[np.ndarray, np.ndarray]:
+def support(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     """Atoms (M, ..., K) and weights (M, ...) of an ensemble."""
-    if not isinstance(q, Ensemble):
+    if not (isinstance(q, Distribution) and q.members is not None and q.exclusive):
         raise TypeError(f"`q` must be an lw.Ensemble, whose members can be moved; got {type(q).__name__}")
-    atoms = to_numpy(q.probs).astype(float)
+    probs, given = q.members
+    atoms = to_numpy(probs).astype(float)
     batch = atoms.shape[1:-1]
-    weights = np.full(atoms.shape[0], 1 / atoms.shape[0]) if q.weights is None else to_numpy(q.weights).astype(float)
+    weights = np.full(atoms.shape[0], 1 / atoms.shape[0]) if given is None else to_numpy(given).astype(float)
     return atoms, np.broadcast_to(weights.reshape(weights.shape + (1,) * (1 + len(batch) - weights.ndim)), atoms.shape[:-1])
 
 

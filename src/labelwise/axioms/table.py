@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..distributions import Dirichlet, Ensemble
+from ..distributions import Ensemble
 from .measures import Q
 from .shifts import support
 
@@ -49,7 +49,7 @@ class Counterexample:
 
 
 def _show(q: Q) -> str:
-    if isinstance(q, Dirichlet):
+    if not q.finite:
         return f"uniform on the simplex of {q.n_classes} classes"
     atoms, weights = support(q)
     shown = [f"{w:.4g} δ({', '.join(f'{x:.4g}' for x in atom)})" for atom, w in zip(atoms[:6], weights, strict=False)]

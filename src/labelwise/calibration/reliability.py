@@ -16,6 +16,7 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._observed import as_numpy, happened_by_class
 from .._resampling import Resampling, percentiles
+from ..distributions import Distribution
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,7 +80,7 @@ def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
 
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
     """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the classes happens."""
-    distribution = hasattr(q, "marginal")
+    distribution = isinstance(q, Distribution)
     p = as_numpy(q.mean() if distribution else q, "q").astype(float)
     if p.ndim < 2:
         raise ValueError(f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, like, namespace, smallest, to_numpy, values_known
 from .._observed import as_labels
-from ..distributions import Ensemble, MultiLabelEnsemble
+from ..distributions import Distribution, Ensemble
 
 BOUNDS = (1e-3, 1e3)
 
@@ -31,7 +31,7 @@ class Temperature:
         if np.ndim(self.value) and len(self.value) != members:
             raise ValueError(f"`q` must have the {len(self.value)} members the temperatures were fitted for; got {members}")
         t = np.reshape(np.asarray(self.value, float), (-1,) + (1,) * (logits.ndim - 1))
-        given: dict[str, Any] = {"weights": q.weights, "names": q.names} if isinstance(q, Ensemble) else {}
+        given: dict[str, Any] = {key: getattr(q, key, None) for key in ("weights", "names")}
         return Ensemble.from_logits(logits / like(t, logits), **given)
 
 
@@ -73,14 +73,15 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
         raise ValueError(f"`prior_sd` must be a positive number (math.inf for no prior); got {prior_sd!r}")
     logits = _logits(q)
     z = to_numpy(logits).astype(float)
-    names = (q.names if isinstance(q, Ensemble) else None) or tuple(str(k) for k in range(z.shape[-1]))
+    names = getattr(q, "names", None) or tuple(str(k) for k in range(z.shape[-1]))
     y = as_labels(y_true, "y_true", names, z.shape[1:-1])
     if not y.size:
         raise ValueError("`y_true` must have at least one instance; got none")
     z = z.reshape(len(z), len(y), -1)
     weights = np.full((len(z), 1), 1 / len(z))
-    if isinstance(q, Ensemble) and q.weights is not None:
-        weights = to_numpy(q.weights).astype(float).reshape(len(z), -1)
+    given = getattr(q, "weights", None)
+    if given is not None:
+        weights = to_numpy(given).astype(float).reshape(len(z), -1)
     log_weights = np.log(np.maximum(weights, 1e-300))
     away = z - np.take_along_axis(z, np.broadcast_to(y[None, :, None], (len(z), len(y), 1)), axis=-1)  # from the true class
 
@@ -102,10 +103,10 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
 
 def _logits(q: Any) -> Array:
     """Logits (M, ..., K): as given, or the logarithms of an ensemble's probabilities (0 stands for the smallest normal number)."""
-    if isinstance(q, Ensemble):
-        floor = smallest(q.probs)[0]
-        return namespace(q.probs).log(namespace(q.probs).where(q.probs > floor, q.probs, floor + 0 * q.probs))
-    if isinstance(q, MultiLabelEnsemble) or hasattr(q, "marginal"):
+    if isinstance(q, Distribution):
+        if q.exclusive and q.members is not None:
+            probs, floor = q.members[0], smallest(q.members[0])[0]
+            return namespace(probs).log(namespace(probs).where(probs > floor, probs, floor + 0 * probs))
         raise TypeError(f"`q` must be an Ensemble or an array of logits; got {type(q).__name__}, whose probabilities are not a softmax")
     logits = as_floating(q, "q")
     if logits.ndim < 3:

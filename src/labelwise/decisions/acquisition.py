@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._validation import as_rng
 from .._words import suggest
 from ..decomposition import decompose
-from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
-from .._validation import as_rng
+from ..distributions import Distribution
 from ..joint import decompose as decompose_jointly
 from ..losses import Loss
 from .costs import Costs
@@ -52,7 +52,7 @@ def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss 
     predicted probability, at least 1/N, if ``prevalence`` is not given) puts the classes on one scale. The stake :math:`w_k` is what
     missing the class costs: ``false_negative``, or the mean of its row of the cost matrix off the diagonal; 1 without costs.
     """
-    if isinstance(q, Ensemble | MultiLabelEnsemble) and q.n_members < 2:
+    if q.finite and q.n_members == 1:
         raise ValueError("one member says nothing about epistemic uncertainty; label-wise acquisition needs at least 2")
     epistemic = to_numpy(decompose(q, loss).epistemic).astype(float)
     if epistemic.ndim != 2:
@@ -144,7 +144,7 @@ def acquire(
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
     if strategy == "random":
         return as_rng(rng).random(len(mean))
-    several = isinstance(q, MultiLabelEnsemble)
+    several = not q.exclusive
     if strategy == "margin":
         if several:
             return np.asarray(1 - np.abs(2 * mean - 1).min(axis=1))

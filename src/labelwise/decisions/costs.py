@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import check_names
-from .._words import suggest
 from .._validation import set_fields
+from .._words import suggest
 from .problem import Problem
 
 TASKS = ("one_class", "per_label")

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
 from .._words import suggest
 from ..decomposition import decompose
-from ..distributions import Distribution, MultiLabelEnsemble
+from ..distributions import Distribution
+from ..distributions.base import not_a_distribution
 from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
@@ -113,12 +114,12 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
     >>> plan.explain(0)
     'ask for the class of this case: the answer is worth 0.85 on average and costs 0.5; more data of this kind would be worth at most 0 if nobody is asked'
     """
-    if not hasattr(q, "marginal"):
-        raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {type(q).__name__}")
+    if not isinstance(cast(Any, q), Distribution):
+        raise not_a_distribution(q)
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
-    if isinstance(q, MultiLabelEnsemble) and task == "one_class":
-        raise ValueError("the labels of a MultiLabelEnsemble may occur together, so there is no one class to choose. Use task='per_label'")
+    if not q.exclusive and task == "one_class":
+        raise ValueError(f"the labels of a {type(q).__name__} may occur together, so there is no one class to choose. Use task='per_label'")
     problem, names = costs.problem(task, q.n_classes, q.names)
     present, absent = q.marginal().mean
     p = to_numpy(present).astype(float)

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ..distributions import Ensemble
 from .._validation import as_rng
+from ..distributions import Ensemble
 from .acquisition import acquire
 from .costs import Costs
 from .policy import decide

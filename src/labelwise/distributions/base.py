@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
-from typing import Any, ClassVar, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 import numpy as np
 
@@ -12,7 +12,14 @@ from .._arrays import Array
 from ..events import Family
 from .marginals import Function, Marginal
 
-ArrayT = TypeVar("ArrayT")
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    ArrayT = TypeVar("ArrayT", default=Any)
+else:  # Python 3.13 knows defaults
+    from typing import TypeVar
+
+    ArrayT = TypeVar("ArrayT")
 
 
 class Distribution(ABC, Generic[ArrayT]):
@@ -24,6 +31,8 @@ class Distribution(ABC, Generic[ArrayT]):
     """
 
     names: tuple[str, ...] | None = None
+    weights: Any = None
+    """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
     exclusive: ClassVar[bool] = True
     """Whether exactly one class is true; ``False``: the labels may occur together."""
     finite: ClassVar[bool] = False
@@ -98,20 +107,29 @@ class Distribution(ABC, Generic[ArrayT]):
         return self
 
 
+Q = TypeVar("Q", bound=Distribution)
+
+
 def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     """An index of the instances with one entry for each of their axes, so that it can be put between those of members and classes."""
     given = index if isinstance(index, tuple) else (index,)
     if any(part is Ellipsis or part is None for part in given):
         raise IndexError("index the instances with integers, slices or one array; `...` and None are not supported")
-    used = sum(int(getattr(part, "ndim", 1)) if getattr(part, "dtype", None) == bool else 1 for part in given)
+    used = sum(int(getattr(part, "ndim", 1)) if str(getattr(part, "dtype", "")).endswith("bool") else 1 for part in given)
     if used > n_axes:
         raise IndexError(f"there are {n_axes} axes of instances; got {used} indices")
     return (*given, *(slice(None),) * (n_axes - used))
 
 
-def remade(q: Any, **changes: Any) -> Any:
+def remade(q: Q, **changes: Any) -> Q:
     """A frozen distribution with other arrays, which are known to be valid."""
     new = object.__new__(type(q))
-    for field in fields(q):
+    for field in fields(cast(Any, q)):
         object.__setattr__(new, field.name, changes.get(field.name, getattr(q, field.name)))
     return new
+
+
+def not_a_distribution(q: Any) -> TypeError:
+    """The error for what is not a distribution."""
+    given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
+    return TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")

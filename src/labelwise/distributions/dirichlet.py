@@ -89,7 +89,7 @@ class DirichletMixture(Distribution[ArrayT]):
     """
 
     alpha: Array
-    weights: Array | None
+    weights: Any
     names: tuple[str, ...] | None
 
     def __init__(self, alpha: Any, weights: Any = None, *, names: Sequence[str] | None = None) -> None:
@@ -115,7 +115,9 @@ class DirichletMixture(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
         own = self.weights is not None and self.weights.ndim > 1
-        return remade(self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights)
+        return remade(
+            self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights
+        )
 
     def checked(self) -> Self:
         check_alpha(self.alpha)

@@ -33,7 +33,7 @@ class Members(Distribution[ArrayT]):
 
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
-    weights: Array | None
+    weights: Any
     names: tuple[str, ...] | None
     finite: ClassVar[bool] = True
     pending = False
@@ -80,7 +80,9 @@ class Members(Distribution[ArrayT]):
         self.check()
         i = batch_index(index, len(self.batch_shape))
         own = self.weights is not None and self.weights.ndim > 1
-        return remade(self, stored=self.stored[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights)
+        return remade(
+            self, stored=self.stored[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights
+        )
 
     def compact(self) -> Self:
         self.check()
@@ -130,7 +132,7 @@ class Ensemble(Members[ArrayT]):
 
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
-    weights: Array | None
+    weights: Any
     names: tuple[str, ...] | None
 
     def __init__(

@@ -4,11 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
-from .._arrays import Array, as_floating, check_finite, check_names, index_like, into, like, namespace, smallest, values_known, without_gradient
+from .._arrays import (
+    Array,
+    as_floating,
+    check_finite,
+    check_names,
+    index_like,
+    into,
+    like,
+    namespace,
+    smallest,
+    values_known,
+    without_gradient,
+)
 from .._validation import as_rng, check_classes, check_count, set_fields
 from ..events import Family, as_events
 from .base import ArrayT, Distribution, batch_index, remade
@@ -84,12 +96,12 @@ class LogisticNormal(Distribution[ArrayT]):
         """All points twice, with the products that make correlated logits."""
         return 2 * REPLICATES * self.points * self.n_classes * (1 if self.cov.ndim == self.loc.ndim else self.n_classes)
 
-    def __getitem__(self, index: Any) -> LogisticNormal[ArrayT]:
+    def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
         return remade(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
-    def checked(self) -> LogisticNormal[ArrayT]:
+    def checked(self) -> Self:
         _check_covariance(self.loc, self.cov)
         return self
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
@@ -217,7 +217,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         loss: str | Loss = "log",
         *,
         events: Events | Mapping[str, Sequence[Label]] | None = None,
-        correction: str | None = None,
+        correction: Literal["jackknife"] | None = None,
     ) -> Uncertainty:
         """Label-wise total, aleatoric and epistemic uncertainty of the predictions for ``X``; options as in `labelwise.decompose`."""
         return decompose(self.predict_distribution(X), loss, events=events, correction=correction)

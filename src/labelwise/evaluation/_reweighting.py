@@ -9,8 +9,8 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..decomposition import Uncertainty
-from ..distributions import Ensemble, MultiLabelEnsemble
-from ..distributions._atoms import Atoms
+from ..distributions import Distribution
+from ..distributions.marginals import Atoms
 from ..events import as_events
 
 ONE_MEMBER = (
@@ -20,7 +20,7 @@ ONE_MEMBER = (
 
 
 def count_members(q: Any, needed: int) -> int:
-    if not isinstance(q, Ensemble | MultiLabelEnsemble):
+    if not isinstance(q, Distribution) or not q.finite or q.n_members is None:
         raise ValueError(f"`q` must be an ensemble to draw members from it; got {type(q).__name__}. Use over='instances'")
     if q.weights is not None and q.weights.ndim > 1:
         raise ValueError("`q` has weights that differ between instances, so its members are not drawn from one population")

@@ -10,9 +10,9 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._resampling import Estimate, Resampling
+from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
-from .._validation import as_rng
 from ..events import Family
 from ..losses import Loss
 from ._reweighting import count_members, flat, reweighted

@@ -83,7 +83,7 @@ def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family 
     """
     check_confidence(target)
     m = count_members(q, 3)
-    if q.weights is not None:  # type: ignore[union-attr]
+    if q.weights is not None:
         raise ValueError("`q` must have equally weighted members: the standard error is that of members drawn alike")
     u = decompose(q, loss, events=events)
     if u.structure == "overlapping":

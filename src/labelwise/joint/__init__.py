@@ -9,13 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute
 from ..decomposition import Components
-from ..distributions import Distribution, Ensemble
-from ..distributions.base import ArrayT
+from ..distributions import Distribution
+from ..distributions.base import ArrayT, not_a_distribution
 from ..distributions.marginals import Atoms
 from ..losses import LogLoss, Loss, SquaredLoss
 from ._closed_forms import parts_of, reverse_of, shares_of
@@ -46,7 +44,7 @@ def decompose(
 
     Examples
     --------
-    >>> u = decompose(Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
+    >>> u = decompose(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
     >>> u.total, u.aleatoric, u.epistemic  # two members, sure of different things
     (array([1.]), array([0.]), array([1.]))
     """
@@ -63,7 +61,8 @@ def decompose(
     computed = compute(equations, q, in_kernel, labelwise=False)
     parts = computed.parts if computed.joint is None else computed.joint
     n = q.n_classes
-    return JointUncertainty(*parts, lambda: loss.maximum(n), None if computed.error is None else Components(*computed.error))
+    error = None if computed.error is None else Components(*computed.error)
+    return JointUncertainty(parts[0], parts[1], parts[2], lambda: loss.maximum(n), error)
 
 
 def shares(q: Distribution[Any], base: float = 2.0) -> Array:
@@ -71,7 +70,7 @@ def shares(q: Distribution[Any], base: float = 2.0) -> Array:
 
     .. math:: I_k = \mathbb{E}[\Theta_k \log \Theta_k] - \bar\theta_k \log \bar\theta_k
 
-    >>> shares(Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
+    >>> shares(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
     array([[0.5, 0.5]])
     """
     log = JointLog(base)
@@ -92,7 +91,7 @@ def reverse(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array
 
     Under log loss it is infinite where a member gives probability 0 to a class that another member holds possible.
 
-    >>> reverse(Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
+    >>> reverse(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
     """
     loss = _check(q, loss)
@@ -122,7 +121,7 @@ def pairwise(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Arra
 
     Infinite under log loss where `reverse` is.
 
-    >>> pairwise(Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
+    >>> pairwise(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
     array([0.04])
     """
     return decompose(q, loss).epistemic + reverse(q, loss)
@@ -130,7 +129,7 @@ def pairwise(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Arra
 
 def _check(q: Any, loss: str | Loss | JointLoss) -> JointLoss:
     if not isinstance(q, Distribution):
-        raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {type(q).__name__}")
+        raise not_a_distribution(q)
     if not q.exclusive:
         raise ValueError(
             f"the labels of a {type(q).__name__} may occur together, so there is no one class to be uncertain about; use lw.decompose(q).sum()"

@@ -43,7 +43,10 @@ def shares_of(q: Distribution[Any]) -> Array | None:
         means = q.marginal().means
         log = JointLog()
         between = Atoms(means.t, q.weights)
-        return means.average(_dirichlet_shares(q.alpha)) + between.average(log.shares(between.t, between.mean[0], between.deviation)) / log.unit
+        return (
+            means.average(_dirichlet_shares(q.alpha))
+            + between.average(log.shares(between.t, between.mean[0], between.deviation)) / log.unit
+        )
     return None
 
 

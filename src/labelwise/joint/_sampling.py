@@ -30,7 +30,9 @@ def sampled(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> C
     step = max(1, (1 << 18) // (REPLICATES * size * k))
     columns: list[tuple[Array, ...]] = []
     for i in range(0, max(len(positions), 1), step):
-        draws = [q[j].sample(REPLICATES * size, rng=seed) if batch else q.sample(REPLICATES * size, rng=seed) for j in positions[i : i + step]]
+        draws = [
+            q[j].sample(REPLICATES * size, rng=seed) if batch else q.sample(REPLICATES * size, rng=seed) for j in positions[i : i + step]
+        ]
         stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), flat)
         columns.append(_of_block(stacked, flat[i : i + step, ...] if q.exact_mean else None, loss, size))
     total, epistemic, total_error, error = (xp.reshape(xp.concat([c[j] for c in columns], axis=0), batch) for j in range(4))

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, like, namespace
-from ..losses._special import kl_term, x_log_x
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
+from ..losses._special import kl_term, x_log_x
 from ..losses.base import not_negative
 
 

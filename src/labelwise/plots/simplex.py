@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from ..distributions import Dirichlet, Distribution, Ensemble, MultiLabelEnsemble
+from ..distributions import Distribution
 from ._style import EPISTEMIC, new_axes
 
 if TYPE_CHECKING:
@@ -22,13 +22,13 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
     An ensemble is shown by its members, a continuous distribution by a sample, and a Dirichlet also by the smallest regions that hold
     50 % and 90 % of it.
     """
-    if isinstance(q, MultiLabelEnsemble) or q.n_classes != 3:
+    if not q.exclusive or q.n_classes != 3:
         raise ValueError(f"the simplex is drawn for K = 3 classes that exclude each other; got {type(q).__name__} with K = {q.n_classes}")
     mean = to_numpy(q.mean()).reshape(-1, 3)
     if not 0 <= i < len(mean):
         raise ValueError(f"`i` must be one of the {len(mean)} instances; got {i}")
-    exact = isinstance(q, Ensemble)
-    draws = to_numpy(q.probs if isinstance(q, Ensemble) else q.sample(n_samples, rng=seed))
+    exact = q.finite
+    draws = to_numpy(q.members[0] if q.members else q.sample(n_samples, rng=seed))
     points = draws.reshape(draws.shape[0], -1, 3)[:, i] @ CORNERS
     ax = new_axes(ax, (3.8, 3.6))
     ax.set_axis_off()
@@ -38,8 +38,7 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
         for a in range(3):
             ends = np.array([share * CORNERS[a] + (1 - share) * CORNERS[b] for b in range(3) if b != a])
             ax.plot(*ends.T, color="#E2E2E2", linewidth=0.6, zorder=0)
-    if isinstance(q, Dirichlet):
-        _regions(ax, to_numpy(q.alpha).reshape(-1, 3)[i].astype(float))
+    _regions(ax, q[np.unravel_index(i, q.batch_shape)] if q.batch_shape else q)
     size, alpha = (28, 0.8) if exact else (4, 0.18)
     ax.scatter(points[:, 0], points[:, 1], s=size, alpha=alpha, color=EPISTEMIC, edgecolors="none", label="members" if exact else "sample")
     centre = mean[i] @ CORNERS
@@ -51,13 +50,15 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
     return ax
 
 
-def _regions(ax: Axes, alpha: np.ndarray, steps: int = 150) -> None:
-    """Shade the highest densities that together hold 50 % and 90 % of a Dirichlet, found on a grid."""
+def _regions(ax: Axes, q: Distribution[Any], steps: int = 150) -> None:
+    """Shade the highest densities that together hold 50 % and 90 % of one instance's distribution, found on a grid."""
     first, second = np.meshgrid(np.arange(steps), np.arange(steps))
     inside = first + second < steps
     a, b = ((x[inside] + 1 / 3) / steps for x in (first, second))
     points = np.stack([a, b, 1 - a - b], axis=-1)
-    height = (alpha - 1) @ np.log(points).T
+    height = q.log_density(points)
+    if height is None:
+        return
     density = np.exp(height - height.max())
     order = np.argsort(-density)
     held = np.cumsum(density[order]) / density.sum()

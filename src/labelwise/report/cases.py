@@ -11,7 +11,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._observed import as_labels
 from .._sources import Source
-from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
+from ..distributions import Dirichlet, Distribution, Ensemble, MultiLabelEnsemble
 from ..io import Predictions
 
 BLOCK = 1 << 23
@@ -48,47 +48,16 @@ def as_cases(q: Distribution | Predictions | Source, y_true: Any = None, ids: An
     """The cases of a distribution or of stored predictions; ``y_true`` and ``ids`` are those stored if not given."""
     if isinstance(q, Predictions | Source):
         return _stored(q, y_true, ids, multilabel)
-    if not hasattr(q, "marginal"):
+    if not isinstance(q, Distribution):
         raise TypeError(f"`q` must be a distribution such as lw.Ensemble(probs), or lw.io.Predictions; got {type(q).__name__}")
-    shape = _shape(q)
+    shape = q.batch_shape
     if len(shape) != 1:
         raise ValueError(f"a report is about instances on one axis; got predictions for shape {shape}. Reshape them to (M, N, K) first")
-    several = isinstance(q, MultiLabelEnsemble)
-    if multilabel and not several:
+    if multilabel and q.exclusive:
         raise ValueError("`multilabel` is for stored predictions; make the distribution an lw.MultiLabelEnsemble instead")
-    members = q.n_members if isinstance(q, Ensemble | MultiLabelEnsemble) else None
+    members = q.n_members if q.finite else None
     weighted = getattr(q, "weights", None) is not None
-    return _cases(shape[0], q.n_classes, q.names, members, several, y_true, ids, weighted, _slicer(q))
-
-
-def _shape(q: Distribution) -> tuple[int, ...]:
-    if isinstance(q, LogisticNormal):
-        return tuple(to_numpy(q.mean()).shape[:-1])
-    if isinstance(q, Dirichlet):
-        return tuple(q.alpha.shape[:-1])
-    return tuple((q.alpha if isinstance(q, DirichletMixture) else q.stored).shape[1:-1])
-
-
-def _slicer(q: Distribution) -> Callable[[slice], Distribution]:
-    """How to take some instances of a distribution; NumPy from here on."""
-    if isinstance(q, Ensemble | MultiLabelEnsemble):
-        kind, probs = type(q), to_numpy(q.stored)
-        weights = None if q.weights is None else to_numpy(q.weights)
-
-        def members(i: slice) -> Distribution:
-            return kind(
-                probs[:, i], weights=weights if weights is None or weights.ndim == 1 else weights[:, i], member_axis=0, names=q.names
-            )
-
-        return members
-    if isinstance(q, Dirichlet):
-        return lambda i: Dirichlet(to_numpy(q.alpha)[i], names=q.names)
-    if isinstance(q, DirichletMixture):
-        weights = None if q.weights is None else to_numpy(q.weights)
-        return lambda i: DirichletMixture(
-            to_numpy(q.alpha)[:, i], weights=weights if weights is None or weights.ndim == 1 else weights[:, i], names=q.names
-        )
-    return lambda i: LogisticNormal(to_numpy(q.loc)[i], to_numpy(q.cov)[i], names=q.names)
+    return _cases(shape[0], q.n_classes, q.names, members, not q.exclusive, y_true, ids, weighted, q.__getitem__)
 
 
 def _stored(p: Predictions | Source, y_true: Any, ids: Any, multilabel: bool) -> Cases:

@@ -45,17 +45,19 @@ class Sample:
         if not here.size:
             return
         self.predicted.append(np.argmax(mean[here], axis=-1))
-        if isinstance(q, Ensemble | MultiLabelEnsemble):
-            self.codes.append(quantise(to_numpy(q.stored)[:, here]).transpose(1, 0, 2))
-            if q.weights is not None and np.ndim(q.weights) == 2:
-                self.weights.append(to_numpy(q.weights)[:, here].T)
-            elif q.weights is not None:
-                self.weights = [to_numpy(q.weights)]
+        members = q[here].members
+        if members is not None:
+            probs, weights = members
+            self.codes.append(quantise(to_numpy(probs)).transpose(1, 0, 2))
+            if weights is not None and np.ndim(weights) == 2:
+                self.weights.append(to_numpy(weights).T)
+            elif weights is not None:
+                self.weights = [to_numpy(weights)]
             for name, u in us.items():
                 values = np.stack([to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
                 self.exact.setdefault(name, []).append(values)
             return
-        self.codes.append(quantise(to_numpy(q.sample(DRAWS, rng=0))[:, here]).transpose(1, 0, 2))
+        self.codes.append(quantise(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
         self.means.append(quantise(mean[here]))
         for name, u in us.items():
             top = np.maximum(u.maximum, 1e-300)

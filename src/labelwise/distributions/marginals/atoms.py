@@ -54,7 +54,7 @@ class Atoms(Marginal):
         return away - self.average(away)
 
     @cached_property
-    def mean(self) -> tuple[Array, Array]:  # type: ignore[override]
+    def mean(self) -> tuple[Array, Array]:
         """Mean probability of the event and of its complement; neither is taken from the other."""
         return self.average(self.t), self.average(self.c)
 

@@ -137,14 +137,18 @@ class Sampled(Marginal):
             t, c = (xp.reshape(x, (REPLICATES, self.points, *x.shape[1:])) for x in (atoms.t, atoms.c))
             each = [Atoms(t[r, ...], None, c[r, ...]) for r in range(REPLICATES)]
             total = xp.stack([loss.entropy(*a.mean) for a in each], axis=0)
-            columns = [total, *(xp.stack([part(a) for a in each], axis=0) for part in (lambda a: a.aleatoric(loss), lambda a: a.epistemic(loss)))]
+            aleatoric, epistemic = (
+                xp.stack(parts, axis=0) for parts in zip(*((a.aleatoric(loss), a.epistemic(loss)) for a in each), strict=True)
+            )
             mt, mc = atoms.mean
             overall = loss.entropy(mt, mc)
             extra = 64 * smallest(total)[1] * overall  # rounding
             if not loss.smooth:
                 at_the_mean = loss.entropy(atoms.t, atoms.c) + loss.divergence(atoms.t, mt, atoms.c, mc, atoms.deviation)
                 extra = extra + xp.max(xp.abs(at_the_mean - overall), axis=0) / atoms.t.shape[0]
-            variances = [sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1) for x in columns]  # torch.std warns if empty
+            variances = [
+                sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1) for x in (total, aleatoric, epistemic)
+            ]  # torch.std warns if empty
             return tuple(STANDARD_ERRORS * xp.sqrt(v / REPLICATES) + extra for v in variances)
 
         total, aleatoric, epistemic = self._map(spread)
@@ -173,5 +177,3 @@ def _normals(k: int, points: int, seed: int) -> np.ndarray:
     root = np.random.default_rng(seed)
     uniform = np.concatenate([qmc.Sobol(k, rng=child).random(points) for child in root.spawn(REPLICATES)])
     return np.asarray(ndtri(np.clip(uniform, 1e-16, 1 - 1e-16)))
-
-
