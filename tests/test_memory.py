@@ -116,7 +116,7 @@ def test_the_whole_process() -> None:
 
 
 def test_an_accumulator_holds_little_beside_its_state(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("labelwise.streaming.BLOCK", 1 << 12)
+    monkeypatch.setattr("labelwise.accumulator.BLOCK", 1 << 12)
     member = probs(6000)[0]
     state = 8 * member.nbytes  # eight arrays (..., K)
 

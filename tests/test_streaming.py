@@ -137,7 +137,7 @@ def test_blocks_change_no_bit(loss: object, monkeypatch: pytest.MonkeyPatch) -> 
     probs = ensembles("random", "float64").reshape(7, 8, 5, 5)
     weights = np.random.default_rng(0).uniform(size=(7, 8, 5))
     whole = accumulate(probs, loss, weights).merge(accumulate(probs, loss))
-    monkeypatch.setattr("labelwise.streaming.BLOCK", 17)  # three instances
+    monkeypatch.setattr("labelwise.accumulator.BLOCK", 17)  # three instances
     parts = accumulate(probs, loss, weights).merge(accumulate(probs, loss))
     for part in PARTS:
         assert np.array_equal(getattr(parts.result(), part), getattr(whole.result(), part))
