@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise._npz import new_array, read_npz, replacing, write_npz
+from labelwise._atomic import new_array, replacing
+from labelwise._npz import read_npz, write_npz
 from labelwise.io import KEYS, Predictions, load_predictions, save_predictions
 
 RNG = np.random.default_rng(0)

@@ -16,7 +16,8 @@ from typing import Any
 
 import numpy as np
 
-from ._npz import release, replacing, write_npz
+from ._atomic import replacing
+from ._npz import release, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet")
 

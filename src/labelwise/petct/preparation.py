@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from .._npz import replacing
+from .._atomic import replacing
 from . import manifest as listing
 from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
 from .store import GROUP, is_whole, write_slices, zarr
