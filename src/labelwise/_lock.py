@@ -93,7 +93,7 @@ def _hold_new(path: Path, doing: str, otherwise: str) -> int | None:
                 raise
         except OSError as error:
             if error.errno not in _NO_LOCKS:
-                raise type(error)(error.errno, f"cannot write {str(path)!r}: {error.strerror}") from error
+                raise type(error)(error.errno, f"cannot write in {str(path.parent)!r}: {error.strerror}") from error
             warnings.warn(f"{str(path)!r} cannot be locked ({error}): let no other process write there", stacklevel=4)
             return None
 

@@ -218,7 +218,10 @@ def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
         with pytest.raises(ValueError, match=words):
             fit(tmp_path, **({"resume": True} | change))
     assert same(before, weights(fitted))
-    with locked(tmp_path), pytest.raises(ValueError, match="another process is training"):
+    with (
+        locked(tmp_path),
+        pytest.raises(ValueError, match=rf"another process is training in .* \(process {os.getpid()} on .*\); wait for it"),
+    ):
         fit(tmp_path, resume=True)
 
 
