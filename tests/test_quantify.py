@@ -346,17 +346,18 @@ def test_a_disk_that_is_too_small_has_its_sentence_and_stays_free(tmp_path, monk
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
-def test_a_folder_that_cannot_be_written_has_its_sentence(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOENT])  # the last is what /proc says
+def test_a_folder_that_cannot_be_written_has_its_sentence(code: int, tmp_path, monkeypatch) -> None:
     np.save(tmp_path / "in.npy", predictions(10))
     original = os.open
 
     def read_only(path, flags, *args, **options):  # a folder's mode would not stop root
         if flags & os.O_CREAT:
-            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+            raise OSError(code, os.strerror(code), path)
         return original(path, flags, *args, **options)
 
     monkeypatch.setattr(os, "open", read_only)
-    with pytest.raises(PermissionError, match=r"cannot write in '.*': Permission denied"):
+    with pytest.raises(OSError, match=rf"cannot write in '.*': {os.strerror(code)}"):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz")
 
 

@@ -89,8 +89,7 @@ def _remove(folder: Path, pattern: re.Pattern[str]) -> None:
     if sys.platform == "win32":  # a file that is locked there cannot be renamed either: ours are not locked, and cannot be told apart
         return
     try:
-        with os.scandir(folder) as entries:
-            found = [Path(entry.path) for entry in entries if pattern.fullmatch(entry.name)]
+        found = [folder / name for name in os.listdir(folder) if name.endswith(_SUFFIX) and pattern.fullmatch(name)]
     except OSError:  # a folder that cannot be listed
         return
     for path in found:

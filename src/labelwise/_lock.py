@@ -33,6 +33,10 @@ else:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
+class Vanished(FileNotFoundError):
+    """The process that held a file has removed it at its end."""
+
+
 def hold(path: Path, *, create: bool = False) -> int:
     """An open descriptor of a file or folder, locked until it is closed or the process ends.
 
@@ -40,21 +44,28 @@ def hold(path: Path, *, create: bool = False) -> int:
     ------
     BlockingIOError
         If another process holds it.
-    FileNotFoundError
-        If it is not there, or was removed by the process that held it until now.
+    Vanished
+        If it was removed before it was locked.
     OSError
-        If the file system has no locks.
+        If it cannot be opened, or the file system has no locks.
     """
     how = os.O_RDONLY if path.is_dir() else os.O_RDWR
     handle = os.open(path, how | os.O_CREAT if create else how, 0o666)
     try:
         _lock(handle)
-        if not os.path.samestat(os.fstat(handle), path.stat()):
-            raise FileNotFoundError(f"{str(path)!r} was replaced")
+        if not _same(handle, path):
+            raise Vanished(f"{str(path)!r} is gone")
     except BaseException:
         os.close(handle)
         raise
     return handle
+
+
+def _same(handle: int, path: Path) -> bool:
+    try:
+        return os.path.samestat(os.fstat(handle), path.stat())
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -66,20 +77,25 @@ def locked(path: Path, doing: str, otherwise: str) -> Iterator[None]:
     handle = _hold_new(path, doing, otherwise)
     try:
         if handle is not None:
-            from socket import gethostname
-
-            since = f"{datetime.now():%Y-%m-%d %H:%M:%S}"
-            os.ftruncate(handle, 0)
-            os.write(handle, json.dumps({"host": gethostname(), "pid": os.getpid(), "since": since}).encode())
+            with suppress(OSError):  # on a full disk without a name: what comes next may make room
+                _write_holder(handle)
         yield
     finally:
+        with suppress(OSError):  # Windows removes no open file ...
+            path.unlink()
         if handle is not None:
-            with suppress(OSError):  # Windows removes no open file ...
-                path.unlink()
             os.close(handle)
             if sys.platform == "win32":
                 with suppress(OSError):  # ... and none that the next process has opened
                     path.unlink()
+
+
+def _write_holder(handle: int) -> None:
+    from socket import gethostname
+
+    os.ftruncate(handle, 0)
+    holder = {"host": gethostname(), "pid": os.getpid(), "since": f"{datetime.now():%Y-%m-%d %H:%M:%S}"}
+    os.write(handle, json.dumps(holder).encode())
 
 
 def _hold_new(path: Path, doing: str, otherwise: str) -> int | None:
@@ -88,9 +104,8 @@ def _hold_new(path: Path, doing: str, otherwise: str) -> int | None:
             return hold(path, create=True)
         except BlockingIOError:
             raise ValueError(f"another process is {doing}{_holder(path)}; wait for it, or {otherwise}") from None
-        except FileNotFoundError:
-            if not path.parent.is_dir():
-                raise
+        except Vanished:
+            continue
         except OSError as error:
             if error.errno not in _NO_LOCKS:
                 raise type(error)(error.errno, f"cannot write in {str(path.parent)!r}: {error.strerror}") from error
