@@ -14,7 +14,8 @@ HEAD = """# The command
 This page is made from the help pages by `python docs/make_cli.py`; a test compares them.
 
 Exit codes: 0, all is well; 2, something the user can mend, said in one sentence (`labelwise --debug …` shows where it arose); 130,
-interrupted. Files are written beside their place and then renamed, so that none is ever half written. `PREDICTIONS` is a file as
+interrupted. Files are written beside their place and then renamed, so that none is ever half written. A second process
+that would write the same output of `quantify`, `train` or `petct prepare` exits with 2 and names the first. `PREDICTIONS` is a file as
 `lw.io.save_predictions` or `np.savez(path, probs=..., y_true=...)` writes it.
 """
 

@@ -34,10 +34,9 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_words", "_npz", "_engine.numpy_twin", "_engine.make_coefficients"},
-    {"_engine.kernel"},
-    {"_arrays", "_engine"},
-    {"_observed", "_engine.instances"},
+    {"_words", "_lock", "_engine.numpy_twin", "_engine.make_coefficients"},
+    {"_atomic", "_engine.kernel"},
+    {"_npz"},
     {"losses", "events"},
     {"_validation", "_engine.compute"},
     {"distributions"},

@@ -5,6 +5,8 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import subprocess
+import sys
 import zipfile
 from pathlib import Path
 
@@ -12,7 +14,9 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise._npz import new_array, read_npz, replacing, write_npz
+from labelwise import _atomic
+from labelwise._atomic import new_array, replacing
+from labelwise._npz import read_npz, write_npz
 from labelwise.io import KEYS, Predictions, load_predictions, save_predictions
 
 RNG = np.random.default_rng(0)
@@ -112,6 +116,33 @@ def test_failed_write_keeps_the_old_file(tmp_path):
         file.write(bytes(100 // (file.write(b"half") - 4)))
     assert path.read_bytes() == before
     assert os.listdir(tmp_path) == ["p.npz"]
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from labelwise import _atomic
+path = pathlib.Path(sys.argv[2])
+with getattr(_atomic, sys.argv[1])(path) as new:
+    (new / "part").touch() if sys.argv[1] == "replacing_folder" else new.write(b"half")
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="leftovers are not told from live files there")
+@pytest.mark.parametrize("kind", ["replacing", "replacing_folder"])
+def test_leftovers_of_a_killed_process_go_and_files_of_a_live_one_stay(kind: str, tmp_path):
+    path = tmp_path / "p.npz"
+    (tmp_path / ".p.npz.mine.labelwise.tmp").touch()
+    (tmp_path / ".p.npz.b.abcdefgh.labelwise.tmp").touch()  # of another target
+    kept = set(os.listdir(tmp_path))
+    subprocess.run([sys.executable, "-c", KILLED, kind, str(path)], check=False)
+    assert len(set(os.listdir(tmp_path)) - kept) == 1
+    write = getattr(_atomic, kind)
+    with write(path):
+        (live,) = set(os.listdir(tmp_path)) - kept  # the killed one's is gone
+        with write(path):
+            assert live in os.listdir(tmp_path)
+    assert set(os.listdir(tmp_path)) - kept == {"p.npz"}
 
 
 def test_new_array_appears_only_when_complete(tmp_path):

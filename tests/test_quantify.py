@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import re
+import shutil
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -32,7 +36,13 @@ def write(path, probs: np.ndarray, optional) -> None:
         m, n, k = probs.shape
         lists = pa.FixedSizeListArray.from_arrays(pa.array(probs.transpose(1, 0, 2).reshape(-1)), m * k)
         table = pa.table({"probs": lists, "ids": pa.array([f"case {i}" for i in range(n)])})
-        pq.write_table(table.replace_schema_metadata({"members": str(m), "class_names": "\n".join(NAMES)}), path, row_group_size=70)
+        pq.write_table(
+            table.replace_schema_metadata({"members": str(m), "class_names": "\n".join(NAMES)}),
+            path,
+            row_group_size=70,
+            compression="NONE",
+            use_dictionary=False,
+        )
     elif path.suffix == ".npy":
         np.save(path, probs)
     else:
@@ -134,11 +144,221 @@ def test_a_half_written_block_or_another_job_is_not_believed(tmp_path) -> None:
     quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
     folder = tmp_path / "out.npz.partial"
     folder.mkdir()
+    (folder / "labelwise-partial.txt").touch()
     (folder / "job.json").write_text("{}")
-    (folder / "done.txt").write_text("0\n1\n")
+    (folder / "done.txt").write_text("0 1\n1 1\n")
     done = quantify(tmp_path / "in.npy", tmp_path / "out.npz", memory="1MB")
     assert done.computed == done.blocks
     assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
+PAUSED = """
+import sys
+import labelwise._targets as targets
+import labelwise.quantify as module
+
+def pausing(function, after):
+    calls = []
+    def pause(*args):
+        calls.append(args)
+        if len(calls) == after:
+            print("paused", flush=True)
+            sys.stdin.readline()
+        return function(*args)
+    return pause
+
+source, target, where = sys.argv[1:]
+if where == "block":
+    module._parts = pausing(module._parts, 3)
+else:  # the result has its temporary file
+    targets.write_npz = pausing(targets.write_npz, 1)
+module.quantify(source, target, memory="1MB")
+"""
+
+
+def paused(source, target, where: str) -> subprocess.Popen:
+    """A process that quantifies and has stopped in the middle, until it reads a line or is killed."""
+    command = [sys.executable, "-c", PAUSED, str(source), str(target), where]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    assert process.stdout.readline() == "paused\n"
+    return process
+
+
+def kill(process: subprocess.Popen) -> None:
+    process.kill()
+    process.communicate()
+
+
+@pytest.mark.parametrize("memory", ["1MB", "2MB"])  # the same job, and another one, which would begin anew
+def test_only_one_process_writes_an_output(memory: str, tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(20_000))
+    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    out = tmp_path / "out.npz"
+    first = paused(tmp_path / "in.npy", out, "block")
+    try:
+        command = [sys.executable, "-m", "labelwise", "quantify", str(tmp_path / "in.npy"), "-o", str(out), "--memory", memory]
+        second = subprocess.run(command, capture_output=True, text=True)
+        assert second.returncode == 2
+        holder = rf"process {first.pid} on {re.escape(socket.gethostname())}, since 2\d\d\d-\d\d-\d\d \d\d:\d\d:\d\d"
+        assert re.fullmatch(
+            rf"Error: another process is writing .*out\.npz' \({holder}\); wait for it, or choose another output\n", second.stderr
+        )
+        first.communicate("go on\n")
+    finally:
+        kill(first)
+    assert first.returncode == 0
+    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.npz", "whole.npz"]
+
+
+@pytest.mark.parametrize("where", ["block", "packing"])
+def test_what_a_killed_process_left_is_removed_at_the_next_start(where: str, tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(20_000))
+    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    out = tmp_path / "out.npz"
+    (tmp_path / ".out.npz.mine.tmp").touch()
+    for _ in range(2):
+        kill(paused(tmp_path / "in.npy", out, where))
+    left = set(os.listdir(tmp_path))
+    assert any(name.endswith(".tmp") and "mine" not in name for name in left) == (where == "packing")
+    during: list[set[str]] = []
+    quantify(tmp_path / "in.npy", out, memory="2MB", progress=lambda done, n: during.append(set(os.listdir(tmp_path))))
+    assert not [name for name in during[0] & left if name.endswith(".tmp") and "mine" not in name]
+    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert sorted(os.listdir(tmp_path)) == [".out.npz.mine.tmp", "in.npy", "out.npz", "whole.npz"]
+
+
+def interrupt_after(rows: int):
+    def progress(done: int, n: int) -> None:
+        if done >= rows:
+            raise KeyboardInterrupt
+
+    return progress
+
+
+def replace_keeping_times(new, old) -> None:
+    """Overwrite what differs, as ``cp -p`` from an older copy would: sizes and times stay."""
+    pairs = [(new, old)] if new.is_file() else [(path, old / path.relative_to(new)) for path in sorted(new.rglob("*")) if path.is_file()]
+    changed = [(a, b) for a, b in pairs if a.read_bytes() != b.read_bytes()]
+    assert len(changed) == 1
+    for a, b in changed:
+        status, folder = b.stat(), b.parent.stat()
+        assert new.is_dir() or a.stat().st_size == status.st_size
+        shutil.copyfile(a, b)
+        os.utime(b, ns=(status.st_atime_ns, status.st_mtime_ns))
+        os.utime(b.parent, ns=(folder.st_atime_ns, folder.st_mtime_ns))
+
+
+@pytest.mark.parametrize("kind", [".npz", ".npy", ".zarr", ".parquet"])
+def test_no_result_of_changed_predictions_survives(kind: str, tmp_path, optional) -> None:
+    old = predictions(20_000)
+    new = old.copy()
+    new[:, :64] = old[:, 63::-1]
+    source, other, out = tmp_path / f"in{kind}", tmp_path / f"new{kind}", tmp_path / "out.npz"
+    write(source, old, optional)
+    write(other, new, optional)
+    with pytest.raises(KeyboardInterrupt):
+        quantify(source, out, memory="1MB", progress=interrupt_after(7000))
+    replace_keeping_times(other, source)
+    done = quantify(source, out, memory="1MB")
+    quantify(other, tmp_path / "whole.npz", memory="1MB")
+    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert done.computed == done.blocks - 2  # of three finished blocks, the first had changed
+
+
+def test_changed_weights_are_noticed(tmp_path) -> None:
+    probs = predictions(20_000)
+    weights = np.full((4, 20_000), 0.25)
+    save_predictions(tmp_path / "in.npz", probs=probs, weights=weights)
+    with pytest.raises(KeyboardInterrupt):
+        quantify(tmp_path / "in.npz", tmp_path / "out.npz", memory="1MB", progress=interrupt_after(7000))
+    times = (tmp_path / "in.npz").stat()
+    weights[:, 3000] = [0.4, 0.3, 0.2, 0.1]
+    save_predictions(tmp_path / "in.npz", probs=probs, weights=weights)
+    os.utime(tmp_path / "in.npz", ns=(times.st_atime_ns, times.st_mtime_ns))
+    done = quantify(tmp_path / "in.npz", tmp_path / "out.npz", memory="1MB")
+    quantify(tmp_path / "in.npz", tmp_path / "whole.npz", memory="1MB")
+    assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
+    assert done.computed == done.blocks - 2
+
+
+def test_a_changed_block_is_forgotten_before_it_is_computed_again(tmp_path) -> None:
+    """An interruption there leaves half a new block; with the old predictions back, it must not pass for an old one."""
+    old = predictions(20_000)
+    np.save(tmp_path / "in.npy", old)
+    out = tmp_path / "out.npz"
+    with pytest.raises(KeyboardInterrupt):
+        quantify(tmp_path / "in.npy", out, memory="1MB", progress=interrupt_after(1))
+    np.save(tmp_path / "in.npy", old[:, ::-1])
+    log = tmp_path / "out.npz.partial" / "done.txt"
+    assert len(log.read_text().splitlines()) == 1
+    seen = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("labelwise.quantify._parts", lambda *args: seen.append(log.read_text()) or 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            quantify(tmp_path / "in.npy", out, memory="1MB")
+    assert seen == [""]
+
+
+@pytest.mark.parametrize("what", ["folder", "file", "link"])
+def test_what_only_has_the_name_of_our_folder_is_not_touched(what: str, tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(10))
+    theirs, place = tmp_path / "theirs", tmp_path / "out.npz.partial"
+    (place if what == "folder" else theirs).mkdir()
+    if what == "file":
+        place.write_text("mine")
+    elif what == "link":
+        place.symlink_to(theirs)
+    notes = (place if what == "folder" else theirs) / "notes.txt"
+    notes.write_text("mine")
+    with pytest.raises(FileExistsError, match="was not made by labelwise and is not touched; move it away"):
+        quantify(tmp_path / "in.npy", tmp_path / "out.npz")
+    assert notes.read_text() == "mine"
+    assert place.is_symlink() == (what == "link")
+    assert not (tmp_path / "out.npz").exists()
+
+
+def test_only_a_zarr_group_is_replaced_by_one(tmp_path, optional) -> None:
+    optional("zarr")
+    np.save(tmp_path / "in.npy", predictions(10))
+    out = tmp_path / "out.zarr"
+    out.mkdir()
+    (out / "notes.txt").write_text("mine")
+    with pytest.raises(FileExistsError, match="not a Zarr group and is not replaced"):
+        quantify(tmp_path / "in.npy", out)
+    assert (out / "notes.txt").read_text() == "mine"
+    shutil.rmtree(out)
+    for loss in ("log", "squared"):
+        quantify(tmp_path / "in.npy", out, losses=[loss])
+    assert f"{loss}_total" in optional("zarr").open_group(str(out), mode="r")
+    assert sorted(os.listdir(tmp_path)) == ["in.npy", "out.zarr"]
+
+
+def test_a_disk_that_is_too_small_has_its_sentence_and_stays_free(tmp_path, monkeypatch) -> None:
+    np.save(tmp_path / "in.npy", predictions(10))
+
+    def full(*args: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    with pytest.raises(OSError, match=r"cannot keep the parts of 'out\.npz' in .*: No space left on device"):
+        quantify(tmp_path / "in.npy", tmp_path / "out.npz")
+    assert os.listdir(tmp_path) == ["in.npy"]
+
+
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOENT])  # the last is what /proc says
+def test_a_folder_that_cannot_be_written_has_its_sentence(code: int, tmp_path, monkeypatch) -> None:
+    np.save(tmp_path / "in.npy", predictions(10))
+    original = os.open
+
+    def read_only(path, flags, *args, **options):  # a folder's mode would not stop root
+        if flags & os.O_CREAT:
+            raise OSError(code, os.strerror(code), path)
+        return original(path, flags, *args, **options)
+
+    monkeypatch.setattr(os, "open", read_only)
+    with pytest.raises(OSError, match=rf"cannot write in '.*': {os.strerror(code)}"):
+        quantify(tmp_path / "in.npy", tmp_path / "out.npz")
 
 
 def test_bad_values_are_found_and_nothing_is_written(tmp_path) -> None:

@@ -1,20 +1,17 @@
-"""The .npy and .npz formats, read without trust and written without risk.
+"""The .npy and .npz formats, read without trust.
 
-Nothing is unpickled, no header is believed before it is compared with the bytes that are there, large stored arrays are
-mapped instead of read, and a file is written beside its final place and renamed: a crash leaves the old file or none.
+Nothing is unpickled, no header is believed before it is compared with the bytes that are there, and large stored arrays are
+mapped instead of read.
 """
 
 from __future__ import annotations
 
 import io
 import mmap
-import os
 import struct
-import tempfile
 import zipfile
 import zlib
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any, Protocol
 
@@ -31,50 +28,6 @@ class Readable(Protocol):
     """Anything with ``read``."""
 
     def read(self, n: int, /) -> bytes: ...
-
-
-@contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
-    """A new file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
-    path = Path(path)
-    if path.is_dir():
-        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
-    if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w+b") as file:
-            yield file
-            file.flush()
-            os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        os.chmod(name, 0o666 & ~mask)  # mkstemp's 0600 would hide the result from the user's group
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
-
-
-@contextmanager
-def new_array(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any = np.float32) -> Iterator[np.memmap]:
-    """A writable, mapped .npy file for results that come block by block; it appears under ``path`` when the block ends well.
-
-    Its space is reserved first: a disk that is too small is an ``OSError`` now instead of a crash of the process later.
-    """
-    dtype = np.dtype(dtype)
-    size = dtype.itemsize * int(np.prod(np.array(shape, dtype=object)))
-    with replacing(path) as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
-        file.flush()
-        offset = file.tell()
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, offset + size)
-        else:
-            file.truncate(offset + size)
-        array = np.memmap(file, dtype=dtype, mode="r+", offset=offset, shape=shape)
-        yield array
-        array.flush()
 
 
 def release(array: Any) -> None:

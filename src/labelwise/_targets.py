@@ -1,7 +1,8 @@
 """Where the results of a long computation go: staged block by block beside the final place, then packed into one file.
 
-The folder ``OUT.partial`` holds an .npy file for each result, and a list of finished blocks; a block is entered there only after its
-values are on the disk. After a kill the list says what need not be computed again; nothing else in the folder is believed.
+The folder ``OUT.partial`` holds an .npy file for each result, and a list of finished blocks with the checksums of the rows that they were
+computed from; a block is entered there only after its values are on the disk. After a kill the list says what need not be computed
+again, as far as the rows are still the same; nothing else in the folder is believed.
 """
 
 from __future__ import annotations
@@ -9,34 +10,56 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from math import fsum
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._npz import release, replacing, write_npz
+from ._atomic import remove_leftovers, replacing
+from ._lock import locked
+from ._npz import release, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet")
+_MARK = "labelwise-partial.txt"
+_LOG = "done.txt"
+
+
+@contextmanager
+def reserved(target: Path) -> Iterator[None]:
+    """Nobody else writes ``target`` meanwhile; what killed processes have left of it is gone."""
+    with locked(target.with_name(f".{target.name}.labelwise.lock"), f"writing {str(target)!r}", "choose another output"):
+        remove_leftovers(target)
+        yield
 
 
 class Staging:
-    """Results of N rows, written in blocks."""
+    """Results of N rows, written in blocks; only inside `reserved`."""
 
     def __init__(self, target: Path, job: dict[str, Any], columns: dict[str, tuple[int, np.dtype[Any]]], n: int, rows: int) -> None:
         self.target, self.columns, self.n, self.rows = target, columns, n, rows
         self.folder = target.with_name(target.name + ".partial")
         self.done: set[int] = set()
+        self._claimed: dict[int, int] = {}
         self._arrays: dict[str, np.ndarray] = {}
+        _check_replaceable(target)
+        _check_ours(self.folder, target)
         description = json.dumps(job, sort_keys=True)
         job_file = self.folder / "job.json"
         if not (job_file.is_file() and job_file.read_text() == description and self._open()):
-            shutil.rmtree(self.folder, ignore_errors=True)
+            if self.folder.exists():
+                shutil.rmtree(self.folder)
             self.folder.mkdir()
-            self._create()
-            with replacing(job_file) as file:  # last: without it the folder counts for nothing
-                file.write(description.encode())
+            (self.folder / _MARK).write_text(f"Finished parts of {target.name}, which labelwise keeps here until all are there.\n")
+            try:
+                self._create()
+                with replacing(job_file) as file:  # last: without it the folder counts for nothing
+                    file.write(description.encode())
+            except OSError as error:  # most likely a full disk: do not keep it full
+                shutil.rmtree(self.folder)
+                raise OSError(error.errno, f"cannot keep the parts of {target.name!r} in {str(self.folder)!r}: {error.strerror}") from error
 
     def _create(self) -> None:
         for name, (width, dtype) in self.columns.items():
@@ -60,15 +83,25 @@ class Staging:
         """Whether the folder holds what a former run left of the same job."""
         try:
             self._map()
-            log = self.folder / "done.txt"
+            log = self.folder / _LOG
             lines = log.read_text().split("\n")[:-1] if log.exists() else []  # a last line without its end was not finished
-            self.done = {int(line) for line in lines}
+            self._claimed = {int(i): int(checksum) for i, checksum in (line.split() for line in lines)}
         except (OSError, ValueError):
             return False
-        return all(
+        return all(0 <= i < -(-self.n // self.rows) for i in self._claimed) and all(
             a.shape == ((self.n, w) if w else (self.n,)) and a.dtype == d
             for (w, d), a in zip(self.columns.values(), self._arrays.values(), strict=True)
         )
+
+    def confirm(self, checksum: Callable[[int, int], int], report: Callable[[], None]) -> None:
+        """Take over the finished blocks of a former run whose rows still have the same checksum; the others are forgotten."""
+        for i, before in sorted(self._claimed.items()):
+            if checksum(i * self.rows, min((i + 1) * self.rows, self.n)) == before:
+                self.done.add(i)
+                report()
+        if self.done != set(self._claimed):
+            with replacing(self.folder / _LOG) as log:
+                log.write("".join(f"{i} {self._claimed[i]}\n" for i in sorted(self.done)).encode())
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
         """Number, first row and end of the blocks that are still to be computed."""
@@ -76,16 +109,16 @@ class Staging:
             if i not in self.done:
                 yield i, i * self.rows, min((i + 1) * self.rows, self.n)
 
-    def write(self, i: int, parts: dict[str, np.ndarray]) -> None:
-        """Block ``i``; it counts only when all of it is on the disk."""
+    def write(self, i: int, parts: dict[str, np.ndarray], checksum: int) -> None:
+        """Block ``i``, computed from rows with this checksum; it counts only when all of it is on the disk."""
         start = i * self.rows
         for name, array in self._arrays.items():
             array[start : start + self.rows] = parts[name]
             if isinstance(array, np.memmap):
                 array.flush()
                 release(array)
-        with (self.folder / "done.txt").open("a") as log:
-            log.write(f"{i}\n")
+        with (self.folder / _LOG).open("a") as log:
+            log.write(f"{i} {checksum}\n")
             log.flush()
             os.fsync(log.fileno())
         self.done.add(i)
@@ -139,7 +172,9 @@ class Staging:
         for name, values in extra.items():
             group.create_array(name, data=values)
         if self.target.exists():
-            shutil.rmtree(self.target)
+            replaced = self.folder / "replaced.zarr"
+            shutil.rmtree(replaced, ignore_errors=True)
+            self.target.rename(replaced)
         new.rename(self.target)
 
     def _parquet(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
@@ -164,3 +199,24 @@ class Staging:
                 writer.write_table(table)
             if writer is not None:
                 writer.close()
+
+
+def _check_replaceable(target: Path) -> None:
+    """A folder is replaced only if it is what stands there after a former call: a Zarr group."""
+    if target.suffix != ".zarr":
+        if target.is_dir():
+            raise IsADirectoryError(f"cannot write {str(target)!r}: it is a folder")
+    elif target.exists() and not (target.is_dir() and any((target / name).is_file() for name in (".zgroup", "zarr.json"))):
+        raise FileExistsError(f"{str(target)!r} is not a Zarr group and is not replaced; move it away, or choose another output")
+
+
+def _check_ours(folder: Path, target: Path) -> None:
+    """Whatever else is called like the folder of a former run is not touched."""
+    if not folder.exists() and not folder.is_symlink():
+        return
+    empty_or_marked = folder.is_dir() and not folder.is_symlink() and ((folder / _MARK).is_file() or not any(folder.iterdir()))
+    if not empty_or_marked:
+        raise FileExistsError(
+            f"{str(folder)!r}, where the parts of {target.name!r} would be kept, was not made by labelwise and is not touched; "
+            "move it away, or choose another output"
+        )

@@ -148,7 +148,8 @@ class Accumulator:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the state to an .npz file, so that another process can go on (`load`) or join it (`merge`)."""
-        from ._npz import replacing, write_npz
+        from ._atomic import replacing
+        from ._npz import write_npz
 
         if self._state is None:
             raise ValueError("there is nothing to save yet: `update` has not been called")

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ._arrays import Array, check_names, to_numpy
-from ._npz import read_npy, read_npz, release, replacing, write_npy, write_npz
+from ._atomic import replacing
+from ._npz import read_npy, read_npz, release, write_npy, write_npz
 
 if TYPE_CHECKING:
     from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from ._sources import Source, open_source
-from ._targets import FORMATS, Staging
+from ._targets import FORMATS, Staging, reserved
 from .decomposition import decompose
+from .io import Predictions
 from .losses import Loss, as_loss
 
 PARTS = ("total", "aleatoric", "epistemic")
@@ -66,8 +68,9 @@ def quantify(
 
     Notes
     -----
-    Finished blocks are kept in the folder ``TARGET.partial`` until the end. The same call after an interruption goes on there, and
-    gives the same file.
+    Finished blocks are kept in the folder ``TARGET.partial`` until the end. The same call after an interruption resumes there and
+    gives the same file: it reads the predictions of finished blocks again and recomputes those that have changed. Only one process
+    at a time can write a file; a second one raises an error that names the first.
     """
     target = Path(target)
     if target.suffix not in FORMATS:
@@ -89,37 +92,51 @@ def quantify(
         columns.update({f"{name}_sum_{part}": (0, dtype) for part in PARTS})
     per_row = 3 * stored.bytes_per_instance + sum((w or 1) * d.itemsize for w, d in columns.values())
     rows = max(1, min(budget // 2 // max(per_row, 1), 1 << 20))
-    status = stored.path.stat()
+    # The predictions themselves are told by the checksums of their blocks: names, sizes and times can stay while the values change.
+    several = stored.y_true is not None and stored.y_true.ndim == 2
     job = {
-        "source": str(stored.path.resolve()), "size": status.st_size, "time": status.st_mtime_ns, "shape": stored.shape,
-        "losses": [repr(loss) for loss in chosen.values()], "labelwise": labelwise, "rows": rows,
+        "kind": stored.kind, "shape": stored.shape, "dtype": stored.dtype.str, "multilabel": several,
+        "losses": {name: repr(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
-    staging = Staging(target, job, columns, stored.n_instances, rows)
-    missing = todo = list(staging.blocks())
-    while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
-        for i, parts in _computed(stored, chosen, labelwise, missing, scheduler):
-            staging.write(i, parts)
+    with reserved(target):
+        staging = Staging(target, job, columns, stored.n_instances, rows)
+
+        def report() -> None:
             if progress is not None:
                 progress(min(len(staging.done) * rows, stored.n_instances), stored.n_instances)
-        before, missing = len(missing), list(staging.blocks())
-        if len(missing) == before:
-            raise RuntimeError(f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}")
-    means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
-    extra = {} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: stored.n_instances])}
-    names = stored.class_names or tuple(str(k) for k in range(stored.n_classes))
-    staging.finish(extra, names)
+
+        staging.confirm(lambda start, stop: _checksum(stored.rows(start, stop)), report)
+        missing = todo = list(staging.blocks())
+        while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
+            for i, (parts, checksum) in _computed(stored, chosen, labelwise, missing, scheduler):
+                staging.write(i, parts, checksum)
+                report()
+            before, missing = len(missing), list(staging.blocks())
+            if len(missing) == before:
+                raise RuntimeError(
+                    f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}"
+                )
+        means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
+        extra = {} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: stored.n_instances])}
+        names = stored.class_names or tuple(str(k) for k in range(stored.n_classes))
+        staging.finish(extra, names)
     return Quantified(target, stored.n_instances, -(-stored.n_instances // rows), len(todo), means)
 
 
-def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> dict[str, np.ndarray]:
+Block = tuple[dict[str, np.ndarray], int]
+"""Results of some rows, and the checksum of the rows."""
+
+
+def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
     """The results of some rows of a file; workers on other machines call this by itself."""
     return _parts(open_source(path), losses, labelwise, start, stop)
 
 
-def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> dict[str, np.ndarray]:
+def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
     results: dict[str, np.ndarray] = {}
     try:  # a large block is checked when it is first computed with
-        q = stored.rows(start, stop).distribution()
+        block = stored.rows(start, stop)
+        q = block.distribution()
         for name, loss in losses.items():
             u = decompose(q, loss)
             total = u.sum()
@@ -129,12 +146,22 @@ def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int,
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     except ValueError as error:
         raise ValueError(f"{stored.path.name}, rows {start} to {stop}: {error}") from error
-    return results
+    return results, _checksum(block)
+
+
+def _checksum(block: Predictions) -> int:
+    """Of all values that results depend on; it misses no change within 32 bits, and one in 4 billion others."""
+    checksum = 0
+    for array in (block.probs, block.alpha, block.weights):
+        if array is not None:
+            values = np.asarray(array)
+            checksum = zlib.crc32(values.ravel(order="K").view(np.uint8).data, zlib.crc32(repr(values.strides).encode(), checksum))
+    return checksum
 
 
 def _computed(
     stored: Source, losses: dict[str, Loss], labelwise: bool, todo: list[tuple[int, int, int]], scheduler: str | None
-) -> Iterable[tuple[int, dict[str, np.ndarray]]]:
+) -> Iterable[tuple[int, Block]]:
     """The blocks one after another, here or on the workers of a Dask cluster."""
     if scheduler is None:
         for i, start, stop in todo:

@@ -7,8 +7,13 @@ import hashlib
 import os
 import pickle
 import shutil
+import signal
+import subprocess
+import sys
+import time
 from copy import deepcopy
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -376,6 +381,85 @@ def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(prepa
     monkeypatch.undo()
     prepare(phantoms, tmp_path / "out", **options)
     assert contents(tmp_path / "out") == contents(prepared.folder)
+
+
+PAUSED = """
+import os, sys, time
+from pathlib import Path
+from labelwise.petct import Settings, preparation, store
+
+root, out, how = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
+
+def pause():
+    print("paused", os.getpid(), flush=True)
+    time.sleep(600)
+
+def pause_in_a_worker(study, **options):
+    pause()
+
+def half(path, key, images, lesions):
+    def fail(*args, **options): pause()
+    store.zarr().Group.create_array = fail  # the temporary folder is there, and its group
+    store.write_slices(path, key, images, lesions)
+
+if __name__ == "__main__":
+    if how == "worker":
+        preparation.prepare_study = pause_in_a_worker
+    else:
+        preparation.write_slices = half
+    preparation.prepare(root, out, settings=Settings(size=32, step=0), jobs=2 if how == "worker" else 1)
+"""
+
+
+def start_paused(root, out, how, tmp_path):
+    (tmp_path / "script.py").write_text(PAUSED)
+    command = [sys.executable, str(tmp_path / "script.py"), str(root), str(out), how]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True)
+    word, pid = process.stdout.readline().split()
+    assert word == "paused"
+    return process, int(pid)
+
+
+def test_what_a_killed_process_left_is_removed_at_the_next_start(prepared, phantoms, tmp_path):
+    out = tmp_path / "out"
+    for _ in range(2):
+        process, _ = start_paused(phantoms, out, "writing", tmp_path)
+        try:
+            with pytest.raises(
+                ValueError, match=rf"another process is preparing slices in .* \(process {process.pid} on .*\); wait for it"
+            ):
+                prepare(phantoms, out, settings=SMALL)
+        finally:
+            process.kill()
+            process.communicate()
+    left = [path for path in (out / store.GROUP).iterdir() if path.name.startswith(".")]
+    assert len(left) == 1  # the second process has removed that of the first
+    prepare(phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+    assert contents(out) == contents(prepared.folder)
+
+
+@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells easily whether a process lives")
+def test_workers_do_not_outlive_a_killed_process(phantoms, tmp_path):
+    """They would write into a folder that is no longer locked."""
+    process, worker = start_paused(phantoms, tmp_path / "out", "worker", tmp_path)
+    assert worker != process.pid
+    process.kill()
+    process.wait()
+    process.stdout.close()
+
+    def alive() -> bool:
+        try:
+            return Path(f"/proc/{worker}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+        except FileNotFoundError:
+            return False
+
+    deadline = time.monotonic() + 30
+    while alive() and time.monotonic() < deadline:
+        time.sleep(0.01)
+    survived = alive()
+    if survived:
+        os.killpg(process.pid, signal.SIGKILL)
+    assert not survived
 
 
 def test_a_process_that_dies_is_named(phantoms, tmp_path, monkeypatch):

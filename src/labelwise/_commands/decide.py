@@ -54,7 +54,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     """
     import numpy as np
 
-    from .._npz import replacing
+    from .._atomic import replacing
     from ..decisions import Costs, decide, evaluate_policy
     from ..io import load_predictions
 

@@ -24,8 +24,9 @@ def command(
     """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (.npz, .npy, .zarr or .parquet; - for an .npz from
     standard input).
 
-    The predictions are read a block at a time. After an interruption the same command goes on where it stopped. The output holds,
-    for each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their sums `LOSS_sum_total` and so on.
+    The predictions are read a block at a time. After an interruption the same command resumes where it stopped; predictions that
+    have changed meanwhile are computed again. The output holds, for each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic`
+    (instances x classes) and their sums `LOSS_sum_total` and so on.
 
     \b
     Examples:

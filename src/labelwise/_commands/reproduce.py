@@ -209,7 +209,7 @@ def bundle(results: Path, output: Path | None) -> None:
 @results_option
 def page(results: Path, output: Path) -> None:
     """The results page: every table and figure of the paper beside what is in the results folder."""
-    from .._npz import replacing
+    from .._atomic import replacing
     from ..experiments.page import page as write
 
     text = write(results, output.parent)

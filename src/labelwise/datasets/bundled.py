@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._npz import read_npz, replacing
+from .._atomic import replacing
+from .._npz import read_npz
 from ..distributions import Ensemble
 
 FILE = Path(__file__).with_name("fashion_ensemble.npz")

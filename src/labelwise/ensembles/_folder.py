@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._npz import replacing
+from .._atomic import replacing
+from .._lock import FOLDER_LOCK
+from .._lock import locked as _locked
 from ._member import Job
 from .inputs import Source
 from .recipes import Recipe
@@ -23,20 +24,9 @@ _SETTINGS = "ensemble.json"
 _MAY_DIFFER = ("threads", "torch")
 
 
-@contextmanager
-def locked(folder: Path) -> Iterator[None]:
-    """Nobody else trains in this folder; the lock ends with the process, however that ends."""
-    try:
-        import fcntl
-    except ImportError:  # Windows
-        yield
-        return
-    with (folder / ".lock").open("w") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise ValueError(f"another process is training in {str(folder)!r}; wait for it, or choose another folder") from None
-        yield
+def locked(folder: Path) -> AbstractContextManager[None]:
+    """Nobody else trains in this folder."""
+    return _locked(folder / FOLDER_LOCK, f"training in {str(folder)!r}", "choose another folder")
 
 
 def agree(job: Job, classes: tuple[str, ...] | None, *, threads: int, resume: bool) -> dict[str, Any]:

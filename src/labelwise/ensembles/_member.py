@@ -18,7 +18,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._npz import replacing
+from .._atomic import replacing
 from ..datasets.preprocess import crop_and_flip
 from ._forward import evaluating, seeded
 from .inputs import Inputs, Source

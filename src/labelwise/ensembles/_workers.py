@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import signal
 import sys
-import threading
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -16,6 +14,7 @@ from typing import Any
 
 import torch
 
+from .._lock import end_with_parent
 from ._member import Job, train_member
 
 Show = Callable[[int, int, int, float], None]
@@ -137,7 +136,7 @@ def _alive(process: Any, task: tuple[int, int]) -> Iterator[None]:
 def _work(pipe: Any, job: Job, threads: int) -> None:
     """The main function of a worker: tasks (member, epoch) come, reports and for each at last ``None`` (or an error) go."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    threading.Thread(target=_die_with_parent, daemon=True).start()
+    end_with_parent()
     torch.set_num_threads(threads)
     while (task := pipe.recv()) is not None:
         member, until = task
@@ -155,14 +154,6 @@ def _send_error(pipe: Any, error: Exception) -> None:
         pipe.send(error)
     except Exception:  # an error that cannot be pickled
         pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
-
-
-def _die_with_parent() -> None:
-    """End this process when the parent is gone: after ``kill -9`` nobody else would, and a resumed training must not meet it."""
-    parent = multiprocessing.parent_process()
-    if parent is not None:
-        connection.wait([parent.sentinel])
-        os._exit(1)
 
 
 def refuse_unguarded() -> None:

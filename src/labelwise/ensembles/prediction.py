@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._npz import new_array
+from .._atomic import new_array
 from ..datasets import Split
 from ..distributions import Ensemble
 from ..io import check_format, load_predictions, save_predictions

@@ -16,7 +16,8 @@ import torch
 from torch import nn
 
 from .._arrays import to_numpy
-from .._npz import replacing, write_npy
+from .._atomic import remove_all_leftovers, replacing
+from .._npz import write_npy
 from ..datasets import Dataset, Split
 from ._folder import agree, locked, read_settings
 from ._forward import check_count, check_seed
@@ -160,8 +161,7 @@ def fit_ensemble(
     folder.mkdir(parents=True, exist_ok=True)
     with locked(folder):
         threads = int(agree(job, classes, threads=max(1, cores // n_members), resume=resume)["threads"])
-        for left_over in folder.glob(".*.tmp"):
-            left_over.unlink()
+        remove_all_leftovers(folder)
         if start is not None:
             _branch_off(start, job, n_members)
         done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._npz import replacing
+from .._atomic import replacing
 from ..distributions import Ensemble
 from ..evaluation import Estimate
 from ..io import Predictions, load_predictions, save_predictions

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._npz import read_npy, replacing, write_npy
+from .._atomic import replacing
+from .._npz import read_npy, write_npy
 from ..datasets import Dataset
 from ..decomposition import decompose
 from .folder import Options, predict, record

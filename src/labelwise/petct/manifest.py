@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._npz import replacing
+from .._atomic import replacing
 from .split import split_patients
 from .store import GROUP, Slices, is_whole
 from .studies import Skipped, Study

@@ -18,7 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from .._npz import replacing
+from .._atomic import remove_all_leftovers, replacing
+from .._lock import FOLDER_LOCK, end_with_parent, locked
 from . import manifest as listing
 from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
 from .store import GROUP, is_whole, write_slices, zarr
@@ -107,31 +108,34 @@ def prepare(
     known = tuple(dict.fromkeys([*map(normal, diagnoses), *held]))
     studies, skipped = find_studies(root, table=table, diagnoses=known)
     out.mkdir(parents=True, exist_ok=True)
-    (out / "studies").mkdir(exist_ok=True)
-    zarr().open_group(out / GROUP, mode="a")
-    work = partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free)
-    done: list[tuple[Study, dict[str, Any]]] = []
-    for i, (study, result) in enumerate(_each(work, studies, jobs)):
-        if isinstance(result, Skipped):
-            skipped.append(result)
-        else:
-            done.append((study, result))
-        if progress is not None:
-            progress(i + 1, len(studies))
-    done.sort(key=lambda pair: (pair[0].patient, pair[0].study))
-    content = listing.build(
-        [study for study, _ in done],
-        [record for _, record in done],
-        skipped,
-        settings=json.loads(json.dumps(asdict(settings))),
-        diagnoses=known,
-        hold_back=held,
-        lesion_free=lesion_free,
-        test=test,
-        val=val,
-        seed=seed,
-    )
-    listing.write_manifest(out, content)
+    with locked(out / FOLDER_LOCK, f"preparing slices in {str(out)!r}", "choose another folder"):
+        (out / "studies").mkdir(exist_ok=True)
+        zarr().open_group(out / GROUP, mode="a")
+        for folder in (out, out / "studies", out / GROUP):
+            remove_all_leftovers(folder)
+        work = partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free)
+        done: list[tuple[Study, dict[str, Any]]] = []
+        for i, (study, result) in enumerate(_each(work, studies, jobs)):
+            if isinstance(result, Skipped):
+                skipped.append(result)
+            else:
+                done.append((study, result))
+            if progress is not None:
+                progress(i + 1, len(studies))
+        done.sort(key=lambda pair: (pair[0].patient, pair[0].study))
+        content = listing.build(
+            [study for study, _ in done],
+            [record for _, record in done],
+            skipped,
+            settings=json.loads(json.dumps(asdict(settings))),
+            diagnoses=known,
+            hold_back=held,
+            lesion_free=lesion_free,
+            test=test,
+            val=val,
+            seed=seed,
+        )
+        listing.write_manifest(out, content)
     return listing.open_prepared(out)
 
 
@@ -142,7 +146,7 @@ def _each(work: Callable[[Study], Any], studies: Sequence[Study], jobs: int | No
     if jobs <= 1:
         yield from ((study, work(study)) for study in studies)
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"))
+    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
     try:
         futures = {pool.submit(work, study): study for study in studies}
         for future in as_completed(futures):

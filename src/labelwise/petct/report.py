@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._npz import replacing
+from .._atomic import replacing
 from ..decisions import Costs, Decisions, decide
 from ..evaluation import rejection_curve
 from ..plots import plot_rejection

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from .._atomic import replacing_folder
 
 GROUP = "slices.zarr"
 
@@ -37,9 +38,8 @@ def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) 
     lesions : array (N, S, S), bool
     """
     library = zarr()
-    final, temporary = root / key, root / f".{key}.{os.getpid()}.tmp"
-    try:
-        shutil.rmtree(temporary, ignore_errors=True)
+    root.mkdir(parents=True, exist_ok=True)
+    with replacing_folder(root / key) as temporary:
         group = library.create_group(library.storage.LocalStore(temporary))
         for name, array in (("images", images), ("lesions", lesions)):
             codecs = [library.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="noshuffle"), library.codecs.Crc32cCodec()]
@@ -53,11 +53,6 @@ def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) 
                 config={"write_empty_chunks": True},  # a chunk that is missing is a chunk that was lost
             )
             stored[:] = array
-        shutil.rmtree(final, ignore_errors=True)
-        temporary.rename(final)
-    except BaseException:
-        shutil.rmtree(temporary, ignore_errors=True)
-        raise
 
 
 def is_whole(root: Path, key: str, n: int) -> bool:

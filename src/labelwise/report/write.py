@@ -12,7 +12,7 @@ import numpy as np
 
 from .. import __version__
 from .._arrays import to_numpy
-from .._npz import replacing
+from .._atomic import replacing
 from .._sources import Source
 from ..distributions import Distribution
 from ..events import Family, as_events

@@ -1,0 +1,138 @@
+"""Files that are there whole or not at all: written under a temporary name beside their place, then renamed.
+
+A process that is killed leaves its temporary files. They are called ``.NAME.xxxxxxxx.labelwise.tmp`` and are locked as long as their
+process lives, so that whoever writes NAME next can tell those that nobody writes any more, and removes them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from ._lock import hold
+
+_SUFFIX = ".labelwise.tmp"
+
+
+@contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
+    """A new file that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    path = Path(path)
+    if path.is_dir():
+        raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
+    with _temporary(path) as name:
+        with name.open("w+b") as file:
+            yield file
+            file.flush()
+            os.fsync(file.fileno())
+        mask = os.umask(0)
+        os.umask(mask)
+        name.chmod(0o666 & ~mask)  # mkstemp's 0600 would hide the result from the user's group
+        name.replace(path)
+
+
+@contextmanager
+def replacing_folder(path: Path) -> Iterator[Path]:
+    """A new, empty folder that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    with _temporary(path, folder=True) as name:
+        yield name
+        mask = os.umask(0)
+        os.umask(mask)
+        name.chmod(0o777 & ~mask)
+        shutil.rmtree(path, ignore_errors=True)
+        name.rename(path)
+
+
+@contextmanager
+def new_array(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any = np.float32) -> Iterator[np.memmap]:
+    """A writable, mapped .npy file for results that come block by block; it appears under ``path`` when the block ends well.
+
+    Its space is reserved first: a disk that is too small is an ``OSError`` now instead of a crash of the process later.
+    """
+    dtype = np.dtype(dtype)
+    size = dtype.itemsize * int(np.prod(np.array(shape, dtype=object)))
+    with replacing(path) as file:
+        np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
+        file.flush()
+        offset = file.tell()
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, offset + size)
+        else:
+            file.truncate(offset + size)
+        array = np.memmap(file, dtype=dtype, mode="r+", offset=offset, shape=shape)
+        yield array
+        array.flush()
+
+
+def remove_leftovers(path: Path) -> None:
+    """Remove what killed processes have left of ``path``."""
+    _remove(path.parent, re.compile(rf"\.{re.escape(path.name)}\.\w{{8}}{re.escape(_SUFFIX)}"))
+
+
+def remove_all_leftovers(folder: Path) -> None:
+    """Remove what killed processes have left in a folder that belongs to one output."""
+    _remove(folder, re.compile(rf"\..+\.\w{{8}}{re.escape(_SUFFIX)}"))
+
+
+def _remove(folder: Path, pattern: re.Pattern[str]) -> None:
+    if sys.platform == "win32":  # a file that is locked there cannot be renamed either: ours are not locked, and cannot be told apart
+        return
+    try:
+        found = [folder / name for name in os.listdir(folder) if name.endswith(_SUFFIX) and pattern.fullmatch(name)]
+    except OSError:  # a folder that cannot be listed
+        return
+    for path in found:
+        try:
+            handle = hold(path)
+        except OSError:  # its process is alive, or nobody can know
+            continue
+        try:
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+        except OSError:  # it stays: no reason to fail
+            continue
+        finally:
+            os.close(handle)
+
+
+@contextmanager
+def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
+    """A new temporary file or folder for ``path``, locked against `remove_leftovers` and removed at the end if it is still there."""
+    remove_leftovers(path)
+    name, handle = _create(path, folder)
+    try:
+        yield name
+    except BaseException:
+        shutil.rmtree(name, ignore_errors=True) if folder else name.unlink(missing_ok=True)
+        raise
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def _create(path: Path, folder: bool) -> tuple[Path, int | None]:
+    while True:
+        if folder:
+            name = Path(tempfile.mkdtemp(prefix=f".{path.name}.", suffix=_SUFFIX, dir=path.parent))
+        else:
+            opened, text = tempfile.mkstemp(prefix=f".{path.name}.", suffix=_SUFFIX, dir=path.parent)
+            os.close(opened)
+            name = Path(text)
+        if sys.platform == "win32":
+            return name, None
+        try:
+            return name, hold(name)
+        except (BlockingIOError, FileNotFoundError):  # another process took it for a leftover before it was locked
+            continue
+        except OSError:  # a file system without locks
+            return name, None
