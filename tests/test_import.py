@@ -36,7 +36,8 @@ HEAVY = [
 LAYERS = [
     {"_words", "_lock", "_engine.numpy_twin", "_engine.make_coefficients"},
     {"_atomic", "_engine.kernel"},
-    {"_npz"},
+    {"_arrays", "_npz", "_engine"},
+    {"_observed", "_engine.instances"},
     {"losses", "events"},
     {"_validation", "_engine.compute"},
     {"distributions"},
