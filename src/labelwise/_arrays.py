@@ -5,7 +5,7 @@ Everything behind this module is written once, against the array-API namespace `
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -22,17 +22,12 @@ from array_api_compat import (
 
 Array: TypeAlias = Any
 """An array of any supported library."""
-Namespace: TypeAlias = Any
-"""An array-API namespace (``numpy``, ``torch``, ``jax.numpy`` as array-api-compat wraps them)."""
+namespace: Callable[..., Any] = array_namespace
+"""The array-API namespace shared by some arrays; scalars and ``None`` are passed over."""
 
 # How far the sum of a probability vector may be from 1. Wider than rounding alone needs, because stored predictions
 # have often passed through the next smaller type: float32 softmax kept as float64, float16 files read as float32.
 SUM_TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-2}
-
-
-def namespace(*arrays: Array) -> Namespace:
-    """The array-API namespace shared by ``arrays`` (scalars and ``None`` are passed over)."""
-    return array_namespace(*(a for a in arrays if is_array_api_obj(a)))
 
 
 def dtype_name(x: Array) -> str:
@@ -107,7 +102,7 @@ def _as_array(x: Any, name: str) -> Array:
         return x
     if isinstance(x, list | tuple) and any(is_array_api_obj(part) and not is_numpy_array(part) for part in x):
         try:
-            return array_namespace(*x).stack(list(x))  # in the members' own library, on its device, with its gradients
+            return namespace(*x).stack(list(x))  # in the members' own library, on its device, with its gradients
         except (TypeError, ValueError, RuntimeError) as error:
             raise ValueError(f"`{name}` must be arrays of one library and of equal shape when given as a list; {error}") from error
     try:

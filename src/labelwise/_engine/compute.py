@@ -15,7 +15,7 @@ import numpy as np
 from .._arrays import SUM_TOLERANCE, Array, dtype_name
 from ..losses import LogLoss, Loss, SquaredLoss
 from . import kernel
-from .instances import in_blocks, in_tasks, is_lazy, is_numpy
+from .instances import in_blocks, in_tasks, library_of
 
 BLOCK = 1 << 17
 """Numbers of a block that are held at once; some dozen arrays of that size are made."""
@@ -50,11 +50,12 @@ def compute(
     if n_jobs is not None:
         kernel.thread_count(n_jobs)
 
-    if is_lazy(q):
+    library = library_of(q)
+    if library == "dask":
         return Computed(*in_tasks(again, q))
-    if is_numpy(q) and prod(q.batch_shape) > max(1, BLOCK // max(1, q.numbers_per_instance)):
+    if library == "numpy" and q.n_numbers > BLOCK and prod(q.batch_shape) > 1:
         return Computed(*in_blocks(again, q, BLOCK))
-    return equations(q.compact())
+    return equations(q)
 
 
 def _fused(q: Any, view: np.ndarray, loss: Any, labelwise: bool, n_jobs: int | None) -> Computed:

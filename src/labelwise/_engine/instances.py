@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
-from dataclasses import fields, is_dataclass
+from dataclasses import fields
 from functools import partial
-from math import prod
 from operator import getitem
 from typing import Any
 
@@ -22,19 +21,21 @@ _ARGUMENTS = {"stored": "probs", "loc": "mean"}
 """What users call the arrays of a distribution, where it is not the name of the field."""
 
 
-def is_lazy(q: Any) -> bool:
-    """Whether the values of ``q`` are in a Dask graph."""
-    return is_dataclass(q) and any(is_dask_array(x) for x in vars(q).values())
-
-
-def is_numpy(q: Any) -> bool:
-    """Whether the values of ``q`` are in NumPy arrays."""
-    return any(isinstance(x, np.ndarray) for x in vars(q).values())
+def library_of(q: Any) -> str:
+    """Where the values of ``q`` are: "numpy", in a "dask" graph, or "other"."""
+    found = "other"
+    for x in vars(q).values():
+        if is_dask_array(x):
+            return "dask"
+        if isinstance(x, np.ndarray):
+            found = "numpy"
+    return found
 
 
 def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
     """``f(q)``, a tuple of tuples of arrays, in blocks of about ``size`` numbers along the first instance axis."""
-    n, inner = q.batch_shape[0], prod(q.batch_shape[1:]) * q.numbers_per_instance
+    n = q.batch_shape[0]
+    inner = q.n_numbers // max(n, 1)
     step = max(1, size // max(inner, 1))
     single = inner > size and len(q.batch_shape) > 1  # one position of the first axis is more than a block: without that axis
     kinds: list[Any] = []

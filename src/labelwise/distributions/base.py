@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import fields
+from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
 
 import numpy as np
@@ -94,13 +95,9 @@ class Distribution(ABC, Generic[ArrayT]):
     # For the engine: how the work is cut into blocks.
 
     @property
-    def numbers_per_instance(self) -> int:
-        """About how many numbers are held for an instance while it is computed."""
-        return self.n_classes * (self.n_members or 1)
-
-    def compact(self) -> Self:
-        """The same distribution with its values side by side in memory, so that results do not depend on the layout."""
-        return self
+    def n_numbers(self) -> int:
+        """About how many numbers are held at once while it is computed."""
+        return prod(self.batch_shape) * self.n_classes * (self.n_members or 1)
 
     def checked(self) -> Self:
         """The same distribution after its values have been checked; its shapes have been."""

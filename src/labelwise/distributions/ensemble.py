@@ -27,6 +27,8 @@ from ..events import Events, Family, as_events
 from .base import ArrayT, Distribution, batch_index, remade
 from .marginals import Atoms
 
+_WIDE = (np.dtype(np.float64), np.dtype(np.float32))
+
 
 class Members(Distribution[ArrayT]):
     """What ensembles with and without the sum to 1 have in common; subclasses say what an event is (`law`)."""
@@ -57,8 +59,9 @@ class Members(Distribution[ArrayT]):
     @cached_property
     def probs(self) -> Array:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
-        self.check()
-        return widen(self.stored)
+        if self.pending:
+            self.check()
+        return self.stored if self.stored.dtype in _WIDE else widen(self.stored)
 
     @property
     def n_members(self) -> int:
@@ -73,6 +76,10 @@ class Members(Distribution[ArrayT]):
         return tuple(self.stored.shape[1:-1])
 
     @property
+    def n_numbers(self) -> int:
+        return int(self.stored.size) if isinstance(self.stored, np.ndarray) else 0
+
+    @property
     def members(self) -> tuple[Array, Array | None]:
         return self.probs, self.weights
 
@@ -84,10 +91,6 @@ class Members(Distribution[ArrayT]):
             self, stored=self.stored[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights
         )
 
-    def compact(self) -> Self:
-        self.check()
-        return remade(self, stored=np.ascontiguousarray(widen(self.stored))) if isinstance(self.stored, np.ndarray) else self
-
     def checked(self) -> Self:
         set_fields(self, pending=True)  # values are checked in the pass that computes with them
         return self
@@ -98,7 +101,10 @@ class Members(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each event's probability."""
-        return self.law(self.probs, self.weights, as_events(events))
+        probs = self.probs
+        if isinstance(probs, np.ndarray):
+            probs = np.ascontiguousarray(probs)  # the same bits for every layout
+        return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""

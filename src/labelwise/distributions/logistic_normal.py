@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -92,9 +93,9 @@ class LogisticNormal(Distribution[ArrayT]):
         return tuple(self.loc.shape[:-1])
 
     @property
-    def numbers_per_instance(self) -> int:
+    def n_numbers(self) -> int:
         """All points twice, with the products that make correlated logits."""
-        return 2 * REPLICATES * self.points * self.n_classes * (1 if self.cov.ndim == self.loc.ndim else self.n_classes)
+        return int(prod(self.cov.shape)) * 2 * REPLICATES * self.points
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))

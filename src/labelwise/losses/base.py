@@ -82,7 +82,7 @@ class Loss:
         return float(np.sum(w) * self.maximum) if np.ndim(self.maximum) == 0 else maximum_of_nested(self, w)
 
 
-def complete(t: Array, c: Array) -> tuple[Array, Array]:
+def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
     """Arrays from what the user passed, with the complement filled in."""
     t = np.asarray(t, float) if isinstance(t, int | float) else t
     return t, (1 - t if c is None else c)

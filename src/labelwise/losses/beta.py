@@ -56,17 +56,19 @@ class BetaLoss(Loss):
         return xp.where(c > 0, one, one - without_gradient(one)), xp.where(t > 0, zero, zero - without_gradient(zero))
 
     def phi(self, forecast: Array, y: int) -> Array:
-        one, zero = self._partial(*complete(forecast, None))
+        one, zero = self._partial(*complete(forecast))
         return pick(y, one, zero)
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        t, c = complete(t, c)
+        if c is None:
+            t, c = complete(t)
         one, zero = self._partial(t, c)
         return t * one + c * zero
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
         r""":math:`\int_m^t (t-s)\, s^{a-1}(1-s)^{b-1} ds`: by quadrature where t and m are close, else from φ."""
-        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        if c is None or mc is None or d is None:
+            t, m, c, mc, d = complete_two(t, m, c, mc, d)
         xp = namespace(t)
         one, zero = self._partial(t, c)
         one_m, zero_m = self._partial(m, mc)

@@ -38,15 +38,18 @@ class LogLoss(Loss):
         return 1 / log(self.base)
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast, None)
+        forecast, c = complete(forecast)
         xp = namespace(forecast)
         return -xp.log(pick(y, forecast, c)) * self._unit
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        return binary_entropy(*complete(t, c)) * self._unit
+        if c is None:
+            t, c = complete(t)
+        return binary_entropy(t, c) * self._unit
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        if c is None or mc is None or d is None:
+            t, m, c, mc, d = complete_two(t, m, c, mc, d)
         return (kl_term(t, m, d) + kl_term(c, mc, -d, upper=True)) * self._unit
 
     @property
@@ -75,15 +78,17 @@ class SquaredLoss(Loss):
     name: ClassVar[str] = "squared"
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast, None)
+        forecast, c = complete(forecast)
         return pick(y, c, forecast) ** 2
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        t, c = complete(t, c)
+        if c is None:
+            t, c = complete(t)
         return t * c
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        *_, d = complete_two(t, m, c, mc, d)
+        if d is None:
+            d = complete_two(t, m, c, mc, d)[-1]
         return d * d
 
     @property
@@ -112,22 +117,21 @@ class SphericalLoss(Loss):
     name: ClassVar[str] = "spherical"
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast, None)
-        return 1 - pick(y, forecast, c) / _norm(forecast, c)
+        forecast, c = complete(forecast)
+        return 1 - pick(y, forecast, c) / namespace(forecast).sqrt(forecast**2 + c**2)
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        t, c = complete(t, c)
-        return 2 * t * c / (1 + _norm(t, c))  # 1 − ‖t‖ without the subtraction
+        if c is None:
+            t, c = complete(t)
+        return 2 * t * c / (1 + namespace(t).sqrt(t * t + c * c))  # 1 − ‖t‖ without the subtraction
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        t, m, c, mc, d = complete_two(t, m, c, mc, d)
-        m_norm = _norm(m, mc)
-        return d * d / (m_norm * (_norm(t, c) * m_norm + t * m + c * mc))
+        if c is None or mc is None or d is None:
+            t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        sqrt = namespace(t).sqrt
+        m_norm = sqrt(m * m + mc * mc)
+        return d * d / (m_norm * (sqrt(t * t + c * c) * m_norm + t * m + c * mc))
 
     @property
     def maximum(self) -> float:
         return 1 - 1 / sqrt(2)
-
-
-def _norm(t: Array, c: Array) -> Array:
-    return namespace(t).sqrt(t * t + c * c)

@@ -78,12 +78,13 @@ class CostLoss(Loss):
         return like(self.false_positive, x), like(self.false_negative, x)
 
     def phi(self, forecast: Array, y: int) -> Array:
-        forecast, c = complete(forecast, None)
+        forecast, c = complete(forecast)
         a, b = self._costs(forecast)
         return namespace(forecast).where(self._should_act(forecast, c), pick(y, 0 * a, a), pick(y, b, 0 * b)) + 0 * forecast
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        t, c = complete(t, c)
+        if c is None:
+            t, c = complete(t)
         a, b = self._costs(t)
         return namespace(t).minimum(b * t, a * c)
 
@@ -109,7 +110,8 @@ class CostLoss(Loss):
         return not_negative(xp.where(act, r, 0 * r)), not_negative(xp.where(act, 0 * r, -r))
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        if c is None or mc is None or d is None:
+            t, m, c, mc, d = complete_two(t, m, c, mc, d)
         do_not_act, act = self.regrets(t, c)
         return namespace(t).where(self._should_act(m, mc), act, do_not_act)
 

@@ -78,12 +78,14 @@ class CustomLoss(Loss):
         return one, zero
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        t, c = complete(t, c)
+        if c is None:
+            t, c = complete(t)
         one, zero = self._partial(t, c)
         return not_negative(t * one + c * zero)
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        t, m, c, mc, d = complete_two(t, m, c, mc, d)
+        if c is None or mc is None or d is None:
+            t, m, c, mc, d = complete_two(t, m, c, mc, d)
         (one, zero), (one_m, zero_m) = self._partial(t, c), self._partial(m, mc)
         extra = not_negative(t * (one_m - one) + c * (zero_m - zero))
         return namespace(t).where(d == 0, 0 * extra, extra)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ..._arrays import Array, namespace, sum_first
+import numpy as np
+
+from ..._arrays import Array, namespace
 from ...losses import Loss
 from .base import Function, Marginal
 
@@ -31,9 +33,12 @@ class Atoms(Marginal):
 
     def average(self, x: Array) -> Array:
         """The expectation of member values ``x`` (M, ..., E)."""
-        if self.weights is None:
-            return sum_first(x) / x.shape[0]
-        return sum_first(self._weights * x)
+        m = x.shape[0]
+        if self.weights is not None:
+            x, m = self._weights * x, 1
+        if isinstance(x, np.ndarray) and x.ndim > 1 and 0 < x.shape[0] == x.size:  # one after another, as in the columns of a matrix
+            return np.add.accumulate(x, axis=0)[-1] / m
+        return namespace(x).sum(x, axis=0) / m
 
     @cached_property
     def _weights(self) -> Array:
@@ -41,17 +46,12 @@ class Atoms(Marginal):
         weights: Array = self.weights
         return weights.reshape(weights.shape + (1,) * (self.t.ndim - weights.ndim))
 
-    def _deviation(self, x: Array) -> Array:
-        """x − E x, exactly 0 where all members agree: taken from the heaviest member, not from the rounded mean."""
+    def _from_heaviest(self, x: Array) -> Array:
+        """``x`` less what the heaviest member says."""
         xp = namespace(x)
-        if self.weights is None:
-            reference = x[:1, ...]
-        else:
-            heaviest = xp.argmax(self._weights, axis=0, keepdims=True)
-            members = xp.reshape(xp.arange(x.shape[0], device=getattr(heaviest, "device", None)), (-1,) + (1,) * (x.ndim - 1))
-            reference = xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
-        away = x - reference
-        return away - self.average(away)
+        heaviest = xp.argmax(self._weights, axis=0, keepdims=True)
+        members = xp.reshape(xp.arange(x.shape[0], device=getattr(heaviest, "device", None)), (-1,) + (1,) * (x.ndim - 1))
+        return x - xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
 
     @cached_property
     def mean(self) -> tuple[Array, Array]:
@@ -60,11 +60,15 @@ class Atoms(Marginal):
 
     @cached_property
     def deviation(self) -> Array:
-        """Θ − E Θ."""
+        """Θ − E Θ, exactly 0 where all members agree: taken from the heaviest member, not from the rounded mean."""
+        sides = []
+        for x in (self.t,) if self.complement is None else (self.t, self.c):
+            away = x - x[:1, ...] if self.weights is None else self._from_heaviest(x)
+            sides.append(away - self.average(away))
         if self.complement is None:
-            return self._deviation(self.t)
+            return sides[0]
         t, c = self.mean
-        return namespace(t).where(t <= c, self._deviation(self.t), -self._deviation(self.c))
+        return namespace(t).where(t <= c, sides[0], -sides[1])
 
     def expect(self, f: Function, kink: Array | None = None) -> Array:
         """E f(Θ, 1 − Θ, Θ − E Θ), exactly; atoms have no use for ``kink``."""
