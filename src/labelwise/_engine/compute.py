@@ -44,7 +44,7 @@ def compute(
         return compute(equations, part, loss, labelwise=labelwise, n_jobs=n_jobs)
 
     stored = getattr(q, "stored", None)
-    if type(stored) is np.ndarray and type(loss) in (LogLoss, SquaredLoss) and stored.size:
+    if type(stored) is np.ndarray and type(loss) in (LogLoss, SquaredLoss):
         view = kernel.flat(stored)
         return Computed(*in_blocks(again, q, 0)) if view is None else _fused(q, view, loss, labelwise, n_jobs)
     if n_jobs is not None:

@@ -66,7 +66,7 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         others = [axis for axis in range(x.ndim) if not first <= axis < after]
         labels = list(range(fresh, fresh + len(others)))
         fresh += len(others)
-        whole = in_one_chunk(x, others, _ARGUMENTS.get(key, key), stacklevel=6)
+        whole = in_one_chunk(x, others, _ARGUMENTS.get(key, key), stacklevel=5)
         operands += [whole, (*labels[:first], *instances[: after - first], *labels[first:])]
     task = partial(_of_block, f, type(q), _others(q, arrays), tuple(arrays))
     blocks = da.blockwise(task, instances, *operands, name=None, dtype=object, meta=np.empty((0,) * batch, object))
