@@ -305,7 +305,7 @@ def test_object_arrays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [(None, "NoneType"), ({"a": 1}, "dict"), ((p for p in PROBS), "generator"), (lw.Ensemble, "type")]
+    ("value", "word"), [(None, "NoneType"), ({"a": 1}, "dict"), ((p for p in PROBS), "generator"), (lw.Ensemble, "the class Ensemble")]
 )
 def test_things_that_are_no_array(value: Any, word: str) -> None:
     with refused(TypeError, f"`probs` must be an array of numbers; got {word}"):

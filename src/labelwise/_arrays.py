@@ -71,7 +71,8 @@ def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
         raise TypeError(f"`{name}` must be real; got {kind} for shape {tuple(x.shape)}. Take {name}.real or the modulus first")
     if kind == "object":
         if x.ndim == 0:
-            raise TypeError(f"`{name}` must be an array of numbers; got {type(given).__name__}")
+            what = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+            raise TypeError(f"`{name}` must be an array of numbers; got {what}")
         raise TypeError(
             f"`{name}` must be a rectangular array of numbers; got an object array of shape {tuple(x.shape)}. "
             f"Stack arrays of equal shape with np.stack([...]); convert numbers with {convert}"
