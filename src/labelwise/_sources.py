@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._npz import release
+from ._reading import reading
 from .io import Predictions, load_predictions
 
 FORMATS = (".npz", ".npy", ".zarr", ".parquet")
@@ -52,8 +53,9 @@ class Source:
 
     def rows(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory."""
-        part = self._values[:, start:stop] if self.kind == "probs" else self._values[start:stop]
-        block = np.array(part)
+        with reading(self.path):
+            part = self._values[:, start:stop] if self.kind == "probs" else self._values[start:stop]
+            block = np.array(part)
         release(self._values)
         weights = self._weights
         if weights is not None and weights.ndim == 2:
@@ -73,10 +75,11 @@ def open_source(path: str | Path) -> Source:
     path = Path(path)
     if path.suffix not in FORMATS:
         raise ValueError(f"predictions are read from {', '.join(FORMATS)}; got {path.name!r}")
-    if path.suffix == ".zarr":
-        return _zarr(path)
-    if path.suffix == ".parquet":
-        return _parquet(path)
+    with reading(path):
+        return {".zarr": _zarr, ".parquet": _parquet}.get(path.suffix, _npz)(path)
+
+
+def _npz(path: Path) -> Source:
     stored = load_predictions(path)
     kind = "alpha" if stored.probs is None else "probs"
     values = getattr(stored, kind)
