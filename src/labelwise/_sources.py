@@ -108,9 +108,21 @@ def _zarr(path: Path) -> Source:
         raise ValueError(f"{path.name}: a chunk of `{kind}` takes {chunk:,} bytes; store it in chunks of fewer instances")
     names = group["class_names"][:] if "class_names" in group else group.attrs.get("class_names")
     weights = np.asarray(group["weights"][:]) if "weights" in group else None
-    ids, y_true = group.get("ids"), group.get("y_true")
+    ids, y_true = (_Lazy(path, group["ids"]) if "ids" in group else None), group.get("y_true")
     truth = None if y_true is None else np.asarray(y_true[:])
     return _checked(path, kind, values.shape, values.dtype, names, ids, truth, values, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lazy:
+    """An array that is read when it is sliced."""
+
+    path: Path
+    array: Any
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        with reading(self.path):
+            return np.asarray(self.array[key])
 
 
 @dataclass(frozen=True, eq=False)
