@@ -17,7 +17,7 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[Any]], *, line_end:
     writer = csv.writer(text, lineterminator=line_end)
     writer.writerow(columns)
     writer.writerows([cell(value) for value in row] for row in rows)
-    return text.getvalue()
+    return text.getvalue().encode("utf-8", "replace").decode("utf-8")  # half of a surrogate pair has no place in a file
 
 
 def cell(value: Any) -> Any:

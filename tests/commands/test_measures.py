@@ -245,3 +245,22 @@ def test_deep_nesting_in_costs_and_events(preds, tmp_path) -> None:
         assert result.output.startswith("Error: ")
         assert "deep.toml" in result.output
         assert len(result.output) < 3000
+
+
+def test_halves_of_surrogate_pairs_do_not_stop_anything(tmp_path) -> None:
+    path = tmp_path / "a\udcff.npz"
+    probs = np.random.default_rng(0).dirichlet(np.ones(2), (4, 5))
+    save_predictions(path, probs=probs, y_true=np.arange(5) % 2, class_names=["\ud800", "b"], ids=np.array(["\udfff", "a", "b", "c", "d"]))
+    costs = tmp_path / "costs.toml"
+    costs.write_text("matrix = [[0, 1], [2, 0]]\n")
+    for args in (
+        ["evaluate", path],
+        ["evaluate", path, "--json"],
+        ["decide", path, "--costs", costs],
+        ["decide", path, "--costs", costs, "-o", "-"],
+        ["decide", path, "--costs", costs, "-o", tmp_path / "plan.csv"],
+        ["report", path, "-o", tmp_path / "r.html"],
+        ["quantify", path, "-o", tmp_path / "u.npz"],
+    ):
+        result = run(*args)
+        assert result.exit_code == 0, (args, result.output)

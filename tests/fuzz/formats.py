@@ -46,8 +46,8 @@ class Format:
     """Writes a valid sample into an empty folder."""
     read: Callable[[Path], object]
     """Reads the sample in a folder."""
-    undamaged: tuple[str, ...] = ()
-    """Files of the sample that stay as they are."""
+    damage: str = ""
+    """How the names of the files begin that are damaged; the others stay as they are."""
 
 
 def place(tree: Tree, folder: Path) -> None:
@@ -481,12 +481,14 @@ FORMATS: dict[str, Format] = {
     "costs by name": Format(_file("costs.toml", COSTS_BY_NAME), read_costs),
     "events": Format(_file("events.toml", EVENTS), read_events),
     "accumulator": Format(_accumulator, read_accumulator),
-    "quantify state": Format(_partial, resume, ("preds.npz",)),
-    "torch ensemble": Format(_ensemble, read_ensemble),
+    "quantify state": Format(_partial, resume, "u.npz.partial/"),
+    "torch settings": Format(_ensemble, read_ensemble, "trained/ensemble.json"),
+    "torch checkpoint": Format(_ensemble, read_ensemble, "trained/member"),
     "nifti": Format(_nifti("v.nii"), read_volume),
     "nifti gz": Format(_nifti("v.nii.gz"), read_volume),
     "petct studies": Format(_studies, read_studies),
-    "petct slices": Format(_slices, read_slices),
+    "petct manifest": Format(_slices, read_slices, "slices/manifest.json"),
+    "petct slices": Format(_slices, read_slices, "slices/slices.zarr/"),
     "command quantify npz": Format(_own_npz, command("quantify", "PREDS", "-o", "OUT/u.npz")),
     "command quantify zarr": Format(_zarr3("gzip"), command("quantify", "PREDS", "-o", "OUT/u.parquet")),
     "command quantify parquet": Format(_parquet("snappy", True), command("quantify", "PREDS", "-o", "OUT/u.zarr")),
@@ -499,7 +501,7 @@ FORMATS: dict[str, Format] = {
 
 def parts(tree: Tree, kind: Format) -> tuple[Tree, Tree]:
     """What may be damaged, and what stays."""
-    stays = {name: data for name, data in tree.items() if name in kind.undamaged}
+    stays = {name: data for name, data in tree.items() if not name.startswith(kind.damage)}
     return {name: data for name, data in tree.items() if name not in stays}, stays
 
 

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from fuzz.campaign import by_kind, replay, run
-from fuzz.formats import FORMATS, sample
+from fuzz.formats import FORMATS, parts, sample
 from fuzz.worker import damaged
 
 QUICK = "npy,npz stored,npz deflated,arff,csv table,idx,cifar,medmnist,costs,events,accumulator,command decide,command evaluate"
@@ -50,3 +50,12 @@ def test_the_same_seed_gives_the_same_bytes(name) -> None:
     assert trees[0] == trees[1]
     assert trees[0] != trees[2]
     assert trees[0] != trees[3]
+
+
+def test_every_format_has_something_to_damage(optional) -> None:
+    for name in ("zarr", "pyarrow", "torch", "nibabel"):
+        optional(name)
+    made: dict[object, dict[str, bytes]] = {}
+    for name, kind in FORMATS.items():
+        tree = made[kind.make] = made.get(kind.make) or sample(kind)
+        assert parts(tree, kind)[0], name
