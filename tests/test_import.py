@@ -34,7 +34,7 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_words", "_npz", "_kernels"},
+    {"_words", "_npz", "_kernels", "_reading", "_csv"},
     {"_arrays"},
     {"_special", "_observed"},
     {"losses", "events"},
