@@ -66,3 +66,15 @@ def read_events(path: Path) -> dict[str, list[str]]:
             if not isinstance(classes, list):
                 raise ValueError(f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r}')
     return groups
+
+
+def check_manifest(folder: Path, *parts: str) -> None:
+    """Refuse prepared slices whose manifest lacks what is needed of these ``parts``, before any work is done."""
+    from ..petct.manifest import FILE, open_prepared
+
+    with reading(folder / FILE):
+        prepared = open_prepared(folder)
+        for needed in ("classes", "statistics", "size"):
+            getattr(prepared, needed)
+        for part in parts:
+            prepared.part(part)

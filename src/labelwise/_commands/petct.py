@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import read_costs, read_predictions
+from ._input import check_manifest, read_costs, read_predictions
 from ._output import echo, echo_json, echo_table, loss_option, one_line, progress_bar
 
 if TYPE_CHECKING:
@@ -135,6 +135,7 @@ def train(folder: Path, output: Path, **options: Any) -> None:
     """
     from ..petct import train as run
 
+    check_manifest(folder, "train", "val", "test")
     started = time.monotonic()
     files = run(folder, output, **options)
     for name, path in files.items():
@@ -172,6 +173,7 @@ def report(
     from ..petct.report import diagnosis_rows, sentences, write_report
 
     costs = None if costs_file is None else read_costs(costs_file)
+    check_manifest(folder, "test")
     numbers = write_report(folder, trained, output, loss=loss, costs=costs, cases=cases, show=show, rng=seed)
     if as_json:
         echo_json(numbers)
