@@ -35,7 +35,7 @@ HEAVY = [
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
     {"_lock"},
-    {"_words", "_npz", "_atomic", "_kernels"},
+    {"_words", "_npz", "_atomic", "_kernels", "_reading", "_csv"},
     {"_arrays"},
     {"_special", "_observed"},
     {"losses", "events"},
