@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import zlib
+from pathlib import Path
 
 import click
 import pytest
 from click.testing import CliRunner
 
-import labelwise
+import labelwise.cli
 from labelwise.cli import main
 
 
@@ -42,10 +45,88 @@ def test_errors_become_one_sentence(monkeypatch, error, code, words):
     assert code == 130 or result.exception is error
 
 
-def test_bugs_are_not_hidden(monkeypatch):
-    error = ZeroDivisionError("a bug")
+@pytest.mark.parametrize(
+    "error", [ZeroDivisionError("a\nb"), KeyError("x"), RuntimeError("x"), RecursionError("x"), OverflowError("x"), SystemError("x"), zlib.error("x")]
+)  # fmt: skip
+def test_bugs_are_called_bugs_and_debug_shows_where(monkeypatch, error):
     monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(error))
-    assert CliRunner().invoke(main, ["fail"]).exception is error
+    result = CliRunner().invoke(main, ["fail"])
+    assert result.exit_code == 70
+    assert result.output.startswith(f"Error: this is a bug in labelwise ({type(error).__name__}: ")
+    assert "--debug" in result.output
+    assert "labelwise --version" in result.output
+    assert result.output.count("\n") == 1
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    assert CliRunner().invoke(main, ["--debug", "fail"]).exception is error
+
+
+def test_memory_is_not_a_bug(monkeypatch):
+    monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(MemoryError("Unable to allocate 3 TiB")))
+    result = CliRunner().invoke(main, ["fail"])
+    assert (result.exit_code, result.output) == (2, "Error: not enough memory: Unable to allocate 3 TiB\n")
+
+
+def test_the_end_of_a_file_is_not_an_interrupt(monkeypatch):
+    error = EOFError("Compressed file ended before the end-of-stream marker was reached")
+    monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(error))
+    result = CliRunner().invoke(main, ["fail"])
+    assert (result.exit_code, result.output) == (2, f"Error: the input ends too early: {error}\n")
+
+
+@pytest.mark.parametrize("where", ["import", "callback", "close", "group close", "help"])
+def test_errors_anywhere_are_sentences(monkeypatch, where):
+    def wrong(*_: object) -> None:
+        raise KeyError("x")
+
+    @click.command("fail")
+    @click.option("--number", callback=wrong if where == "callback" else None)
+    @click.pass_context
+    def fail(ctx: click.Context, number: str | None) -> None:
+        if where.endswith("close"):
+            (ctx if where == "close" else ctx.find_root()).call_on_close(wrong)
+
+    monkeypatch.setattr(type(main), "get_command", wrong if where in ("import", "help") else lambda self, ctx, name: fail)
+    result = CliRunner().invoke(main, ["--help"] if where == "help" else ["fail"])
+    assert result.exit_code == 70
+    assert result.output.startswith("Error: this is a bug in labelwise (KeyError: 'x')")
+    assert isinstance(result.exception, SystemExit)
+
+
+def test_traceback_of_a_real_process_only_with_debug(tmp_path):
+    script = """
+import sys
+import labelwise.cli as cli, labelwise.io
+def broken(path):
+    raise RuntimeError("red \\x1b[31m")
+cli.main.get_command(None, "evaluate").callback.__globals__["read_predictions"] = broken
+cli.main(sys.argv[1:])
+"""
+    run = [sys.executable, "-c", script]
+    done = subprocess.run([*run, "evaluate", "x.npz"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 70
+    assert done.stderr.startswith("Error: this is a bug in labelwise (RuntimeError: red \\x1b[31m). ")
+    done = subprocess.run([*run, "--debug", "evaluate", "x.npz"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Traceback")
+    assert "\x1b" not in done.stderr
+
+
+def test_nothing_typed_or_named_controls_the_terminal(monkeypatch):
+    evil = "\x1b[2J\x9b31m\u202e\x07\x7f"
+    monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(ValueError(f"no {evil} here\r\nsecond line")))
+    result = CliRunner().invoke(main, ["fail"])
+    assert result.output == "Error: no \\x1b[2J\\x9b31m\\u202e\\x07\\x7f here second line\n"
+    monkeypatch.undo()
+    result = CliRunner().invoke(main, ["quantify", "x.npz", "-o", "y.npz", "--loss", evil])
+    assert result.exit_code == 2
+    assert not set(evil) & set(result.output) - set("[2J31m")
+
+
+def test_commands_print_through_one_function():
+    folder = Path(labelwise.cli.__file__).parent
+    for path in [*(folder / "_commands").glob("*.py"), folder / "cli.py"]:
+        if path.name != "_output.py":
+            assert not re.search(r"click\.(s?echo|secho)\(|\bprint\(|stdout\.write", path.read_text(encoding="utf-8")), path.name
 
 
 def test_help_lists_every_subcommand_and_each_has_help():

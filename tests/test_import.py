@@ -34,7 +34,7 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_words", "_lock", "_engine.numpy_twin", "_engine.make_coefficients"},
+    {"_words", "_lock", "_reading", "_csv", "_engine.numpy_twin", "_engine.make_coefficients"},
     {"_atomic", "_engine.kernel"},
     {"_arrays", "_npz", "_engine"},
     {"_observed", "_engine.instances"},

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ._npz import release
+from ._reading import reading
 from .io import Predictions, load_predictions
 
 FORMATS = (".npz", ".npy", ".zarr", ".parquet")
@@ -52,8 +53,9 @@ class Source:
 
     def rows(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory."""
-        part = self._values[:, start:stop] if self.kind == "probs" else self._values[start:stop]
-        block = np.array(part)
+        with reading(self.path):
+            part = self._values[:, start:stop] if self.kind == "probs" else self._values[start:stop]
+            block = np.array(part)
         release(self._values)
         weights = self._weights
         if weights is not None and weights.ndim == 2:
@@ -73,10 +75,11 @@ def open_source(path: str | Path) -> Source:
     path = Path(path)
     if path.suffix not in FORMATS:
         raise ValueError(f"predictions are read from {', '.join(FORMATS)}; got {path.name!r}")
-    if path.suffix == ".zarr":
-        return _zarr(path)
-    if path.suffix == ".parquet":
-        return _parquet(path)
+    with reading(path):
+        return {".zarr": _zarr, ".parquet": _parquet}.get(path.suffix, _npz)(path)
+
+
+def _npz(path: Path) -> Source:
     stored = load_predictions(path)
     kind = "alpha" if stored.probs is None else "probs"
     values = getattr(stored, kind)
@@ -105,9 +108,21 @@ def _zarr(path: Path) -> Source:
         raise ValueError(f"{path.name}: a chunk of `{kind}` takes {chunk:,} bytes; store it in chunks of fewer instances")
     names = group["class_names"][:] if "class_names" in group else group.attrs.get("class_names")
     weights = np.asarray(group["weights"][:]) if "weights" in group else None
-    ids, y_true = group.get("ids"), group.get("y_true")
+    ids, y_true = (_Lazy(path, group["ids"]) if "ids" in group else None), group.get("y_true")
     truth = None if y_true is None else np.asarray(y_true[:])
     return _checked(path, kind, values.shape, values.dtype, names, ids, truth, values, weights)
+
+
+@dataclass(frozen=True, eq=False)
+class _Lazy:
+    """An array that is read when it is sliced."""
+
+    path: Path
+    array: Any
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        with reading(self.path):
+            return np.asarray(self.array[key])
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+import io
 import pkgutil
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 from . import __version__, _commands
+from ._commands._output import echo, one_line
+
+USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
+"""Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
 
 
 class Commands(click.Group):
-    """Subcommands that are imported when they are used; errors of the library become one sentence."""
+    """Subcommands that are imported when they are used; every error becomes a sentence or two and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return sorted(module.name for module in pkgutil.iter_modules(_commands.__path__) if not module.name.startswith("_"))
@@ -23,21 +33,72 @@ class Commands(click.Group):
         return command
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a subcommand: exit code 2 and one sentence for what the user can mend, 130 after Ctrl-C."""
+        """Run a subcommand. Click takes the end of a file for Ctrl-D, and answers Ctrl-C with an empty line: neither is wanted."""
         try:
             return super().invoke(ctx)
-        except KeyboardInterrupt:
-            if ctx.params["debug"]:
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
+        except EOFError as error:
+            raise ValueError(f"the input ends too early: {error}" if str(error) else "the input ends too early") from error
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Parse and run: the one place where errors of any kind, from importing a subcommand to closing its context, end."""
+        words = list(sys.argv[1:] if args is None else args)
+        run: Callable[[], Any] = functools.partial(super().main, words, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        debug = "--debug" in words
+        if debug:
+            sys.excepthook = _traceback
+        try:
+            code = run()
+        except click.ClickException as error:
+            usage = io.StringIO()
+            error.show(file=usage)
+            echo(usage.getvalue().rstrip(), err=True)
+            code = error.exit_code
+        except click.Abort as error:
+            if debug and error.__cause__ is not None:
                 raise
-            click.echo("Interrupted.", err=True)
-            ctx.exit(130)
-        except BrokenPipeError:  # `labelwise ... | head`: click ends quietly
-            raise
-        except (ValueError, TypeError, OSError, ImportError) as error:
-            if ctx.params["debug"]:
+            echo("Interrupted.", err=True)
+            code = INTERRUPTED
+        except Exception as error:
+            if debug:
                 raise
-            click.echo(f"Error: {error}", err=True)
-            ctx.exit(2)
+            sentence, code = explain(error)
+            echo(f"Error: {one_line(sentence)}", err=True)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """What to tell the user about an error, and the exit code.
+
+    >>> explain(ValueError("`x` must be small; got 3"))
+    ('`x` must be small; got 3', 2)
+    """
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {str(error) or 'an array does not fit'}", USER_ERROR
+    if isinstance(error, ValueError | TypeError | OSError | ImportError):
+        return str(error) or name, USER_ERROR
+    what = f"{name}: {error}" if str(error) else name
+    return (
+        f"this is a bug in labelwise ({what}). "
+        "Run the command again as `labelwise --debug …` and report what it prints, with the output of `labelwise --version`.",
+        BUG,
+    )
+
+
+def _traceback(kind: type[BaseException], error: BaseException, where: Any) -> None:
+    """With --debug: Python's own report, without what would control the terminal."""
+    echo("".join(traceback.format_exception(kind, error, where)).rstrip(), err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})

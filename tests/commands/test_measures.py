@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import json
+import zlib
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -143,3 +145,122 @@ def test_every_command_has_help_with_an_example() -> None:
         result = run(name, "--help")
         assert result.exit_code == 0
         assert "Example" in result.output
+
+
+EVIL = "\x1b]0;owned\x07\x9b31m\u202e"
+
+
+@pytest.fixture
+def evil(tmp_path):
+    names = [f"=HYPERLINK({EVIL})", "@SUM(A1)", "x" * 10_000]
+    ids = np.array(["+1+cmd|calc", "-2", "\tcase", "plain", f"nevus{EVIL}"])
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 5))
+    save_predictions(tmp_path / "evil.npz", probs=probs, y_true=np.arange(5) % 3, class_names=names, ids=ids)
+    (tmp_path / "one.toml").write_text("matrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\n")
+    (tmp_path / "each.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("command", ["evaluate", "decide", "quantify", "report"])
+def test_names_and_ids_cannot_control_the_terminal(evil, command: str, as_json: bool) -> None:
+    more = {"evaluate": ["--ood", evil / f"b{EVIL}.npz"], "decide": ["--costs", evil / "one.toml"], "quantify": ["-o", evil / f"a{EVIL}.npz"], "report": ["-o", evil / f"a{EVIL}.html"]}  # fmt: skip
+    (evil / f"b{EVIL}.npz").write_bytes((evil / "evil.npz").read_bytes())
+    result = run(command, evil / "evil.npz", *more[command], *(["--json"] if as_json else []))
+    assert result.exit_code == 0, result.output
+    assert not set("\x1b\x07\x9b\u202e") & set(result.output)
+    if as_json:
+        text = json.dumps(json.loads(result.output), ensure_ascii=False)
+        assert command == "decide" or "\x9b" in text or command == "quantify"
+    else:
+        assert len(result.output) < 20_000
+
+
+@pytest.mark.parametrize("task", ["one_class", "per_label"])
+@pytest.mark.parametrize("pipe", [False, True])
+def test_csv_holds_no_formula(evil, task: str, pipe: bool) -> None:
+    out = evil / "plan.csv"
+    costs = evil / ("one.toml" if task == "one_class" else "each.toml")
+    result = run("decide", evil / "evil.npz", "--costs", costs, "--task", task, "-o", "-" if pipe else out)
+    assert result.exit_code == 0, result.output
+    text = result.stdout_bytes.decode() if pipe else out.read_bytes().decode()
+    rows = list(csv.DictReader(text.splitlines()))
+    each = 1 if task == "one_class" else 3
+    assert [row["id"] for row in rows[::each]] == ["'+1+cmd|calc", "-2", "'\tcase", "plain", f"nevus{EVIL}"]
+    for row in rows:
+        assert not (row["action"] + row.get("label", "")).startswith(("=", "+", "-", "@", "\t"))
+        assert float(row["expected_cost"]) >= 0
+    if task == "per_label":
+        assert [row["label"][:5] for row in rows[:3]] == ["'=HYP", "'@SUM", "xxxxx"]
+
+
+def test_a_terminal_gets_the_csv_without_controls(evil, monkeypatch) -> None:
+    from labelwise._commands import _output
+
+    shown = []
+    monkeypatch.setattr(_output.click, "echo", lambda text, **_: shown.append(text))
+    monkeypatch.setattr(_output.sys, "stdout", type("Terminal", (), {"isatty": lambda self: True})())
+    _output.echo_data(f"a,{EVIL}\r\n")
+    assert shown == ["a,\\x1b]0;owned\\x07\\x9b31m\\u202e\n"]
+
+
+def test_files_that_make_a_library_stumble_are_named(preds, tmp_path, monkeypatch) -> None:
+    from labelwise import io
+
+    for error in (KeyError("shape"), RuntimeError("codec"), RecursionError(), OverflowError("too large"), EOFError(), zlib.error("-3")):
+
+        def stumble(path, error=error):
+            raise error
+
+        monkeypatch.setattr(io, "load_predictions", stumble)
+        monkeypatch.setattr("labelwise._sources.load_predictions", stumble)
+        for args in (["evaluate"], ["quantify", "-o", tmp_path / "u.npz"], ["report", "-o", tmp_path / "r.html"]):
+            result = run(args[0], preds, *args[1:])
+            assert result.exit_code == 2, result.output
+            assert result.output.startswith("Error: preds.npz is damaged")
+            assert result.output.count("\n") == 1
+
+
+def test_a_block_that_cannot_be_read_is_the_files_fault(preds, tmp_path, monkeypatch) -> None:
+    class Chunks:
+        def __getitem__(self, key):
+            raise RuntimeError("error during blosc decompression: -1")
+
+    from labelwise import _sources
+
+    opened = _sources.open_source
+
+    monkeypatch.setattr("labelwise.quantify.open_source", lambda path: replace(opened(path), _values=Chunks()))
+    result = run("quantify", preds, "-o", tmp_path / "u.npz")
+    assert result.exit_code == 2
+    assert "preds.npz is damaged" in result.output
+
+
+def test_deep_nesting_in_costs_and_events(preds, tmp_path) -> None:
+    deep = tmp_path / "deep.toml"
+    deep.write_text("a = " + "[" * 3000 + "]" * 3000 + "\n")
+    for args in (["decide", preds, "--costs", deep], ["report", preds, "-o", tmp_path / "r.html", "--events", deep]):
+        result = run(*args)
+        assert result.exit_code == 2
+        assert result.output.startswith("Error: ")
+        assert "deep.toml" in result.output
+        assert len(result.output) < 3000
+
+
+def test_halves_of_surrogate_pairs_do_not_stop_anything(tmp_path) -> None:
+    path = tmp_path / "a\udcff.npz"
+    probs = np.random.default_rng(0).dirichlet(np.ones(2), (4, 5))
+    save_predictions(path, probs=probs, y_true=np.arange(5) % 2, class_names=["\ud800", "b"], ids=np.array(["\udfff", "a", "b", "c", "d"]))
+    costs = tmp_path / "costs.toml"
+    costs.write_text("matrix = [[0, 1], [2, 0]]\n")
+    for args in (
+        ["evaluate", path],
+        ["evaluate", path, "--json"],
+        ["decide", path, "--costs", costs],
+        ["decide", path, "--costs", costs, "-o", "-"],
+        ["decide", path, "--costs", costs, "-o", tmp_path / "plan.csv"],
+        ["report", path, "-o", tmp_path / "r.html"],
+        ["quantify", path, "-o", tmp_path / "u.npz"],
+    ):
+        result = run(*args)
+        assert result.exit_code == 0, (args, result.output)

@@ -58,3 +58,13 @@ def test_mistakes_get_one_sentence(tmp_path, monkeypatch, args, words):
     monkeypatch.chdir(tmp_path)
     assert words in run(*args, code=2)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_manifest_without_its_entries_is_named(tmp_path, optional) -> None:
+    for name in ("zarr", "nibabel", "torch"):
+        optional(name)
+    (tmp_path / "manifest.json").write_text('{"format": 1, "classes": ["negative"]}')
+    for args in (["train", tmp_path, "-o", tmp_path / "t"], ["report", tmp_path, tmp_path, "-o", tmp_path / "r"]):
+        result = CliRunner().invoke(main, ["petct", *map(str, args)])
+        assert result.exit_code == 2, result.output
+        assert result.output.startswith("Error: manifest.json is damaged")

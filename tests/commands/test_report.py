@@ -129,6 +129,18 @@ def test_report_of_other_formats(kind, tmp_path, optional) -> None:
     assert (data["sample"]["ids"] or ["-"])[0] == ("case 0" if kind == "parquet" else "-")
 
 
+def test_damaged_ids_are_the_files_fault(tmp_path, optional) -> None:
+    group = optional("zarr").open_group(str(tmp_path / "preds.zarr"), mode="w", zarr_format=2)
+    group.create_array("probs", data=np.full((2, 30, 2), 0.5))
+    group.create_array("ids", data=np.array([f"case {i}" for i in range(30)]))
+    chunk = tmp_path / "preds.zarr" / "ids" / "0"
+    chunk.write_bytes(chunk.read_bytes()[:-9])
+    for args in (["report", "-o", tmp_path / "r.html"], ["quantify", "-o", tmp_path / "u.npz"]):
+        result = run(args[0], tmp_path / "preds.zarr", *args[1:])
+        assert result.exit_code == 2, result.output
+        assert result.output.startswith("Error: preds.zarr is damaged")
+
+
 @pytest.mark.parametrize(
     ("args", "words"),
     [

@@ -122,6 +122,30 @@ def test_hostile_names_are_text(width, open_page, tmp_path) -> None:
     check_plan(page, rounded(report, q), y, costs_of(page, tmp_path), "per_label")
 
 
+@pytest.mark.parametrize("k", [3, 60])
+def test_endless_names_do_not_stop_the_page(k, open_page, tmp_path) -> None:
+    names = [f"{i} " + "lung 👩‍🔬 " * 1200 for i in range(k)]
+    ids = np.array([f"{i} " + "y" * 10_000 for i in range(40)])
+    q, y = ensemble(n=40, k=k, names=names)
+    page = open_page(build_report(q, y_true=y, ids=ids, title="t" * 10_000, ood={"z" * 10_000: q}))
+    # laying text out is what takes time: no piece of it may be longer than a few lines, and all of it must stay small
+    longest = page.evaluate("""() => {
+      const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+      let most = 0;
+      while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("script, style, textarea")) most = Math.max(most, walk.currentNode.data.length);
+      for (const x of document.querySelectorAll("[title], [aria-label]")) most = Math.max(most, (x.title ?? "").length, (x.getAttribute("aria-label") ?? "").length);
+      return most;
+    }""")
+    assert longest <= 2002
+    first = page.locator("#classes tbody th .name").first
+    assert first.text_content().endswith("…")
+    assert first.get_attribute("title").startswith(first.text_content()[:-1])
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1200
+    page.locator("#id-search").fill("17 yy")
+    assert page.locator("#cases .case").count() == 1
+    assert costs_of(page, tmp_path).names == tuple(names)  # what `labelwise decide` reads must have the names in full
+
+
 def test_a_continuous_distribution_shows_its_own_numbers(open_page, axe) -> None:
     rng = np.random.default_rng(0)
     q = lw.Dirichlet(rng.gamma(0.7, 3, (80, 3)) + 0.05, names=["lung", "lymphoma", "melanoma"])

@@ -1,4 +1,4 @@
-"""Where the commands read from: a file, or standard input."""
+"""Where the commands read from: a file, or standard input. Every file that a command opens itself is opened here."""
 
 from __future__ import annotations
 
@@ -7,9 +7,15 @@ import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+from .._reading import reading
+
+if TYPE_CHECKING:
+    from ..decisions import Costs
+    from ..io import Predictions
 
 
 class PredictionFile(click.Path):
@@ -32,3 +38,43 @@ class PredictionFile(click.Path):
 def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``PREDICTIONS``."""
     return click.argument("predictions", type=PredictionFile())
+
+
+def read_predictions(path: Path) -> Predictions:
+    """The content of an .npz or .npy file."""
+    from ..io import load_predictions
+
+    with reading(path):
+        return load_predictions(path)
+
+
+def read_costs(path: Path) -> Costs:
+    """Costs from a TOML file."""
+    from ..decisions import Costs
+
+    with reading(path):
+        return Costs.from_toml(path)
+
+
+def read_events(path: Path) -> dict[str, list[str]]:
+    """Groups of classes from a TOML file."""
+    import tomllib
+
+    with reading(path):
+        groups = tomllib.loads(path.read_text(encoding="utf-8"))
+        for name, classes in groups.items():
+            if not isinstance(classes, list):
+                raise ValueError(f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r}')
+    return groups
+
+
+def check_manifest(folder: Path, *parts: str) -> None:
+    """Refuse prepared slices whose manifest lacks what is needed of these ``parts``, before any work is done."""
+    from ..petct.manifest import FILE, open_prepared
+
+    with reading(folder / FILE):
+        prepared = open_prepared(folder)
+        for needed in ("classes", "statistics", "size"):
+            getattr(prepared, needed)
+        for part in parts:
+            prepared.part(part)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -11,10 +12,45 @@ from typing import Any
 import click
 import numpy as np
 
+# What could move the cursor, recolor, retitle, or reorder text on a terminal: C0 and C1 controls, line separators, bidirectional
+# embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+LONGEST_NAME, LONGEST_ERROR = 80, 2000
+
+
+def printable(text: str) -> str:
+    r"""``text`` with control characters spelled out; line feeds stay.
+
+    >>> print(printable("mel\x1b[31manoma\u202e"))
+    mel\x1b[31manoma\u202e
+    """
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
+    """``text`` on one line, cut with an ellipsis where it is too long to be read.
+
+    >>> one_line("a name\\nof two lines", 12)
+    'a name of t…'
+    """
+    joined = " ".join(text[: 4 * longest].splitlines())
+    return joined if len(joined) <= longest else joined[: longest - 1] + "…"
+
+
+def echo(text: str, *, err: bool = False) -> None:
+    """Print text for people. Nothing in it, whatever file it came from, controls the terminal."""
+    click.echo(printable(text), err=err)
+
+
+def echo_data(text: str) -> None:
+    """Write a file to standard output as it is; on a terminal, without control characters."""
+    click.echo(printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text, nl=False)
+
 
 def echo_json(value: Any) -> None:
     """``value`` as JSON; numbers that JSON has no word for become null."""
-    click.echo(json.dumps(_plain(value), indent=2, ensure_ascii=False))
+    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:
@@ -35,11 +71,14 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=escape(title), title_justify="left", title_style="bold")
+    def cell(x: Any) -> str:
+        return escape(printable(one_line(f"{x:.4g}" if isinstance(x, float | np.floating) else str(x), LONGEST_NAME)))
+
+    table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):
-        table.add_column(escape(column), justify="left" if i == 0 else "right", overflow="fold")
+        table.add_column(cell(column), justify="left" if i == 0 else "right", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(f"{x:.4g}" if isinstance(x, float | np.floating) else str(x)) for x in row))
+        table.add_row(*map(cell, row))
     Console(soft_wrap=False).print(table)
 
 

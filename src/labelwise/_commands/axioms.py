@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from ._output import echo_json, echo_table
+from ._output import echo, echo_json, echo_table
 
 
 @click.command()
@@ -46,4 +46,4 @@ def command(loss: str, seed: int, as_json: bool) -> None:
     axioms = list(dict.fromkeys(r.axiom for r in table))
     echo_table(table.name, ("axiom", "TU", "AU", "EU"), [(a, *(cells.get((a, m), "–") for m in ("TU", "AU", "EU"))) for a in axioms])
     for r in failed:
-        click.echo(f"{r.axiom} {r.measure}: {r.counterexample}")
+        echo(f"{r.axiom} {r.measure}: {r.counterexample}")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import click
 
+from ._output import echo_data
+
 
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
@@ -23,4 +25,4 @@ def command(shell: str) -> None:
     if kind is None:
         raise ValueError(f"no completion is known for {shell!r}")
     complete = kind(root, {}, "labelwise", "_LABELWISE_COMPLETE")
-    click.echo(complete.source_template % complete.source_vars())
+    echo_data(complete.source_template % complete.source_vars() + "\n")

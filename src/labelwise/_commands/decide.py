@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from ._input import predictions_argument
-from ._output import echo_json, echo_table
+from ._input import predictions_argument, read_costs, read_predictions
+from ._output import echo, echo_data, echo_json, echo_table, one_line
 
 if TYPE_CHECKING:
     import numpy as np
@@ -55,14 +53,13 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     import numpy as np
 
     from .._atomic import replacing
-    from ..decisions import Costs, decide, evaluate_policy
-    from ..io import load_predictions
+    from ..decisions import decide, evaluate_policy
 
     to_pipe = str(output) == "-"
     if output is not None and output.suffix != ".csv" and not to_pipe:
         raise ValueError(f"decisions are written as .csv; got {output.name!r}")
-    stored = load_predictions(predictions)
-    plan = decide(stored.distribution(), Costs.from_toml(costs_file), task=task, y_true=stored.y_true)
+    stored = read_predictions(predictions)
+    plan = decide(stored.distribution(), read_costs(costs_file), task=task, y_true=stored.y_true)
     words, counts = np.unique(plan.words, return_counts=True)
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
     per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
@@ -72,7 +69,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
         truth = np.eye(stored.n_classes, dtype=int)[truth]
     report = None if truth is None else evaluate_policy(plan, truth)
     if to_pipe:
-        click.echo(_csv(plan, ids, task), nl=False)
+        echo_data(_csv(plan, ids, task))
         return
     if output is not None:
         with replacing(output) as file:
@@ -97,23 +94,20 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
         [(word, count, f"{count / counts.sum():.1%}") for word, count in sorted(zip(words, counts, strict=True), key=lambda x: -x[1])],
     )
     if report is not None:
-        click.echo(f"\nWhat it really cost, and what other policies would have:\n{report}\n")
+        echo(f"\nWhat it really cost, and what other policies would have:\n{report}\n")
     for i in worst:
-        click.echo(f"{ids[i]}: {plan.explain(int(i))}")
+        echo(one_line(f"{ids[i]}: {plan.explain(int(i))}"))
     if output is not None:
-        click.echo(f"Written to {output}")
+        echo(f"Written to {output}")
 
 
 def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
     """One line for each case (per label: for each case and label)."""
-    text = io.StringIO()
-    writer = csv.writer(text)
-    columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")
-    writer.writerow(("id", *(("label",) if task == "per_label" else ()), *columns))
+    from .._csv import csv_text
+
     values = [plan.words, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]
-    for i in range(len(ids)):
-        if task == "one_class":
-            writer.writerow((ids[i], *(x[i] for x in values)))
-        else:
-            writer.writerows((ids[i], label, *(x[i, k] for x in values)) for k, label in enumerate(plan.names))
-    return text.getvalue()
+    columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")
+    if task == "one_class":
+        return csv_text(("id", *columns), ((ids[i], *(x[i] for x in values)) for i in range(len(ids))))
+    rows = ((ids[i], label, *(x[i, k] for x in values)) for i in range(len(ids)) for k, label in enumerate(plan.names))
+    return csv_text(("id", "label", *columns), rows)

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._output import echo_json, echo_table
+from ._output import echo, echo_json, echo_table
 
 
 @click.command()
@@ -41,7 +41,7 @@ def command(output: Path, as_json: bool) -> None:
     if as_json:
         echo_json({**found, "output": str(output)})
         return
-    click.echo(f"Five networks, {found['instances']:,} test images of clothes: {found['accuracy']:.1%} right.\n")
+    echo(f"Five networks, {found['instances']:,} test images of clothes: {found['accuracy']:.1%} right.\n")
     echo_table(
         "Which classes are they unsure about? Mean over the images of each class, in bits",
         ("class", "total", "aleatoric", "epistemic", "share", "would data help?"),
@@ -60,7 +60,7 @@ def command(output: Path, as_json: bool) -> None:
         ("pictures", "total", "aleatoric", "epistemic"),
         [(name, *(f"{x:.3f}" for x in scores.values())) for name, scores in found["detection"].items()],
     )
-    click.echo(f"Look at single images, and at what mistakes cost: open {output.resolve().as_uri()} in a browser.")
+    echo(f"Look at single images, and at what mistakes cost: open {output.resolve().as_uri()} in a browser.")
 
 
 def summary(data: dict[str, Any]) -> dict[str, Any]:

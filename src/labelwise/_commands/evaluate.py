@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._input import predictions_argument
+from ._input import predictions_argument, read_predictions
 from ._output import echo_json, echo_table, loss_option
 
 PARTS = ("total", "aleatoric", "epistemic")
@@ -27,14 +27,12 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
       labelwise evaluate preds.npz
       labelwise evaluate preds.npz --ood other.npz --json
     """
-    from ..io import load_predictions
-
-    stored = load_predictions(predictions)
+    stored = read_predictions(predictions)
     if stored.y_true is None:
         raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs the true labels of the instances")
     if stored.multilabel:
         raise ValueError(f"{predictions.name} has labels that may occur together; `labelwise report` shows how good they are")
-    other = None if ood is None else load_predictions(ood)
+    other = None if ood is None else read_predictions(ood)
     if other is not None and other.n_classes != stored.n_classes:
         raise ValueError(
             f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must be of one model"

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._output import echo_json, echo_table, loss_option, progress_bar
+from ._input import check_manifest, read_costs, read_predictions
+from ._output import echo, echo_json, echo_table, loss_option, one_line, progress_bar
 
 if TYPE_CHECKING:
     from ..petct import Prepared
@@ -44,7 +45,7 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
 
     written = write_phantoms(folder, patients=patients, seed=seed, voxel=voxel)
     kinds = Counter(kind for _, _, kind in written)
-    click.echo(
+    echo(
         f"wrote {len(written)} studies of {patients} phantom patients to {folder}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
     )
 
@@ -88,9 +89,9 @@ def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: 
     with progress_bar("prepare") as progress:
         prepared = run(studies, output, settings=settings, diagnoses=diagnoses or DIAGNOSES, progress=progress, **options)
     for line in prepared.manifest["skipped"]:
-        click.echo(f"skipped {line['patient']}/{line['study']}: {line['why']}", err=True)
+        echo(one_line(f"skipped {line['patient']}/{line['study']}: {line['why']}"), err=True)
     _say_parts(prepared)
-    click.echo(f"wrote {output / 'manifest.json'} after {time.monotonic() - started:.0f} s")
+    echo(f"wrote {output / 'manifest.json'} after {time.monotonic() - started:.0f} s")
 
 
 def _say_parts(prepared: Prepared) -> None:
@@ -132,19 +133,19 @@ def train(folder: Path, output: Path, **options: Any) -> None:
 
     The epoch of each member is chosen on the validation patients. Slices that do not fit in memory are read from disk as they are used.
     """
-    from ..io import load_predictions
     from ..petct import train as run
 
+    check_manifest(folder, "train", "val", "test")
     started = time.monotonic()
     files = run(folder, output, **options)
     for name, path in files.items():
-        stored = load_predictions(path)
+        stored = read_predictions(path)
         line = f"{name}: {len(stored):,}"
         if stored.y_true is not None and stored.probs is not None:
             line += f", accuracy {(stored.probs.mean(0).argmax(-1) == stored.y_true).mean():.1%}"
-        click.echo(f"{line}; written to {path}")
+        echo(f"{line}; written to {path}")
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
-    click.echo(f"done after {minutes} min {seconds} s")
+    echo(f"done after {minutes} min {seconds} s")
 
 
 @command.command()
@@ -169,21 +170,21 @@ def report(
     as_json: bool,
 ) -> None:
     """Figures and numbers about the predictions in TRAINED for the test patients in FOLDER."""
-    from ..decisions import Costs
     from ..petct.report import diagnosis_rows, sentences, write_report
 
-    costs = None if costs_file is None else Costs.from_toml(costs_file)
+    costs = None if costs_file is None else read_costs(costs_file)
+    check_manifest(folder, "test")
     numbers = write_report(folder, trained, output, loss=loss, costs=costs, cases=cases, show=show, rng=seed)
     if as_json:
         echo_json(numbers)
         return
     for line in sentences(numbers):
-        click.echo(line)
+        echo(one_line(line))
     echo_table(
         "Diagnoses; uncertainty of each about its own slices",
         ("diagnosis", "studies", "found", "slices", "recall", "total", "aleatoric", "epistemic"),
         diagnosis_rows(numbers),
     )
     for action in numbers.get("actions", [])[:show]:
-        click.echo(f"{action['study']}: {action['decision']}" + (f". {action['annotate']}" if action["annotate"] else ""))
-    click.echo(f"written to {output / 'index.html'}")
+        echo(one_line(f"{action['study']}: {action['decision']}" + (f". {action['annotate']}" if action["annotate"] else "")))
+    echo(f"written to {output / 'index.html'}")

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ._input import predictions_argument
-from ._output import echo_json, echo_table, loss_option, progress_bar
+from ._output import echo, echo_json, echo_table, loss_option, progress_bar
 
 
 @click.command()
@@ -47,4 +47,4 @@ def command(
         return
     rows = [(name, *(means[part] for part in PARTS)) for name, means in done.means.items()]
     echo_table(f"{done.instances:,} instances", ("loss", *PARTS), rows)
-    click.echo(f"Means of the sums over the classes; written to {output}")
+    echo(f"Means of the sums over the classes; written to {output}")

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Any
 
 import click
 
-from ._input import predictions_argument
-from ._output import echo_json, progress_bar
+from ._input import predictions_argument, read_events, read_predictions
+from ._output import echo, echo_data, echo_json, progress_bar
 
 
 @click.command()
@@ -70,7 +69,7 @@ def command(
         raise ValueError("the files of --ood must have different names")
     with progress_bar("report") as progress:
         options: dict[str, Any] = {
-            "images": images_of(predictions),
+            "images": read_predictions(predictions).images if predictions.suffix == ".npz" else None,
             "events": events,
             "ood": others,
             "multilabel": multilabel,
@@ -80,7 +79,7 @@ def command(
             "progress": progress,
         }
         if str(output) == "-":
-            sys.stdout.write(build_report(stored, **options).html)
+            echo_data(build_report(stored, **options).html)
             return
         report = write_report(output, stored, **options)
     size = output.stat().st_size
@@ -95,26 +94,5 @@ def command(
             }
         )
         return
-    click.echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them to look at one by one), {size / 1e6:.1f} MB")
-    click.echo(f"Open {output} in a browser.")
-
-
-def images_of(path: Path) -> Any:
-    """The images in a file, if it has any."""
-    from ..io import load_predictions
-
-    return load_predictions(path).images if path.suffix == ".npz" else None
-
-
-def read_events(path: Path) -> dict[str, list[str]]:
-    """Groups of classes from a TOML file."""
-    import tomllib
-
-    try:
-        groups = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
-    for name, classes in groups.items():
-        if not isinstance(classes, list):
-            raise ValueError(f'{path.name}: {name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r}')
-    return groups
+    echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them to look at one by one), {size / 1e6:.1f} MB")
+    echo(f"Open {output} in a browser.")

@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from ._output import echo_table
+from .._reading import reading
+from ._output import echo, echo_table
 
 RESULTS = Path("results")
 # experiment -> the data set it is about, unless said otherwise
@@ -79,13 +80,13 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         module.run(
             setting,
             runs or (QUICK["runs"] if quick else 1),
-            Options(results, data_dir, download, jobs, lambda text: click.echo(text, err=True), _typed()),
+            Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed()),
             **{key: value for key, value in options.items() if value},
         )
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
         for title, columns, rows in _tables(name, folder):
             echo_table(title, columns, rows)
-        click.echo(f"wrote {folder / name}.json and the figure beside it")
+        echo(f"wrote {folder / name}.json and the figure beside it")
 
     run.__doc__ = summary
     decorated: Any = run
@@ -170,7 +171,8 @@ def published(files: tuple[Path, ...], results: Path) -> None:
 
     for path in files:
         name = path.stem.rpartition("_")[2]
-        numbers, drops = recompute(path)
+        with reading(path):
+            numbers, drops = recompute(path)
         record("published", name, numbers, Options(results, command=f"labelwise reproduce published {path.name}"), runs=drops.n_runs)
         for title, columns, rows in _tables(name, results / "published"):
             echo_table(f"{name}: {title}", columns, rows)
@@ -189,9 +191,7 @@ def bundle(results: Path, output: Path | None) -> None:
     from ..experiments.settings import Setting, Source
 
     inside, outside = Source("fashion-mnist"), {name: Source(name) for name in OOD}
-    stored = predictions(
-        Setting("fashion-mnist"), 0, [inside, *outside.values()], Options(results, say=lambda text: click.echo(text, err=True))
-    )
+    stored = predictions(Setting("fashion-mnist"), 0, [inside, *outside.values()], Options(results, say=lambda text: echo(text, err=True)))
     numbers = write(
         stored[inside],
         {name: stored[source] for name, source in outside.items()},
@@ -199,7 +199,7 @@ def bundle(results: Path, output: Path | None) -> None:
         out=output or FILE,
     )
     echo_table("The same to every printed digit in float16", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()])
-    click.echo(f"wrote {output or FILE}")
+    echo(f"wrote {output or FILE}")
 
 
 @command.command()
@@ -215,4 +215,4 @@ def page(results: Path, output: Path) -> None:
     text = write(results, output.parent)
     with replacing(output) as file:
         file.write(text.encode())
-    click.echo(f"wrote {output}")
+    echo(f"wrote {output}")

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._output import echo_json
+from ._input import read_predictions
+from ._output import echo, echo_json
 
 if TYPE_CHECKING:
     from ..datasets import Dataset
@@ -74,7 +75,7 @@ def command(
     """
     from ..datasets import load, standardize
     from ..ensembles import find_recipe, fit_ensemble, predict_ensemble
-    from ..io import check_format, load_predictions
+    from ..io import check_format
 
     check_format(output)
     if not output.parent.is_dir():
@@ -96,7 +97,7 @@ def command(
     chosen = find_recipe(name, recipe, shape=shape if data.train.x.ndim == 2 else (1, *shape[:2]))
     chosen = replace(chosen, network=network or chosen.network, augment=augment or chosen.augment)
     folder = work_dir or output.with_suffix(".training")
-    click.echo(
+    echo(
         f"{name}: {members} × {chosen.network}, {epochs or chosen.epochs} epochs, {len(data.train):,} training instances; "
         f"checkpoints and metrics in {folder}",
         err=as_json,
@@ -105,19 +106,19 @@ def command(
         chosen.network, data, n_members=members, recipe=chosen, seed=seed, out_dir=folder, resume=resume, epochs=epochs, jobs=jobs
     )
     predict_ensemble(fitted, data.test, out=output)
-    stored = load_predictions(output)
+    stored = read_predictions(output)
     each, together = _accuracies(stored)
     elapsed = time.monotonic() - started
     if as_json:
         found = {"output": str(output), "instances": len(stored), "members": len(each), "accuracy": together, "accuracy_of_members": each}
         echo_json({**found, "seconds": elapsed})
         return
-    click.echo(
+    echo(
         f"accuracy on {len(stored):,} test instances: members {sum(each) / len(each):.2%} on average ({min(each):.2%} to {max(each):.2%}), "
         f"ensemble {together:.2%}"
     )
     minutes, seconds = divmod(round(elapsed), 60)
-    click.echo(f"wrote {output} after {minutes} min {seconds} s")
+    echo(f"wrote {output} after {minutes} min {seconds} s")
 
 
 def _cut(data: Dataset) -> Dataset:

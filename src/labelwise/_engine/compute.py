@@ -43,12 +43,12 @@ def compute(
     def again(part: Distribution) -> Computed:
         return compute(equations, part, loss, labelwise=labelwise, n_jobs=n_jobs)
 
+    if n_jobs is not None:
+        kernel.thread_count(n_jobs)
     stored = getattr(q, "stored", None)
     if type(stored) is np.ndarray and type(loss) in (LogLoss, SquaredLoss):
         view = kernel.flat(stored)
         return Computed(*in_blocks(again, q, 0)) if view is None else _fused(q, view, loss, labelwise, n_jobs)
-    if n_jobs is not None:
-        kernel.thread_count(n_jobs)
 
     library = library_of(q)
     if library == "dask":

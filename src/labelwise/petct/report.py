@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import html
-import io
 import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,6 +11,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._atomic import replacing
+from .._csv import csv_text
 from ..decisions import Costs, Decisions, decide
 from ..evaluation import rejection_curve
 from ..plots import plot_rejection
@@ -158,9 +157,6 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
     task = "one_class" if costs.false_positive is None else "per_label"
     plan = decide(results.studies.distribution(), costs, task=task)
     names = np.asarray(results.studies.ids)
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("study", "diagnosis", "decision", "annotate"))
     rows = []
     for i, name in enumerate(names):
         row = {
@@ -170,9 +166,9 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
             "annotate": what_to_do(plan, i) if task == "per_label" else "",
         }
         rows.append(row)
-        writer.writerow(row.values())
+    text = csv_text(("study", "diagnosis", "decision", "annotate"), [list(row.values()) for row in rows], line_end="\n")
     with replacing(path) as file:
-        file.write(text.getvalue().encode())
+        file.write(text.encode())
     return rows
 
 

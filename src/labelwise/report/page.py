@@ -44,7 +44,7 @@ def render(title: str, data: dict[str, Any]) -> str:
     policy = (
         f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    parts = {"TITLE": html.escape(title), "POLICY": html.escape(policy), "STYLE": style, "DATA": as_json(data), "SCRIPT": code}
+    parts = {"TITLE": html.escape(_plain(title)), "POLICY": html.escape(policy), "STYLE": style, "DATA": as_json(data), "SCRIPT": code}
     page = asset("page.html")
     for name, text in parts.items():
         before, mark, after = page.partition(f"<!--{name}-->")

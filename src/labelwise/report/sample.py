@@ -20,6 +20,8 @@ NUMBERS = 3_000_000
 DRAWS = 16
 """Draws that stand for a continuous distribution."""
 FINE = 65535
+LONGEST_ID = 500
+"""Letters of an id that are embedded: ten thousand ids of any length would be too much for a page."""
 
 
 @dataclass(eq=False)
@@ -75,7 +77,7 @@ class Sample:
             "probs": pack(codes, "u2"),
             "index": None if n == cases.n else pack(self.index, "u4"),
             "predicted": pack(np.concatenate(self.predicted), wide),
-            "ids": None if cases.ids is None else [str(x) for x in cases.ids[self.index].tolist()],
+            "ids": None if cases.ids is None else [_shown(str(x)) for x in cases.ids[self.index].tolist()],
             "y": None,
             "weights": None,
             "mean": pack(np.concatenate(self.means), "u2") if self.means else None,
@@ -116,3 +118,7 @@ def choose(cases: Cases, losses: Sequence[str], n_labels: int, most: int, seed: 
     if n == cases.n:
         return Sample(cases, np.arange(n))
     return Sample(cases, np.sort(np.random.default_rng(seed).choice(cases.n, size=n, replace=False)))
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= LONGEST_ID else text[: LONGEST_ID - 1] + "…"

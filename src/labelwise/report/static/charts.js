@@ -71,7 +71,7 @@ function simplex(points, mean, names) {
     const ends = [b, c].map((other) => place([0, 1, 2].map((corner) => (corner === a ? share : corner === other ? 1 - share : 0))));
     return svg("line", { class: "grid", x1: ends[0][0], y1: ends[0][1], x2: ends[1][0], y2: ends[1][1] });
   }));
-  return svg("svg", { viewBox: "-20 -22 340 240", class: "simplex", role: "img", "aria-label": `Each member as a point in the triangle of ${names.join(", ")}; the mean is ${mean.map((p) => percent(p)).join(", ")}` },
+  return svg("svg", { viewBox: "-20 -22 340 240", class: "simplex", role: "img", "aria-label": `Each member as a point in the triangle of ${names.map((name) => shortName(name)).join(", ")}; the mean is ${mean.map((p) => percent(p)).join(", ")}` },
     ...lines, svg("polygon", { class: "axis hollow", points: corners.map((c) => c.join(",")).join(" ") }),
     ...points.map((p) => svg("circle", { class: "dot", cx: place(p)[0], cy: place(p)[1], r: points.length > 20 ? 2.5 : 4.5 })),
     svg("path", { class: "cross", d: `M${x - 6} ${y - 6} l12 12 M${x + 6} ${y - 6} l-12 12` }),

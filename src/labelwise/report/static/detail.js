@@ -56,7 +56,7 @@ function step(view, by, id) {
 function truthOf(data, s, i) {
   if (s.y === null) return null;
   const names = data.classes_names.filter((_, k) => isTrue(s, i, k));
-  return h("span", {}, "; it is ", names.length ? named(names.slice(0, 4).join(", ")) : "none of them", names.length > 4 ? ` and ${names.length - 4} more` : "");
+  return h("span", {}, "; it is ", names.length ? named(names.slice(0, 4).map((name) => shortName(name, 60)).join(", ")) : "none of them", names.length > 4 ? ` and ${names.length - 4} more` : "");
 }
 
 /** @param {View} view @param {number} share @param {number} i */

@@ -18,7 +18,7 @@ function drawDetection({ data, loss }) {
     return [1, ...shares.map((x) => Math.max((rest -= x), 0))];
   };
   $("detect-chart").replaceChildren(lineChart({
-    label: `Share of cases with ${part} uncertainty from a threshold on, for the familiar cases and for ${set.name}; AUROC ${number(told.auroc)}.`, x: `threshold on ${part} uncertainty${loss.unit ? ` (${loss.unit})` : ""}`, y: "share of cases from there on",
+    label: `Share of cases with ${part} uncertainty from a threshold on, for the familiar cases and for ${shortName(set.name)}; AUROC ${number(told.auroc)}.`, x: `threshold on ${part} uncertainty${loss.unit ? ` (${loss.unit})` : ""}`, y: "share of cases from there on",
     lines: [{ name: "familiar", class: "eu", x: told.edges, y: above(told.inside) }, { name: shortName(set.name), class: "au", x: told.edges, y: above(told.outside) }],
     low: 0, high: 1, format: (x) => percent(x, 0), xFormat: number, xHigh: told.edges[told.edges.length - 1], area: true,
   }));

@@ -35,15 +35,19 @@ function field(id) {
   return /** @type {HTMLInputElement} */ (/** @type {unknown} */ ($(id)));
 }
 
+// Laying out a text takes time that grows with its length: a name of 10,000 letters in every table would stop the page.
+const LONGEST_NAME = 300, LONGEST_TITLE = 1000;
+
 /** A name as text that keeps its own direction. @param {string} text */
 function named(text) {
   const long = text.length > 40;
-  return h("bdi", { class: long ? "name long" : "name", title: long ? text : null }, text);
+  return h("bdi", { class: long ? "name long" : "name", title: long ? shortName(text, LONGEST_TITLE) : null }, shortName(text, LONGEST_NAME));
 }
 
 /** A name for places where only text can stand. @param {string} text */
 function shortName(text, most = 28) {
-  const letters = Array.from(text);
+  if (text.length <= most) return text;
+  const letters = Array.from(text.slice(0, 2 * most + 2)); // a letter takes one or two places
   return letters.length <= most ? text : letters.slice(0, most - 1).join("") + "…";
 }
 

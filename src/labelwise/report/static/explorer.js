@@ -147,7 +147,7 @@ function choose(view, i, move) {
   }
   drawDetail(view);
   const { total, epistemic } = view.components().sums;
-  say(`Case ${idOf(view.data, view.sample, i)}: ${predictionOf(view.data, view.sample, i).textContent}, total uncertainty ${number(total[i])}, epistemic ${number(epistemic[i])}`);
+  say(`Case ${shortName(idOf(view.data, view.sample, i), 80)}: ${predictionOf(view.data, view.sample, i).textContent}, total uncertainty ${number(total[i])}, epistemic ${number(epistemic[i])}`);
   if (move && matchMedia("(max-width: 900px)").matches) {
     $("detail").scrollIntoView({ block: "start" });
     $("detail").focus({ preventScroll: true });

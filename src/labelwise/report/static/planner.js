@@ -63,7 +63,7 @@ function drawCosts({ data }, changed) {
   const input = (kind, i) => {
     const same = table[kind].every((x) => Object.is(x, table[kind][0]));
     const value = i >= 0 ? table[kind][i] : same ? table[kind][0] : NaN;
-    const label = (kind === "missed" ? "Missed" : "False alarm") + ", " + (i >= 0 ? data.classes_names[i] : "all classes");
+    const label = (kind === "missed" ? "Missed" : "False alarm") + ", " + (i >= 0 ? shortName(data.classes_names[i], 80) : "all classes");
     return h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", "aria-label": label, "data-kind": kind, "data-class": i, value: Number.isNaN(value) ? "" : value, placeholder: i < 0 ? "various" : null, oninput: (/** @type {Event} */ event) => {
       const box = /** @type {HTMLInputElement} */ (event.target);
       const x = box.validity.badInput ? undefined : cost(box.value);

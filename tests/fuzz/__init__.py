@@ -1,0 +1,1 @@
+"""Mutated files for every reader: `make fuzz`."""
