@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -53,7 +52,7 @@ class Members:
                 probabilities(self.stored, "probs", sum_to_one=self.sum_to_one)
             set_fields(self, pending=False)
 
-    @cached_property
+    @property
     def probs(self) -> Array:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
         self.check()

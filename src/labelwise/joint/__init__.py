@@ -6,14 +6,13 @@ EU = E D(Θ‖E Θ). One number per instance; it cannot say which class is meant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from .._arrays import Array, namespace
 from .._special import digamma_difference, digamma_minus_log
-from ..decomposition import Components, by_instances
+from ..decomposition import Components, JointUncertainty, by_instances
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from ..distributions._atoms import Atoms
 from ..distributions._blocks import joint
@@ -25,11 +24,6 @@ from ._sampling import expected_maximum, sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = ["CostMatrix", "JointLoss", "JointUncertainty", "decompose", "pairwise", "reverse", "shares"]
-
-
-@dataclass(frozen=True, eq=False)
-class JointUncertainty(Components):
-    """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
 def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: int = 0, samples: int = 4096) -> JointUncertainty:
