@@ -244,7 +244,7 @@ def decompose(
         structure=structure if family is None else family.structure(q.n_classes, q.names),
         error=error,
         sums=None if sums is None else Components(*sums),
-        joint=None if joint is None else JointUncertainty(*joint, partial(_joint_maximum, loss, q.n_classes)),
+        joint=None if joint is None else replace(JointUncertainty(*joint), bound=partial(_joint_maximum, loss, q.n_classes)),
     )
 
 

@@ -59,7 +59,8 @@ def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, thr
     view = flat(q.stored)
     if view is None:  # no common stride for all instances: one slice of the first axis after another
         slices = [split(q.take(i), loss, events, jackknife=jackknife, threads=threads) for i in range(q.stored.shape[1])]
-        return Result(*(None if part[0] is None else _stacked(part, len(part)) for part in zip(*slices, strict=True)))
+        others = ([x for x in parts if x is not None] for parts in ([s.sums for s in slices], [s.joint for s in slices]))
+        return Result(_stacked([s.labelwise for s in slices], len(slices)), *(_stacked(x, len(x)) if x else None for x in others))
     batch = q.stored.shape[1:-1]
     if events is None and type(loss) in (LogLoss, SquaredLoss):
         if not q.stored.size:
