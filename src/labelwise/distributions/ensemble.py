@@ -219,6 +219,8 @@ def _softmax(logits: Array) -> Array:
 
 def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:
     """Rows of ``probs`` (M, ..., K) drawn by weight, (n, ..., K)."""
+    if is_dask_array(probs):
+        raise TypeError("`sample` draws from values in memory; got a Dask array. Compute it first: lw.Ensemble(probs.compute())")
     xp = namespace(probs)
     batch = tuple(probs.shape[1:-1])
     uniform = rng.random((check_count(n), *batch))

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, like, namespace
+from .._arrays import Array, index_like, like, namespace
 from .._special import kl_term, log_complement, x_log_x
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
 from ..losses.base import not_negative
@@ -165,9 +165,8 @@ class CostMatrix(JointLoss):
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         xp = namespace(p)
         risk, forecast = self.risks(p), self.risks(m)
-        chosen = xp.argmin(forecast, axis=-1, keepdims=True)
-        risk, chosen = xp.broadcast_arrays(risk, chosen + 0 * xp.astype(risk[..., :1] > 0, chosen.dtype))
-        return xp.take_along_axis(risk, chosen[..., :1], axis=-1)[..., 0] - xp.min(risk, axis=-1)
+        chosen = xp.argmin(forecast, axis=-1, keepdims=True) == index_like(np.arange(self.table.shape[1]), risk)
+        return xp.sum(xp.where(chosen, risk, 0 * risk), axis=-1) - xp.min(risk, axis=-1)
 
     def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
         """min_a E[cost of a − cost of the best action]: exactly 0 when one action is best for everything plausible."""
