@@ -16,7 +16,7 @@ from .distributions._blocks import split
 from .distributions._instances import is_large, is_lazy, map_instances, of_no_instances
 from .distributions.ensemble import Members
 from .events import Events, Family, Structure, as_events
-from .losses import Loss, as_loss
+from .losses import LogLoss, Loss, SquaredLoss, as_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -222,8 +222,9 @@ def decompose(
     loss = loss.bind(names)
     error = sums = joint = None
     if members is not None:
-        (total, aleatoric, epistemic), sums, joint = split(members, loss, family, jackknife=correction is not None, threads=threads)
-        joint = joint if isinstance(q, Ensemble) else None
+        (total, aleatoric, epistemic), sums, whole = split(members, loss, family, jackknife=correction is not None, threads=threads)
+        if whole is not None and isinstance(q, Ensemble) and isinstance(loss, LogLoss | SquaredLoss):
+            joint = JointUncertainty(whole[0], whole[1], whole[2], loss.joint_maximum(q.n_classes))
     else:
         law: Any = q.marginal(family)
         total = loss.entropy(*law.mean)
@@ -244,14 +245,8 @@ def decompose(
         structure=structure if family is None else family.structure(q.n_classes, q.names),
         error=error,
         sums=None if sums is None else Components(*sums),
-        joint=None if joint is None else replace(JointUncertainty(*joint), bound=partial(_joint_maximum, loss, q.n_classes)),
+        joint=joint,
     )
-
-
-def _joint_maximum(loss: Loss, n: int) -> float:
-    from .joint.losses import as_joint_loss
-
-    return as_joint_loss(loss, n).maximum(n)
 
 
 @lru_cache(maxsize=64)

@@ -69,7 +69,7 @@ class JointLog(JointLoss):
         return namespace(p).sum(self.shares(p, m, d), axis=-1)
 
     def maximum(self, n: int) -> float:
-        return log(n) * self.unit
+        return LogLoss(self.base).joint_maximum(n)
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class JointSquared(JointLoss):
         return namespace(d).sum(d * d, axis=-1)
 
     def maximum(self, n: int) -> float:
-        return 1 - 1 / n
+        return SquaredLoss().joint_maximum(n)
 
 
 @dataclass(frozen=True)
