@@ -162,7 +162,7 @@ WRONG = {
     "axes": ({"probs": PROBS[0]}, ValueError, r"`probs` must have 3 axes .* shape \(7, 4\)"),
     "alpha axes": ({"alpha": PROBS}, ValueError, "`alpha` must have 2 axes"),
     "integers": ({"probs": np.zeros((2, 3, 4), int)}, TypeError, "floating point; got int64"),
-    "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, "between 0 and K − 1 = 3; got values from 4 to 4"),
+    "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, r"`y_true` must lie between 0 and 3 \(K = 4 classes\); got 4"),
     "labels together": ({"probs": PROBS, "y_true": np.full((7, 4), 2)}, ValueError, "0 or 1 for each of the K = 4 labels"),
     "labels of others": ({"probs": PROBS, "y_true": np.zeros((7, 3), int)}, ValueError, r"0 or 1 .* got int64 of shape \(7, 3\)"),
     "labels of a Dirichlet": ({"alpha": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),

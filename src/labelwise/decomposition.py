@@ -16,7 +16,7 @@ from .distributions._blocks import split
 from .distributions._instances import is_large, is_lazy, map_instances, of_no_instances
 from .distributions.ensemble import Members
 from .events import Events, Family, Structure, as_events
-from .losses import Loss, as_loss
+from .losses import LogLoss, Loss, SquaredLoss, as_loss
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,6 +50,11 @@ class Components:
 
 
 @dataclass(frozen=True, eq=False)
+class JointUncertainty(Components):
+    """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
+
+
+@dataclass(frozen=True, eq=False)
 class Uncertainty:
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
@@ -69,6 +74,9 @@ class Uncertainty:
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
     sums: Components | None = None
     """The plain sums, where they came with the labels' values."""
+    joint: JointUncertainty | None = None
+    """The uncertainty about all classes at once, where the same pass over the predictions gave it: for NumPy and Dask arrays in an
+    `Ensemble`, log or squared loss, no ``events`` and no ``correction``. ``None`` elsewhere: use `labelwise.joint.decompose`."""
     unit: Array = 1.0
     """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
 
@@ -149,6 +157,7 @@ class Uncertainty:
             epistemic=parts.epistemic,
             error=parts.error,
             sums=None,
+            joint=None,
             unit=self.loss.maximum + np.zeros(len(self.names)),
         )
 
@@ -211,9 +220,11 @@ def decompose(
     family = as_events(events)
     names = family.names if family else q.names or _numbers(q.n_classes)
     loss = loss.bind(names)
-    error = sums = None
+    error = sums = joint = None
     if members is not None:
-        (total, aleatoric, epistemic), sums = split(members, loss, family, jackknife=correction is not None, threads=threads)
+        (total, aleatoric, epistemic), sums, whole = split(members, loss, family, jackknife=correction is not None, threads=threads)
+        if whole is not None and isinstance(q, Ensemble) and isinstance(loss, LogLoss | SquaredLoss):
+            joint = JointUncertainty(whole[0], whole[1], whole[2], loss.joint_maximum(q.n_classes))
     else:
         law: Any = q.marginal(family)
         total = loss.entropy(*law.mean)
@@ -234,6 +245,7 @@ def decompose(
         structure=structure if family is None else family.structure(q.n_classes, q.names),
         error=error,
         sums=None if sums is None else Components(*sums),
+        joint=joint,
     )
 
 
@@ -258,6 +270,8 @@ def by_instances(f: Callable[[Any], Result], q: Distribution) -> Result:
     parts = take(with_error)
     if _sums_of(known) is not None:
         parts["sums"] = Components(**take(with_error))
+    if isinstance(known, Uncertainty) and known.joint is not None:
+        parts["joint"] = replace(known.joint, **take(False))
     return replace(known, **parts)
 
 
@@ -271,9 +285,11 @@ def _sums_of(u: Uncertainty | Components) -> Components | None:
 
 
 def _arrays_of(u: Uncertainty | Components) -> tuple[Array, ...]:
-    """The values of a result and of its sums, each followed by its errors where there are any."""
+    """The values of a result, of its sums and of its joint measures, each followed by its errors where there are any."""
     sums = _sums_of(u)
     parts = [u, u.error] if sums is None else [u, u.error, sums, sums.error]
+    if isinstance(u, Uncertainty):
+        parts.append(u.joint)
     return tuple(x for part in parts if part is not None for x in (part.total, part.aleatoric, part.epistemic))
 
 

@@ -136,7 +136,7 @@ def _accuracies(predictions: Predictions) -> tuple[list[float], float]:
         part = predictions.rows(start, start + 10_000)
         if part.probs is None or part.y_true is None:
             raise ValueError("a trained ensemble has predictions and labels; this file does not")
-        right = (part.probs.argmax(-1) == part.y_true).sum(1)
+        right = (part.probs.argmax(-1) == part.true_class).sum(1)
         members = right if start == 0 else members + right
-        ensemble += int((part.probs.mean(0).argmax(-1) == part.y_true).sum())
+        ensemble += int((part.probs.mean(0).argmax(-1) == part.true_class).sum())
     return (members / n).tolist(), ensemble / n

@@ -52,7 +52,7 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
     q : Ensemble or array (M, N, K)
         Predictions, or logits (log-probabilities are logits).
     y_true : array (N,)
-        True classes, positions or names.
+        True classes, names or positions; integers are names where all class names are integers.
     per_member : bool
         One temperature per member instead of one for all.
     prior_sd : float
@@ -103,8 +103,9 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
 def _logits(q: Any) -> Array:
     """Logits (M, ..., K): as given, or the logarithms of an ensemble's probabilities (0 stands for the smallest normal number)."""
     if isinstance(q, Ensemble):
-        floor = smallest(q.probs)[0]
-        return namespace(q.probs).log(namespace(q.probs).where(q.probs > floor, q.probs, floor + 0 * q.probs))
+        p = q.probs
+        xp, floor = namespace(p), smallest(p)[0]
+        return xp.log(xp.where(p > floor, p, floor + 0 * p))
     if isinstance(q, MultiLabelEnsemble) or hasattr(q, "marginal"):
         raise TypeError(f"`q` must be an Ensemble or an array of logits; got {type(q).__name__}, whose probabilities are not a softmax")
     logits = as_floating(q, "q")

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from math import log
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -44,47 +44,58 @@ def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) 
     return _kernels.check(_readable(view), tolerance, sum_to_one=sum_to_one)
 
 
-def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, threads: int | None) -> tuple[Parts, Parts | None]:
-    """Label-wise total, aleatoric and epistemic uncertainty (..., E), and their sums (...,) where they came for free."""
+class Result(NamedTuple):
+    """Total, aleatoric and epistemic uncertainty: of each label or event (..., E), summed and joint (...,) where one pass gave them."""
+
+    labelwise: Parts
+    sums: Parts | None = None
+    joint: Parts | None = None
+
+
+def split(q: Members, loss: Loss, events: Events | None, *, jackknife: bool, threads: int | None) -> Result:
+    """Label-wise uncertainty; for log and squared loss of single labels, without the jackknife, also the sums and the joint measures."""
     if threads is not None:
         _kernels.thread_count(threads)
     view = flat(q.stored)
     if view is None:  # no common stride for all instances: one slice of the first axis after another
-        slices = (split(q.take(i), loss, events, jackknife=jackknife, threads=threads)[0] for i in range(q.stored.shape[1]))
-        return _stacked(slices, q.stored.shape[1]), None
-    if events is None and type(loss) in (LogLoss, SquaredLoss) and q.stored.size:
-        batch = q.stored.shape[1:-1]
+        slices = [split(q.take(i), loss, events, jackknife=jackknife, threads=threads) for i in range(q.stored.shape[1])]
+        others = ([x for x in parts if x is not None] for parts in ([s.sums for s in slices], [s.joint for s in slices]))
+        return Result(_stacked([s.labelwise for s in slices], len(slices)), *(_stacked(x, len(x)) if x else None for x in others))
+    batch = q.stored.shape[1:-1]
+    if events is None and type(loss) in (LogLoss, SquaredLoss):
+        if not q.stored.size:
+            empty = np.empty(batch, widen(q.stored).dtype)
+            return Result((np.empty(q.stored.shape[1:], empty.dtype),) * 3, (empty,) * 3, (empty,) * 3)
         result = _fused(q, view, loss, labelwise=True, threads=threads)
         labels: Any = result.labelwise
-        sums = result.sums
         if jackknife:
             for rows, law in _laws(q, view, None):
                 bias = law.jackknife(loss)
                 for part in (labels[0], labels[2]):
                     part[rows] += bias
-        if len(batch) == 1:
-            return labels, None if jackknife else sums
-        whole = tuple(_unflat(part, batch) for part in labels)
-        return whole, None if jackknife else tuple(part.reshape(batch) for part in sums)
+        if len(batch) != 1:
+            labels = tuple(_unflat(part, batch) for part in labels)
+        if jackknife:
+            return Result(labels)
+        return Result(labels, *(tuple(part.reshape(batch) for part in parts) for parts in (result.sums, result.joint)))
 
     def parts(law: Atoms) -> Parts:
         total, (aleatoric, epistemic) = loss.entropy(*law.mean), law.split(loss)
         bias = law.jackknife(loss) if jackknife else 0
         return total + bias, aleatoric, epistemic + bias
 
-    return of_blocks(q, parts, events), None
+    return Result(of_blocks(q, parts, events))
 
 
 def joint(q: Ensemble, loss: Any, of: Callable[[Atoms], Parts]) -> Parts:
     """Joint total, aleatoric and epistemic uncertainty (...,): from the kernel for log and squared loss, else ``of`` each block."""
     view = flat(q.stored)
-    if loss is None or view is None or not q.stored.size:
+    if loss is None or not q.stored.size:
         return of_blocks(q, of, None)
-    kept: Parts | None = q.__dict__.get("_kept", {}).get(loss)
-    if kept is None:
-        result = _fused(q, view, loss, labelwise=False, threads=None)
-        kept = tuple(part.reshape(q.stored.shape[1:-1]) for part in result.joint)
-    return kept
+    if view is None:
+        return _stacked((joint(q.take(i), loss, of) for i in range(q.stored.shape[1])), q.stored.shape[1])
+    result = _fused(q, view, loss, labelwise=False, threads=None)
+    return tuple(part.reshape(q.stored.shape[1:-1]) for part in result.joint)
 
 
 def of_blocks(q: Members, of: Callable[[Atoms], Parts], events: Events | None) -> Parts:
@@ -104,7 +115,7 @@ def of_blocks(q: Members, of: Callable[[Atoms], Parts], events: Events | None) -
         results = results or [np.empty((n, *part.shape[1:]), part.dtype) for part in parts]
         for out, part in zip(results, parts, strict=True):
             out[rows] = part
-    return tuple(result.reshape(*batch, *result.shape[1:]) for result in results)
+    return tuple(result.reshape((*batch, *result.shape[1:])) for result in results)
 
 
 def _laws(q: Members, view: np.ndarray, events: Events | None) -> Iterator[tuple[slice, Atoms]]:
@@ -146,8 +157,6 @@ def _fused(q: Members, view: np.ndarray, loss: Loss, *, labelwise: bool, threads
         q.check(valid=result.valid)
         if not result.valid:  # a sum at the very edge, which passes when it is added up in another order; the kernel had stopped at it
             return _fused(q, view, loss, labelwise=labelwise, threads=threads)
-    batch = q.stored.shape[1:-1]
-    q.__dict__.setdefault("_kept", {})[loss] = result.joint if len(batch) == 1 else tuple(part.reshape(batch) for part in result.joint)
     return result
 
 
@@ -159,5 +168,5 @@ def _readable(view: np.ndarray) -> np.ndarray:
 def _unflat(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:
     """(N, K) with the axes of the instances again, as a view."""
     if part.flags.c_contiguous or not part.size:
-        return part.reshape(*batch, part.shape[-1])
-    return np.moveaxis(part.T.reshape(part.shape[-1], *batch), 0, -1)
+        return part.reshape((*batch, part.shape[-1]))
+    return np.moveaxis(part.T.reshape((part.shape[-1], *batch)), 0, -1)

@@ -89,7 +89,7 @@ def _in_blocks(f: Callable[[Distribution], tuple[np.ndarray, ...]], q: Distribut
         for result, part in zip(results, f(block), strict=True):
             result[where] = part
     batch_shape = next(iter(own.values())).shape[first : first + batch]
-    return tuple(result.reshape(*batch_shape, *result.shape[len(shape) :]) for result in results)
+    return tuple(result.reshape((*batch_shape, *result.shape[len(shape) :])) for result in results)
 
 
 def _in_tasks(f: Callable[[Distribution], tuple[np.ndarray, ...]], q: Distribution, like: Sequence[np.ndarray]) -> tuple[Array, ...]:

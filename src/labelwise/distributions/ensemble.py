@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Self
 
 import numpy as np
@@ -53,7 +52,7 @@ class Members:
                 probabilities(self.stored, "probs", sum_to_one=self.sum_to_one)
             set_fields(self, pending=False)
 
-    @cached_property
+    @property
     def probs(self) -> Array:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
         self.check()
@@ -220,6 +219,8 @@ def _softmax(logits: Array) -> Array:
 
 def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:
     """Rows of ``probs`` (M, ..., K) drawn by weight, (n, ..., K)."""
+    if is_dask_array(probs):
+        raise TypeError("`sample` draws from values in memory; got a Dask array. Compute it first: lw.Ensemble(probs.compute())")
     xp = namespace(probs)
     batch = tuple(probs.shape[1:-1])
     uniform = rng.random((check_count(n), *batch))

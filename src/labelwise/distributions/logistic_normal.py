@@ -27,7 +27,7 @@ from ..events import Events, Family, as_events
 from ..losses import Loss
 from ._atoms import Atoms
 from ._checks import as_rng, check_classes, check_count, event_sums, set_fields
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid
+from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
 
 REPLICATES = 16
 """Independent randomisations of the quasi-Monte Carlo rule."""
@@ -97,14 +97,19 @@ class LogisticNormal:
 
     @property
     def _factor(self) -> Array:
-        """L with L Lᵀ = cov; a tiny ridge keeps singular matrices (a known logit, a removed constant) factorisable."""
+        """L with L Lᵀ = cov; a tiny ridge keeps singular matrices (a known logit, a removed constant) factorizable.
+
+        It also makes up for eigenvalues that rounding has left below 0, as far as these were let in.
+        """
         xp = namespace(self.loc)
         if self.cov.ndim == self.loc.ndim:
             tiny = smallest(self.cov)[0]
             return xp.sqrt(xp.where(self.cov > tiny, self.cov, like(tiny, self.cov)))
         k = self.n_classes
         diagonal = xp.linalg.diagonal(self.cov)
+        lowest = xp.linalg.eigvalsh(without_gradient(self.cov))[..., 0]
         ridge = 4 * k * smallest(self.cov)[1] * xp.max(diagonal, axis=-1) + smallest(self.cov)[0] * 1e8
+        ridge = ridge + xp.where(lowest < 0, -lowest, 0 * lowest)
         return xp.linalg.cholesky(self.cov + ridge[..., None, None] * like(np.eye(k), self.cov))
 
     def _logits(self, normals: Array, loc: Array, factor: Array) -> Array:
@@ -134,7 +139,8 @@ class LogisticNormal:
         else:
             variance = self.cov[..., first, first] + self.cov[..., second, second] - 2 * self.cov[..., first, second]
         tiny = smallest(variance)[0] * 1e8
-        spread = xp.sqrt(xp.where(variance > tiny, variance, like(tiny, variance)))
+        known = variance <= tiny  # a point mass: the slope of the square root would be infinite
+        spread = xp.where(known, 0 * variance, xp.sqrt(xp.where(known, like(tiny, variance), variance)))
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
     def mean(self, events: Family | None = None) -> Array:
@@ -153,24 +159,29 @@ class LogisticNormal:
 
 @dataclass(frozen=True, eq=False)
 class LogitNormal:
-    """Θ = sigmoid(x), x ~ N(loc, scale²), arrays (..., E)."""
+    """Θ = sigmoid(x), x ~ N(loc, scale²), arrays (..., E); with a scale of 0 a point mass."""
 
     loc: Array
     scale: Array
 
     def _expectation(self, corner: Array | None) -> Callable[[Callable[[Array, Array, Array], Array]], Array]:
+        """All is reckoned in the distance δ = x − loc: laws far narrower than the last digit of ``loc`` keep theirs."""
         xp = namespace(self.loc)
-        loc, scale = self.loc, self.scale
+        loc, known = self.loc, self.scale <= 0
+        scale = xp.where(known, xp.ones_like(loc), self.scale)
         # E t may come from far out: t · density is largest where x = loc + scale², or at x = 0 if that is nearer
         up, down = (scale * xp.minimum(xp.maximum(x / scale, 0 * x), scale) for x in (-loc, loc))
-        low, high = loc - 9 * scale - down, loc + 9 * scale + up
-        x, dx = logit_nodes(low, high, 0 * loc, xp.ones_like(loc), [0 * loc, loc, *corners(corner, loc)])
-        z = (x - loc) / scale
+        low, high = -9 * scale - down, 9 * scale + up
+        reached = (low <= -loc) & (-loc <= high)  # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
+        centre, width = xp.where(reached, -loc, 0 * loc), xp.where(reached, xp.ones_like(loc), high - low)
+        away, dx = logit_nodes(low, high, centre, width, [-loc, 0 * loc, *(x - loc for x in corners(corner, loc))])
+        z = away / scale
         weights = dx * xp.exp(-z * z / 2)
         weights = weights / sum_first(weights)
-        t, c = sigmoid(x), sigmoid(-x)
-        mt, mc = sum_first(weights * t), sum_first(weights * c)
-        d = xp.where(mt <= mc, t - mt, mc - c)
+        away = xp.where(known, 0 * away, away)
+        t, c = sigmoid(loc + away), sigmoid(-loc - away)
+        step = sigmoid_step(loc, away)
+        d = step - sum_first(weights * step)
         return lambda f: sum_first(weights * f(t, c, d))
 
     @property

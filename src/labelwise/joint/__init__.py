@@ -6,14 +6,13 @@ EU = E D(Θ‖E Θ). One number per instance; it cannot say which class is meant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
 
 from .._arrays import Array, namespace
 from .._special import digamma_difference, digamma_minus_log
-from ..decomposition import Components, by_instances
+from ..decomposition import Components, JointUncertainty, by_instances
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
 from ..distributions._atoms import Atoms
 from ..distributions._blocks import joint
@@ -21,15 +20,10 @@ from ..distributions._instances import is_large, is_lazy
 from ..distributions.dirichlet import beta_parameters
 from ..losses import LogLoss, Loss, SquaredLoss
 from ..losses.base import not_negative
-from ._sampling import expected_maximum, sampled
+from ._sampling import gain_of_maximum, sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = ["CostMatrix", "JointLoss", "JointUncertainty", "decompose", "pairwise", "reverse", "shares"]
-
-
-@dataclass(frozen=True, eq=False)
-class JointUncertainty(Components):
-    """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
 def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: int = 0, samples: int = 4096) -> JointUncertainty:
@@ -80,7 +74,7 @@ def decompose(q: Distribution, loss: str | Loss | JointLoss = "log", *, seed: in
     if isinstance(q, Dirichlet):
         exact = _dirichlet(q, loss)
         if exact is not None:
-            return JointUncertainty(loss.entropy(q.mean()), *exact, maximum)
+            return JointUncertainty(loss.entropy_from(*q.marginal().mean), *exact, maximum)
     (total, aleatoric, epistemic), bounds = sampled(q, loss, seed, samples)
     return JointUncertainty(total, aleatoric, epistemic, maximum, Components(*bounds))
 
@@ -172,7 +166,7 @@ def _atoms(law: Atoms, loss: JointLoss) -> tuple[Array, Array, Array]:
         return law.average(x) if x.ndim == law.t.ndim else _average(law, x)
 
     m = law.mean[0]
-    return loss.entropy(m), average(loss.entropy(law.t)), loss.epistemic(average, law.t, m, law.deviation)
+    return loss.entropy_from(*law.mean), average(loss.entropy(law.t)), loss.epistemic(average, law.t, m, law.deviation)
 
 
 def _dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
@@ -187,10 +181,9 @@ def _dirichlet(q: Dirichlet, loss: JointLoss) -> tuple[Array, Array] | None:
         aleatoric = xp.sum((a / s) * (b / (s + 1)), axis=-1)
         return aleatoric, aleatoric / s[..., 0]
     if isinstance(loss, CostMatrix) and loss.is_zero_one:
-        best = expected_maximum(q.alpha)
-        certain = xp.max(q.mean(), axis=-1)
-        epistemic = not_negative(best - certain)
-        return 1 - certain - epistemic, epistemic
+        total = loss.entropy(q.mean())
+        epistemic = xp.minimum(gain_of_maximum(q.alpha), total)
+        return total - epistemic, epistemic
     return None
 
 

@@ -37,28 +37,29 @@ def sampled(
     for i in range(0, max(n, 1), step):
         draws = [draw(j) for j in range(i, min(i + step, n))]
         stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), flat)
-        columns.append(_of_block(stacked, Dirichlet(flat[i : i + step, ...]).mean() if covs is None else None, loss, size))
+        columns.append(_of_block(stacked, Dirichlet(flat[i : i + step, ...]).marginal().mean if covs is None else None, loss, size))
     total, epistemic, total_error, error = (xp.reshape(xp.concat([c[j] for c in columns], axis=0), batch) for j in range(4))
-    aleatoric = xp.where(total > epistemic, total - epistemic, 0 * total)
+    epistemic = xp.minimum(epistemic, total)
+    aleatoric = total - epistemic
     return (total, aleatoric, epistemic), (total_error, total_error + error, error)
 
 
-def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> tuple[Array, ...]:
+def _of_block(draws: Array, mean: tuple[Array, Array] | None, loss: JointLoss, size: int) -> tuple[Array, ...]:
     xp = namespace(draws)
-    m = xp.sum(draws, axis=0) / draws.shape[0] if mean is None else mean
+    whole = Atoms(draws).mean if mean is None else mean
     totals, epistemics = [], []
     for r in range(REPLICATES):
         p = draws[r * size : (r + 1) * size, ...]
         law = Atoms(p)
-        own = law.mean[0] if mean is None else m
-        totals.append(loss.entropy(own))
+        own = law.mean if mean is None else mean
+        totals.append(loss.entropy_from(*own))
 
         def average(x: Array, n: int = size) -> Array:
             return sum_first(x) / n
 
-        epistemics.append(loss.epistemic(average, p, own, p - own))
+        epistemics.append(loss.epistemic(average, p, own[0], law.deviation if mean is None else p - own[0]))
     epistemic = xp.stack(epistemics, axis=0)
-    total = loss.entropy(m)
+    total = loss.entropy_from(*whole)
     rounding = 64 * smallest(total)[1] * total
 
     def bound(x: Array) -> Array:
@@ -68,9 +69,12 @@ def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> t
     return total, sum_first(epistemic) / REPLICATES, bound(xp.stack(totals, axis=0)), bound(epistemic)
 
 
-def expected_maximum(alpha: Array) -> Array:
-    r"""E max_k Θ_k of a Dirichlet: with independent Gamma variables g_k, :math:`\int_0^\infty (1 - \prod_k P(g_k \le x))\,dx / S`."""
-    from scipy.special import gammainc
+def gain_of_maximum(alpha: Array) -> Array:
+    r"""E max_k Θ_k − max_k E Θ_k ≥ 0 of a Dirichlet.
+
+    With independent Gamma variables g_k, :math:`\mathbb{E} \max_k \Theta_k = \int_0^\infty (1 - \prod_k P(g_k \le x))\,dx / S`.
+    """
+    from scipy.special import gammaincc
 
     a = to_numpy(alpha).astype(float)
     top = a.max(axis=-1) if a.size else a.sum(axis=-1)
@@ -80,6 +84,7 @@ def expected_maximum(alpha: Array) -> Array:
     v, w = (x + 1) / 2, w / 2
     total = low.copy()
     for node, weight in zip(v, w, strict=True):  # x = low + length · v⁸: the density of small α crowds at 0
-        below = np.prod(gammainc(a, (low + length * node**8)[..., None]), axis=-1)
-        total += weight * 8 * node**7 * length * (1 - below)
-    return like(total / a.sum(axis=-1), alpha)
+        above = gammaincc(a, (low + length * node**8)[..., None])
+        with np.errstate(divide="ignore"):  # certainly above: ln 0
+            total += weight * 8 * node**7 * length * -np.expm1(np.sum(np.log1p(-above), axis=-1))
+    return like(np.maximum(total - top, 0) / a.sum(axis=-1), alpha)

@@ -51,7 +51,11 @@ class LogLoss(Loss):
 
     @property
     def maximum(self) -> float:
-        return log(2) * self._unit
+        return self.joint_maximum(2)
+
+    def joint_maximum(self, n: int) -> float:
+        """The largest joint uncertainty about ``n`` classes, the entropy of even odds."""
+        return log(n) * self._unit
 
     def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
         r"""With S = a + b, m = a/S and the falling function λ(x) = ψ(x+1) − ln x, for a ≤ b:
@@ -90,6 +94,10 @@ class SquaredLoss(Loss):
     @property
     def maximum(self) -> float:
         return 0.25
+
+    def joint_maximum(self, n: int) -> float:
+        """The largest joint uncertainty about ``n`` classes, at even odds."""
+        return 1 - 1 / n
 
     def on_beta(self, a: Array, b: Array) -> tuple[Array, Array]:
         r""":math:`\mathrm{AU} = ab/(S(S+1))`, :math:`\mathrm{EU} = ab/(S^2(S+1))`, S = a + b."""
