@@ -55,7 +55,7 @@ def kernel_info() -> dict[str, Any]:
     """Which kernel computes ensembles of NumPy arrays, and with how many threads.
 
     ``"kernel"`` is ``"numpy"`` (no compiled code) or the instruction set of the compiled kernel: ``"baseline"``, or on x86-64 ``"v3"``
-    (AVX2 and FMA). The environment variable LABELWISE_KERNEL, read at import, chooses another than the fastest.
+    (AVX2) or ``"v4"`` (AVX-512). The environment variable LABELWISE_KERNEL, read at import, chooses another than the fastest.
 
     >>> sorted(kernel_info())
     ['kernel', 'threads']

@@ -418,6 +418,40 @@ static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, e
     }
 }
 
+/* Copy `len` predictions of a block of instances from the e0-th on, in runs of classes. */
+static void NAME(gather_rows)(const Job *job, const char *base, int64_t e0, int64_t len, REAL *to)
+{
+    for (int64_t e = e0, end = e0 + len; e < end;) {
+        const int64_t k = e % job->classes, left = job->classes - k, run = left < end - e ? left : end - e;
+        NAME(gather)(base + (e / job->classes) * job->stride_n + k * job->stride_k, job->stride_k, run, job->kind, to);
+        e += run;
+        to += run;
+    }
+}
+
+/* The weights of a tile's elements, member after member; those beyond its `len` elements as for the first. */
+static void NAME(gather_weights)(const Job *job, int64_t n0, int64_t e0, int64_t len, REAL *to)
+{
+    for (int64_t m = 0; m < job->members; m++)
+        for (int64_t i = 0; i < TILE; i++) {
+            const int64_t e = e0 + (i < len ? i : 0), n = n0 + (job->class_major ? e : e / job->classes);
+            memcpy(&to[m * TILE + i], job->weights + m * job->weight_stride_m + n * job->weight_stride_n, sizeof(REAL));
+        }
+}
+
+/* For each element of a tile the prediction of the member with the largest weight. */
+static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t members, REAL *restrict reference)
+{
+    REAL heaviest[TILE];
+    for (int i = 0; i < TILE; i++) { heaviest[i] = weights[i]; reference[i] = p[0][i]; }
+    for (int64_t m = 1; m < members; m++)
+        for (int i = 0; i < TILE; i++) {
+            const int more = weights[m * TILE + i] > heaviest[i];
+            heaviest[i] = more ? weights[m * TILE + i] : heaviest[i];
+            reference[i] = more ? p[m][i] : reference[i];
+        }
+}
+
 static int NAME(check)(const Job *job, int64_t start, int64_t stop);
 
 /* One instance range of a job. Returns 0, INVALID or NO_MEMORY. */
@@ -431,10 +465,9 @@ static int NAME(split)(const Job *job, int64_t start, int64_t stop)
     const int wide = !class_major && classes > BLOCK;
     const int64_t room = (class_major ? 0 : BLOCK) + TILE;
     const int direct = job->kind == NATIVE && job->aligned && (class_major || (job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes));
-    const int64_t end = job->instances * classes;
     const int check = job->check && (direct || class_major); /* otherwise it takes a pass of its own */
     const size_t member_sums = (size_t)m_count * TILE * (size_t)(check && class_major);
-    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 2) * TILE + (size_t)block * 7 + member_sums) * sizeof(REAL));
+    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 1) * TILE + (size_t)block * 7 + member_sums) * sizeof(REAL));
     double *wide_sums = malloc((size_t)(6 + m_count) * sizeof(double));
     const REAL **pointers = malloc((size_t)m_count * sizeof(REAL *));
     int status = 0;
@@ -442,7 +475,7 @@ static int NAME(split)(const Job *job, int64_t start, int64_t stop)
     REAL *scratch[6];
     for (int j = 0; j < 6; j++) scratch[j] = space + j * room;
     REAL *gathered = space + 6 * room, *weights = gathered + m_count * TILE, *reference = weights + m_count * TILE;
-    REAL *sums = reference + 2 * TILE; /* block * 7: six totals and a row for checks */
+    REAL *sums = reference + TILE; /* block * 7: six totals and a row for checks */
     REAL *of_members = sums + block * 7;
 
     for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
@@ -457,45 +490,22 @@ static int NAME(split)(const Job *job, int64_t start, int64_t stop)
         for (int64_t slice = 0; slice < slices; slice++) {
             for (int64_t e0 = 0; e0 < length; e0 += TILE) {
                 const int64_t len = length - e0 < TILE ? length - e0 : TILE;
-                for (int64_t m = 0; m < m_count; m++) {
-                    const char *base = job->probs + m * job->stride_m + (class_major ? slice * job->stride_k + n0 * job->stride_n : n0 * job->stride_n);
-                    if (direct && (len == TILE || (!class_major && n0 * classes + e0 + TILE <= end))) { /* what lies beyond does no harm */
-                        pointers[m] = (const REAL *)(base + e0 * (int64_t)sizeof(REAL));
-                        continue;
-                    }
-                    REAL *to = gathered + m * TILE;
-                    pointers[m] = to;
-                    if (class_major || direct) {
-                        NAME(gather)(base + e0 * (class_major ? job->stride_n : job->stride_k), class_major ? job->stride_n : job->stride_k, len, job->kind, to);
-                    } else {
-                        for (int64_t e = e0, done = 0; done < len;) { /* runs of classes, instance by instance */
-                            const int64_t k = e % classes, run = classes - k < len - done ? classes - k : len - done;
-                            NAME(gather)(base + (e / classes) * job->stride_n + k * job->stride_k, job->stride_k, run, job->kind, to + done);
-                            e += run; done += run;
-                        }
-                    }
-                    for (int64_t i = len; i < TILE; i++) to[i] = (REAL)0.5;
+                const int64_t beyond = class_major ? rows : job->instances * classes - n0 * classes; /* how far a tile may read on */
+                const char *base = job->probs + n0 * job->stride_n + slice * job->stride_k;
+                for (int64_t m = 0; m < m_count; m++, base += job->stride_m) {
+                    if (direct && e0 + TILE <= beyond) { pointers[m] = (const REAL *)base + e0; continue; }
+                    pointers[m] = gathered + m * TILE;
+                    if (class_major) NAME(gather)(base + e0 * job->stride_n, job->stride_n, len, job->kind, gathered + m * TILE);
+                    else NAME(gather_rows)(job, base, e0, len, gathered + m * TILE);
+                    for (int64_t i = len; i < TILE; i++) gathered[m * TILE + i] = (REAL)0.5;
                 }
-                NAME(Tile) in = {m_count, pointers, NULL, NULL, NULL, (REAL)job->unit};
+                NAME(Tile) in = {m_count, pointers, (const REAL *)job->weights, NULL, pointers[job->heaviest], (REAL)job->unit};
                 if (job->element_weights) {
-                    for (int64_t m = 0; m < m_count; m++)
-                        for (int64_t i = 0; i < TILE; i++) {
-                            const int64_t n = n0 + (class_major ? e0 + (i < len ? i : 0) : (e0 + (i < len ? i : 0)) / classes);
-                            memcpy(&weights[m * TILE + i], job->weights + m * job->weight_stride_m + n * job->weight_stride_n, sizeof(REAL));
-                        }
+                    NAME(gather_weights)(job, n0, e0, len, weights);
+                    NAME(of_heaviest)(weights, pointers, m_count, reference);
+                    in.weights = NULL;
                     in.element_weights = weights;
-                    REAL *heaviest = reference + TILE;
-                    for (int i = 0; i < TILE; i++) { heaviest[i] = weights[i]; reference[i] = pointers[0][i]; }
-                    for (int64_t m = 1; m < m_count; m++)
-                        for (int i = 0; i < TILE; i++) {
-                            const int more = weights[m * TILE + i] > heaviest[i];
-                            heaviest[i] = more ? weights[m * TILE + i] : heaviest[i];
-                            reference[i] = more ? pointers[m][i] : reference[i];
-                        }
                     in.reference = reference;
-                } else {
-                    in.weights = (const REAL *)job->weights;
-                    in.reference = pointers[job->heaviest];
                 }
                 REAL *target[6]; /* straight into the result where a whole tile fits, else through the scratch space */
                 const int64_t place = class_major ? slice * job->instances + n0 + e0 : n0 * classes + e0;
