@@ -17,17 +17,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-def _native() -> Any:
-    """The compiled kernel; ``None`` if it could not be built here, or LABELWISE_KERNEL=numpy asks for the twin."""
-    if os.environ.get("LABELWISE_KERNEL") == "numpy":
-        return None
+def _load() -> Any:
+    """The compiled kernel, or ``None`` where it could not be built."""
     try:
         return importlib.import_module(f"{__name__}._fused")
     except ImportError:
         return None
 
 
-_fused = _native()
+def _choose(available: tuple[str, ...], wanted: str | None) -> str:
+    """The kernel that LABELWISE_KERNEL asks for, else the fastest, which is the last."""
+    if wanted and wanted not in available:
+        raise ValueError(
+            f"LABELWISE_KERNEL must be one of {', '.join(available)} on this machine; got {wanted!r}. Unset it for the fastest"
+        )
+    return wanted or available[-1]
+
+
+_fused = _load()
+AVAILABLE: tuple[str, ...] = ("numpy",) if _fused is None else ("numpy", *_fused.levels())
+"""The kernels of this machine, from slow to fast: the NumPy twin, then the native kernel for each level of instructions."""
+_level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
+if _level == "numpy":
+    _fused = None
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "check": 1 << 18}
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
@@ -40,14 +52,17 @@ _pools: dict[int, ThreadPoolExecutor] = {}  # of the twin; the kernel has thread
 
 
 def kernel_info() -> dict[str, Any]:
-    """Which kernel computes ensembles of NumPy arrays, for which instruction set, with how many threads.
+    """Which kernel computes ensembles of NumPy arrays, and with how many threads.
+
+    ``"kernel"`` is ``"numpy"`` (no compiled code) or the instruction set of the compiled kernel: ``"baseline"``, or on x86-64 ``"v3"``
+    (AVX2) or ``"v4"`` (AVX-512). The environment variable LABELWISE_KERNEL, read at import, chooses another than the fastest.
 
     >>> sorted(kernel_info())
-    ['kernel', 'target', 'threads']
+    ['kernel', 'threads']
     """
     if _fused is None:
-        return {"kernel": "numpy", "target": "numpy", "threads": thread_count()}
-    return {"kernel": "native", "target": _fused.target(), "threads": thread_count() if _fused.threads() else 1}
+        return {"kernel": "numpy", "threads": thread_count()}
+    return {"kernel": _level, "threads": thread_count() if _fused.threads() else 1}
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -97,14 +112,14 @@ def split(
     sums = _fresh(n, dtype)
     joint = _fresh(n, dtype) if loss == "log" else _NONE
     if weights is not None:
-        weights = np.ascontiguousarray(weights, dtype) if weights.ndim == 1 else weights.astype(dtype, copy=False)
+        weights = np.require(weights, dtype, ["C", "A"]) if weights.ndim == 1 else weights.astype(dtype, copy=False)
     heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
 
     count = _thread_count(m * n * k, SEVERAL[loss], threads)
     if _fused is not None:
-        how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
+        how = (_level, _LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
         status = _fused.split(*how, _pieces(n, m * n * k, count), count - 1)
     else:
         from .numpy_twin import split_range
@@ -131,7 +146,7 @@ def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threa
     count = _thread_count(m * n * k, SEVERAL["check"], threads)
     pieces = _pieces(n, m * n * k, count)
     if _fused is not None:
-        return bool(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
+        return bool(_fused.check(_level, dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
     from .numpy_twin import check_range
 
     return _in_ranges(lambda start, stop: check_range(probs, tolerance, sum_to_one, start, stop), n, pieces, count) == 0

@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
-from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
+from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from ..events import Events, Family, as_events
 from ._atoms import Atoms
 from ._checks import (
@@ -186,6 +186,7 @@ class Ensemble(Members):
         return members
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
+        probs = at_most_one(probs)
         if events is None:
             return Atoms(probs, weights)
         inside, rest = event_sums(probs, events, self.names)
@@ -195,7 +196,7 @@ class Ensemble(Members):
             possible = whole > 0
             whole = xp.where(possible, whole, xp.ones_like(whole))
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
-        return Atoms(inside, weights, rest)
+        return Atoms(at_most_one(inside), weights, at_most_one(rest))
 
 
 def _softmax(logits: Array) -> Array:

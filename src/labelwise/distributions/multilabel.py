@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from .._arrays import Array
+from .._arrays import Array, at_most_one
 from ..events import Events
 from ._atoms import Atoms
 from ._checks import members_first
@@ -48,4 +48,4 @@ class MultiLabelEnsemble(Members):
                 "`events` have no meaning for a MultiLabelEnsemble: its labels may occur together, so the probability of a "
                 "group is not the sum of its labels'. Leave `events` out"
             )
-        return Atoms(probs, weights)
+        return Atoms(at_most_one(probs), weights)
