@@ -210,7 +210,7 @@ def test_header_that_promises_more_than_is_there(tmp_path):
 
 
 def test_zip_bomb_is_refused_by_its_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelwise._npz._LARGE", 1 << 20)  # the same rule, with a file that is quick to make
+    monkeypatch.setattr("labelwise._files.FLOOR", 1 << 20)  # the same rule, with a file that is quick to make
     np.savez_compressed(tmp_path / "p.npz", probs=np.zeros((1, 1 << 20, 2)))
     with pytest.raises(ValueError, match="would unpack from"):
         load_predictions(tmp_path / "p.npz")
