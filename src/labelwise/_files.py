@@ -33,9 +33,9 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
     try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
-            raise IsADirectoryError(f"{os.fspath(path)!r} is a folder; expected a file")
+            raise IsADirectoryError(f"{os.fspath(path)} is a folder; expected a file")
         if not stat.S_ISREG(mode):
-            raise ValueError(f"{os.fspath(path)!r} is not a regular file but a pipe, a device or a socket; save its content to a file first")
+            raise ValueError(f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content to a file first")
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
@@ -45,9 +45,12 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
     """The whole file, if it has at most ``most`` bytes."""
     with open_regular(path) as file:
-        content = file.read(most + 1)
-    if len(content) > most:
-        raise ValueError(f"{os.fspath(path)!r} has more than {most:,} bytes; such files are refused")
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise ValueError(f"{os.fspath(path)} has {size:,} bytes; more than {most:,} are refused")
+        content = file.read(size + 1)  # memory for so many is taken at once
+    if len(content) != size:
+        raise ValueError(f"{os.fspath(path)} is not a regular file, or changed while it was read")
     return content
 
 
@@ -56,20 +59,20 @@ def read_text(path: str | os.PathLike[str], most: int = LONGEST_TEXT) -> str:
     try:
         return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{os.fspath(path)!r} is not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+        raise ValueError(f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
     text = read_text(path)
     if _LONG_KEY.search(text):
-        raise ValueError(f"{os.fspath(path)!r} has a key of more than 16 words joined by dots; such files are refused")
+        raise ValueError(f"{os.fspath(path)}: a key has more than 16 words joined by dots; such files are refused")
     try:
         return tomllib.loads(text)
     except RecursionError as error:
-        raise ValueError(f"{os.fspath(path)!r} is nested too deeply") from error
+        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
-        raise ValueError(f"{os.fspath(path)!r} is not a TOML file: {error}") from error
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
 def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
@@ -78,6 +81,6 @@ def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
     try:
         return json.loads(text)
     except RecursionError as error:
-        raise ValueError(f"{os.fspath(path)!r} is nested too deeply") from error
+        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
-        raise ValueError(f"{os.fspath(path)!r} is not a JSON file: {error}") from error
+        raise ValueError(f"{os.fspath(path)}: {error}") from error

@@ -222,9 +222,9 @@ def _read(file: IO[bytes], size: int, what: str, *, mapped: bool = False) -> np.
     if mapped and offset + needed > _length(file):
         raise ValueError(f"{what} is damaged: the file ends before the array does")
     if mapped and needed >= _WORTH_MAPPING and dtype.isnative and offset % dtype.alignment == 0:
-        array = np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
-        check_text(array, what)
-        return array
+        mapping = np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+        check_text(mapping, what)
+        return mapping
     try:
         array = np.empty(shape, dtype, order=order)
     except (MemoryError, OverflowError, ValueError) as error:  # also: axes of length 0 beside axes that are too long

@@ -93,7 +93,9 @@ class ParquetColumn:
                 values = lists.flatten().to_numpy(zero_copy_only=False)
                 lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
                 if lists.null_count or not np.all(lengths == self.width):
-                    raise ValueError(f"column `{self.name}` must hold {self.width} numbers in every row; rows {at} to {at + len(lists)} do not")
+                    raise ValueError(
+                        f"column `{self.name}` must hold {self.width} numbers in every row; rows {at} to {at + len(lists)} do not"
+                    )
                 values = values.astype(self.dtype, copy=False).reshape(len(lists), self.width)
                 if at + len(lists) > row:
                     yield values[max(row - at, 0) :]
@@ -130,7 +132,9 @@ def open_parquet(path: Path, largest: int) -> ParquetColumn:
     if dtype.kind != "f":
         raise TypeError(f"{path.name}: column `{kind}` must hold floating-point numbers; got {stored}")
     n = sum(group.num_rows for group in groups)
-    counts = {name: sum(_column(path, group, name).num_values for group in groups) for name in (kind, "ids", "y_true") if name in schema.names}
+    counts = {
+        name: sum(_column(path, group, name).num_values for group in groups) for name in (kind, "ids", "y_true") if name in schema.names
+    }
     decoded = sum(count * (dtype.itemsize if name == kind else 8) for name, count in counts.items())
     if min(n, *(group.num_rows for group in groups), *counts.values(), 0) < 0:
         raise ValueError(f"{path.name} is damaged: it says that it has fewer rows than none")
@@ -138,11 +142,15 @@ def open_parquet(path: Path, largest: int) -> ParquetColumn:
         raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
     width = stored.list_size if pa.types.is_fixed_size_list(stored) else counts[kind] // max(n, 1)
     if width * n != counts[kind]:
-        raise ValueError(f"{path.name}: column `{kind}` must hold the same number of values in every row; got {counts[kind]:,} in {n:,} rows")
+        raise ValueError(
+            f"{path.name}: column `{kind}` must hold the same number of values in every row; got {counts[kind]:,} in {n:,} rows"
+        )
     members = _members(path, metadata.get("members", ""), width) if kind == "probs" else None
     names = metadata.get("class_names", "").split("\n") if metadata.get("class_names") else None
     with _sentences(path):
-        ids, y_true = (_small_column(path, file, name, n, largest, allowed(length)) if name in counts else None for name in ("ids", "y_true"))
+        ids, y_true = (
+            _small_column(path, file, name, n, largest, allowed(length)) if name in counts else None for name in ("ids", "y_true")
+        )
     return ParquetColumn(path, file, kind, n, width, members, dtype, largest, names, ids, y_true)
 
 
@@ -212,7 +220,7 @@ def check_pages(path: Path, group: Any, name: str, largest: int) -> None:
             file.seek(at)
             header, used = _struct(file.read(min(_LONGEST_HEADER, end - at)))
             kind, unpacked, packed = (header.get(i, 0) for i in (1, 2, 3))
-            if not (0 <= packed <= end - at - used and 0 <= unpacked):
+            if not (0 <= packed <= end - at - used and unpacked >= 0):
                 raise ValueError(f"{path.name} is damaged: a page of column `{name}` lies outside of the file")
             if unpacked > largest:
                 raise ValueError(
@@ -226,7 +234,9 @@ def check_pages(path: Path, group: Any, name: str, largest: int) -> None:
                 values += count
             at += used + packed
     if values != column.num_values:
-        raise ValueError(f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but {column.num_values:,} by its footer")
+        raise ValueError(
+            f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but {column.num_values:,} by its footer"
+        )
 
 
 def _struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:

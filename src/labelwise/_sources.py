@@ -126,7 +126,9 @@ def _checked(path: Path, kind: str, shape: Any, dtype: Any, names: Any, ids: Any
         raise ValueError(f"{path.name}: `weights` must have shape (M,) or (M, N) of `probs` {shape}; got {weights.shape}")
     for name, rows in (("ids", ids), ("y_true", y_true)):
         if rows is not None and tuple(rows.shape[:1]) != (shape[-2],):
-            raise ValueError(f"{path.name}: `{name}` must have one entry for each of the {shape[-2]} instances; got shape {tuple(rows.shape)}")
+            raise ValueError(
+                f"{path.name}: `{name}` must have one entry for each of the {shape[-2]} instances; got shape {tuple(rows.shape)}"
+            )
     try:
         Predictions(**{kind: np.empty((*shape[:-2], 0, shape[-1]), dtype)}, class_names=named)
     except ValueError as error:

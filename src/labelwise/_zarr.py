@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from ._codecs import COMPRESSIONS, crc32c
-from ._files import FLOOR, allowed, open_regular, read_json
+from ._files import FLOOR, allowed, open_regular, read_bytes, read_json
 from ._npz import check_text
 
 _MOST_AXES = 32
@@ -163,14 +163,9 @@ class ZarrArray:
 
     def _stored(self, number: tuple[int, ...]) -> bytes | None:
         try:
-            file = open_regular(self._file(number))
+            return read_bytes(self._file(number), self._longest)
         except FileNotFoundError:
             return None
-        with file:
-            data = file.read(self._longest + 1)
-        if len(data) > self._longest:
-            raise ValueError(f"it has more than {self._longest:,} bytes, more than its content")
-        return data
 
     def _from_shard(self, number: tuple[int, ...], shards: _Shards) -> bytes | None:
         per_shard = tuple(n // c for n, c in zip(shards.chunks, self.chunks, strict=True))
@@ -337,7 +332,10 @@ def _coding_3(codecs: Sequence[Any], dtype: np.dtype[Any] | None, axes: int) -> 
             order = tuple(order[axis] for axis in permutation)
         elif name == "bytes" and not serialized and dtype is not None:
             serialized = True
-            dtype = dtype.newbyteorder({"little": "<", "big": ">"}[options.get("endian", "little")])
+            endian = options.get("endian", "little")
+            if endian not in ("little", "big"):
+                raise ValueError("its codecs give an unknown order of bytes")
+            dtype = dtype.newbyteorder(endian)
         elif name == "vlen-utf8" and not serialized and dtype is None:
             serialized = True
         elif name == "crc32c" and serialized:

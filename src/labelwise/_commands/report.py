@@ -108,13 +108,10 @@ def images_of(path: Path) -> Any:
 
 def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
-    import tomllib
+    from .._files import read_toml
 
-    try:
-        groups = tomllib.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ValueError(f"{path.name}: {error}") from error
+    groups = read_toml(path)
     for name, classes in groups.items():
         if not isinstance(classes, list):
-            raise ValueError(f'{path.name}: {name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r}')
+            raise ValueError(f'{path.name}: {name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r:.100}')
     return groups

@@ -226,8 +226,8 @@ def open_prepared(folder: str | Path) -> Prepared:
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(f"there are no prepared slices in {str(folder)!r}: {FILE} is missing; run `labelwise petct prepare` first")
-    manifest = read_json(path, _LONGEST)
     try:
+        manifest = read_json(path, _LONGEST)
         if manifest["format"] != 1:
             raise ValueError(f"it has format {manifest['format']}, which this version does not know")
         _check(manifest)

@@ -123,7 +123,12 @@ class Slices:
     def _opened(self, study: int, name: str, shape: tuple[int, ...], kind: str) -> ZarrArray:
         folder = self.root / self.keys[study]
         array = open_array(folder / name, f"the slices in {str(folder)!r}: `{name}`")
-        if array.shape[1:] != shape or array.dtype.kind != kind or len(array.shape) == 0 or array.shape[0] <= int(self.plane[self.study == study].max()):
+        if (
+            array.shape[1:] != shape
+            or array.dtype.kind != kind
+            or len(array.shape) == 0
+            or array.shape[0] <= int(self.plane[self.study == study].max())
+        ):
             raise ValueError(f"{array.what} have shape {array.shape} and type {array.dtype}; run `labelwise petct prepare` again")
         check_size(folder / name, [array])
         return array
