@@ -93,7 +93,7 @@ def test_nothing_comes_without_a_checksum(server: Server, tmp_path: Path) -> Non
         ValueError, match=r"no checksum of data\.bin is published.*--sha256 data\.bin=\.\.\.\), or get http.* and put it at .*data\.bin"
     ):
         fetch(Remote("data.bin", server.remote().url), tmp_path)
-    with pytest.raises(ValueError, match="`sha256` of data.bin must be 64 hexadecimal digits; got 'abc'"):
+    with pytest.raises(ValueError, match=r"`sha256` of data\.bin must be 64 hexadecimal digits; got 'abc'"):
         fetch(Remote("data.bin", server.remote().url), tmp_path, {"data.bin": "abc"})
     assert server.requests == []
     mine = {"data.bin": hashlib.sha256(CONTENT).hexdigest().upper()}
