@@ -135,10 +135,14 @@ def read_apart(path: Path) -> str:
 
 
 @pytest.mark.parametrize(("version", "shards"), [(2, None), (3, None), (3, (3, 50, 4))])
-def test_a_blosc_chunk_that_is_cut_short_is_not_read_beyond_its_end(tmp_path: Path, zarr: Any, optional: Any, version: int, shards: Any) -> None:
+def test_a_blosc_chunk_that_is_cut_short_is_not_read_beyond_its_end(
+    tmp_path: Path, zarr: Any, optional: Any, version: int, shards: Any
+) -> None:
     values = RNG.random((3, 50, 4)).astype(np.float32)
     codec = zarr.codecs.BloscCodec(clevel=0) if version == 3 else optional("numcodecs").Blosc(clevel=0)
-    path = write(zarr, tmp_path / "p.zarr", version, values, chunks=(3, 50, 4), compressors=[codec] if version == 3 else codec, shards=shards)
+    path = write(
+        zarr, tmp_path / "p.zarr", version, values, chunks=(3, 50, 4), compressors=[codec] if version == 3 else codec, shards=shards
+    )
     chunk = first_chunk(path)
     whole = chunk.read_bytes()
     if shards is None:
@@ -190,7 +194,9 @@ def test_nothing_is_unpickled(tmp_path: Path, zarr: Any) -> None:
     ):
         file.write_text(json.dumps(json.loads(file.read_text()) | {"dtype": dtype, "filters": filters, "compressor": compressor}))
         (path / "class_names" / "0").write_bytes(pickle.dumps([Explosive(trap)] * 4))
-        with pytest.raises(ValueError, match=r"`class_names` cannot be read: it (holds Python objects|was stored with the (filter|codec) 'pickle')"):
+        with pytest.raises(
+            ValueError, match=r"`class_names` cannot be read: it (holds Python objects|was stored with the (filter|codec) 'pickle')"
+        ):
             open_source(path)
     assert not trap.exists()
 
@@ -215,7 +221,12 @@ def test_arrays_that_are_all_promise(tmp_path: Path, zarr: Any, version: int) ->
     chunks = "chunk_grid" if version == 3 else "chunks"
 
     def promise(shape: list[int], chunk: list[int]) -> None:
-        edit(path, lambda m: m.update(shape=shape, **{chunks: {"name": "regular", "configuration": {"chunk_shape": chunk}} if version == 3 else chunk}))
+        edit(
+            path,
+            lambda m: m.update(
+                shape=shape, **{chunks: {"name": "regular", "configuration": {"chunk_shape": chunk}} if version == 3 else chunk}
+            ),
+        )
 
     for shape, chunk, words in (
         ([5, 10**9, 10], [5, 1000, 10], "would unpack from .* to 200,000,000,000 bytes; such files are refused"),
@@ -283,8 +294,10 @@ def test_damaged_metadata_give_one_sentence(tmp_path: Path, zarr: Any, version: 
     path = write(zarr, tmp_path / "p.zarr", version, chunks=(1, 10, 2), shards=shards, attributes={"a": 1})
     zarr.open_group(str(path), mode="a").attrs["class_names"] = list("abcd")
     rng = np.random.default_rng(version)
-    files = [path / "probs" / ".zarray", path / ".zgroup", path / ".zattrs"] if version == 2 else [path / "probs/zarr.json", path / "zarr.json"]
-    refused = 0
+    files = (
+        [path / "probs" / ".zarray", path / ".zgroup", path / ".zattrs"] if version == 2 else [path / "probs/zarr.json", path / "zarr.json"]
+    )
+    refused = []
     for i in range(300):
         file = files[i % len(files)]
         before = file.read_text()
@@ -292,11 +305,10 @@ def test_damaged_metadata_give_one_sentence(tmp_path: Path, zarr: Any, version: 
         try:
             open_source(path).rows(0, 50)
         except (ValueError, TypeError) as error:
-            refused += 1
-            assert "p.zarr" in str(error), error
-            assert "\n" not in str(error)
+            refused.append(str(error))
         file.write_text(before)
-    assert refused > 100
+    assert len(refused) > 100
+    assert [sentence for sentence in refused if "p.zarr" not in sentence or "\n" in sentence] == []
     for text in ("", "{", "[" * 10**5, "\xff"):
         files[0].write_text(text, encoding="latin-1")
         with pytest.raises(ValueError, match=r"p\.zarr"):

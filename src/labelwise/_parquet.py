@@ -19,10 +19,10 @@ from ._files import allowed, open_regular
 
 _AT_ONCE = 1 << 22
 """Bytes of values that are decoded at a time."""
-_LONGEST_HEADER = 1 << 16
-# By the type of a page (data, dictionary, data of version 2) the field of its header that has the number of values.
-_PAGE_HEADERS = {0: 5, 2: 7, 3: 8}
-_DICTIONARY = 2
+_LONGEST_HEADER, _LONGEST_FOOTER = 1 << 16, 1 << 24
+_DEEPEST = 8
+# By the type of a page with data (version 1, version 2) the field of its header that has the number of values.
+_PAGE_HEADERS = {0: 5, 3: 8}
 
 
 @dataclass
@@ -40,6 +40,7 @@ class ParquetColumn:
 
     path: Path
     file: Any
+    groups: list[_Group]
     name: str
     n: int
     width: int
@@ -76,19 +77,18 @@ class ParquetColumn:
             block[filled : filled + len(part)] = part
             cursor.rest, filled = cursor.rest[len(part) :], filled + len(part)
         cursor.row = stop
-        return block if self.members is None else block.reshape(len(block), self.members, -1).transpose(1, 0, 2)
+        return block if self.members is None else block.reshape(len(block), self.members, self.width // self.members).transpose(1, 0, 2)
 
     def _batches(self, row: int) -> Iterator[np.ndarray]:
         """The rows from ``row`` on, a few at a time."""
         step = max(1, _AT_ONCE // max(self.width * self.dtype.itemsize, 1))
         end = 0
-        for group in range(self.file.metadata.num_row_groups):
-            start, end = end, end + self.file.metadata.row_group(group).num_rows
+        for i, group in enumerate(self.groups):
+            at, end = end, end + group.rows
             if end <= row:
                 continue
-            check_pages(self.path, self.file.metadata.row_group(group), self.name, self.largest)
-            at = start
-            for batch in self.file.iter_batches(batch_size=step, row_groups=[group], columns=[self.name], use_threads=False):
+            _check_pages(self.path, group, self.name, self.largest)
+            for batch in self.file.iter_batches(batch_size=step, row_groups=[i], columns=[self.name], use_threads=False):
                 lists = batch.column(0)
                 values = lists.flatten().to_numpy(zero_copy_only=False)
                 lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
@@ -114,12 +114,17 @@ def open_parquet(path: Path, largest: int) -> ParquetColumn:
     with open_regular(path) as raw:
         length = os.fstat(raw.fileno()).st_size
     with _sentences(path):
-        footer = pq.read_metadata(path)
-        text = [footer.schema.column(i).path for i in range(footer.num_columns) if footer.schema.column(i).path == "ids"]
-        file = pq.ParquetFile(path, metadata=footer, read_dictionary=text, buffer_size=1 << 20)
-        schema, groups = file.schema_arrow, [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-        known = {key: value for key, value in (schema.metadata or {}).items() if key in (b"members", b"class_names")}
-        metadata = {key.decode(): value.decode() for key, value in known.items()}
+        return _opened(path, pa, pq, length, largest)
+
+
+def _opened(path: Path, pa: Any, pq: Any, length: int, largest: int) -> ParquetColumn:
+    groups = _footer(path)
+    found = pq.read_schema(path)
+    text = [name for name in ("ids",) if name in found.names and str(found.field(name).type) in ("string", "large_string")]
+    file = pq.ParquetFile(path, read_dictionary=text, buffer_size=1 << 20, pre_buffer=False)
+    schema = file.schema_arrow
+    known = {key: value for key, value in (schema.metadata or {}).items() if key in (b"members", b"class_names")}
+    metadata = {key.decode(): value.decode() for key, value in known.items()}
     kind = "probs" if "probs" in schema.names else "alpha"
     if kind not in schema.names:
         raise ValueError(f"{path.name} must have a column `probs` or `alpha`; it has {', '.join(schema.names[:8])}")
@@ -131,12 +136,10 @@ def open_parquet(path: Path, largest: int) -> ParquetColumn:
     dtype = np.dtype({pa.float64(): "f8", pa.float32(): "f4", pa.float16(): "f2"}.get(stored.value_type, "O"))
     if dtype.kind != "f":
         raise TypeError(f"{path.name}: column `{kind}` must hold floating-point numbers; got {stored}")
-    n = sum(group.num_rows for group in groups)
-    counts = {
-        name: sum(_column(path, group, name).num_values for group in groups) for name in (kind, "ids", "y_true") if name in schema.names
-    }
+    n = sum(group.rows for group in groups)
+    counts = {name: sum(_column(path, group, name).values for group in groups) for name in (kind, "ids", "y_true") if name in schema.names}
     decoded = sum(count * (dtype.itemsize if name == kind else 8) for name, count in counts.items())
-    if min(n, *(group.num_rows for group in groups), *counts.values(), 0) < 0:
+    if min(n, *(group.rows for group in groups), *counts.values(), 0) < 0:
         raise ValueError(f"{path.name} is damaged: it says that it has fewer rows than none")
     if decoded > allowed(length):
         raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
@@ -147,11 +150,10 @@ def open_parquet(path: Path, largest: int) -> ParquetColumn:
         )
     members = _members(path, metadata.get("members", ""), width) if kind == "probs" else None
     names = metadata.get("class_names", "").split("\n") if metadata.get("class_names") else None
-    with _sentences(path):
-        ids, y_true = (
-            _small_column(path, file, name, n, largest, allowed(length)) if name in counts else None for name in ("ids", "y_true")
-        )
-    return ParquetColumn(path, file, kind, n, width, members, dtype, largest, names, ids, y_true)
+    ids, y_true = (
+        _small_column(path, file, groups, name, n, largest, allowed(length)) if name in counts else None for name in ("ids", "y_true")
+    )
+    return ParquetColumn(path, file, groups, kind, n, width, members, dtype, largest, names, ids, y_true)
 
 
 def _members(path: Path, members: str, width: int) -> int:
@@ -172,13 +174,13 @@ def _sentences(path: Path) -> Iterator[None]:
         raise ValueError(f"{path.name} is not a readable .parquet file: {words[0]}") from error
 
 
-def _small_column(path: Path, file: Any, name: str, n: int, largest: int, most: int) -> np.ndarray:
+def _small_column(path: Path, file: Any, groups: list[_Group], name: str, n: int, largest: int, most: int) -> np.ndarray:
     """The whole of `ids` or `y_true`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    for i in range(file.metadata.num_row_groups):
-        check_pages(path, file.metadata.row_group(i), name, largest)
+    for group in groups:
+        _check_pages(path, group, name, largest)
     column = file.read(columns=[name], use_threads=False).column(0)
     kind = column.type
     if column.null_count:
@@ -198,28 +200,68 @@ def _small_column(path: Path, file: Any, name: str, n: int, largest: int, most: 
     return np.asarray(column.to_numpy())
 
 
-def _column(path: Path, group: Any, name: str) -> Any:
+@dataclass(frozen=True)
+class _Chunk:
     """What the footer says about a column of a row group."""
-    for i in range(group.num_columns):
-        if group.column(i).path_in_schema.split(".")[0] == name:
-            return group.column(i)
-    raise ValueError(f"{path.name} is damaged: a row group has no column `{name}`")
+
+    values: int
+    start: int
+    size: int
 
 
-def check_pages(path: Path, group: Any, name: str, largest: int) -> None:
+@dataclass(frozen=True)
+class _Group:
+    rows: int
+    columns: dict[str, _Chunk]
+
+
+def _footer(path: Path) -> list[_Group]:
+    """The row groups of a file. Arrow's own functions for this end the process where a footer contradicts itself."""
+    with open_regular(path) as file:
+        length = os.fstat(file.fileno()).st_size
+        file.seek(max(length - 8, 0))
+        end = file.read(8)
+        size = int.from_bytes(end[:4], "little")
+        if end[4:] != b"PAR1" or size > length - 8:
+            raise ValueError("it does not end as one")
+        if size > _LONGEST_FOOTER:
+            raise ValueError(f"its footer has {size:,} bytes; write it with fewer row groups and columns")
+        file.seek(length - 8 - size)
+        fields, _ = _struct(file.read(size))
+    return [_group(group) for group in _a(list, fields.get(4, []))]
+
+
+def _group(fields: Any) -> _Group:
+    columns: dict[str, _Chunk] = {}
+    for column in _a(list, _a(dict, fields).get(1)):
+        about = _a(dict, _a(dict, column).get(3))
+        name = b"".join(_a(list, about.get(3))[:1]).decode()
+        if name in columns:
+            continue
+        values, size, *starts = (_a(int, about.get(i, 0)) for i in (5, 7, 9, 11))
+        columns[name] = _Chunk(values, min(at for at in starts if at > 0 or at == starts[0]), size)
+    return _Group(_a(int, fields.get(3)), columns)
+
+
+def _a(kind: type, value: Any) -> Any:
+    if type(value) is not kind:
+        raise ValueError("its footer is damaged")
+    return value
+
+
+def _check_pages(path: Path, group: _Group, name: str, largest: int) -> None:
     """Refuse a column whose pages lie outside of the file, take more than ``largest`` bytes, or hold more than the footer says."""
     column = _column(path, group, name)
-    starts = [column.data_page_offset, *([column.dictionary_page_offset] if column.has_dictionary_page else [])]
     values = 0
     with open_regular(path) as file:
         length = os.fstat(file.fileno()).st_size
-        at, end = min(starts), min(starts) + column.total_compressed_size
+        at, end = column.start, column.start + column.size
         if not 0 < at <= end <= length:
             raise ValueError(f"{path.name} is damaged: column `{name}` lies outside of the file")
-        while at < end and values < column.num_values:
+        while at < end and values < column.values:
             file.seek(at)
             header, used = _struct(file.read(min(_LONGEST_HEADER, end - at)))
-            kind, unpacked, packed = (header.get(i, 0) for i in (1, 2, 3))
+            kind, unpacked, packed = (_a(int, header.get(i, 0)) for i in (1, 2, 3))
             if not (0 <= packed <= end - at - used and unpacked >= 0):
                 raise ValueError(f"{path.name} is damaged: a page of column `{name}` lies outside of the file")
             if unpacked > largest:
@@ -227,20 +269,29 @@ def check_pages(path: Path, group: Any, name: str, largest: int) -> None:
                     f"{path.name}: a page of column `{name}` takes {unpacked:,} bytes, where {largest:,} are allowed; write it with smaller "
                     "pages, or allow more memory"
                 )
-            if kind in _PAGE_HEADERS and kind != _DICTIONARY:
-                count = header.get(_PAGE_HEADERS[kind], {}).get(1, 0)
+            if kind in _PAGE_HEADERS:
+                count = _a(int, _a(dict, header.get(_PAGE_HEADERS[kind])).get(1))
                 if count < 0:
                     raise ValueError(f"{path.name} is damaged: a page of column `{name}` has fewer values than none")
                 values += count
             at += used + packed
-    if values != column.num_values:
+    if values != column.values:
         raise ValueError(
-            f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but {column.num_values:,} by its footer"
+            f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but {column.values:,} by its footer"
         )
 
 
+def _column(path: Path, group: _Group, name: str) -> _Chunk:
+    if name not in group.columns:
+        raise ValueError(f"{path.name} is damaged: a row group has no column `{name}`")
+    return group.columns[name]
+
+
+# Thrift's compact form: a struct is a sequence of fields, each with its type and the distance of its number from the last one's.
+
+
 def _struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """The fields of a Thrift struct in compact form, and where it ends; of a page's header only those kinds that occur there."""
+    """The fields of a struct by number, and where it ends."""
     fields: dict[int, Any] = {}
     number = 0
     try:
@@ -251,24 +302,40 @@ def _struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any], i
                 number += step
             else:
                 number, at = _number(data, at)
-            if kind in (1, 2):
+            if kind in (1, 2):  # true and false: the type is the value
                 fields[number] = kind == 1
-            elif kind == 3:
-                fields[number], at = data[at], at + 1
-            elif kind in (4, 5, 6):
-                fields[number], at = _number(data, at)
-            elif kind == 7:
-                at += 8
-            elif kind == 8:
-                size, at = _varint(data, at)
-                at += size
-            elif kind == 12 and depth < 3:
-                fields[number], at = _struct(data, at, depth + 1)
             else:
-                raise ValueError("a page has a damaged header")
+                fields[number], at = _value(kind, data, at, depth)
         return fields, at + 1
     except IndexError as error:
-        raise ValueError("a page has a damaged header") from error
+        raise ValueError("a header is damaged") from error
+
+
+def _value(kind: int, data: bytes, at: int, depth: int) -> tuple[Any, int]:
+    if kind in (1, 2, 3):
+        return data[at], at + 1
+    if kind in (4, 5, 6):
+        return _number(data, at)
+    if kind == 7:
+        return None, at + 8
+    if kind == 8:
+        size, at = _varint(data, at)
+        return data[at : at + size], at + size
+    if kind in (9, 10) and depth < _DEEPEST:
+        size, inner = data[at] >> 4, data[at] & 15
+        at += 1
+        if size == 15:
+            size, at = _varint(data, at)
+        if size > len(data) - at:
+            raise ValueError("a header is damaged")
+        items = []
+        for _ in range(size):
+            item, at = _value(inner, data, at, depth + 1)
+            items.append(item)
+        return items, at
+    if kind == 12 and depth < _DEEPEST:
+        return _struct(data, at, depth + 1)
+    raise ValueError("a header is damaged")
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:
@@ -279,7 +346,7 @@ def _varint(data: bytes, at: int) -> tuple[int, int]:
         if data[at - 1] < 128:
             return value, at
         shift += 7
-    raise ValueError("a page has a damaged header")
+    raise ValueError("a header is damaged")
 
 
 def _number(data: bytes, at: int) -> tuple[int, int]:

@@ -38,8 +38,9 @@ def read_cifar10_python(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     path = Path(path)
     if path.stat().st_size > MAX_BATCH:
         raise refuse(path, f"a CIFAR-10 batch has 31 MB; this file has {human(path.stat().st_size)}")
+    content = read_bytes(path, MAX_BATCH)
     try:
-        batch = _plain(read_bytes(path, MAX_BATCH))
+        batch = _plain(content)
         pixels, labels = batch[b"data"], batch[b"labels"]
         if not isinstance(pixels, np.ndarray) or pixels.shape != (len(labels), ROW):
             raise _NotPlainError("`data` is not an array of one row per label")
