@@ -8,7 +8,6 @@ such as 3, 4 and 5, they are these. For labels that may occur together ``y_true`
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +16,8 @@ import numpy as np
 
 from ._arrays import Array, check_names, to_numpy
 from ._atomic import replacing
-from ._npz import read_npy, read_npz, release, write_npy, write_npz
+from ._files import open_regular
+from ._npz import opened_archive, read_npy, read_npz, release, write_npy, write_npz
 from ._observed import positions
 
 if TYPE_CHECKING:
@@ -201,11 +201,11 @@ def load_predictions(path: str | os.PathLike[str]) -> Predictions:
     """
     path = Path(path)
     kind = check_format(path)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"there is no prediction file {str(path)!r}")
     found: dict[str, Any] = {"probs": read_npy(path)} if kind == ".npy" else read_npz(path, KEYS)
     if "probs" not in found and "alpha" not in found:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, opened_archive(file, path.name) as archive:
             there = ", ".join(name.removesuffix(".npy") for name in archive.namelist()[:8]) or "nothing"
         raise ValueError(
             f"{path.name} must hold `probs` (M, N, K) or `alpha` (N, K); it holds {there}. Save with np.savez(path, probs=...)"
@@ -217,8 +217,10 @@ def load_predictions(path: str | os.PathLike[str]) -> Predictions:
                 raise TypeError(f"`class_names` must be text; got {names.dtype}")
             found["class_names"] = tuple(names.astype(str).tolist())
         return Predictions(**found)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{path.name}: {error}") from error
+    except TypeError as error:
+        raise TypeError(f"{path.name}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def check_format(path: Path) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import read_predictions
+from ._input import read_predictions, sha256_option
 from ._output import echo, echo_json
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
     help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
 )
 @click.option("--download", is_flag=True, help="Get missing files from their publisher.")
+@sha256_option()
 @click.option(
     "--work-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints and metrics.  [default: OUTPUT.training]"
 )
@@ -56,6 +57,7 @@ def command(
     seed: int,
     data_dir: Path | None,
     download: bool,
+    sha256: dict[str, str],
     work_dir: Path | None,
     resume: bool,
     jobs: int | None,
@@ -83,7 +85,7 @@ def command(
     if output.exists() and not resume:
         raise FileExistsError(f"{str(output)!r} exists already; choose another name, or go on with --resume")
     started = time.monotonic()
-    data = load(name, data_dir=data_dir, download=download)
+    data = load(name, data_dir=data_dir, download=download, sha256=sha256)
     if data.train is None:
         raise FileNotFoundError(f"the training set of {name} was not found, only its test set; --download gets it")
     if data.train.x.ndim == 2:
