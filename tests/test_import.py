@@ -34,8 +34,9 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_lock"},
-    {"_words", "_npz", "_atomic", "_kernels", "_reading", "_csv"},
+    {"_lock", "_files", "_codecs"},
+    {"_words", "_npz", "_atomic", "_kernels", "_reading", "_csv", "_parquet"},
+    {"_zarr"},
     {"_arrays"},
     {"_special", "_observed"},
     {"losses", "events"},
