@@ -24,7 +24,7 @@ setup(
         Extension(
             "labelwise._engine._fused",
             [f"{folder}/fused.c"],
-            depends=[f"{folder}/fused_impl.h", f"{folder}/coefficients.h", f"{folder}/crew.h"],
+            depends=[f"{folder}/fused_impl.h", f"{folder}/fused_level.h", f"{folder}/coefficients.h", f"{folder}/crew.h"],
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,
             extra_compile_args=flags,

@@ -123,7 +123,7 @@ def machine() -> str:
 
     return (
         f"{name}, {os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, NumPy {np.__version__}, "
-        f"SciPy {scipy.__version__}, torch {torch.__version__}; kernel {lw.kernel_info()['target']}, {lw.kernel_info()['threads']} threads"
+        f"SciPy {scipy.__version__}, torch {torch.__version__}; kernel {lw.kernel_info()['kernel']}, {lw.kernel_info()['threads']} threads"
     )
 
 

@@ -277,3 +277,18 @@ def test_two_processes_one_of_which_is_killed(tmp_path: Path, da: ModuleType, op
     expected = [u.total, u.aleatoric, u.epistemic, u.sum().epistemic, lw.joint.decompose(lw.Ensemble(p), "spherical").epistemic]
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_array_equal(ours, theirs)
+
+
+def test_reverse_and_samples_of_ensembles(da: ModuleType) -> None:
+    probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
+    lazy = lw.Ensemble(da.from_array(probs, chunks=(4, 3, 3)))
+    np.testing.assert_allclose(lw.joint.reverse(lazy, "zero_one").compute(), lw.joint.reverse(lw.Ensemble(probs), "zero_one"), rtol=1e-12)
+    with pytest.raises(TypeError, match=r"got a Dask array\. Compute it first"):
+        lazy.sample(3, rng=0)
+
+
+def test_the_labels_result_carries_the_joint_one(da: ModuleType) -> None:
+    probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
+    lazy = lw.decompose(lw.Ensemble(da.from_array(probs, chunks=(4, 4, 3)))).joint
+    for part in ("total", "aleatoric", "epistemic"):
+        np.testing.assert_array_equal(getattr(lazy, part).compute(), getattr(lw.joint.decompose(lw.Ensemble(probs)), part))

@@ -34,9 +34,9 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_words", "_lock", "_reading", "_csv", "_engine.numpy_twin", "_engine.make_coefficients"},
-    {"_atomic", "_engine.kernel"},
-    {"_arrays", "_npz", "_engine"},
+    {"_lock", "_files", "_codecs", "_words", "_reading", "_csv", "_engine.numpy_twin", "_engine.make_coefficients"},
+    {"_atomic", "_npz", "_parquet", "_engine.kernel"},
+    {"_arrays", "_zarr", "_engine"},
     {"_observed", "_engine.instances"},
     {"losses", "events"},
     {"_validation", "_engine.compute"},

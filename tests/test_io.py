@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import pickle
+import struct
 import subprocess
 import sys
 import zipfile
@@ -162,7 +163,7 @@ WRONG = {
     "axes": ({"probs": PROBS[0]}, ValueError, r"`probs` must have 3 axes .* shape \(7, 4\)"),
     "alpha axes": ({"alpha": PROBS}, ValueError, "`alpha` must have 2 axes"),
     "integers": ({"probs": np.zeros((2, 3, 4), int)}, TypeError, "floating point; got int64"),
-    "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, "between 0 and K − 1 = 3; got values from 4 to 4"),
+    "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, r"`y_true` must lie between 0 and 3 \(K = 4 classes\); got 4"),
     "labels together": ({"probs": PROBS, "y_true": np.full((7, 4), 2)}, ValueError, "0 or 1 for each of the K = 4 labels"),
     "labels of others": ({"probs": PROBS, "y_true": np.zeros((7, 3), int)}, ValueError, r"0 or 1 .* got int64 of shape \(7, 3\)"),
     "labels of a Dirichlet": ({"alpha": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),
@@ -241,10 +242,100 @@ def test_header_that_promises_more_than_is_there(tmp_path):
 
 
 def test_zip_bomb_is_refused_by_its_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelwise._npz._LARGE", 1 << 20)  # the same rule, with a file that is quick to make
+    monkeypatch.setattr("labelwise._files.FLOOR", 1 << 20)  # the same rule, with a file that is quick to make
     np.savez_compressed(tmp_path / "p.npz", probs=np.zeros((1, 1 << 20, 2)))
     with pytest.raises(ValueError, match="would unpack from"):
         load_predictions(tmp_path / "p.npz")
+
+
+def test_the_arrays_of_a_file_are_counted_together(tmp_path):
+    parts = {"probs": np.zeros((1, 17_000_000, 2), np.float32), "images": np.zeros((17_000_000, 8, 1), np.uint8)}
+    np.savez_compressed(tmp_path / "p.npz", **parts)  # 136 MB each: one of them would do
+    with pytest.raises(ValueError, match=r"p\.npz would unpack from [0-9,]+ to 272,000,256 bytes; .* Save it uncompressed"):
+        load_predictions(tmp_path / "p.npz")
+    np.savez_compressed(tmp_path / "q.npz", probs=parts["probs"])
+    assert load_predictions(tmp_path / "q.npz").probs.shape == (1, 17_000_000, 2)
+
+
+@pytest.mark.filterwarnings("ignore:Duplicate name")
+def test_a_name_that_occurs_twice_is_refused(tmp_path):
+    np.save(tmp_path / "a.npy", PROBS)
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
+        for _ in range(300):
+            archive.write(tmp_path / "a.npy", "probs.npy")
+    with pytest.raises(ValueError, match=r"p\.npz is damaged: it holds 'probs' twice"):
+        load_predictions(tmp_path / "p.npz")
+    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:  # the second is the same array for NumPy
+        archive.write(tmp_path / "a.npy", "probs.npy")
+        archive.write(tmp_path / "a.npy", "probs")
+    with pytest.raises(ValueError, match="twice"):
+        load_predictions(tmp_path / "p.npz")
+
+
+def test_sizes_of_terabytes_are_refused(tmp_path):
+    for huge in (1 << 43, (1 << 63) - 1, (1 << 64) - 1):
+        head = io.BytesIO()
+        np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (1, 1 << 40, 2)})
+        with zipfile.ZipFile(tmp_path / "q.npz", "w") as archive, archive.open("probs.npy", "w", force_zip64=True) as member:
+            member.write(head.getvalue())
+        with zipfile.ZipFile(tmp_path / "q.npz") as archive:
+            entry = archive.getinfo("probs.npy")
+        content = bytearray((tmp_path / "q.npz").read_bytes())
+        at = content.rindex(b"PK\x01\x02")  # the directory: both sizes in a field of 64 bits
+        name = len(entry.filename)
+        content[at + 20 : at + 28] = b"\xff" * 8
+        content[at + 30 : at + 32] = struct.pack("<H", 20)
+        extra = struct.pack("<HHQQ", 1, 16, huge, len(head.getvalue()))
+        content[at + 46 + name : at + 46 + name] = extra
+        end = content.rindex(b"PK\x05\x06")
+        content[end + 12 : end + 16] = struct.pack("<I", end - at)
+        (tmp_path / "q.npz").write_bytes(content)
+        with pytest.raises(ValueError, match=r"q\.npz would unpack from|q\.npz (is damaged|is not a readable)"):
+            load_predictions(tmp_path / "q.npz")
+
+
+@pytest.mark.parametrize("code", [0x110000, 0x7FFFFFFF, 0xFFFFFFFF, 0xD800])
+def test_text_with_impossible_characters_is_refused(tmp_path, code):
+    for key, values in (("class_names", np.array(["a", "b", "c", "d"])), ("ids", np.array([f"case {i}" for i in range(7)]))):
+        path = tmp_path / "p.npz"
+        values.view(np.uint32)[-1] = code
+        with replacing(path) as file:
+            write_npz(file, {"probs": PROBS, key: values})
+        with pytest.raises(ValueError, match=rf"p\.npz: `{key}` is damaged: it holds text with impossible characters"):
+            load_predictions(path)
+
+
+def test_class_names_that_are_bytes_of_another_language(tmp_path):
+    np.savez(tmp_path / "p.npz", probs=PROBS, class_names=np.array([b"a", b"b", b"\xff", b"d"]))
+    with pytest.raises(ValueError, match=r"p\.npz: .*decode"):
+        load_predictions(tmp_path / "p.npz")
+
+
+def test_random_damage_gives_one_sentence(tmp_path):
+    rng = np.random.default_rng(0)
+    whole = {}
+    for name, options in (("p.npz", {}), ("z.npz", {}), ("p.npy", None)):
+        if options is None:
+            save_predictions(tmp_path / name, probs=PROBS)
+        elif name == "z.npz":
+            np.savez_compressed(tmp_path / name, **FULL)
+        else:
+            save_predictions(tmp_path / name, **FULL)
+        whole[name] = (tmp_path / name).read_bytes()
+    refused = []
+    for i in range(900):
+        name = list(whole)[i % 3]
+        content = bytearray(whole[name])
+        for _ in range(rng.integers(1, 4)):
+            at = rng.integers(len(content)) if rng.random() < 0.5 else len(content) - 1 - rng.integers(min(len(content), 600))
+            content[at] = rng.integers(256)
+        (tmp_path / name).write_bytes(content)
+        try:
+            load_predictions(tmp_path / name)
+        except (ValueError, TypeError) as error:
+            refused.append((name, str(error)))
+    assert len(refused) > 300
+    assert [pair for pair in refused if not pair[1].startswith(pair[0]) or "\n" in pair[1]] == []
 
 
 def test_archive_without_predictions(tmp_path):

@@ -246,3 +246,71 @@ def test_more_knowledge_never_adds_epistemic_uncertainty() -> None:
     for loss in ("log", "squared", "zero_one"):
         values = [float(lw.joint.decompose(lw.Dirichlet(base * scale), loss).epistemic) for scale in (1, 4, 16, 64)]
         assert all(b <= a for a, b in neighbours(values))
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("layout", ["plain", "no common stride", "class axis first", "one instance", "no instances"])
+def test_the_labels_result_carries_the_joint_one(loss: str, layout: str) -> None:
+    probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6, 5))
+    q = {
+        "plain": lambda: lw.Ensemble(probs[:, 0]),
+        "no common stride": lambda: lw.Ensemble(probs[:, ::2, ::2]),
+        "class axis first": lambda: lw.Ensemble(np.ascontiguousarray(np.moveaxis(probs, -1, 1)), class_axis=1),
+        "one instance": lambda: lw.Ensemble(probs[:, 0, 0], member_axis=0),
+        "no instances": lambda: lw.Ensemble(probs[:, :0]),
+    }[layout]()
+    own, again = lw.decompose(q, loss).joint, lw.joint.decompose(q, loss)
+    for part in ("total", "aleatoric", "epistemic"):
+        assert np.shape(getattr(own, part)) == q.stored.shape[1:-1]
+        np.testing.assert_array_equal(getattr(own, part), getattr(again, part))
+    assert own.maximum == again.maximum
+
+
+def test_the_joint_result_is_there_only_where_one_pass_gives_it(lib) -> None:
+    probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
+    q = lw.Ensemble(probs)
+    assert (lw.decompose(lw.Ensemble(lib.array(probs))).joint is None) == (lib.name != "numpy")
+    for u in (
+        lw.decompose(q, "spherical"),
+        lw.decompose(q, events=lw.events.ordinal(3)),
+        lw.decompose(q, correction="jackknife"),
+        lw.decompose(q).normalized(),
+        lw.decompose(lw.MultiLabelEnsemble(probs)),
+        lw.decompose(lw.Dirichlet(probs[0] + 1)),
+    ):
+        assert u.joint is None
+
+
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one"])
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_predictions_changed_in_place_give_new_numbers(loss: str, dtype: type) -> None:
+    first, second = np.random.default_rng(0).dirichlet([2, 1, 1], size=(2, 4, 5)).astype(dtype)
+    probs = first.copy()
+    q = lw.Ensemble(probs)
+    before = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.shares(q), q.mean()
+    probs[:] = second
+    new = lw.Ensemble(second)
+    after = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.shares(q), q.mean()
+    fresh = lw.joint.decompose(new, loss).epistemic, lw.decompose(new, loss).epistemic, lw.joint.shares(new), new.mean()
+    for old, x, y in zip(before, after, fresh, strict=True):
+        assert not np.array_equal(old, x)
+        np.testing.assert_array_equal(x, y)
+
+
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one", lw.joint.CostMatrix([[0, 1, 2], [3, 0, 1], [1, 5, 0]])])
+def test_one_instance_without_a_batch_axis(loss: object) -> None:
+    rng = np.random.default_rng(0)
+    probs, weights, alpha = rng.dirichlet([1, 2, 3], size=4), rng.random(4), rng.random(3)
+    one, many = (lw.Ensemble(p, weights=weights, member_axis=0) for p in (probs, probs[:, None]))
+    for a, b in [
+        (one, many),
+        (lw.Dirichlet(alpha), lw.Dirichlet(alpha[None])),
+        (lw.LogisticNormal(alpha, alpha), lw.LogisticNormal(alpha[None], alpha[None])),
+    ]:
+        u, v = lw.joint.decompose(a, loss), lw.joint.decompose(b, loss)
+        for part in ("total", "aleatoric", "epistemic"):
+            assert np.shape(getattr(u, part)) == ()
+            np.testing.assert_allclose(getattr(u, part), getattr(v, part)[0], rtol=1e-12, atol=1e-15)
+    for f in (lw.joint.reverse, lw.joint.pairwise):
+        np.testing.assert_allclose(f(one, loss), f(many, loss)[0], rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(lw.joint.shares(one), lw.joint.shares(many)[0])

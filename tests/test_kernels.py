@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
+import sysconfig
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise._engine import kernel as _kernels
 from labelwise._engine import compute
-from ways import KERNELS, use_kernel
+from labelwise._engine import kernel as _kernels
+from oracle import ENTROPY, ensemble
+from ways import KERNELS, WAYS, choose, use_kernel
 
 PARTS = ("total", "aleatoric", "epistemic")
 
@@ -287,9 +291,198 @@ def test_threads_are_limited_by_argument_and_environment(monkeypatch) -> None:
         lw.decompose(lw.Ensemble(probs()), n_jobs=0)
 
 
-def test_the_twin_can_be_asked_for() -> None:
+def imported(kernel: str) -> subprocess.CompletedProcess[str]:
+    """A fresh process with LABELWISE_KERNEL that prints the kernel it uses."""
     code = "import labelwise as lw; print(lw.kernel_info()['kernel'])"
-    done = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, "LABELWISE_KERNEL": "numpy"}
-    )
-    assert done.stdout.strip() == "numpy"
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": kernel})
+
+
+def test_the_environment_chooses_the_kernel() -> None:
+    for name in _kernels.AVAILABLE:
+        assert imported(name).stdout.strip() == name
+    assert imported("").stdout.strip() == _kernels.AVAILABLE[-1]  # the fastest
+
+
+@pytest.mark.parametrize("name", ["v9", "native", "V3"])
+def test_a_kernel_that_is_not_there_is_refused_with_those_that_are(name: str) -> None:
+    done = imported(name)
+    assert done.returncode != 0
+    expected = f"ValueError: LABELWISE_KERNEL must be one of {', '.join(_kernels.AVAILABLE)} on this machine; got '{name}'"
+    assert expected in done.stderr
+
+
+@pytest.mark.skipif(_kernels._fused is None, reason="the native kernel is not in use")
+def test_the_native_kernel_refuses_a_level_that_it_does_not_have(monkeypatch) -> None:
+    monkeypatch.setattr(_kernels, "_level", "v9")
+    with pytest.raises(ValueError, match="no level 'v9'"):
+        _kernels.check(probs(), 1e-6)
+    with pytest.raises(ValueError, match="no level 'v9'"):
+        _kernels.split("log", probs())
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("weights", ["none", "members", "instances"])
+def test_sums_and_joint_measures_are_accurate(kernel: str, weights: str, dtype: str) -> None:
+    """Every kernel of this machine against the definitions in 100 digits, also what is added up over the classes."""
+    p = probs(m=4, n=12, k=10, dtype=dtype, seed=3)
+    rng = np.random.default_rng(4)
+    w = {"none": None, "members": rng.dirichlet(np.ones(4)), "instances": rng.dirichlet(np.ones(4), 12).T}[weights]
+    w = None if w is None else w.astype(dtype)
+    eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
+    label = {"log": ENTROPY["log"], "squared": ENTROPY["squared"], "joint": ENTROPY["one-sided log"]}  # −t ln t
+    truth = {name: np.empty((12, 10, 3)) for name in label}
+    for n, k in np.ndindex(12, 10):
+        for name, exact in ensemble(p[:, n, k], w if w is None or w.ndim == 1 else w[:, n], label).items():
+            truth[name][n, k] = [float(x) for x in exact]
+    for loss in ("log", "squared"):
+        result = _kernels.split(loss, p, w)
+        for i in range(3):
+            error = (1e-12 if dtype == "float64" else 1e-4) if i == 2 else 16 * eps
+            exact = truth[loss][..., i]
+            np.testing.assert_allclose(result.labelwise[i], exact, rtol=error, atol=tiny)
+            np.testing.assert_allclose(result.sums[i], exact.sum(-1), rtol=error, atol=tiny)
+            # log loss of all classes at once is the sum of the halves that belong to the labels; of squared loss, the sum itself
+            exact = truth["joint"][..., i].sum(-1) / np.log(2) if loss == "log" else exact.sum(-1)
+            np.testing.assert_allclose(result.joint[i], exact, rtol=error, atol=4 * tiny)
+
+
+def above_one(dtype: str) -> np.ndarray:
+    """Rows with members above 1 as far as the tolerance goes, beside sure and unsure ones: (4, 6, 3), all values those of ``dtype``."""
+    most = 1 + {"float16": 0.0098, "bfloat16": 0.0078, "float32": 0.00099, "float64": 0.99e-6}[dtype]
+    above = [[1 + 1e-7, 0, 0], [most, 0, 0], [(1 + most) / 2, 0, 1e-9], [1, 0, 0], [0, most, 0], [0.5, 0.25, 0.25]]
+    return np.array([above, above[::-1], [[1, 0, 0]] * 6, [above[1]] * 6])
+
+
+def assert_same(found: lw.Uncertainty, clipped: lw.Uncertainty) -> None:
+    for part in PARTS:
+        ours, theirs = np.asarray(getattr(found, part)), np.asarray(getattr(clipped, part))
+        assert np.all(np.isfinite(ours))
+        assert np.array_equal(ours, theirs), part
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.CostLoss(1, 4)], ids=str)
+@pytest.mark.parametrize("how", WAYS)
+def test_above_one_within_the_tolerance_counts_as_one(how: str, loss: object, dtype: str, optional, monkeypatch) -> None:
+    kind = optional("ml_dtypes").bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
+    p = above_one(dtype).astype(kind)
+    assert p.max() > 1
+    way = choose(how, monkeypatch)
+    for ensemble_kind in (lw.Ensemble, lw.MultiLabelEnsemble):
+        for weights in (None, np.array([4.0, 3.0, 2.0, 1.0]), np.arange(1.0, 25.0).reshape(4, 6)):
+            exact = way(ensemble_kind, np.minimum(p, kind.type(1)) if dtype != "bfloat16" else np.where(p > 1, kind(1), p), weights, loss)
+            assert_same(way(ensemble_kind, p, weights, loss), exact)
+
+
+@pytest.mark.parametrize("layout", ["plain", "members in the middle", "channels", "every other"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+def test_above_one_in_every_layout_and_number_of_members(kernel: str, dtype: str, layout: str) -> None:
+    p = np.concatenate([above_one(dtype)] * 4).astype(dtype)
+    for m in (1, 2, 5, 7, 16):
+        own = LAYOUTS[layout](p[:m])
+        for loss in ("log", "squared"):
+            for a, b in zip(everything(own, loss, tolerance=1e-2), everything(np.minimum(own, 1), loss), strict=True):
+                assert np.array_equal(a, b)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical"])
+def test_above_one_in_every_library(lib, loss: str, dtype: str) -> None:
+    p = above_one(dtype).astype(dtype)
+    q = lw.Ensemble(lib.array(p, dtype))
+    assert_same(lw.decompose(q, loss), lw.decompose(lw.Ensemble(lib.array(np.minimum(p, 1), dtype)), loss))
+    joint, clipped = lw.joint.decompose(q, loss), lw.joint.decompose(lw.Ensemble(lib.array(np.minimum(p, 1), dtype)), loss)
+    assert_same(joint, clipped)
+    plain = lw.decompose(lw.Ensemble(p), loss)
+    for part in PARTS:
+        ours = lib.numpy(getattr(lw.decompose(q, loss), part))
+        np.testing.assert_allclose(ours, getattr(plain, part), rtol=400 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny)
+
+
+def test_above_one_in_dask_events_and_the_jackknife(optional) -> None:
+    da = optional("dask.array")
+    p = above_one("float16").astype(np.float16)
+    whole = lw.decompose(lw.Ensemble(p))
+    lazy = lw.decompose(lw.Ensemble(da.from_array(p, chunks=(4, 2, 3))))
+    for part in PARTS:
+        assert np.array_equal(np.asarray(getattr(lazy, part)), getattr(whole, part))
+    for options in ({"correction": "jackknife"}, {"events": {"first": [0], "two": [0, 1]}}):
+        assert_same(lw.decompose(lw.Ensemble(p), **options), lw.decompose(lw.Ensemble(np.minimum(p, np.float16(1))), **options))
+    groups = lw.Ensemble(np.array([[[0.6, 0.408, 0.0]], [[0.3, 0.3, 0.4]]], np.float16)).marginal({"two": [0, 1]})
+    assert groups.t.max() == 1
+
+
+def shifted(x: np.ndarray) -> np.ndarray:
+    """A copy with the same strides, one byte away from where its type belongs."""
+    low = np.lib.array_utils.byte_bounds(x)[0]
+    memory = bytearray(np.lib.array_utils.byte_bounds(x)[1] - low + 1)
+    offset = 1 + x.__array_interface__["data"][0] - low
+    moved = np.ndarray(x.shape, x.dtype, memory, offset, x.strides)
+    moved[...] = x
+    assert not moved.flags.aligned
+    return moved
+
+
+@pytest.mark.parametrize("layout", ["plain", "members in the middle", "channels", "every other", "backwards"])
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
+@pytest.mark.parametrize(("n", "k"), [(1, 2), (700, 7), (30, 300), (2, 5000)])
+def test_arrays_out_of_alignment(kernel: str, n: int, k: int, dtype: str, layout: str) -> None:
+    p = probs(m=5, n=max(n, 3), k=k, dtype=dtype)[:, :n]
+    p = p[:, ::-1] if layout == "backwards" else LAYOUTS[layout](p)
+    moved = shifted(p)
+    tolerance = 2e-2
+    assert _kernels.check(moved, tolerance, sum_to_one=dtype != "float16")
+    computed = np.float64 if dtype == "float64" else np.float32
+    rng = np.random.default_rng(0)
+    for weights in (None, rng.dirichlet(np.ones(5)).astype(computed), rng.dirichlet(np.ones(5), n).T.astype(computed)):
+        for loss in ("log", "squared"):
+            expected = everything(p, loss, weights)
+            found = everything(
+                moved, loss, None if weights is None else shifted(weights), tolerance=tolerance, sum_to_one=dtype != "float16"
+            )
+            for a, b in zip(found, expected, strict=True):
+                assert np.array_equal(a, b)
+    moved[2, n - 1, k - 1] = np.nan
+    assert not _kernels.check(moved, tolerance)
+    assert not _kernels.split("log", moved, tolerance=tolerance).valid
+
+
+UNALIGNED = """
+import importlib.util, sys
+import numpy as np
+from labelwise import _kernels
+
+spec = importlib.util.spec_from_file_location("labelwise._engine._fused", sys.argv[1])
+_kernels._fused = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(_kernels._fused)
+
+def shifted(x):
+    moved = np.frombuffer(bytearray(x.nbytes + 1), x.dtype, x.size, 1).reshape(x.shape)
+    moved[...] = x
+    return moved
+
+for level in _kernels._fused.levels():
+    _kernels._level = level
+    for dtype in (np.float16, np.float32, np.float64):
+        computed = np.promote_types(dtype, np.float32)
+        for weights in (None, np.full(2, 0.5, computed), np.full((2, 300), 0.5, computed)):
+            for axes in ((0, 1, 2), (0, 2, 1), (1, 0, 2)):
+                p = shifted(np.full((2, 300, 4), 0.25, dtype).transpose(axes).copy()).transpose(np.argsort(axes))
+                for loss in ("log", "squared"):
+                    own = None if weights is None else shifted(weights)
+                    assert _kernels.split(loss, p, own, tolerance=1e-3).valid and _kernels.check(p, 1e-3)
+print("done")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32" or not shutil.which("gcc"), reason="needs gcc")
+def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
+    """x86 reads such numbers all the same, so the kernel is compiled to stop at them."""
+    built = tmp_path / "_fused.so"
+    source = Path(_kernels.__file__).parent / "fused.c"
+    checks = ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
+    include = ["-I" + sysconfig.get_path("include"), "-DPy_LIMITED_API=0x030B0000"]
+    subprocess.run(["gcc", "-O0", "-std=c11", "-shared", "-fPIC", *checks, *include, source, "-o", built], check=True)
+    code = [sys.executable, "-c", UNALIGNED, str(built)]
+    done = subprocess.run(code, capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": ""})
+    assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr

@@ -333,3 +333,12 @@ def test_the_corner_of_a_custom_loss_is_found() -> None:
         lw.decompose(q, step, correction="jackknife")
     for smooth in (lambda f, y: -np.log(f) if y else -np.log1p(-f), lambda f, y: (1 - f) ** 2 if y else f**2):
         assert lw.CustomLoss(smooth).smooth
+
+
+def test_costs_changed_in_place_do_not_change_the_loss() -> None:
+    costs = np.array([1.0, 9.0])
+    loss, same = lw.CostLoss(costs, 1.0), lw.CostLoss(costs.copy(), 1.0)
+    costs[:] = costs[::-1].copy()
+    t, m = np.array([0.3, 0.3]), np.array([0.6, 0.6])
+    np.testing.assert_array_equal(loss.entropy(t), same.entropy(t))
+    np.testing.assert_array_equal(loss.divergence(t, m), same.divergence(t, m))

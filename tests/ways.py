@@ -1,4 +1,4 @@
-"""The ways to the same numbers: the native kernel, its NumPy twin, the code for every array library, and the Accumulator."""
+"""The ways to the same numbers: the native kernel at each of its levels, its NumPy twin, the code for every array library, and the Accumulator."""
 
 from __future__ import annotations
 
@@ -12,14 +12,17 @@ import pytest
 import labelwise as lw
 from labelwise._engine import kernel as _kernels
 
-KERNELS = ["numpy"] if os.environ.get("LABELWISE_KERNEL") == "numpy" else ["native", "numpy"]
-"""With LABELWISE_KERNEL=numpy the tests run as where there is no native kernel."""
+_ASKED = os.environ.get("LABELWISE_KERNEL")
+KERNELS = [_ASKED] if _ASKED else [*_kernels.AVAILABLE] if "baseline" in _kernels.AVAILABLE else ["numpy", "baseline"]
+"""All kernels of this machine; with LABELWISE_KERNEL only that one, as where there is no other."""
 
 
 def use_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "numpy":
         monkeypatch.setattr(_kernels, "_fused", None)
-    elif _kernels._fused is None:
+    elif name in _kernels.AVAILABLE:
+        monkeypatch.setattr(_kernels, "_level", name)
+    else:
         if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
             pytest.fail("the native kernel was not built, and LABELWISE_REQUIRE_ALL=1 forbids going without")
         pytest.skip("the native kernel was not built here")

@@ -119,6 +119,14 @@ def widen(x: Array) -> Array:
     return x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
 
 
+def at_most_one(x: Array) -> Array:
+    """``x`` with 1 in place of what rounding has left above it; the same array where NumPy has nothing to replace."""
+    if is_numpy_array(x):
+        return x if not x.size or x.max() <= 1 else np.minimum(x, 1)
+    xp = namespace(x)
+    return xp.where(x > 1, xp.ones_like(x), x)  # keeps the slope 1 at x = 1
+
+
 def as_floating(x: Any, name: str) -> Array:
     """``x`` as a real floating-point array of its own library; float16 and bfloat16 are widened to float32."""
     return widen(as_real(x, name))

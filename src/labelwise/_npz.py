@@ -7,21 +7,25 @@ mapped instead of read.
 from __future__ import annotations
 
 import io
+import lzma
 import mmap
+import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 
+from ._files import RATIO, allowed, open_regular
+
 _ALIGNMENT = 64
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
-# A deflated array may unpack to 1000 times its size: beyond both limits it is taken for an attack, not for data.
-_LARGE, _DENSE = 1 << 30, 100
 _LONGEST_HEADER, _MOST_AXES = 10_000, 32
+_LAST_CHARACTER = 0x10FFFF
 
 
 class Readable(Protocol):
@@ -71,27 +75,62 @@ def write_npz(file: IO[bytes], arrays: dict[str, np.ndarray]) -> None:
 
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
-    with path.open("rb") as file:
-        return _read(file, path.stat().st_size, path.name, mapped=path)
+    with open_regular(path) as file:
+        return _read(file, _length(file), path.name, mapped=True)
 
 
 def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
     """Those arrays of an archive that are named in ``keys``."""
-    found = {}
+    with open_regular(path) as file, opened_archive(file, path.name) as archive:
+        wanted = {key: entry for key, entry in members(archive, path.name).items() if key in keys}
+        check_unpacked(wanted.values(), _length(file), path.name)
+        return {key: _read_entry(file, archive, entry, f"{path.name}: `{key}`") for key, entry in wanted.items()}
+
+
+@contextmanager
+def opened_archive(file: IO[bytes], what: str) -> Iterator[zipfile.ZipFile]:
+    """The archive in a file; whatever its parsers raise on damage becomes one sentence."""
     try:
-        with path.open("rb") as file, zipfile.ZipFile(file) as archive:
-            for entry in archive.infolist():
-                key = entry.filename.removesuffix(".npy")
-                if key in keys:
-                    found[key] = _read_entry(file, archive, entry, path, f"{path.name}: `{key}`")
-    except (zipfile.BadZipFile, zlib.error, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
-        raise ValueError(f"{path.name} is not a readable .npz file: {error or 'it ends too early'}") from error
+        with zipfile.ZipFile(file) as archive:
+            yield archive
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
+        raise ValueError(f"{what} is not a readable .npz file: {error or 'it ends too early'}") from error
+    except (OSError, OverflowError) as error:  # impossible positions; bzip2 reports damage as OSError
+        raise ValueError(f"{what} is damaged: {error}") from error
+    except ValueError as error:
+        if str(error).startswith(what):
+            raise
+        raise ValueError(f"{what} is damaged: {error}") from error
+    except MemoryError as error:
+        raise ValueError(f"{what} asks for more memory than there is") from error
+
+
+def members(archive: zipfile.ZipFile, what: str) -> dict[str, zipfile.ZipInfo]:
+    """The entries of an archive by key. Two entries of one name are refused: which of them is meant is anybody's guess."""
+    found: dict[str, zipfile.ZipInfo] = {}
+    for entry in archive.infolist():
+        key = entry.filename.removesuffix(".npy")
+        if key in found:
+            raise ValueError(f"{what} is damaged: it holds {key!r} twice")
+        found[key] = entry
     return found
 
 
-def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInfo, path: Path, what: str) -> np.ndarray:
-    if entry.file_size > _LARGE and entry.file_size > _DENSE * entry.compress_size:
-        raise ValueError(f"{what} would unpack from {entry.compress_size:,} to {entry.file_size:,} bytes; such files are refused")
+def check_unpacked(entries: Iterable[zipfile.ZipInfo], length: int, what: str) -> None:
+    """Refuse an archive of ``length`` bytes whose entries, all together, would take more memory than it may."""
+    total = sum(entry.file_size for entry in entries)
+    if total > allowed(length):
+        raise ValueError(
+            f"{what} would unpack from {length:,} to {total:,} bytes; files that unpack to more than {RATIO} times their size are "
+            "refused. Save it uncompressed, with np.savez"
+        )
+
+
+def _length(file: IO[bytes]) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str) -> np.ndarray:
     encrypted = entry.flag_bits & 1
     if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING and not encrypted:
         file.seek(entry.header_offset)
@@ -100,7 +139,7 @@ def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInf
             raise zipfile.BadZipFile(f"no entry where {entry.filename} should be")
         name, extra = struct.unpack("<HH", header[26:30])
         file.seek(entry.header_offset + 30 + name + extra)
-        return _read(file, entry.file_size, what, mapped=path)
+        return _read(file, entry.file_size, what, mapped=True)
     with archive.open(entry) as member:
         return _read(member, entry.file_size, what)
 
@@ -124,22 +163,27 @@ def read_header(file: Readable, what: str) -> tuple[tuple[int, ...], bool, np.dt
     return shape, fortran, dtype
 
 
-def _read(file: IO[bytes], size: int, what: str, *, mapped: Path | None = None) -> np.ndarray:
-    """The array that fills the next ``size`` bytes; a read-only map of the file ``mapped`` where size and place suit."""
+def _read(file: IO[bytes], size: int, what: str, *, mapped: bool = False) -> np.ndarray:
+    """The array that fills the next ``size`` bytes; a read-only map of the file, if it may be ``mapped`` and size and place suit."""
     start = file.tell()
     shape, fortran, dtype = read_header(file, what)
-    if dtype.hasobject or dtype.names is not None:
+    if dtype.kind not in "biufcmMUS":
         raise ValueError(f"{what} holds Python objects or records ({dtype}), which are never read; save it as plain numbers or text")
     needed, there = dtype.itemsize * int(np.prod(np.array(shape, dtype=object))), size - (file.tell() - start)
     if needed != there:
         raise ValueError(f"{what} is damaged: an array of shape {shape} and type {dtype} needs {needed:,} bytes; {there:,} are there")
     order: Any = "F" if fortran else "C"
     offset = file.tell()
-    if mapped is not None and needed >= _WORTH_MAPPING and dtype.isnative and offset % dtype.alignment == 0:
-        if offset + needed > mapped.stat().st_size:
-            raise ValueError(f"{what} is damaged: the file ends before the array does")
-        return np.memmap(mapped, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
-    array = np.empty(shape, dtype, order=order)
+    if mapped and offset + needed > _length(file):
+        raise ValueError(f"{what} is damaged: the file ends before the array does")
+    if mapped and needed >= _WORTH_MAPPING and dtype.isnative and offset % dtype.alignment == 0:
+        mapping = np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
+        check_text(mapping, what)
+        return mapping
+    try:
+        array = np.empty(shape, dtype, order=order)
+    except (MemoryError, OverflowError, ValueError) as error:  # also: axes of length 0 beside axes that are too long
+        raise ValueError(f"{what} asks for more memory than there is: an array of shape {shape} and type {dtype}") from error
     into = array.reshape(-1, order=order).view(np.uint8) if needed else np.empty(0, np.uint8)
     filled = 0
     while filled < needed:
@@ -149,4 +193,18 @@ def _read(file: IO[bytes], size: int, what: str, *, mapped: Path | None = None) 
         into[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
         filled += len(piece)
     file.read(1)  # past the end: zipfile compares the checksum only then
-    return array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+    array = array if dtype.isnative else array.astype(dtype.newbyteorder("="))
+    check_text(array, what)
+    return array
+
+
+def check_text(array: np.ndarray, what: str) -> None:
+    """Refuse text with numbers in it that are no characters: Python cannot make strings of them."""
+    if array.dtype.kind != "U" or not array.size or not array.dtype.itemsize:
+        return
+    codes = array.reshape(-1, order="A").view(np.uint32)
+    for start in range(0, len(codes), 1 << 20):
+        block = codes[start : start + (1 << 20)]
+        if int(block.max()) > _LAST_CHARACTER or bool(((block >= 0xD800) & (block < 0xE000)).any()):
+            raise ValueError(f"{what} is damaged: it holds text with impossible characters")
+    release(array)

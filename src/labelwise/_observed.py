@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -54,7 +55,10 @@ def as_correct(x: Any, n: int) -> np.ndarray:
 
 
 def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """True or predicted classes as positions 0 … K−1, from positions or class names, flattened."""
+    """True or predicted classes as positions 0 … K−1, flattened.
+
+    Text is a class name. Integers are class names where all names are integers (as scikit-learn's classes often are), else positions.
+    """
     labels: np.ndarray = to_numpy(y)
     k = len(names)
     if labels.shape != shape:
@@ -72,10 +76,41 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iu":
         raise TypeError(f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}")
-    if labels.size and (labels.min() < 0 or labels.max() >= k):
-        odd = labels.max() if labels.max() >= k else labels.min()
-        raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {odd}")
-    return labels.astype(np.int64)
+    return positions(labels, name, names)
+
+
+def positions(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray:
+    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value where all names are integers, else as they are."""
+    k = len(names)
+    values = integer_names(names)
+    if values is None or np.array_equal(values, np.arange(k)):
+        if labels.size and (labels.min() < 0 or labels.max() >= k):
+            odd = labels.max() if labels.max() >= k else labels.min()
+            raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {odd}")
+        return labels.astype(np.int64)
+    order = np.argsort(values)
+    found = order[np.minimum(np.searchsorted(values, labels, sorter=order), k - 1)]
+    unknown = labels[values[found] != labels]
+    if unknown.size:
+        raise ValueError(
+            f"`{name}` must be among the class names, which are integers: {', '.join(names[:8])}{', …' if k > 8 else ''}; got {unknown[0]}. "
+            f"If these are positions 0 … {k - 1}, pass the names: np.asarray(names)[{name}]"
+        )
+    return np.asarray(found, dtype=np.int64)
+
+
+def integer_names(names: Sequence[str]) -> np.ndarray | None:
+    """The numbers that class names such as '1' (or '1.0', from a floating-point column) stand for, if all of them do and differ."""
+    if not all(re.fullmatch(r"[+-]?[0-9]{1,18}(\.0*)?", word) for word in names):
+        return None
+    values = np.asarray([int(word.partition(".")[0]) for word in names], dtype=np.int64)
+    return values if len(np.unique(values)) == len(values) else None
+
+
+def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
+    """Positions as the integer labels that `as_labels` reads: the reverse of `positions`."""
+    values = None if names is None else integer_names(names)
+    return y if values is None else values[y]
 
 
 def happened_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:

@@ -14,11 +14,13 @@ from typing import Any
 import numpy as np
 
 from ._npz import release
+from ._parquet import open_parquet
 from ._reading import reading
+from ._zarr import check_size, open_group
 from .io import Predictions, load_predictions
 
 FORMATS = (".npz", ".npy", ".zarr", ".parquet")
-LARGEST_BLOCK = 1 << 31  # bytes: what a file's own chunking may make us hold
+SMALL_BLOCK, LARGEST_BLOCK = 1 << 24, 1 << 29  # bytes: what a file's own chunking may always, and never, make us hold
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,13 +72,22 @@ class Source:
         return self._weights is not None
 
 
-def open_source(path: str | Path) -> Source:
-    """The predictions in a file, not yet read."""
+def open_source(path: str | Path, *, memory: int = 1 << 30) -> Source:
+    """The predictions in a file, not yet read.
+
+    A chunk or page of the file that takes more than half of ``memory`` (and more than 16 MiB) is refused: it could only be decoded whole.
+    """
     path = Path(path)
+    largest = min(max(memory // 2, SMALL_BLOCK), LARGEST_BLOCK)
     if path.suffix not in FORMATS:
         raise ValueError(f"predictions are read from {', '.join(FORMATS)}; got {path.name!r}")
     with reading(path):
-        return {".zarr": _zarr, ".parquet": _parquet}.get(path.suffix, _npz)(path)
+        if path.suffix == ".zarr":
+            return _zarr(path, largest)
+        if path.suffix == ".parquet":
+            column = open_parquet(path, largest)
+            return _checked(path, column.name, column.shape, column.dtype, column.class_names, column.ids, column.y_true, column, None)
+        return _npz(path)
 
 
 def _npz(path: Path) -> Source:
@@ -86,124 +97,27 @@ def _npz(path: Path) -> Source:
     return Source(path, kind, values.shape, values.dtype, stored.class_names, stored.ids, stored.y_true, values, stored.weights)
 
 
-def _zarr(path: Path) -> Source:
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError('.zarr files need zarr; install it with: pip install "labelwise[dask]"') from error
+def _zarr(path: Path, largest: int) -> Source:
     if not path.exists():
         raise FileNotFoundError(f"there are no predictions {str(path)!r}")
-    try:
-        group = zarr.open_group(str(path), mode="r")
-    except (ValueError, KeyError, TypeError, OSError, zarr.errors.GroupNotFoundError) as error:
-        raise ValueError(f"{path.name} is not a zarr group: {error}") from error
+    group = open_group(path)
     kind = "probs" if "probs" in group else "alpha"
-    if kind not in group:
-        raise ValueError(f"{path.name} must hold `probs` (M, N, K) or `alpha` (N, K); it holds {', '.join(sorted(group)) or 'nothing'}")
-    values: Any = group[kind]
+    arrays = {name: array for name in (kind, "class_names", "weights", "ids", "y_true") if (array := group.array(name)) is not None}
+    if kind not in arrays:
+        raise ValueError(f"{path.name} must hold `probs` (M, N, K) or `alpha` (N, K); it holds {', '.join(group.names()[:8]) or 'nothing'}")
+    values = arrays[kind]
     if values.dtype.kind != "f":
         raise TypeError(f"{path.name}: `{kind}` must be floating point; got {values.dtype}")
-    chunk = int(np.prod(values.chunks, dtype=object)) * values.dtype.itemsize
-    if chunk > LARGEST_BLOCK:
-        raise ValueError(f"{path.name}: a chunk of `{kind}` takes {chunk:,} bytes; store it in chunks of fewer instances")
-    names = group["class_names"][:] if "class_names" in group else group.attrs.get("class_names")
-    weights = np.asarray(group["weights"][:]) if "weights" in group else None
-    ids, y_true = (_Lazy(path, group["ids"]) if "ids" in group else None), group.get("y_true")
-    truth = None if y_true is None else np.asarray(y_true[:])
-    return _checked(path, kind, values.shape, values.dtype, names, ids, truth, values, weights)
-
-
-@dataclass(frozen=True, eq=False)
-class _Lazy:
-    """An array that is read when it is sliced."""
-
-    path: Path
-    array: Any
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        with reading(self.path):
-            return np.asarray(self.array[key])
-
-
-@dataclass(frozen=True, eq=False)
-class _ParquetColumn:
-    """Lists of numbers in the rows of a parquet file, as an array (M, N, K) or (N, K) that can be sliced by instance."""
-
-    file: Any
-    name: str
-    width: int
-    members: int | None
-    starts: np.ndarray
-    """The first row of each row group, and the number of rows."""
-    dtype: np.dtype[Any]
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows = key[1] if isinstance(key, tuple) else key
-        start, stop = rows.start, min(rows.stop, int(self.starts[-1]))
-        first = int(np.searchsorted(self.starts, start, side="right")) - 1
-        last = int(np.searchsorted(self.starts, stop, side="left"))
-        table = self.file.read_row_groups(list(range(first, last)), columns=[self.name])
-        column = table.column(0).slice(start - int(self.starts[first]), stop - start).combine_chunks()
-        flat = column.flatten() if hasattr(column, "flatten") else column
-        values = flat.to_numpy(zero_copy_only=False).astype(self.dtype, copy=False)
-        if values.size != (stop - start) * self.width:
-            raise ValueError(f"column `{self.name}` must hold {self.width} numbers in every row; rows {start} to {stop} hold {values.size}")
-        block = values.reshape(stop - start, self.width)
-        if self.members is None:
-            return np.asarray(block)
-        return np.asarray(block.reshape(stop - start, self.members, -1).transpose(1, 0, 2))
-
-
-def _parquet(path: Path) -> Source:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise ImportError('.parquet files need pyarrow; install it with: pip install "labelwise[dask]"') from error
-    if not path.is_file():
-        raise FileNotFoundError(f"there are no predictions {str(path)!r}")
-    try:
-        file = pq.ParquetFile(path)
-    except (pa.ArrowException, OSError) as error:
-        raise ValueError(f"{path.name} is not a readable .parquet file: {error}") from error
-    schema = file.schema_arrow
-    kind = "probs" if "probs" in schema.names else "alpha"
-    if kind not in schema.names:
-        raise ValueError(f"{path.name} must have a column `probs` or `alpha`; it has {', '.join(schema.names[:8])}")
-    field = schema.field(kind)
-    if not (pa.types.is_list(field.type) or pa.types.is_fixed_size_list(field.type) or pa.types.is_large_list(field.type)):
-        raise TypeError(f"{path.name}: column `{kind}` must hold lists of numbers; got {field.type}")
-    metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items() if not key.startswith((b"ARROW", b"pandas"))}
-    groups = [file.metadata.row_group(i) for i in range(file.metadata.num_row_groups)]
-    largest = max((g.total_byte_size for g in groups), default=0)
-    if largest > LARGEST_BLOCK:
-        raise ValueError(f"{path.name}: a row group takes {largest:,} bytes; write it with a smaller row_group_size")
-    starts = np.cumsum([0, *(g.num_rows for g in groups)])
-    n = int(starts[-1])
-    width = field.type.list_size if pa.types.is_fixed_size_list(field.type) else _first_length(file, kind)
-    members = None
-    if kind == "probs":
-        if not metadata.get("members", "").isdigit() or int(metadata["members"]) < 1 or width % int(metadata["members"]):
+    for name, array in arrays.items():
+        if array.chunk_nbytes > largest:
             raise ValueError(
-                f"{path.name}: the metadata of its schema must say how many `members` the {width} numbers of `probs` belong to"
+                f"{path.name}: a chunk of `{name}` takes {array.chunk_nbytes:,} bytes, where {largest:,} are allowed; store it in smaller "
+                "chunks, or allow more memory"
             )
-        members = int(metadata["members"])
-    dtype = np.dtype({pa.float64(): "f8", pa.float32(): "f4", pa.float16(): "f2"}.get(field.type.value_type, "O"))
-    if dtype.kind != "f":
-        raise TypeError(f"{path.name}: column `{kind}` must hold floating-point numbers; got {field.type}")
-    column = _ParquetColumn(file, kind, width, members, starts, dtype)
-    names = metadata.get("class_names", "").split("\n") if metadata.get("class_names") else None
-    shape = (n, width) if members is None else (members, n, width // members)
-    ids = np.asarray(file.read(columns=["ids"]).column(0).to_pylist()) if "ids" in schema.names else None
-    truth = np.asarray(file.read(columns=["y_true"]).column(0).to_pylist()) if "y_true" in schema.names else None
-    return _checked(path, kind, shape, dtype, names, ids, truth, column, None)
-
-
-def _first_length(file: Any, name: str) -> int:
-    if file.metadata.num_rows == 0:
-        return 0
-    first = next(file.iter_batches(batch_size=1, columns=[name])).column(0)
-    return len(first[0].as_py() or ())
+    check_size(path, list(arrays.values()))
+    names = arrays["class_names"][:].tolist() if "class_names" in arrays else group.attributes.get("class_names")
+    weights, y_true = (arrays[name][:] if name in arrays else None for name in ("weights", "y_true"))
+    return _checked(path, kind, values.shape, values.dtype, names, arrays.get("ids"), y_true, values, weights)
 
 
 def _checked(path: Path, kind: str, shape: Any, dtype: Any, names: Any, ids: Any, y_true: Any, values: Any, weights: Any) -> Source:
@@ -212,8 +126,18 @@ def _checked(path: Path, kind: str, shape: Any, dtype: Any, names: Any, ids: Any
     if len(shape) != (3 if kind == "probs" else 2):
         words = "(members, instances, classes)" if kind == "probs" else "(instances, classes)"
         raise ValueError(f"{path.name}: `{kind}` must have the axes {words}; got shape {shape}")
-    named = None if names is None else tuple(str(name) for name in names)
+    if names is not None and not (isinstance(names, list) and all(isinstance(name, str) for name in names)):
+        raise TypeError(f"{path.name}: `class_names` must be a list of texts; got {names!r:.200}")
+    named = None if names is None else tuple(names)
     if weights is not None and weights.shape not in ((shape[0],), shape[:2]):
         raise ValueError(f"{path.name}: `weights` must have shape (M,) or (M, N) of `probs` {shape}; got {weights.shape}")
-    Predictions(**{kind: np.empty((*shape[:-2], 0, shape[-1]), dtype)}, class_names=named)
+    for name, rows in (("ids", ids), ("y_true", y_true)):
+        if rows is not None and tuple(rows.shape[:1]) != (shape[-2],):
+            raise ValueError(
+                f"{path.name}: `{name}` must have one entry for each of the {shape[-2]} instances; got shape {tuple(rows.shape)}"
+            )
+    try:
+        Predictions(**{kind: np.empty((*shape[:-2], 0, shape[-1]), dtype)}, class_names=named)
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
     return Source(path, kind, shape, np.dtype(dtype), named, ids, y_true, values, weights)

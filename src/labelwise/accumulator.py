@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, check_names, like, namespace, to_numpy
+from ._arrays import Array, at_most_one, check_names, like, namespace, to_numpy
 from .decomposition import Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .losses import CostLoss, Loss, as_loss
@@ -226,10 +226,9 @@ def _in_blocks(f: Callable[..., _State], *arrays: Array) -> _State:
 
 def _member(p: Array, w: Array, loss: Loss) -> _State:
     """The state after one member alone."""
-    xp = namespace(p)
+    p = at_most_one(p)
     zero = 0 * p
-    c, rest = _two_sum(xp.ones_like(p), -p)
-    c, rest = (xp.where(p < 1, x, zero) for x in (c, rest))
+    c, rest = _two_sum(namespace(p).ones_like(p), -p)
     member = _State((w, 0 * w), (p, zero), (c, rest), (loss.entropy(p, c), zero), zero, zero)
     if not isinstance(loss, CostLoss):
         return member

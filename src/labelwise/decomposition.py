@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property, lru_cache
+from functools import cached_property, lru_cache, partial
 from typing import Any, Generic, Literal, cast
 
 import numpy as np
@@ -51,6 +51,11 @@ class Components(Generic[ArrayT]):
 
 
 @dataclass(frozen=True, eq=False)
+class JointUncertainty(Components[ArrayT]):
+    """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
+
+
+@dataclass(frozen=True, eq=False)
 class Uncertainty(Generic[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
@@ -69,6 +74,9 @@ class Uncertainty(Generic[ArrayT]):
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
     sums: Components[ArrayT] | None = None
     """The plain sums, where they came with the labels' values."""
+    joint: JointUncertainty[ArrayT] | None = None
+    """The uncertainty about all classes at once, where the same pass over the predictions gave it: for NumPy and Dask arrays in an
+    `Ensemble`, log or squared loss, no ``events`` and no ``correction``. ``None`` elsewhere: use `labelwise.joint.decompose`."""
     unit: Array = 1.0
     """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
 
@@ -149,6 +157,7 @@ class Uncertainty(Generic[ArrayT]):
             epistemic=parts.epistemic,
             error=parts.error,
             sums=None,
+            joint=None,
             unit=self.loss.maximum + np.zeros(len(self.names)),
         )
 
@@ -223,6 +232,9 @@ def decompose(
         computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
     total, aleatoric, epistemic = computed.parts
     structure: Structure = "partition" if q.exclusive else "free"
+    joint = None
+    if computed.joint is not None and q.exclusive:
+        joint = JointUncertainty(computed.joint[0], computed.joint[1], computed.joint[2], partial(loss.joint_maximum, total.shape[-1]))
     return Uncertainty(
         total,
         aleatoric,
@@ -233,6 +245,7 @@ def decompose(
         structure=structure if family is None else family.structure(q.n_classes, q.names),
         error=None if computed.error is None else Components(*computed.error),
         sums=None if computed.sums is None else Components(*computed.sums),
+        joint=joint,
     )
 
 

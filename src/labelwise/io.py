@@ -1,13 +1,13 @@
 """Prediction files: the only module that opens files of the user's.
 
 A prediction file holds ``probs`` (M, N, K) or ``alpha`` (N, K), and optionally ``y_true`` (N,), ``class_names`` (K,), ``ids`` (N,),
-``weights`` (M,) or (M, N) and ``images`` (N, H, W) or (N, H, W, C). For labels that may occur together ``y_true`` is (N, K), 0 or 1.
+``weights`` (M,) or (M, N) and ``images`` (N, H, W) or (N, H, W, C). Labels are positions 0 … K − 1; where all class names are integers,
+such as 3, 4 and 5, they are these. For labels that may occur together ``y_true`` is (N, K), 0 or 1.
 """
 
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,9 @@ import numpy as np
 
 from ._arrays import Array, check_names, to_numpy
 from ._atomic import replacing
-from ._npz import read_npy, read_npz, release, write_npy, write_npz
+from ._files import open_regular
+from ._npz import opened_archive, read_npy, read_npz, release, write_npy, write_npz
+from ._observed import positions
 
 if TYPE_CHECKING:
     from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble
@@ -41,7 +43,8 @@ class Predictions:
     alpha: Array | None = None
     """Parameters of a Dirichlet distribution for each instance, (N, K)."""
     y_true: Array | None = None
-    """Labels 0 … K − 1, (N,); for labels that may occur together 0 or 1 for each, (N, K)."""
+    """Labels, (N,): positions 0 … K − 1, or the classes' own numbers where all ``class_names`` are integers (see `true_class`). For
+    labels that may occur together 0 or 1 for each, (N, K)."""
     class_names: tuple[str, ...] | None = None
     ids: Array | None = None
     """What the user calls the instances, (N,)."""
@@ -88,10 +91,20 @@ class Predictions:
             return
         if y.ndim != 1 or y.dtype.kind not in "iu":
             raise TypeError(f"`y_true` must be one integer label 0 … K − 1 for each instance; got {y.dtype} of shape {y.shape}")
-        low, high = (y.min(), y.max()) if y.size else (0, 0)
+        for start in range(0, len(y), 1 << 20):  # of mapped files little is held at once
+            positions(y[start : start + (1 << 20)], "y_true", self._names)
         release(y)
-        if y.size and not (low >= 0 and high < self.n_classes):
-            raise ValueError(f"`y_true` must lie between 0 and K − 1 = {self.n_classes - 1}; got values from {low} to {high}")
+
+    @property
+    def _names(self) -> tuple[str, ...]:
+        return self.class_names or tuple(str(k) for k in range(self.n_classes))
+
+    @property
+    def true_class(self) -> np.ndarray:
+        """The positions 0 … K − 1 of the true classes, (N,); needs ``y_true`` (N,)."""
+        if self.y_true is None or self.multilabel:
+            raise ValueError("`true_class` needs one label for each instance, `y_true` (N,)")
+        return positions(np.asarray(self.y_true), "y_true", self._names)
 
     @property
     def _values(self) -> Array:
@@ -188,11 +201,11 @@ def load_predictions(path: str | os.PathLike[str]) -> Predictions:
     """
     path = Path(path)
     kind = check_format(path)
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"there is no prediction file {str(path)!r}")
     found: dict[str, Any] = {"probs": read_npy(path)} if kind == ".npy" else read_npz(path, KEYS)
     if "probs" not in found and "alpha" not in found:
-        with zipfile.ZipFile(path) as archive:
+        with open_regular(path) as file, opened_archive(file, path.name) as archive:
             there = ", ".join(name.removesuffix(".npy") for name in archive.namelist()[:8]) or "nothing"
         raise ValueError(
             f"{path.name} must hold `probs` (M, N, K) or `alpha` (N, K); it holds {there}. Save with np.savez(path, probs=...)"
@@ -204,8 +217,10 @@ def load_predictions(path: str | os.PathLike[str]) -> Predictions:
                 raise TypeError(f"`class_names` must be text; got {names.dtype}")
             found["class_names"] = tuple(names.astype(str).tolist())
         return Predictions(**found)
-    except (ValueError, TypeError) as error:
-        raise type(error)(f"{path.name}: {error}") from error
+    except TypeError as error:
+        raise TypeError(f"{path.name}: {error}") from error
+    except ValueError as error:
+        raise ValueError(f"{path.name}: {error}") from error
 
 
 def check_format(path: Path) -> str:

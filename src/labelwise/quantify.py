@@ -77,13 +77,13 @@ def quantify(
         raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name!r}")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
-    stored = open_source(Path(source))
+    budget = parse_memory(memory)
+    stored = open_source(Path(source), memory=budget)
     if stored.path.resolve() == target.resolve():
         raise ValueError("the results would overwrite the predictions; choose another name")
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
-    budget = parse_memory(memory)
     dtype = np.dtype(np.float64 if stored.dtype == np.float64 else np.float32)
     width = stored.n_classes if labelwise else 0
     columns: dict[str, tuple[int, np.dtype[Any]]] = {}

@@ -206,3 +206,18 @@ def test_friendly_errors_of_the_check():
         check_calibration(np.full((3, 2), 0.5), [0, 1, 0], rng=0, tolerance=-1)
     with pytest.raises(TypeError, match="`rng`"):
         check_calibration(np.full((3, 2), 0.5), [0, 1, 0], rng=None)
+
+
+@pytest.mark.parametrize("function", [calibration_errors, reliability_curves, lambda q, y: check_calibration(q, y, rng=0)])
+def test_one_class_per_instance_needs_rows_that_sum_to_one(function):
+    p, y = np.full((6, 3), 0.5), np.array([0, 1, 2, 0, 1, 2])
+    with pytest.raises(ValueError, match=r"must sum to 1 .* sums range from 1\.5 to 1\.5\. For labels that may occur together, pass"):
+        function(p, y)
+    function(p, np.eye(3, dtype=bool)[y])
+    function(lw.MultiLabelEnsemble(p[None]), y)
+
+
+def test_a_multilabel_ensemble_stays_one_whatever_its_rows_sum_to():
+    p, y = np.full((6, 2), 0.5), np.eye(2, dtype=int)[[0, 1, 0, 1, 0, 1]]
+    assert calibration_errors(lw.MultiLabelEnsemble(p[None]), y).ece is None
+    assert calibration_errors(p, y).ece is not None

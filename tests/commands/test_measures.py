@@ -230,7 +230,7 @@ def test_a_block_that_cannot_be_read_is_the_files_fault(preds, tmp_path, monkeyp
 
     opened = _sources.open_source
 
-    monkeypatch.setattr("labelwise.quantify.open_source", lambda path: replace(opened(path), _values=Chunks()))
+    monkeypatch.setattr("labelwise.quantify.open_source", lambda path, **options: replace(opened(path, **options), _values=Chunks()))
     result = run("quantify", preds, "-o", tmp_path / "u.npz")
     assert result.exit_code == 2
     assert "preds.npz is damaged" in result.output
@@ -250,7 +250,12 @@ def test_deep_nesting_in_costs_and_events(preds, tmp_path) -> None:
 def test_halves_of_surrogate_pairs_do_not_stop_anything(tmp_path) -> None:
     path = tmp_path / "a\udcff.npz"
     probs = np.random.default_rng(0).dirichlet(np.ones(2), (4, 5))
-    save_predictions(path, probs=probs, y_true=np.arange(5) % 2, class_names=["\ud800", "b"], ids=np.array(["\udfff", "a", "b", "c", "d"]))
+    for names, ids in ((["\ud800", "b"], ["a", "b", "c", "d", "e"]), (["a", "b"], ["\udfff", "a", "b", "c", "d"])):
+        save_predictions(path, probs=probs, class_names=names, ids=np.array(ids))
+        result = run("evaluate", path)
+        assert result.exit_code == 2, result.output
+        assert "is damaged: it holds text with" in result.output
+    save_predictions(path, probs=probs, y_true=np.arange(5) % 2, class_names=["a", "b"])
     costs = tmp_path / "costs.toml"
     costs.write_text("matrix = [[0, 1], [2, 0]]\n")
     for args in (

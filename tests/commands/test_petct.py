@@ -67,4 +67,5 @@ def test_a_manifest_without_its_entries_is_named(tmp_path, optional) -> None:
     for args in (["train", tmp_path, "-o", tmp_path / "t"], ["report", tmp_path, tmp_path, "-o", tmp_path / "r"]):
         result = CliRunner().invoke(main, ["petct", *map(str, args)])
         assert result.exit_code == 2, result.output
-        assert result.output.startswith("Error: manifest.json is damaged")
+        assert result.output.startswith("Error: ")
+        assert "manifest.json' cannot be used: it has no 'statistics'" in result.output

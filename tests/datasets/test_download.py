@@ -88,10 +88,51 @@ def test_a_download_is_checked_and_kept(server: Server, tmp_path: Path, capfd: p
     assert capfd.readouterr() == ("", "")  # no progress bar where nobody looks
 
 
-def test_md5_and_no_checksum(server: Server, tmp_path: Path) -> None:
+def test_nothing_comes_without_a_checksum(server: Server, tmp_path: Path) -> None:
+    with pytest.raises(
+        ValueError, match=r"no checksum of data\.bin is published.*--sha256 data\.bin=\.\.\.\), or get http.* and put it at .*data\.bin"
+    ):
+        fetch(Remote("data.bin", server.remote().url), tmp_path)
+    with pytest.raises(ValueError, match=r"`sha256` of data\.bin must be 64 hexadecimal digits; got 'abc'"):
+        fetch(Remote("data.bin", server.remote().url), tmp_path, {"data.bin": "abc"})
+    assert server.requests == []
+    mine = {"data.bin": hashlib.sha256(CONTENT).hexdigest().upper()}
+    assert fetch(Remote("data.bin", server.remote().url), tmp_path, mine).read_bytes() == CONTENT
+    with pytest.raises(ValueError, match="must be the published one"):
+        fetch(server.remote(b"other"), tmp_path, mine)
+
+
+def test_md5_is_not_enough_without_encryption(server: Server, tmp_path: Path) -> None:
     md5 = hashlib.md5(CONTENT).hexdigest()
-    assert fetch(Remote("a", server.remote().url, f"md5:{md5}"), tmp_path).read_bytes() == CONTENT
-    assert fetch(Remote("b", server.remote().url, None), tmp_path).read_bytes() == CONTENT
+    with pytest.raises(ValueError, match="is sent without encryption and has no SHA-256"):
+        fetch(Remote("data.bin", server.remote().url, f"md5:{md5}"), tmp_path)
+    assert server.requests == []
+
+
+def test_a_file_that_is_there_is_checked_before_it_is_used(server: Server, tmp_path: Path) -> None:
+    path = tmp_path / "folder" / "data.bin"
+    path.parent.mkdir()
+    path.write_bytes(CONTENT)
+    assert fetch(server.remote(), tmp_path) == path
+    md5 = Remote("folder/data.bin", None, f"md5:{hashlib.md5(CONTENT).hexdigest()}")
+    assert fetch(md5, tmp_path) == path
+    path.write_bytes(CONTENT[:-1] + b"?")
+    for remote in (server.remote(), md5):
+        with pytest.raises(
+            ValueError, match=r"data\.bin does not have the published checksum \((sha256|md5):.*Delete it to download it again"
+        ):
+            fetch(remote, tmp_path)
+    assert path.exists()
+    assert server.requests == []
+
+
+def test_an_encrypted_address_that_leads_to_another(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    requests = pytest.importorskip("requests")
+    plain = requests.get
+    monkeypatch.setattr(requests, "get", lambda url, **options: plain(url.replace("https://", "http://"), **options))
+    remote = server.remote()
+    with pytest.raises(ConnectionError, match="leads to an address without encryption"):
+        fetch(Remote(remote.path, str(remote.url).replace("http://", "https://"), remote.checksum), tmp_path)
 
 
 def test_a_progress_bar_on_a_terminal(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -183,7 +224,7 @@ def test_offline(tmp_path: Path) -> None:
         url = f"http://127.0.0.1:{free.getsockname()[1]}/data.bin"
     sentence = f"Cannot reach 127.0.0.1. Where there is a network, get {url} and put the file at {tmp_path / 'folder' / 'data.bin'}"
     with pytest.raises(ConnectionError) as caught:
-        fetch(Remote("folder/data.bin", url, None), tmp_path)
+        fetch(Remote("folder/data.bin", url, f"sha256:{'0' * 64}"), tmp_path)
     assert str(caught.value) == sentence
 
 

@@ -14,7 +14,7 @@ import pytest
 from scipy.io import savemat
 
 import labelwise.datasets as ds
-from labelwise.datasets import catalogue
+from labelwise.datasets import catalogue, download
 from labelwise.datasets.catalogue import ENTRIES, Remote
 
 module = importlib.import_module("labelwise.datasets.load")
@@ -104,16 +104,19 @@ def test_unknown_names(name: str) -> None:
 def test_only_what_is_missing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fetched = []
 
-    def fetch(remote: Remote, data_dir: Path) -> Path:
+    def fetch(remote: Remote, data_dir: Path, sha256: object = None) -> Path:
         fetched.append(remote.path)
         write_idx(tmp_path / "KMNIST/raw", "train")
         return data_dir / remote.path
 
+    verified = []
     monkeypatch.setattr(module, "fetch", fetch)
+    monkeypatch.setattr(module, "verify", lambda remote, path, sha256: verified.append(path))
     write_idx(tmp_path / "KMNIST/raw")
     data = ds.load("kmnist", data_dir=tmp_path, download=True)
     assert data.train is not None
     assert fetched == ["KMNIST/raw/train-images-idx3-ubyte.gz", "KMNIST/raw/train-labels-idx1-ubyte.gz"]
+    assert [path.name.split("-idx")[0] for path in verified] == ["t10k-images", "t10k-labels"]
     ds.load("kmnist", data_dir=tmp_path, download=True)
     assert len(fetched) == 2  # all are there now
 
@@ -154,7 +157,7 @@ def test_cifar10(tmp_path: Path) -> None:
 
 
 def test_cifar10_is_downloaded_and_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fetch(remote: Remote, data_dir: Path) -> Path:
+    def fetch(remote: Remote, data_dir: Path, sha256: object = None) -> Path:
         (data_dir / remote.path).write_bytes(b"archive")
         return data_dir / remote.path
 
@@ -307,7 +310,16 @@ def test_checksums_are_those_of_the_published_files(real: Path) -> None:
         remote = entry.files[role]
         assert remote.checksum is not None
         algorithm, expected = remote.checksum.split(":")
+        assert algorithm == "sha256"
         assert hashlib.new(algorithm, (real / folder / remote.name).read_bytes()).hexdigest() == expected
+
+
+def test_files_that_were_compressed_again_are_known_by_their_content(real: Path) -> None:
+    for name, folder in (("mnist", "MNIST/raw"), ("fashion-mnist", "FashionMNIST/raw")):
+        for remote in ENTRIES[name].files.values():
+            download.verify(remote, real / folder / remote.name)
+            with pytest.raises(ValueError, match="does not have the published checksum"):
+                download.verify(remote, real / "medical" / "dermatology.arff")
 
 
 def test_catalogue() -> None:
@@ -316,6 +328,7 @@ def test_catalogue() -> None:
             assert remote.url is None or remote.url.startswith(("https://", "http://ufldl.stanford.edu/"))
             assert remote.checksum is None or re.fullmatch("sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", remote.checksum)
             assert remote.checksum or remote.url is None or re.search("/[0-9a-f]{40}/", remote.url)  # at least one revision
+            assert remote.url is None or remote.url.startswith("https://") or (remote.checksum or "").startswith("sha256:")
             assert not Path(remote.path).is_absolute()
             assert ".." not in remote.path
         assert len(set(entry.classes)) == len(entry.classes)

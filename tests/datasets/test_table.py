@@ -75,6 +75,43 @@ def test_csv(tmp_path: Path, delimiter: str) -> None:
     assert rows(by_position) == rows(data)
 
 
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "'a'" + " " * 80_000 + "x",
+        "'" + " " * 80_000,
+        "1" + " " * 80_000 + "', y",
+        "'a" + "\\\\" * 80_000,
+        "'a'" + ", " * 80_000,
+        '"\'"' * 40_000,
+    ],
+)
+def test_long_lines_take_no_longer_than_their_length(tmp_path: Path, line: str) -> None:
+    path = tmp_path / "long.arff"
+    path.write_text(f"@relation r\n@attribute a {{x}}\n@attribute class {{0, 1}}\n@data\n{line}\n")
+    with pytest.raises(ValueError, match=r"long\.arff: (line 5 has|column)"):
+        load_table(path)
+    path.write_text(f"@relation r\n@attribute{' ' * 80_000}'a' {{{line}}}\n@attribute class {{0, 1}}\n@data\n")
+    with pytest.raises(ValueError, match=r"long\.arff: "):
+        load_table(path)
+
+
+def test_quoted_values(tmp_path: Path) -> None:
+    path = tmp_path / "a.arff"
+    head = "@relation r\n@attribute a {x, 'y, \\'z', ?}\n@attribute b {u, v}\n@attribute class {0, 1}\n@data\n"
+    path.write_text(head + "x, u, 0\n 'y, \\'z' , \"v\" , 1\n'x',,0\nx,v,'1'\n")
+    data = load_table(path, test=0.5)
+    assert data.features == ("a=y, 'z", "b=v") or data.features == ("a=x", "a=y, 'z", "a=?", "b=v")
+    for line in ("x, 'u' v, 0", "x, 'u, 0", 'x, "u, 0'):
+        path.write_text(head + line + "\n")
+        with pytest.raises(ValueError, match="line 6 has a quotation mark without its partner"):
+            load_table(path)
+    path.write_text(head + "'x', u, 0,\n")
+    with pytest.raises(ValueError, match="line 6 has 4 values, but there are 3 columns"):
+        load_table(path)
+
+
 BAD = {
     "a.txt": ("x,y\n1,2", "tables are read from .arff and .csv files"),
     "empty.csv": ("", "its first line must name the columns"),

@@ -312,3 +312,13 @@ def test_mistakes_are_told():
         decide(q, costs, task="per_label").explain(0, label="c")
     with pytest.raises(IndexError, match="must pick one case"):
         decide(q, costs, task="per_label").explain()
+
+
+@pytest.mark.parametrize("task", ["one_class", "per_label"])
+def test_one_case_without_a_batch_axis(task):
+    probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=4)
+    costs = lw.decisions.Costs([[0, 1, 5], [2, 0, 1], [9, 3, 0]], false_positive=1, false_negative=3, abstain=0.7, ask=0.3)
+    one, many = (lw.decisions.decide(lw.Ensemble(p, member_axis=0), costs, task=task) for p in (probs, probs[:, None]))
+    for part in ("action", "expected_cost", "value_of_label", "value_of_knowledge", "after_answer"):
+        np.testing.assert_allclose(getattr(one, part), getattr(many, part)[0], rtol=1e-12)
+    assert one.explain() == many.explain(0)

@@ -94,3 +94,11 @@ def test_wrong_inputs(fitted, tmp_path):
     with pytest.raises(ValueError, match=r"scores that are not finite, in rows 0 to 19 .* missing"):
         predict_ensemble(table, x)
     assert predict_ensemble(replace(table, n_members=1), x[4:]).probs.shape == (1, 16, 3)
+
+
+def test_classes_that_are_numbers_are_written_as_such(fitted, tmp_path):
+    numbered = replace(fitted, classes=("3", "5", "8"))
+    predict_ensemble(numbered, DATA.test, out=tmp_path / "p.npz")
+    stored = load_predictions(tmp_path / "p.npz")
+    np.testing.assert_array_equal(stored.y_true, np.array([3, 5, 8])[DATA.test.y])
+    np.testing.assert_array_equal(stored.true_class, DATA.test.y)

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import time
+import zipfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -256,6 +257,47 @@ def test_checkpoints_never_run_code(tmp_path):
         with pytest.raises(ValueError, match=f"member-{member}.pt' cannot be read; delete it to train this member again"):
             fitted.model(member)
     assert not trap.exists()
+
+
+def test_damaged_folders_get_one_sentence(tmp_path):
+    fitted = fit(tmp_path)
+    good = torch.load(fitted.checkpoints[0], weights_only=True)
+    for state in ([], {"epoch": 1}, {"epoch": "1", "model": {}}, {"epoch": 1, "model": []}):
+        torch.save(state, fitted.checkpoints[0])
+        with pytest.raises(ValueError, match=r"member-0\.pt' is not a checkpoint"):
+            fitted.model(0)
+    for state in ({**good, "model": {}}, {**good, "model": {"layers.0.weight": 3}}):
+        torch.save(state, fitted.checkpoints[0])
+        with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read; delete it"):
+            fitted.model(0)
+    torch.save(good, fitted.checkpoints[0], _use_new_zipfile_serialization=False)  # takes memory before anything can be checked
+    with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read"):
+        fitted.model(0)
+    torch.save(good, fitted.checkpoints[0])
+    with zipfile.ZipFile(fitted.checkpoints[0], "a", zipfile.ZIP_DEFLATED) as archive:
+        archive.writestr("bomb", bytes(300_000_000))
+    with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read"):
+        fitted.model(0)
+    settings = tmp_path / "ensemble.json"
+    stored = json.loads(settings.read_text())
+    for content in (
+        "[",
+        "[]",
+        "[" * 10**5,
+        *({key: value for key, value in stored.items() if key != lost} for lost in ("network", "n_classes", "inputs", "recipe")),
+        {**stored, "inputs": {}},
+        {**stored, "inputs": 3},
+        {**stored, "recipe": {"nonsense": 1}},
+        {**stored, "n_classes": "three"},
+        {**stored, "classes": ["a"]},
+    ):
+        settings.write_text(content if isinstance(content, str) else json.dumps(content))
+        with pytest.raises(ValueError, match=r"ensemble"):
+            load_ensemble(tmp_path)
+    settings.write_text(json.dumps(stored))
+    fitted._job.metrics(1).write_text("[]\n{")
+    with pytest.raises(ValueError, match=r"cannot be read"):
+        _ = fitted.metrics
 
 
 def test_wrong_arguments_leave_no_trace(tmp_path):

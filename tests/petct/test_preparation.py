@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import json
 import os
 import pickle
 import shutil
@@ -504,3 +505,55 @@ def test_folders_that_are_no_preparation(tmp_path):
         (tmp_path / "manifest.json").write_text(text)
         with pytest.raises(ValueError, match="cannot be used"):
             open_prepared(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda m: m.pop("statistics"), "it has no 'statistics'"),
+        (lambda m: m["statistics"].pop("mean"), "it has no 'mean'"),
+        (lambda m: m["statistics"].update(deviation=[1, 2]), "must be three numbers"),
+        (lambda m: m["statistics"].update(deviation=[1, 2, 10**400]), "cannot be used"),
+        (lambda m: m.update(settings={}), "it has no 'size'"),
+        (lambda m: m["settings"].update(size=10**9), "a size of 1 to 4096"),
+        (lambda m: m.update(classes="abc"), "`classes` must be a list of names"),
+        (lambda m: m.update(lesion_free="maybe"), "`lesion_free` must be one of"),
+        (lambda m: m.update(studies=[1]), "cannot be used"),
+        (lambda m: m["studies"][0].pop("planes"), "it has no 'planes'"),
+        (lambda m: m["studies"][0].update(key="../../etc"), "must be the name of its folder"),
+        (lambda m: m["studies"][0].update(lesion_voxels=[1]), "a whole number of lesion voxels for each of its planes"),
+    ],
+)
+def test_a_damaged_manifest_gets_one_sentence(prepared, tmp_path, change, words):
+    content = json.loads(json.dumps(prepared.manifest))
+    change(content)
+    (tmp_path / "manifest.json").write_text(json.dumps(content))
+    with pytest.raises(ValueError, match=words) as caught:
+        open_prepared(tmp_path)
+    assert "manifest.json' cannot be used" in str(caught.value)
+
+
+def test_slices_of_another_shape_or_cut_short(prepared, tmp_path):
+    shutil.copytree(prepared.folder, tmp_path / "out")
+    part = open_prepared(tmp_path / "out").part("test")
+    folder = tmp_path / "out" / store.GROUP / part.images.keys[0]
+    (folder / "images" / "c.0.0.0.0").write_bytes((folder / "images" / "c.0.0.0.0").read_bytes()[:40])
+    with pytest.raises(ValueError, match=r"`images` is damaged in chunk 0\.0\.0\.0"):
+        part.images[:]
+    metadata = json.loads((folder / "lesions" / "zarr.json").read_text())
+    (folder / "lesions" / "zarr.json").write_text(json.dumps(metadata | {"shape": [1, 2, 3]}))
+    with pytest.raises(ValueError, match="run `labelwise petct prepare` again"):
+        part.images.lesions(0)
+    (folder / "lesions" / "zarr.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"`lesions` cannot be read"):
+        part.images.lesions(0)
+
+
+def test_a_damaged_record_is_made_again(prepared, phantoms, tmp_path):
+    shutil.copytree(prepared.folder, tmp_path / "out")
+    for file, text in zip(sorted((tmp_path / "out" / "studies").glob("*.json")), ("{}", "[" * 10**5, "{", None), strict=False):
+        record = json.loads(file.read_text())
+        record.pop("lesion_voxels")
+        file.write_text(json.dumps(record) if text is None else text)
+    again = prepare(phantoms, tmp_path / "out", settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+    assert again.manifest == prepared.manifest

@@ -35,6 +35,19 @@ class PredictionFile(click.Path):
         return path
 
 
+def sha256_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """``--sha256``."""
+
+    def parse(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
+        pairs = [value.partition("=") for value in values]
+        if not all(equals for _, equals, _ in pairs):
+            raise click.BadParameter("expected FILE=CHECKSUM, such as cifar10h-counts.npy=5ab4...")
+        return {name: checksum for name, _, checksum in pairs}
+
+    words = "SHA-256 of a file that is downloaded, where its publisher gives none; repeatable."
+    return click.option("--sha256", multiple=True, metavar="FILE=CHECKSUM", callback=parse, help=words)
+
+
 def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``PREDICTIONS``."""
     return click.argument("predictions", type=PredictionFile())
@@ -58,13 +71,13 @@ def read_costs(path: Path) -> Costs:
 
 def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
-    import tomllib
+    from .._files import read_toml
 
     with reading(path):
-        groups = tomllib.loads(path.read_text(encoding="utf-8"))
+        groups = read_toml(path)
         for name, classes in groups.items():
             if not isinstance(classes, list):
-                raise ValueError(f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r}')
+                raise ValueError(f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r:.100}')
     return groups
 
 

@@ -66,7 +66,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     worst = np.argsort(-per_case, kind="stable")[:show]
     truth = stored.y_true
     if truth is not None and task == "per_label" and not stored.multilabel:
-        truth = np.eye(stored.n_classes, dtype=int)[truth]
+        truth = np.eye(stored.n_classes, dtype=int)[stored.true_class]
     report = None if truth is None else evaluate_policy(plan, truth)
     if to_pipe:
         echo_data(_csv(plan, ids, task))

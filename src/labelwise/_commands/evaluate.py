@@ -69,7 +69,7 @@ def evaluate(stored: Any, other: Any, loss: str, seed: int) -> dict[str, Any]:
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), np.asarray(stored.y_true)
-    correct = mean.argmax(-1) == y
+    correct = mean.argmax(-1) == stored.true_class
     total = u.sum()
     curves = {part: rejection_curve(getattr(total, part), correct=correct) for part in PARTS}
     curves["maximum probability"] = rejection_curve(-mean.max(-1), correct=correct)

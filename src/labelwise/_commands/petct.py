@@ -142,7 +142,7 @@ def train(folder: Path, output: Path, **options: Any) -> None:
         stored = read_predictions(path)
         line = f"{name}: {len(stored):,}"
         if stored.y_true is not None and stored.probs is not None:
-            line += f", accuracy {(stored.probs.mean(0).argmax(-1) == stored.y_true).mean():.1%}"
+            line += f", accuracy {(stored.probs.mean(0).argmax(-1) == stored.true_class).mean():.1%}"
         echo(f"{line}; written to {path}")
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
     echo(f"done after {minutes} min {seconds} s")

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from .._reading import reading
+from ._input import sha256_option
 from ._output import echo, echo_table
 
 RESULTS = Path("results")
@@ -58,6 +59,7 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         change: tuple[str, ...],
         data_dir: Path | None,
         download: bool,
+        sha256: dict[str, str],
         jobs: int | None,
         quick: bool,
         **options: Any,
@@ -80,7 +82,7 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         module.run(
             setting,
             runs or (QUICK["runs"] if quick else 1),
-            Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed()),
+            Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed(), sha256),
             **{key: value for key, value in options.items() if value},
         )
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
@@ -101,6 +103,7 @@ def _shared(name: str) -> list[Any]:
     return [
         click.option("--quick", is_flag=True, help="Try it out on scikit-learn's digits: 2 runs of 2 members, seconds."),
         click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]"),
+        sha256_option(),
         click.option("--download", is_flag=True, help="Get missing files from their publisher."),
         click.option(
             "--data-dir",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import read_predictions
+from ._input import read_predictions, sha256_option
 from ._output import echo, echo_json
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
     help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
 )
 @click.option("--download", is_flag=True, help="Get missing files from their publisher.")
+@sha256_option()
 @click.option(
     "--work-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints and metrics.  [default: OUTPUT.training]"
 )
@@ -56,6 +57,7 @@ def command(
     seed: int,
     data_dir: Path | None,
     download: bool,
+    sha256: dict[str, str],
     work_dir: Path | None,
     resume: bool,
     jobs: int | None,
@@ -83,7 +85,7 @@ def command(
     if output.exists() and not resume:
         raise FileExistsError(f"{str(output)!r} exists already; choose another name, or go on with --resume")
     started = time.monotonic()
-    data = load(name, data_dir=data_dir, download=download)
+    data = load(name, data_dir=data_dir, download=download, sha256=sha256)
     if data.train is None:
         raise FileNotFoundError(f"the training set of {name} was not found, only its test set; --download gets it")
     if data.train.x.ndim == 2:
@@ -136,7 +138,7 @@ def _accuracies(predictions: Predictions) -> tuple[list[float], float]:
         part = predictions.rows(start, start + 10_000)
         if part.probs is None or part.y_true is None:
             raise ValueError("a trained ensemble has predictions and labels; this file does not")
-        right = (part.probs.argmax(-1) == part.y_true).sum(1)
+        right = (part.probs.argmax(-1) == part.true_class).sum(1)
         members = right if start == 0 else members + right
-        ensemble += int((part.probs.mean(0).argmax(-1) == part.y_true).sum())
+        ensemble += int((part.probs.mean(0).argmax(-1) == part.true_class).sum())
     return (members / n).tolist(), ensemble / n

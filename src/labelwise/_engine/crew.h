@@ -8,7 +8,7 @@
 enum { CREW = 256, LOOKS = 4000 /* about 0.1 ms */ };
 
 typedef struct {
-    int (*run)(const Job *, int64_t, int64_t);
+    Range *run;
     const Job *job;
     Py_ssize_t pieces, next;
     int helpers, status, core; /* the caller's */

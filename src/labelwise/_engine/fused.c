@@ -28,12 +28,13 @@
 #define ALWAYS_INLINE inline
 #define restrict
 #endif
-#if defined(__x86_64__) && defined(__linux__) && defined(__GNUC__) && !defined(__clang__)
-#define CLONES __attribute__((target_clones("default", "arch=x86-64-v3")))
-#define HAS_CLONES 1
+
+/* Whether the kernel is compiled for more levels of instructions than the least, baseline; which of them the processor has is asked at
+ * run time. On Zen 4, v4 takes 14 to 27 % less time than v3 for log loss and, within 3 %, no more for squared loss. */
+#if defined(__x86_64__) && defined(__GNUC__) && !defined(__clang__) && !defined(_WIN32) && __GNUC__ >= 11
+#define HAS_LEVELS 1
 #else
-#define CLONES
-#define HAS_CLONES 0
+#define HAS_LEVELS 0
 #endif
 
 /* Vectors of 16 bytes, which every processor of these has, for sums over short rows: no compiler finds them by itself. */
@@ -44,14 +45,10 @@
 #else
 #define SHUFFLE(a, b, bits, ...) __builtin_shuffle(a, b, (bits){__VA_ARGS__})
 #endif
-#define EVEN4(a, b) SHUFFLE(a, b, f32_Bits, 0, 2, 4, 6)
-#define ODD4(a, b) SHUFFLE(a, b, f32_Bits, 1, 3, 5, 7)
-#define EVEN2(a, b) SHUFFLE(a, b, f64_Bits, 0, 2)
-#define ODD2(a, b) SHUFFLE(a, b, f64_Bits, 1, 3)
-typedef float f32_Vector __attribute__((vector_size(16)));
-typedef uint32_t f32_Bits __attribute__((vector_size(16)));
-typedef double f64_Vector __attribute__((vector_size(16)));
-typedef uint64_t f64_Bits __attribute__((vector_size(16)));
+#define EVEN4(a, b) SHUFFLE(a, b, NAME(Bits), 0, 2, 4, 6)
+#define ODD4(a, b) SHUFFLE(a, b, NAME(Bits), 1, 3, 5, 7)
+#define EVEN2(a, b) SHUFFLE(a, b, NAME(Bits), 0, 2)
+#define ODD2(a, b) SHUFFLE(a, b, NAME(Bits), 1, 3)
 #else
 #define HAS_VECTORS 0
 #endif
@@ -72,10 +69,11 @@ typedef struct {
     enum kind kind;
     const char *probs, *weights;
     int64_t members, instances, classes, stride_m, stride_n, stride_k, weight_stride_m, weight_stride_n, heaviest;
-    int class_major, element_weights, totals, check, sum_to_one;
+    int aligned, class_major, element_weights, totals, check, sum_to_one;
     double unit, tolerance;
     void *out[9]; /* TU, AU, EU label-wise; their sums; joint TU, AU, EU */
 } Job;
+typedef int Range(const Job *, int64_t, int64_t); /* does a job for instances from ... to; gives its status */
 #include "crew.h"
 
 /* Rows of so many classes that make up a block: if possible whole tiles, because a part of one has to be copied. */
@@ -86,66 +84,61 @@ static int64_t rows_at_once(int64_t classes)
     return rows < whole ? rows : rows / whole * whole;
 }
 
-#define DEFINE_TYPES(REAL, NAME) \
-    typedef struct { int64_t members; const REAL *const *p; const REAL *weights, *element_weights, *reference; REAL unit; } NAME(Tile); \
-    typedef struct { REAL *tu, *au, *eu, *jt, *ja, *je; } NAME(Parts);
+/* Each level has the kernel for both types of numbers, under names of its own: f32_v3_split and so on. */
+#define PASTE_(type, level, name) type##_##level##_##name
+#define PASTE(type, level, name) PASTE_(type, level, name)
 
-#define F32(x) f32_##x
-#define F64(x) f64_##x
-DEFINE_TYPES(float, F32)
-DEFINE_TYPES(double, F64)
+#define LEVEL baseline
+#include "fused_level.h"
+#undef LEVEL
+#if HAS_LEVELS
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v3")
+#define LEVEL v3
+#include "fused_level.h"
+#undef LEVEL
+#pragma GCC pop_options
+#pragma GCC push_options
+#pragma GCC target("arch=x86-64-v4")
+#define LEVEL v4
+#include "fused_level.h"
+#undef LEVEL
+#pragma GCC pop_options
+#endif
 
-#define REAL float
-#define NAME F32
-#define UINT uint32_t
-#define WIDTH 4
-#define TINY 1.17549435e-38f
-#define MANTISSA 23
-#define EXPONENT_BIAS 127
-#define MANTISSA_MASK 0x007fffffu
-#define ONE_BITS 0x3f800000u
-#define ROOT_HALF_BITS 0x3f3504f3u
-#define MAGIC 8388608.0f
-#define MAGIC_BITS 0x4b000000u
-#define LOG2_BY_DIVISION 0
-#define LOG2_POLYNOMIAL LOG2_F32
-#define COMPLEMENT_POLYNOMIAL COMPLEMENT_F32
-#define ARTANH_POLYNOMIAL ARTANH_F32
-#include "fused_impl.h"
-#undef REAL
-#undef NAME
-#undef UINT
-#undef WIDTH
-#undef TINY
-#undef MANTISSA
-#undef EXPONENT_BIAS
-#undef MANTISSA_MASK
-#undef ONE_BITS
-#undef ROOT_HALF_BITS
-#undef MAGIC
-#undef MAGIC_BITS
-#undef LOG2_BY_DIVISION
-#undef LOG2_POLYNOMIAL
-#undef COMPLEMENT_POLYNOMIAL
-#undef ARTANH_POLYNOMIAL
+typedef struct { const char *name; Range *split[2], *check[2]; /* of float and of double */ } Level;
+#define ENTRY(level) {#level, {f32_##level##_split, f64_##level##_split}, {f32_##level##_check, f64_##level##_check}}
+static const Level levels[] = { /* from slow to fast */
+    ENTRY(baseline),
+#if HAS_LEVELS
+    ENTRY(v3),
+    ENTRY(v4),
+#endif
+};
 
-#define REAL double
-#define NAME F64
-#define UINT uint64_t
-#define WIDTH 2
-#define TINY 2.2250738585072014e-308
-#define MANTISSA 52
-#define EXPONENT_BIAS 1023
-#define MANTISSA_MASK 0x000fffffffffffffull
-#define ONE_BITS 0x3ff0000000000000ull
-#define ROOT_HALF_BITS 0x3fe6a09e667f3bcdull
-#define MAGIC 4503599627370496.0
-#define MAGIC_BITS 0x4330000000000000ull
-#define LOG2_BY_DIVISION 1
-#define LOG2_POLYNOMIAL LOG2_F64
-#define COMPLEMENT_POLYNOMIAL COMPLEMENT_F64
-#define ARTANH_POLYNOMIAL ARTANH_F64
-#include "fused_impl.h"
+/* How many of the levels this processor has. */
+static int level_count(void)
+{
+    int count = 1;
+#if HAS_LEVELS
+#define HAS(feature) (__builtin_cpu_supports(feature) != 0)
+    __builtin_cpu_init();
+    const int v3 = HAS("avx2") && HAS("bmi") && HAS("bmi2") && HAS("f16c") && HAS("fma") && HAS("lzcnt") && HAS("movbe");
+    const int v4 = v3 && HAS("avx512f") && HAS("avx512bw") && HAS("avx512cd") && HAS("avx512dq") && HAS("avx512vl");
+    count += v3 + v4;
+#undef HAS
+#endif
+    return count;
+}
+
+/* The level of this name, if the processor has it. */
+static const Level *find_level(const char *name)
+{
+    for (int i = 0; i < level_count(); i++)
+        if (!strcmp(levels[i].name, name)) return &levels[i];
+    PyErr_Format(PyExc_ValueError, "the kernel has no level '%s' here", name);
+    return NULL;
+}
 
 /* The buffers of a call; all are released together. */
 typedef struct { Py_buffer view[11]; int count; } Views;
@@ -178,11 +171,12 @@ static int describe(Job *job, Views *views, PyObject *probs, int double_precisio
     job->stride_m = view->strides[0];
     job->stride_n = view->strides[1];
     job->stride_k = view->strides[2];
+    job->aligned = !(((uintptr_t)view->buf | (uintptr_t)job->stride_m | (uintptr_t)job->stride_n | (uintptr_t)job->stride_k) % (uintptr_t)size);
     return 0;
 }
 
 /* Run a job in so many pieces, with so many helpers, without the interpreter lock, and give its status. */
-static PyObject *done(int (*run)(const Job *, int64_t, int64_t), const Job *job, Py_ssize_t pieces, int helpers, Views *views)
+static PyObject *done(Range *run, const Job *job, Py_ssize_t pieces, int helpers, Views *views)
 {
 #if HAS_CREW
     helpers = hire(helpers);
@@ -201,16 +195,19 @@ static PyObject *done(int (*run)(const Job *, int64_t, int64_t), const Job *job,
     return status < 0 ? NULL : PyLong_FromLong(status);
 }
 
-/* split(loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, outputs, pieces, helpers) -> status */
+/* split(level, loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, outputs, pieces, helpers) -> status */
 static PyObject *split(PyObject *self, PyObject *args)
 {
     (void)self;
+    const char *name;
     int loss, double_precision, kind, class_major, sum_to_one, helpers;
     Py_ssize_t heaviest, pieces;
     double unit, tolerance;
     PyObject *probs, *weights, *outputs;
-    if (!PyArg_ParseTuple(args, "iiiOOndidiOni", &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &sum_to_one, &outputs, &pieces, &helpers))
+    if (!PyArg_ParseTuple(args, "siiiOOndidiOni", &name, &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &sum_to_one, &outputs, &pieces, &helpers))
         return NULL;
+    const Level *level = find_level(name);
+    if (!level) return NULL;
     Job job;
     memset(&job, 0, sizeof job);
     Views views;
@@ -237,7 +234,10 @@ static PyObject *split(PyObject *self, PyObject *args)
         job.element_weights = view->ndim == 2;
         job.weight_stride_m = view->strides[0];
         job.weight_stride_n = view->ndim == 2 ? view->strides[1] : 0;
-        if (view->ndim == 1 && view->strides[0] != size) { PyErr_SetString(PyExc_ValueError, "weights must be contiguous"); goto failed; }
+        if (view->ndim == 1 && (view->strides[0] != size || (uintptr_t)view->buf % (uintptr_t)size)) {
+            PyErr_SetString(PyExc_ValueError, "weights must be contiguous and aligned");
+            goto failed;
+        }
     }
     if (PyTuple_Size(outputs) != 9) { PyErr_SetString(PyExc_ValueError, "nine outputs (or None) are expected"); goto failed; }
     for (int j = 0; j < 9; j++) {
@@ -250,21 +250,24 @@ static PyObject *split(PyObject *self, PyObject *args)
         job.out[j] = view->buf;
         if (j >= 3) job.totals = 1;
     }
-    return done(double_precision ? f64_run : f32_run, &job, pieces, helpers, &views);
+    return done(level->split[!!double_precision], &job, pieces, helpers, &views);
 failed:
     release(&views);
     return NULL;
 }
 
-/* check(double, kind, probs, class_major, sum_to_one, tolerance, pieces, helpers) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */
+/* check(level, double, kind, probs, class_major, sum_to_one, tolerance, pieces, helpers) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */
 static PyObject *check(PyObject *self, PyObject *args)
 {
     (void)self;
+    const char *name;
     int double_precision, kind, class_major, sum_to_one, helpers;
     Py_ssize_t pieces;
     double tolerance;
     PyObject *probs;
-    if (!PyArg_ParseTuple(args, "iiOiidni", &double_precision, &kind, &probs, &class_major, &sum_to_one, &tolerance, &pieces, &helpers)) return NULL;
+    if (!PyArg_ParseTuple(args, "siiOiidni", &name, &double_precision, &kind, &probs, &class_major, &sum_to_one, &tolerance, &pieces, &helpers)) return NULL;
+    const Level *level = find_level(name);
+    if (!level) return NULL;
     Job job;
     memset(&job, 0, sizeof job);
     Views views;
@@ -273,7 +276,7 @@ static PyObject *check(PyObject *self, PyObject *args)
     job.tolerance = tolerance;
     job.sum_to_one = sum_to_one;
     if (describe(&job, &views, probs, double_precision, kind) < 0) { release(&views); return NULL; }
-    return done(double_precision ? f64_check : f32_check, &job, pieces, helpers, &views);
+    return done(level->check[!!double_precision], &job, pieces, helpers, &views);
 }
 
 /* forget(): after a fork there are no helpers. */
@@ -292,17 +295,16 @@ static PyObject *threads(PyObject *self, PyObject *none)
     return PyBool_FromLong(HAS_CREW);
 }
 
-static PyObject *target(PyObject *self, PyObject *none)
+static PyObject *levels_here(PyObject *self, PyObject *none)
 {
     (void)self; (void)none;
-#if HAS_CLONES
-    __builtin_cpu_init();
-    return PyUnicode_FromString(__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") ? "x86-64-v3" : "x86-64");
-#elif defined(__aarch64__)
-    return PyUnicode_FromString("aarch64");
-#else
-    return PyUnicode_FromString("generic");
-#endif
+    const int count = level_count();
+    PyObject *names = PyTuple_New(count);
+    for (int i = 0; names && i < count; i++) {
+        PyObject *name = PyUnicode_FromString(levels[i].name);
+        if (!name || PyTuple_SetItem(names, i, name) < 0) Py_CLEAR(names);
+    }
+    return names;
 }
 
 static PyMethodDef methods[] = {
@@ -310,7 +312,7 @@ static PyMethodDef methods[] = {
     {"check", check, METH_VARARGS, "Whether an array holds probabilities."},
     {"threads", threads, METH_NOARGS, "Whether jobs can be shared by threads here."},
     {"forget", forget, METH_NOARGS, "Forget the helpers, which a fork has left behind."},
-    {"target", target, METH_NOARGS, "The instruction set in use."},
+    {"levels", levels_here, METH_NOARGS, "The levels of instructions that this processor has, from slow to fast."},
     {NULL, NULL, 0, NULL},
 };
 

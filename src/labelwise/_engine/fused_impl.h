@@ -1,10 +1,20 @@
-/* The kernel for one floating-point type; included by fused.c once for float and once for double.
+/* The kernel for one floating-point type; included by fused_level.h once for float and once for double.
  *
  * All arithmetic happens in tiles of TILE elements (an element is one label of one instance, with its M members). Loops over a
  * tile have a fixed length and no branches, so that they vectorise and every element sees the same instructions wherever it
  * lies: results do not depend on how an array is cut up. The formulas are those of labelwise._special and labelwise.losses. */
 
+typedef struct { int64_t members; const REAL *const *p; const REAL *weights, *element_weights, *reference; REAL unit; } NAME(Tile);
+typedef struct { REAL *tu, *au, *eu, *jt, *ja, *je; } NAME(Parts);
+#if HAS_VECTORS
+typedef REAL NAME(Vector) __attribute__((vector_size(16)));
+typedef UINT NAME(Bits) __attribute__((vector_size(16)));
+#endif
+
 static ALWAYS_INLINE REAL NAME(clamp)(REAL x) { return x > 0 ? x : 0; }
+
+/* A prediction: above 1 only by rounding, as far as the tolerance goes. */
+static ALWAYS_INLINE REAL NAME(clip)(REAL x) { return x < 1 ? x : 1; }
 
 /* -log2(x) for TINY <= x <= 1/2 (where it is at least 1, so that absolute accuracy is relative accuracy). */
 static ALWAYS_INLINE REAL NAME(neg_log2)(REAL x)
@@ -62,13 +72,13 @@ static ALWAYS_INLINE UINT NAME(add_means)(const NAME(Tile) *in, int64_t first, c
         w[j] = in->weights ? in->weights[first + j] : 1;
     }
     EACH(i) {
-        REAL t = mt[i], c = mc[i], s = shift[i];
+        REAL t = mt[i], c = mc[i], s = shift[i], reference = NAME(clip)(ref[i]);
         for (int j = 0; j < count; j++) {
-            REAL weight = per_element ? we[j][i] : w[j], x = p[j][i];
+            REAL weight = per_element ? we[j][i] : w[j], x = NAME(clip)(p[j][i]);
             t += weight * x;
-            c += weight * NAME(clamp)(1 - x);
-            s += weight * (x - ref[i]);
-            seen |= NAME(bits)(x);
+            c += weight * (1 - x);
+            s += weight * (x - reference);
+            seen |= NAME(bits)(p[j][i]);
         }
         mt[i] = t; mc[i] = c; shift[i] = s;
     }
@@ -114,10 +124,10 @@ static ALWAYS_INLINE UINT NAME(log_body)(const NAME(Tile) *in, int per_element, 
         const REAL w = in->weights ? in->weights[m] : 1;
         EACH(i) {
             REAL weight = per_element ? we[i] : w;
-            REAL x = p[i], c = NAME(clamp)(1 - x), u = x <= c ? x : c;
+            REAL x = NAME(clip)(p[i]), c = 1 - x, u = x <= c ? x : c;
             REAL a = u * NAME(neg_log2)(u > TINY ? u : TINY), b = NAME(complement_term)(u);
             REAL x_part = x <= c ? a : b, c_part = x <= c ? b : a;
-            REAL d = (x - ref[i]) - shift[i], e = d * (REAL)LOG2_E;
+            REAL d = (x - NAME(clip)(ref[i])) - shift[i], e = d * (REAL)LOG2_E;
             REAL t_sum = x + mt[i], c_sum = c + mc[i], both = t_sum * c_sum; /* one division for d/t_sum and d/c_sum; the sums add up to 2 */
             REAL ratio = d / (both > TINY ? both : TINY);
             REAL st = ratio * c_sum, sc = ratio * t_sum;
@@ -155,13 +165,13 @@ static ALWAYS_INLINE UINT NAME(add_squares)(const NAME(Tile) *in, int64_t first,
         w[j] = weighted == 1 ? in->weights[first + j] : 1;
     }
     EACH(i) {
-        REAL t = many && !starting ? tu[i] : 0, c = many && !starting ? mc[i] : 0;
+        REAL reference = NAME(clip)(ref[i]), t = many && !starting ? tu[i] : 0, c = many && !starting ? mc[i] : 0;
         REAL s = starting ? 0 : shift[i], q = starting ? 0 : eu[i], a = starting ? 0 : au[i];
         for (int j = 0; j < count; j++) {
-            REAL weight = weighted == 2 ? we[j][i] : w[j], x = p[j][i], rest = NAME(clamp)(1 - x), d = x - ref[i];
+            REAL weight = weighted == 2 ? we[j][i] : w[j], x = NAME(clip)(p[j][i]), rest = 1 - x, d = x - reference;
             if (weighted) { t += weight * x; c += weight * rest; s += weight * d; q += weight * (d * d); a += weight * (x * rest); }
             else { t += x; c += rest; a += x * rest; if (j > 0 || !starting) { s += d; q += d * d; } } /* the first is the reference */
-            seen |= NAME(bits)(x);
+            seen |= NAME(bits)(p[j][i]);
         }
         if (ending) {
             REAL mean = s * scale;
@@ -218,12 +228,12 @@ static ALWAYS_INLINE UINT NAME(squared_body)(const NAME(Tile) *in, const int wei
     return in->members > FEW ? NAME(squared_sums)(in, weighted, 1, out) : NAME(squared_sums)(in, weighted, 0, out);
 }
 
-static CLONES UINT NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
+static UINT NAME(log_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
 {
     return in->element_weights ? NAME(log_body)(in, 1, out) : NAME(log_body)(in, 0, out);
 }
 
-static CLONES UINT NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
+static UINT NAME(squared_tile)(const NAME(Tile) *in, const NAME(Parts) *out)
 {
     if (in->element_weights) return NAME(squared_body)(in, 2, out);
     return in->weights ? NAME(squared_body)(in, 1, out) : NAME(squared_body)(in, 0, out);
@@ -247,7 +257,7 @@ static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, doub
     return total;
 }
 
-static CLONES double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAME(add_up)(x, n, total); }
+static double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAME(add_up)(x, n, total); }
 
 #if HAS_VECTORS
 /* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. */
@@ -294,7 +304,7 @@ static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows
 #endif
 
 /* out[i] = sum over k of x[i*K + k] */
-static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
+static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
 {
     if (classes > NARROW) {
         for (int64_t i = 0; i < rows; i++) out[i] = (REAL)NAME(add_up)(x + i * classes, classes, 0);
@@ -318,7 +328,7 @@ static CLONES void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t 
 
 /* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number were infinite or NaN:
  * those, and negative numbers, are larger than any number in range; only -0 needs a word of its own. */
-static CLONES int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
+static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
 {
     union { REAL f; UINT i; } limit;
     limit.f = high;
@@ -333,7 +343,7 @@ static CLONES int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
 }
 
 /* Every bit that is set in any of x. Four quarters at once: each waits for its last step. */
-static CLONES UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
+static UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
 {
     UINT seen[4] = {0};
     const int64_t quarter = n / 4;
@@ -348,7 +358,7 @@ static CLONES UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
 }
 
 /* Whether all of x are within tolerance of 1; compared as integers, so that NaN and infinity are not. */
-static CLONES int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
+static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
 {
     union { REAL f; UINT i; } low, high;
     low.f = 1 - tolerance;
@@ -380,13 +390,13 @@ static int NAME(check_rows)(const REAL *x, int64_t rows, const Job *job, UINT se
 }
 
 /* sums[i] += x[i] */
-static CLONES void NAME(add_to)(REAL *restrict sums, const REAL *restrict x, int64_t n)
+static void NAME(add_to)(REAL *restrict sums, const REAL *restrict x, int64_t n)
 {
     for (int64_t i = 0; i < n; i++) sums[i] += x[i];
 }
 
 /* Copy n elements, stride bytes apart, into the arithmetic type. */
-static CLONES void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, enum kind kind, REAL *restrict to)
+static void NAME(gather)(const char *restrict from, int64_t stride, int64_t n, enum kind kind, REAL *restrict to)
 {
     if (kind == NATIVE && stride == (int64_t)sizeof(REAL)) { memcpy(to, from, (size_t)n * sizeof(REAL)); return; }
     if (kind == NATIVE) {
@@ -408,10 +418,44 @@ static CLONES void NAME(gather)(const char *restrict from, int64_t stride, int64
     }
 }
 
+/* Copy `len` predictions of a block of instances from the e0-th on, in runs of classes. */
+static void NAME(gather_rows)(const Job *job, const char *base, int64_t e0, int64_t len, REAL *to)
+{
+    for (int64_t e = e0, end = e0 + len; e < end;) {
+        const int64_t k = e % job->classes, left = job->classes - k, run = left < end - e ? left : end - e;
+        NAME(gather)(base + (e / job->classes) * job->stride_n + k * job->stride_k, job->stride_k, run, job->kind, to);
+        e += run;
+        to += run;
+    }
+}
+
+/* The weights of a tile's elements, member after member; those beyond its `len` elements as for the first. */
+static void NAME(gather_weights)(const Job *job, int64_t n0, int64_t e0, int64_t len, REAL *to)
+{
+    for (int64_t m = 0; m < job->members; m++)
+        for (int64_t i = 0; i < TILE; i++) {
+            const int64_t e = e0 + (i < len ? i : 0), n = n0 + (job->class_major ? e : e / job->classes);
+            memcpy(&to[m * TILE + i], job->weights + m * job->weight_stride_m + n * job->weight_stride_n, sizeof(REAL));
+        }
+}
+
+/* For each element of a tile the prediction of the member with the largest weight. */
+static void NAME(of_heaviest)(const REAL *weights, const REAL *const *p, int64_t members, REAL *restrict reference)
+{
+    REAL heaviest[TILE];
+    for (int i = 0; i < TILE; i++) { heaviest[i] = weights[i]; reference[i] = p[0][i]; }
+    for (int64_t m = 1; m < members; m++)
+        for (int i = 0; i < TILE; i++) {
+            const int more = weights[m * TILE + i] > heaviest[i];
+            heaviest[i] = more ? weights[m * TILE + i] : heaviest[i];
+            reference[i] = more ? p[m][i] : reference[i];
+        }
+}
+
 static int NAME(check)(const Job *job, int64_t start, int64_t stop);
 
 /* One instance range of a job. Returns 0, INVALID or NO_MEMORY. */
-static int NAME(run)(const Job *job, int64_t start, int64_t stop)
+static int NAME(split)(const Job *job, int64_t start, int64_t stop)
 {
     const int64_t m_count = job->members, classes = job->classes;
     const int class_major = job->class_major, results = job->loss == LOG ? 6 : 3;
@@ -420,11 +464,10 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
     const int64_t block = class_major ? TILE : rows_at_once(classes);
     const int wide = !class_major && classes > BLOCK;
     const int64_t room = (class_major ? 0 : BLOCK) + TILE;
-    const int direct = job->kind == NATIVE && (class_major || (job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes));
-    const int64_t end = job->instances * classes;
+    const int direct = job->kind == NATIVE && job->aligned && (class_major || (job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes));
     const int check = job->check && (direct || class_major); /* otherwise it takes a pass of its own */
     const size_t member_sums = (size_t)m_count * TILE * (size_t)(check && class_major);
-    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 2) * TILE + (size_t)block * 7 + member_sums) * sizeof(REAL));
+    REAL *space = malloc(((size_t)room * 6 + (size_t)(m_count * 2 + 1) * TILE + (size_t)block * 7 + member_sums) * sizeof(REAL));
     double *wide_sums = malloc((size_t)(6 + m_count) * sizeof(double));
     const REAL **pointers = malloc((size_t)m_count * sizeof(REAL *));
     int status = 0;
@@ -432,7 +475,7 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
     REAL *scratch[6];
     for (int j = 0; j < 6; j++) scratch[j] = space + j * room;
     REAL *gathered = space + 6 * room, *weights = gathered + m_count * TILE, *reference = weights + m_count * TILE;
-    REAL *sums = reference + 2 * TILE; /* block * 7: six totals and a row for checks */
+    REAL *sums = reference + TILE; /* block * 7: six totals and a row for checks */
     REAL *of_members = sums + block * 7;
 
     for (int64_t n0 = start; n0 < stop && !status; n0 += block) {
@@ -447,45 +490,22 @@ static int NAME(run)(const Job *job, int64_t start, int64_t stop)
         for (int64_t slice = 0; slice < slices; slice++) {
             for (int64_t e0 = 0; e0 < length; e0 += TILE) {
                 const int64_t len = length - e0 < TILE ? length - e0 : TILE;
-                for (int64_t m = 0; m < m_count; m++) {
-                    const char *base = job->probs + m * job->stride_m + (class_major ? slice * job->stride_k + n0 * job->stride_n : n0 * job->stride_n);
-                    if (direct && (len == TILE || (!class_major && n0 * classes + e0 + TILE <= end))) { /* what lies beyond does no harm */
-                        pointers[m] = (const REAL *)(base + e0 * (int64_t)sizeof(REAL));
-                        continue;
-                    }
-                    REAL *to = gathered + m * TILE;
-                    pointers[m] = to;
-                    if (class_major || direct) {
-                        NAME(gather)(base + e0 * (class_major ? job->stride_n : job->stride_k), class_major ? job->stride_n : job->stride_k, len, job->kind, to);
-                    } else {
-                        for (int64_t e = e0, done = 0; done < len;) { /* runs of classes, instance by instance */
-                            const int64_t k = e % classes, run = classes - k < len - done ? classes - k : len - done;
-                            NAME(gather)(base + (e / classes) * job->stride_n + k * job->stride_k, job->stride_k, run, job->kind, to + done);
-                            e += run; done += run;
-                        }
-                    }
-                    for (int64_t i = len; i < TILE; i++) to[i] = (REAL)0.5;
+                const int64_t beyond = class_major ? rows : job->instances * classes - n0 * classes; /* how far a tile may read on */
+                const char *base = job->probs + n0 * job->stride_n + slice * job->stride_k;
+                for (int64_t m = 0; m < m_count; m++, base += job->stride_m) {
+                    if (direct && e0 + TILE <= beyond) { pointers[m] = (const REAL *)base + e0; continue; }
+                    pointers[m] = gathered + m * TILE;
+                    if (class_major) NAME(gather)(base + e0 * job->stride_n, job->stride_n, len, job->kind, gathered + m * TILE);
+                    else NAME(gather_rows)(job, base, e0, len, gathered + m * TILE);
+                    for (int64_t i = len; i < TILE; i++) gathered[m * TILE + i] = (REAL)0.5;
                 }
-                NAME(Tile) in = {m_count, pointers, NULL, NULL, NULL, (REAL)job->unit};
+                NAME(Tile) in = {m_count, pointers, (const REAL *)job->weights, NULL, pointers[job->heaviest], (REAL)job->unit};
                 if (job->element_weights) {
-                    for (int64_t m = 0; m < m_count; m++)
-                        for (int64_t i = 0; i < TILE; i++) {
-                            const int64_t n = n0 + (class_major ? e0 + (i < len ? i : 0) : (e0 + (i < len ? i : 0)) / classes);
-                            memcpy(&weights[m * TILE + i], job->weights + m * job->weight_stride_m + n * job->weight_stride_n, sizeof(REAL));
-                        }
+                    NAME(gather_weights)(job, n0, e0, len, weights);
+                    NAME(of_heaviest)(weights, pointers, m_count, reference);
+                    in.weights = NULL;
                     in.element_weights = weights;
-                    REAL *heaviest = reference + TILE;
-                    for (int i = 0; i < TILE; i++) { heaviest[i] = weights[i]; reference[i] = pointers[0][i]; }
-                    for (int64_t m = 1; m < m_count; m++)
-                        for (int i = 0; i < TILE; i++) {
-                            const int more = weights[m * TILE + i] > heaviest[i];
-                            heaviest[i] = more ? weights[m * TILE + i] : heaviest[i];
-                            reference[i] = more ? pointers[m][i] : reference[i];
-                        }
                     in.reference = reference;
-                } else {
-                    in.weights = (const REAL *)job->weights;
-                    in.reference = pointers[job->heaviest];
                 }
                 REAL *target[6]; /* straight into the result where a whole tile fits, else through the scratch space */
                 const int64_t place = class_major ? slice * job->instances + n0 + e0 : n0 * classes + e0;
@@ -546,7 +566,7 @@ static int NAME(check)(const Job *job, int64_t start, int64_t stop)
     const int64_t classes = job->classes;
     const int64_t block = job->class_major ? BLOCK : (classes >= BLOCK ? 1 : BLOCK / classes);
     const int rowwise = !job->class_major;
-    const int contiguous = job->kind == NATIVE && rowwise && job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes;
+    const int contiguous = job->kind == NATIVE && job->aligned && rowwise && job->stride_k == (int64_t)sizeof(REAL) && job->stride_n == job->stride_k * classes;
     REAL *space = malloc(((size_t)block * (rowwise ? (size_t)classes : 1) + (size_t)block) * sizeof(REAL));
     if (!space) return NO_MEMORY;
     REAL *sums = space + block * (rowwise ? classes : 1);
@@ -576,3 +596,20 @@ static int NAME(check)(const Job *job, int64_t start, int64_t stop)
     free(space);
     return status;
 }
+
+#undef REAL
+#undef NAME
+#undef UINT
+#undef WIDTH
+#undef TINY
+#undef MANTISSA
+#undef EXPONENT_BIAS
+#undef MANTISSA_MASK
+#undef ONE_BITS
+#undef ROOT_HALF_BITS
+#undef MAGIC
+#undef MAGIC_BITS
+#undef LOG2_BY_DIVISION
+#undef LOG2_POLYNOMIAL
+#undef COMPLEMENT_POLYNOMIAL
+#undef ARTANH_POLYNOMIAL

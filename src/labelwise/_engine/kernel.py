@@ -17,17 +17,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-def _native() -> Any:
-    """The compiled kernel; ``None`` if it could not be built here, or LABELWISE_KERNEL=numpy asks for the twin."""
-    if os.environ.get("LABELWISE_KERNEL") == "numpy":
-        return None
+def _load() -> Any:
+    """The compiled kernel, or ``None`` where it could not be built."""
     try:
         return importlib.import_module(f"{__package__}._fused")
     except ImportError:
         return None
 
 
-_fused = _native()
+def _choose(available: tuple[str, ...], wanted: str | None) -> str:
+    """The kernel that LABELWISE_KERNEL asks for, else the fastest, which is the last."""
+    if wanted and wanted not in available:
+        raise ValueError(
+            f"LABELWISE_KERNEL must be one of {', '.join(available)} on this machine; got {wanted!r}. Unset it for the fastest"
+        )
+    return wanted or available[-1]
+
+
+_fused = _load()
+AVAILABLE: tuple[str, ...] = ("numpy",) if _fused is None else ("numpy", *_fused.levels())
+"""The kernels of this machine, from slow to fast: the NumPy twin, then the native kernel for each level of instructions."""
+_level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
+if _level == "numpy":
+    _fused = None
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "check": 1 << 18}
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
@@ -40,14 +52,17 @@ _pools: dict[int, ThreadPoolExecutor] = {}  # of the twin; the kernel has thread
 
 
 def kernel_info() -> dict[str, Any]:
-    """Which kernel computes ensembles of NumPy arrays, for which instruction set, with how many threads.
+    """Which kernel computes ensembles of NumPy arrays, and with how many threads.
+
+    ``"kernel"`` is ``"numpy"`` (no compiled code) or the instruction set of the compiled kernel: ``"baseline"``, or on x86-64 ``"v3"``
+    (AVX2) or ``"v4"`` (AVX-512). The environment variable LABELWISE_KERNEL, read at import, chooses another than the fastest.
 
     >>> sorted(kernel_info())
-    ['kernel', 'target', 'threads']
+    ['kernel', 'threads']
     """
     if _fused is None:
-        return {"kernel": "numpy", "target": "numpy", "threads": thread_count()}
-    return {"kernel": "native", "target": _fused.target(), "threads": thread_count() if _fused.threads() else 1}
+        return {"kernel": "numpy", "threads": thread_count()}
+    return {"kernel": _level, "threads": thread_count() if _fused.threads() else 1}
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -89,37 +104,30 @@ def split(
 
     ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are checked in the same pass.
     """
-    m, n, k = probs.shape
-    kind, dtype = _kind(probs)
-    class_major = _class_major(probs)
+    _, n, k = probs.shape
+    kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
     shape = (k, n) if class_major else (n, k)
-    parts = _fresh(shape, dtype) if labelwise else _NONE
-    sums = _fresh(n, dtype)
-    joint = _fresh(n, dtype) if loss == "log" else _NONE
+    parts = (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)) if labelwise else _NONE
+    sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
+    joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
     if weights is not None:
-        weights = np.ascontiguousarray(weights, dtype) if weights.ndim == 1 else weights.astype(dtype, copy=False)
+        weights = np.require(weights, dtype, ["C", "A"]) if weights.ndim == 1 else weights.astype(dtype, copy=False)
     heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
-
-    count = _thread_count(m * n * k, SEVERAL[loss], threads)
     if _fused is not None:
-        how = (_LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
-        status = _fused.split(*how, _pieces(n, m * n * k, count), count - 1)
+        how = (_level, _LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
+        status = _fused.split(*how, pieces, count - 1)
     else:
         from .numpy_twin import split_range
 
         def work(start: int, stop: int) -> int:
             return split_range(loss, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, start, stop, outputs)
 
-        status = _in_ranges(work, n, _pieces(n, m * n * k, count), count)
+        status = _in_ranges(work, n, pieces, count)
     if labelwise and class_major:
         parts = (parts[0].T, parts[1].T, parts[2].T)
     return Split(parts if labelwise else None, sums, joint if loss == "log" else sums, status == 0)
-
-
-def _fresh(shape: int | tuple[int, int], dtype: np.dtype[Any]) -> Three:
-    return np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
@@ -142,36 +150,28 @@ def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) 
 
 def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:
     """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums of 1 over K."""
-    m, n, k = probs.shape
-    kind, dtype = _kind(probs)
-    class_major = _class_major(probs)
-
-    count = _thread_count(m * n * k, SEVERAL["check"], threads)
-    pieces = _pieces(n, m * n * k, count)
+    kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL["check"], threads)
     if _fused is not None:
-        return bool(_fused.check(dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
+        return bool(_fused.check(_level, dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
     from .numpy_twin import check_range
 
-    return _in_ranges(lambda start, stop: check_range(probs, tolerance, sum_to_one, start, stop), n, pieces, count) == 0
+    return _in_ranges(lambda start, stop: check_range(probs, tolerance, sum_to_one, start, stop), probs.shape[1], pieces, count) == 0
 
 
-def _kind(probs: np.ndarray) -> tuple[int, np.dtype[Any]]:
-    """How the predictions are stored (0: as they are computed, 1: half, 2: bfloat16) and the type to compute in."""
-    return _KINDS.get(probs.dtype.char, (2, _SINGLE))
+def _plan(probs: np.ndarray, several: int, threads: int | None) -> tuple[int, np.dtype[Any], bool, int, int]:
+    """How predictions (M, N, K) are worked on.
 
-
-def _class_major(probs: np.ndarray) -> bool:
-    """Whether instances lie side by side and classes apart (members x classes x pixels)."""
-    return probs.strides[1] == probs.itemsize and probs.strides[2] != probs.itemsize and probs.shape[1] > 1
-
-
-def _thread_count(size: int, several: int, threads: int | None) -> int:
-    return min(thread_count(threads), 2 * size // several) if size >= several else 1
-
-
-def _pieces(n: int, size: int, count: int) -> int:
-    """Into how many pieces to cut the work, so that no thread waits long for another."""
-    return 1 if count == 1 else min(n, max(2 * count, min(8 * count, size >> 18)))
+    How they are stored (0: as they are computed, 1: half, 2: bfloat16); the type to compute in; whether instances lie side by side and
+    classes apart (members x classes x pixels); how many threads; and into how many pieces the work is cut, so that no thread waits long
+    for another.
+    """
+    kind, dtype = _KINDS.get(probs.dtype.char, (2, _SINGLE))
+    class_major = probs.strides[1] == probs.itemsize and probs.strides[2] != probs.itemsize and probs.shape[1] > 1
+    size = probs.size
+    if size < several:
+        return kind, dtype, class_major, 1, 1
+    count = min(thread_count(threads), 2 * size // several)
+    return kind, dtype, class_major, count, 1 if count == 1 else min(probs.shape[1], max(2 * count, min(8 * count, size >> 18)))
 
 
 def _in_ranges(work: Callable[[int, int], int], n: int, pieces: int, count: int) -> int:

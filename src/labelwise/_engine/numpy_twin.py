@@ -69,6 +69,7 @@ def split_range(
                 if not _in_range(own.x, tolerance):
                     return 1
                 of_members = of_members + own.x.sum(axis=1 if class_major else 2)
+            np.minimum(own.x, 1, out=own.x)  # above 1 only by rounding, as far as the tolerance goes
             parts = _log(own, w, reference, unit) if loss == "log" else _squared(own, w, reference)
             for out, part in zip(outputs[:3], parts[:3], strict=True):
                 if out is not None:
@@ -175,7 +176,6 @@ def _squared(own: _Block, w: np.ndarray | None, heaviest: int | None) -> tuple[n
     x, c, d, buffer = own.x, own.c, own.d, own.spare[0]
     total, other, aleatoric, epistemic = own.small[:4]
     np.subtract(1, x, out=c)
-    np.maximum(c, 0, out=c)
     np.multiply(_mean(x, w, buffer, total), _mean(c, w, buffer, other), out=total)
     _deviation(own, w, heaviest, buffer, other)
     np.multiply(x, c, out=c)
@@ -249,7 +249,6 @@ def _log(own: _Block, w: np.ndarray | None, heaviest: int | None, unit: float) -
     mt, mc, u, lt, lc, a, b, total, aleatoric, epistemic, joint_aleatoric, joint_epistemic, low_mean, rest = own.small
     all_low = bool(x.max() < SMALL)  # as of many classes: then some steps would change nothing
     np.subtract(1, x, out=c)
-    np.maximum(c, 0, out=c)
     _mean(x, w, buffer, mt)
     _mean(c, w, buffer, mc)
     np.minimum(mt, mc, out=u)

@@ -75,7 +75,7 @@ def check_calibration(
     q : distribution, or array (N, K)
         Its mean prediction is judged.
     y_true : array (N,) or bool array (N, K)
-        True classes (positions or names), or for each label whether it happened.
+        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
     rng : int or Generator
         The seed.
     tolerance, class_tolerance : float

@@ -125,7 +125,7 @@ def calibration_errors(
     q : distribution, or array (N, K)
         Its mean prediction is judged.
     y_true : array (N,) or bool array (N, K)
-        True classes (positions or names), or for each label whether it happened.
+        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
     n_bins : int
         How many bins.
     adaptive : bool

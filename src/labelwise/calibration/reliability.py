@@ -90,9 +90,18 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
         raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
     names = (q.names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
     happened = happened_by_class(y_true, names, p.shape[:-1])
+    single = to_numpy(y_true).ndim < p.ndim
     p = p.reshape(-1, p.shape[-1])
-    exclusive = bool(np.all(happened.sum(axis=1) == 1)) and bool(np.allclose(p.sum(axis=1), 1, atol=1e-2))
-    return np.minimum(p, 1.0), happened, names, exclusive
+    if isinstance(q, Distribution) and not q.exclusive:
+        return np.minimum(p, 1.0), happened, names, False
+    sums = p.sum(axis=1)
+    one_class = bool(np.allclose(sums, 1, atol=1e-2))
+    if single and not one_class:
+        raise ValueError(
+            f"`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums range from {sums.min():.4g} to "
+            f"{sums.max():.4g}. For labels that may occur together, pass an lw.MultiLabelEnsemble, or `y_true` as an array (N, K) of 0 and 1"
+        )
+    return np.minimum(p, 1.0), happened, names, one_class and bool(np.all(happened.sum(axis=1) == 1))
 
 
 def with_top_label(p: np.ndarray, happened: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -126,7 +135,7 @@ def reliability_curves(
     q : distribution, or array (N, K)
         Its mean prediction is judged.
     y_true : array (N,) or bool array (N, K)
-        True classes (positions or names), or for each label whether it happened.
+        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
     n_bins : int
         How many bins.
     adaptive : bool

@@ -52,7 +52,7 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
     q : Ensemble or array (M, N, K)
         Predictions, or logits (log-probabilities are logits).
     y_true : array (N,)
-        True classes, positions or names.
+        True classes, names or positions; integers are names where all class names are integers.
     per_member : bool
         One temperature per member instead of one for all.
     prior_sd : float

@@ -9,12 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from .._files import FLOOR, RATIO
 from .._npz import Readable
 
-# A file may ask for this many bytes of memory, or for RATIO times its own length if that is more. Images and labels that
-# people publish compress 2 to 30 times; what asks for more than this is a bomb or has a wrong header.
-FLOOR = 2**28
-RATIO = 100
 MAX_AXES = 8
 BLOCK = 2**20
 
@@ -50,7 +47,10 @@ def human(nbytes: float) -> str:
 
 def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | Path) -> np.ndarray:
     """Fill a new array from ``stream`` block by block: never more memory than the array and one block."""
-    array = np.empty(shape, dtype)
+    try:
+        array = np.empty(shape, dtype)
+    except (MemoryError, ValueError) as error:
+        raise refuse(path, f"there is not enough memory for an array of shape {tuple(shape)}") from error
     view = array.reshape(-1).view(np.uint8)
     filled = 0
     while filled < len(view):

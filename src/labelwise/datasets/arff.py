@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import csv
 import re
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from .._files import read_text
 from ._limits import human, refuse
 
 MAX_TEXT = 2**28
@@ -32,18 +34,16 @@ def read_columns(path: str | Path) -> list[Column]:
         raise refuse(path, f"tables of more than {human(MAX_TEXT)} are not read here; read it with pandas and build a Dataset")
     if path.suffix.lower() not in (".arff", ".csv"):
         raise refuse(path, "tables are read from .arff and .csv files")
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError as error:
-        raise refuse(path, f"not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+    text = read_text(path, MAX_TEXT).removeprefix("\ufeff")
     if "\0" in text:
         raise refuse(path, "not a text file: it contains zero bytes")
     return _arff(path, text) if path.suffix.lower() == ".arff" else _csv(path, text)
 
 
-# One value: in single or double quotes, or everything up to the next comma.
-_VALUE = re.compile(r"""\s*(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^,'"][^,]*?|))\s*(?:,|$)""")
-_ATTRIBUTE = re.compile(r"""@attribute\s+(?:'((?:[^'\\]|\\.)*)'|"((?:[^"\\]|\\.)*)"|([^\s'"{]+))\s*(.*)$""", re.IGNORECASE)
+# Every repetition is possessive: what it has taken is never tried again, so that no line takes longer than its length.
+_SPACE = re.compile(r"\s*+")
+_QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\"""")
+_ATTRIBUTE = re.compile(r"""@attribute\s++(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^\s'"{]++))\s*+(.*)$""", re.IGNORECASE)
 _NUMERIC = re.compile(r"(numeric|real|integer)\b", re.IGNORECASE)
 
 
@@ -51,20 +51,34 @@ def _values(line: str) -> list[str]:
     if "'" not in line and '"' not in line:
         return [value.strip() for value in line.split(",")]
     values, at = [], 0
-    while at <= len(line):
-        match = _VALUE.match(line, at)
-        if match is None:
-            raise ValueError(line)
-        values.append(_unquoted(match))
-        if match.end() == len(line) and not line.endswith(","):
-            break
-        at = match.end() if match.end() < len(line) else len(line) + 1
-    return values
+    while True:
+        at = _after_space(line, at)
+        if line[at : at + 1] in ("'", '"'):
+            match = _QUOTED.match(line, at)
+            if match is None:
+                raise ValueError(line)
+            values.append(_unquoted(match))
+            at = _after_space(line, match.end())
+            if at < len(line) and line[at] != ",":
+                raise ValueError(line)
+        else:  # everything up to the next comma
+            end = line.find(",", at)
+            end = len(line) if end < 0 else end
+            values.append(line[at:end].rstrip())
+            at = end
+        if at >= len(line):
+            return values
+        at += 1
+
+
+def _after_space(line: str, at: int) -> int:
+    match = _SPACE.match(line, at)
+    return at if match is None else match.end()
 
 
 def _unquoted(match: re.Match[str]) -> str:
-    single, double, plain = match.group(1, 2, 3)
-    return str(plain) if plain is not None else re.sub(r"\\(.)", r"\1", single if single is not None else double)
+    single, double = match.group(1, 2)
+    return re.sub(r"\\(.)", r"\1", single if single is not None else double)
 
 
 def _arff(path: Path, text: str) -> list[Column]:
@@ -106,7 +120,7 @@ def _attribute(path: Path, number: int, line: str) -> tuple[str, tuple[str, ...]
     match = _ATTRIBUTE.match(line)
     if match is None:
         raise refuse(path, f"line {number} is not a valid @attribute line")
-    name, kind = _unquoted(match), match.group(4).strip()
+    name, kind = match.group(3) or _unquoted(match), match.group(4).strip()
     if _NUMERIC.match(kind):
         return name, None
     if kind.startswith("{") and kind.endswith("}"):
@@ -126,7 +140,7 @@ def _csv(path: Path, text: str) -> list[Column]:
         if len(names) < 2:
             raise refuse(path, "its first line must name the columns, separated by commas, semicolons or tabs")
         if len(set(names)) < len(names):
-            twice = next(name for name in names if names.count(name) > 1)
+            twice = Counter(names).most_common(1)[0][0]
             raise refuse(path, f"two columns are called {twice!r}")
         cells: list[list[str | None]] = [[] for _ in names]
         for row in rows:

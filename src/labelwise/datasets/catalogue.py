@@ -15,6 +15,8 @@ class Remote:
     path: str
     url: str | None = None
     checksum: str | None = None
+    content: str | None = None
+    """SHA-256 of what is compressed in it: many copies were compressed again."""
 
     @property
     def name(self) -> str:
@@ -36,9 +38,9 @@ class Entry:
     """Columns of a table that are not features."""
 
 
-def _idx(folder: str, url: str, *checksums: str) -> dict[str, Remote]:
+def _idx(folder: str, url: str, *checksums: tuple[str, str | None]) -> dict[str, Remote]:
     files = zip(("train images", "train labels", "test images", "test labels"), _IDX, checksums, strict=True)
-    return {role: Remote(f"{folder}/{name}", f"{url}/{name}", f"sha256:{checksum}") for role, name, checksum in files}
+    return {role: Remote(f"{folder}/{name}", f"{url}/{name}", f"sha256:{file}", content) for role, name, (file, content) in files}
 
 
 _IDX = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz")
@@ -52,10 +54,22 @@ IDX = {
         _idx(
             "MNIST/raw",
             "https://ossci-datasets.s3.amazonaws.com/mnist",
-            "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-            "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-            "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-            "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+            (
+                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
+                "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
+            ),
+            (
+                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
+                "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
+            ),
+            (
+                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
+                "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
+            ),
+            (
+                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
+                "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
+            ),
         ),
         ("MNIST/raw", "MNIST", "mnist"),
         _DIGITS,
@@ -67,10 +81,22 @@ IDX = {
         _idx(
             "FashionMNIST/raw",
             "https://fashion-mnist.s3.eu-central-1.amazonaws.com",
-            "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-            "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-            "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-            "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+            (
+                "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
+                "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
+            ),
+            (
+                "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
+                "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
+            ),
+            (
+                "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
+                "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
+            ),
+            (
+                "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
+                "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
+            ),
         ),
         ("FashionMNIST/raw", "FashionMNIST", "fashion-mnist"),
         ("T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"),
@@ -82,10 +108,16 @@ IDX = {
         _idx(
             "KMNIST/raw",
             "https://codh.rois.ac.jp/kmnist/dataset/kmnist",
-            "51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4",
-            "e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17",
-            "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5",
-            "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c",
+            ("51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4", None),
+            ("e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17", None),
+            (
+                "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5",
+                "76fbd229ce87db80dd281af5e6670de4ad0e42fb30a7bd643972994c47c1f42e",
+            ),
+            (
+                "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c",
+                "a11dc742be8e781a40a92f53d6a4957e7b7d36df2faa097659131ebfd8fd60c6",
+            ),
         ),
         ("KMNIST/raw", "KMNIST", "kmnist"),
         ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
@@ -127,7 +159,7 @@ SVHN = Entry(
     _DIGITS,
 )
 
-# No checksum of the training file is published; the address names one revision, and the reader checks the content.
+# No checksum of the training file is published: whoever downloads it has to give one.
 _CIFAR102 = "https://github.com/modestyachts/cifar-10.2/raw/521467a52ad494b78ff9c70051099c0d9ba74d40"
 CIFAR102 = Entry(
     "CIFAR-10.2",
@@ -155,23 +187,23 @@ CIFAR10H = Entry(
 )  # fmt: skip
 
 
-def _medmnist(name: str, md5: str, licence: str = "CC BY 4.0") -> Entry:
-    file = Remote(f"medmnist/{name}.npz", f"https://zenodo.org/records/10519652/files/{name}.npz?download=1", f"md5:{md5}")
+def _medmnist(name: str, checksum: str, licence: str = "CC BY 4.0") -> Entry:
+    file = Remote(f"medmnist/{name}.npz", f"https://zenodo.org/records/10519652/files/{name}.npz?download=1", checksum)
     return Entry(f"{name.removesuffix('mnist').capitalize()}MNIST", "https://medmnist.com", licence, {"all": file}, ("medmnist", "medical", "."), medmnist.CLASSES[name])  # fmt: skip
 
 
 MEDMNIST = {
-    "pathmnist": _medmnist("pathmnist", "a8b06965200029087d5bd730944a56c1"),
-    "dermamnist": _medmnist("dermamnist", "0744692d530f8e62ec473284d019b0c7", "CC BY-NC 4.0"),
-    "octmnist": _medmnist("octmnist", "c68d92d5b585d8d81f7112f81e2d0842"),
-    "pneumoniamnist": _medmnist("pneumoniamnist", "28209eda62fecd6e6a2d98b1501bb15f"),
-    "retinamnist": _medmnist("retinamnist", "bd4c0672f1bba3e3a89f0e4e876791e4"),
-    "breastmnist": _medmnist("breastmnist", "750601b1f35ba3300ea97c75c52ff8f6"),
-    "bloodmnist": _medmnist("bloodmnist", "7053d0359d879ad8a5505303e11de1dc"),
-    "tissuemnist": _medmnist("tissuemnist", "ebe78ee8b05294063de985d821c1c34b"),
-    "organamnist": _medmnist("organamnist", "68e3f8846a6bd62f0c9bf841c0d9eacc"),
-    "organcmnist": _medmnist("organcmnist", "b9ceb9546e10131b32923c5bbeaea2b1"),
-    "organsmnist": _medmnist("organsmnist", "9ab87b696fb54e2a387ebe992d6ed5f1"),
+    "pathmnist": _medmnist("pathmnist", "md5:a8b06965200029087d5bd730944a56c1"),
+    "dermamnist": _medmnist("dermamnist", "md5:0744692d530f8e62ec473284d019b0c7", "CC BY-NC 4.0"),
+    "octmnist": _medmnist("octmnist", "md5:c68d92d5b585d8d81f7112f81e2d0842"),
+    "pneumoniamnist": _medmnist("pneumoniamnist", "md5:28209eda62fecd6e6a2d98b1501bb15f"),
+    "retinamnist": _medmnist("retinamnist", "sha256:254915f5f0a2074665c4676356824cf4ef4a3bcab233894b4bafcaf48962bd69"),
+    "breastmnist": _medmnist("breastmnist", "md5:750601b1f35ba3300ea97c75c52ff8f6"),
+    "bloodmnist": _medmnist("bloodmnist", "md5:7053d0359d879ad8a5505303e11de1dc"),
+    "tissuemnist": _medmnist("tissuemnist", "md5:ebe78ee8b05294063de985d821c1c34b"),
+    "organamnist": _medmnist("organamnist", "md5:68e3f8846a6bd62f0c9bf841c0d9eacc"),
+    "organcmnist": _medmnist("organcmnist", "md5:b9ceb9546e10131b32923c5bbeaea2b1"),
+    "organsmnist": _medmnist("organsmnist", "md5:9ab87b696fb54e2a387ebe992d6ed5f1"),
 }
 
 # UCI's tables as ARFF files, from a collection of Weka's conversions.

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
+from .._files import read_bytes
 from ._limits import human, refuse
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 ROW = 3 * 32 * 32
-MAX_PICKLE = 2**26
+MAX_BATCH = 2**26
 
 
 def read_cifar10_binary(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
@@ -22,7 +23,9 @@ def read_cifar10_binary(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     length = path.stat().st_size
     if length == 0 or length % (1 + ROW):
         raise refuse(path, f"a CIFAR-10 batch has {1 + ROW} bytes per image; this file has {length}, which is not a multiple: truncated?")
-    records = np.fromfile(path, np.uint8).reshape(-1, 1 + ROW)
+    if length > MAX_BATCH:
+        raise refuse(path, f"a CIFAR-10 batch has 31 MB; this file has {human(length)}")
+    records = np.frombuffer(read_bytes(path, length), np.uint8).reshape(-1, 1 + ROW)
     return _images(records[:, 1:]), _labels(records[:, 0], path)
 
 
@@ -33,10 +36,11 @@ def read_cifar10_python(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     numbers, strings and one array are followed, on plain data. Nothing is imported or called, so nothing can run.
     """
     path = Path(path)
-    if path.stat().st_size > MAX_PICKLE:
+    if path.stat().st_size > MAX_BATCH:
         raise refuse(path, f"a CIFAR-10 batch has 31 MB; this file has {human(path.stat().st_size)}")
+    content = read_bytes(path, MAX_BATCH)
     try:
-        batch = _plain(path.read_bytes())
+        batch = _plain(content)
         pixels, labels = batch[b"data"], batch[b"labels"]
         if not isinstance(pixels, np.ndarray) or pixels.shape != (len(labels), ROW):
             raise _NotPlainError("`data` is not an array of one row per label")

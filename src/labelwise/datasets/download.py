@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
+import gzip
+import hashlib
 import logging
 import os
+import re
 import shutil
 import sys
 import tarfile
 import zlib
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+from .._files import open_regular
 from ._limits import human, refuse
 from .catalogue import Remote
 
@@ -21,16 +28,34 @@ TIMEOUT = (10, 60)
 MAX_DOWNLOAD = 2**32
 
 
-def fetch(remote: Remote, data_dir: Path) -> Path:
-    """The file below ``data_dir``, downloaded first if it is not there.
+def fetch(remote: Remote, data_dir: Path, sha256: Mapping[str, str] | None = None) -> Path:
+    """The file below ``data_dir``, downloaded first if it is not there; in either case its checksum is right.
 
     What arrives is kept in ``NAME.part`` until it is complete and its checksum is right; an interrupted download continues from there.
+
+    Parameters
+    ----------
+    remote, data_dir
+        Which file, and where to.
+    sha256 : mapping, optional
+        Checksums by file name, needed for files of which the publisher gives none.
     """
     target = data_dir / remote.path
+    remote = _with_checksum(remote, sha256 or {})
     if target.exists():
+        verify(remote, target)
         return target
     if remote.url is None:
         raise FileNotFoundError(f"{remote.name} cannot be downloaded automatically; put the file at {target}")
+    if remote.checksum is None:
+        raise ValueError(
+            f"no checksum of {remote.name} is published, so a download cannot be checked; give one, sha256={{{remote.name!r}: ...}} "
+            f"(--sha256 {remote.name}=...), or get {remote.url} yourself and put it at {target}"
+        )
+    if not remote.url.startswith("https://") and not remote.checksum.startswith("sha256:"):
+        raise ValueError(
+            f"{remote.url} is sent without encryption and has no SHA-256 to check it by; get it yourself and put it at {target}"
+        )
     pooch, requests, urllib3 = _libraries()
     part = target.with_name(target.name + ".part")
     logger = pooch.get_logger()
@@ -63,6 +88,52 @@ def fetch(remote: Remote, data_dir: Path) -> Path:
         raise ConnectionError(f"Cannot reach {host}. Where there is a network, get {remote.url} and put the file at {target}") from error
     finally:
         logger.setLevel(level)
+
+
+def verify(remote: Remote, path: Path, sha256: Mapping[str, str] | None = None) -> None:
+    """Refuse a file that is not the published one, if it can be told; files that were compressed again are compared by their content."""
+    remote = _with_checksum(remote, sha256 or {})
+    if remote.checksum is None or (path.name != remote.name and remote.content is None):
+        return
+    algorithm, expected = remote.checksum.split(":")
+    with open_regular(path) as file:
+        if _digest(file, algorithm) == expected:
+            return
+        if remote.content is not None:
+            file.seek(0)
+            packed = file.read(2) == b"\x1f\x8b"
+            file.seek(0)
+            with contextlib.suppress(OSError, EOFError, zlib.error):
+                if _digest(gzip.GzipFile(fileobj=file) if packed else file, "sha256") == remote.content:
+                    return
+    raise ValueError(
+        f"{path} does not have the published checksum ({remote.checksum}): it is damaged or another file. Delete it to download it "
+        "again, or do not ask for a download to use it as it is"
+    )
+
+
+def _with_checksum(remote: Remote, sha256: Mapping[str, str]) -> Remote:
+    """With the user's checksum, if there is one for this file; it must not contradict the published one."""
+    given = sha256.get(remote.name)
+    if given is None:
+        return remote
+    if not re.fullmatch("[0-9a-fA-F]{64}", given):
+        raise ValueError(f"`sha256` of {remote.name} must be 64 hexadecimal digits; got {given!r:.100}")
+    mine = f"sha256:{given.lower()}"
+    if remote.checksum is not None and remote.checksum.startswith("sha256:") and remote.checksum != mine:
+        raise ValueError(f"`sha256` of {remote.name} must be the published one, {remote.checksum}; got {given}")
+    return replace(remote, checksum=mine)
+
+
+def _digest(file: Any, algorithm: str) -> str:
+    digest = hashlib.new(algorithm, usedforsecurity=False)
+    length = 0
+    while block := file.read(2**20):
+        digest.update(block)
+        length += len(block)
+        if length > MAX_DOWNLOAD:
+            return ""
+    return digest.hexdigest()
 
 
 def _libraries() -> tuple[Any, Any, Any]:
@@ -99,6 +170,8 @@ def _transfer(part: Path, url: str) -> None:
         if have and answer.status_code == 416:  # nothing follows: complete, or not a part of this file; the checksum will tell
             return
         answer.raise_for_status()
+        if url.startswith("https://") and not answer.url.startswith("https://"):
+            raise ConnectionError(f"{url} leads to an address without encryption; the download was stopped")
         if not (answer.status_code == 206 and answer.headers.get("Content-Range", "").startswith(f"bytes {have}-")):
             have = 0
         length = answer.headers.get("Content-Length", "")

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._files import read_bytes
 from ._limits import check_memory, human, refuse
 from .types import Dataset, Split
 
@@ -121,7 +122,7 @@ def _open(file: Path) -> Any:
     if file.stat().st_size > MAX_IMAGE:
         raise refuse(file, f"images of more than {human(MAX_IMAGE)} are not read")
     # From memory: a file on disk would make room for as many bytes as a damaged length asks for.
-    content = io.BytesIO(file.read_bytes())
+    content = io.BytesIO(read_bytes(file, MAX_IMAGE))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about size, which is checked here before decoding, and about odd metadata

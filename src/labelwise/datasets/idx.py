@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._files import open_regular
 from .._npz import Readable
 from ._limits import check_memory, human, read_array, refuse
 
@@ -39,7 +40,7 @@ def read_idx(path: str | Path) -> np.ndarray:
     array([7, 2, 1], dtype=uint8)
     """
     path = Path(path)
-    with path.open("rb") as raw:
+    with open_regular(path) as raw:
         compressed = raw.read(2) == b"\x1f\x8b"
         raw.seek(0)
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from . import catalogue
 from ._limits import refuse
 from .catalogue import Entry
 from .cifar import read_cifar10_binary, read_cifar10_python
-from .download import fetch, unpack_cifar10
+from .download import fetch, unpack_cifar10, verify
 from .idx import read_idx
 from .mat import read_mat
 from .medmnist import load_medmnist
@@ -33,7 +33,7 @@ def names() -> tuple[str, ...]:
     return (*catalogue.ENTRIES, "digits")
 
 
-def load(name: str, *, data_dir: str | Path | None = None, download: bool = False) -> Dataset:
+def load(name: str, *, data_dir: str | Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> Dataset:
     """A data set by name.
 
     The files are looked for below ``data_dir``, then below the folder that the environment variable ``LABELWISE_DATA`` names, then in the
@@ -47,7 +47,10 @@ def load(name: str, *, data_dir: str | Path | None = None, download: bool = Fals
     data_dir
         The folder that holds ``FashionMNIST/raw``, ``cifar-10-batches-bin`` and so on.
     download
-        Get missing files from the publisher, into ``data_dir`` (or ``LABELWISE_DATA``, or the cache). Nothing is downloaded otherwise.
+        Get missing files from the publisher, into ``data_dir`` (or ``LABELWISE_DATA``, or the cache). Files that are already there must then
+        be the published ones too. Nothing is downloaded otherwise, and your own files are used as they are.
+    sha256
+        Checksums by file name, for downloads of which none is published.
 
     Returns
     -------
@@ -67,16 +70,16 @@ def load(name: str, *, data_dir: str | Path | None = None, download: bool = Fals
     if entry is None:
         raise ValueError(f"`name` must be one of the data sets in lw.datasets.names(); got {name!r}{suggest(name, names())}")
     if name in catalogue.IDX:
-        return _load_idx(name, entry, data_dir, download)
+        return _load_idx(name, entry, data_dir, download, sha256)
     if name == "cifar10":
-        return _load_cifar10(entry, data_dir, download)
+        return _load_cifar10(entry, data_dir, download, sha256)
     if name == "svhn":
-        train, test = (_svhn(path) if path else None for path in _parts(name, entry, data_dir, download))
+        train, test = (_svhn(path) if path else None for path in _parts(name, entry, data_dir, download, sha256))
         return _dataset(name, train, test, entry)
     if name == "cifar10.2":
-        train, test = (_cifar102(path) if path else None for path in _parts(name, entry, data_dir, download))
+        train, test = (_cifar102(path) if path else None for path in _parts(name, entry, data_dir, download, sha256))
         return _dataset(name, train, test, entry)
-    path = _file(name, entry, data_dir, download)
+    path = _file(name, entry, data_dir, download, sha256)
     if name in catalogue.MEDMNIST:
         return replace(load_medmnist(path), name=name)
     table = load_table(path, drop=entry.drop)
@@ -85,12 +88,13 @@ def load(name: str, *, data_dir: str | Path | None = None, download: bool = Fals
     return replace(table, name=name, classes=entry.classes or table.classes)
 
 
-def load_cifar10h(*, data_dir: str | Path | None = None, download: bool = False) -> np.ndarray:
+def load_cifar10h(*, data_dir: str | Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> np.ndarray:
     """How often people chose each class for each of the 10,000 test images of CIFAR-10: int64 of shape (10000, 10), about 50 votes each.
 
     Peterson et al., Human uncertainty makes classification more robust (ICCV 2019). The order is that of ``load("cifar10").test``.
+    No checksum is published, so a download needs ``sha256={"cifar10h-counts.npy": ...}``.
     """
-    path = _file("cifar10h", catalogue.CIFAR10H, data_dir, download)
+    path = _file("cifar10h", catalogue.CIFAR10H, data_dir, download, sha256)
     votes = read_npy(path)
     if votes.shape != (10_000, 10) or votes.min() < 0 or not np.array_equal(votes, np.round(votes)) or not votes.any(axis=1).all():
         raise refuse(path, f"expected the numbers of votes, shape (10000, 10); got {votes.dtype} of shape {votes.shape}")
@@ -133,7 +137,9 @@ def _find(file: str, folders: Iterable[Path]) -> Path | None:
     return next((path for folder in folders for variant in _variants(file) if (path := folder / variant).is_file()), None)
 
 
-def _found(name: str, entry: Entry, data_dir: str | Path | None, download: bool, needed: Iterable[str]) -> dict[str, Path]:
+def _found(
+    name: str, entry: Entry, data_dir: str | Path | None, download: bool, sha256: Mapping[str, str] | None, needed: Iterable[str]
+) -> dict[str, Path]:
     """The paths of the files by role: all from the first directory that has all, or else from the first that has those ``needed``."""
     places = _places(data_dir)
     target = places[0]
@@ -143,10 +149,13 @@ def _found(name: str, entry: Entry, data_dir: str | Path | None, download: bool,
         folders.append([DEBIAN_FASHION_MNIST])
     found = [{role: path for role, remote in entry.files.items() if (path := _find(remote.name, some))} for some in folders]
     complete = next((paths for paths in found if len(paths) == len(entry.files)), None)
+    if download:
+        chosen = complete or found[0]
+        for role, path in chosen.items():
+            verify(entry.files[role], path, sha256)
+        return {role: chosen.get(role) or fetch(remote, target, sha256) for role, remote in entry.files.items()}
     if complete is not None:
         return complete
-    if download:
-        return {role: found[0].get(role) or fetch(remote, target) for role, remote in entry.files.items()}
     partly = next((paths for paths in found if all(role in paths for role in needed)), None)
     if partly is not None:
         return partly
@@ -161,13 +170,15 @@ def _missing(name: str, entry: Entry, places: list[Path], files: list[str]) -> F
     )
 
 
-def _file(name: str, entry: Entry, data_dir: str | Path | None, download: bool) -> Path:
+def _file(name: str, entry: Entry, data_dir: str | Path | None, download: bool, sha256: Mapping[str, str] | None) -> Path:
     (role,) = entry.files
-    return _found(name, entry, data_dir, download, [role])[role]
+    return _found(name, entry, data_dir, download, sha256, [role])[role]
 
 
-def _parts(name: str, entry: Entry, data_dir: str | Path | None, download: bool) -> tuple[Path | None, Path | None]:
-    paths = _found(name, entry, data_dir, download, ["test"])
+def _parts(
+    name: str, entry: Entry, data_dir: str | Path | None, download: bool, sha256: Mapping[str, str] | None
+) -> tuple[Path | None, Path | None]:
+    paths = _found(name, entry, data_dir, download, sha256, ["test"])
     return paths.get("train"), paths["test"]
 
 
@@ -177,8 +188,8 @@ def _dataset(name: str, train: Split | None, test: Split | None, entry: Entry) -
     return Dataset(name, train, test, entry.classes)
 
 
-def _load_idx(name: str, entry: Entry, data_dir: str | Path | None, download: bool) -> Dataset:
-    paths = _found(name, entry, data_dir, download, ["test images", "test labels"])
+def _load_idx(name: str, entry: Entry, data_dir: str | Path | None, download: bool, sha256: Mapping[str, str] | None) -> Dataset:
+    paths = _found(name, entry, data_dir, download, sha256, ["test images", "test labels"])
     has_train = "train images" in paths and "train labels" in paths
     train, test = (
         _idx_split(paths[f"{part} images"], paths[f"{part} labels"]) if part == "test" or has_train else None for part in ("train", "test")
@@ -203,7 +214,7 @@ def _checked(y: np.ndarray, path: Path) -> np.ndarray:
     return y
 
 
-def _load_cifar10(entry: Entry, data_dir: str | Path | None, download: bool) -> Dataset:
+def _load_cifar10(entry: Entry, data_dir: str | Path | None, download: bool, sha256: Mapping[str, str] | None) -> Dataset:
     places = _places(data_dir)
     test_only = None
     for folder in (place / folder for place in places for folder in entry.folders):
@@ -220,10 +231,10 @@ def _load_cifar10(entry: Entry, data_dir: str | Path | None, download: bool) -> 
     if download:
         archive = places[0] / entry.files["archive"].path
         was_there = archive.exists()
-        unpack_cifar10(fetch(entry.files["archive"], places[0]), places[0])
+        unpack_cifar10(fetch(entry.files["archive"], places[0], sha256), places[0])
         if not was_there:
             archive.unlink()
-        return _load_cifar10(entry, places[0], False)
+        return _load_cifar10(entry, places[0], False, None)
     if test_only is not None:
         read, path = test_only
         return _dataset("cifar10", None, Split(*read(path)), entry)

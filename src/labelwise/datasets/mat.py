@@ -10,10 +10,11 @@ import struct
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO
 
 import numpy as np
 
+from .._files import open_regular
 from .._npz import Readable
 from ._limits import check_memory, human, read_array, refuse
 
@@ -27,7 +28,7 @@ def read_mat(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     path = Path(path)
     length = path.stat().st_size
     found: dict[str, np.ndarray] = {}
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         head = file.read(128)
         if head[:4] == b"\x89HDF" or head[:10] == b"MATLAB 7.3":
             raise refuse(path, "a MATLAB 7.3 (HDF5) file; save it again with save(..., '-v7')")
@@ -49,7 +50,7 @@ def read_mat(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
     return found
 
 
-def _variable(file: BinaryIO, kind: int, nbytes: int, names: Sequence[str], path: Path, found: dict[str, np.ndarray]) -> None:
+def _variable(file: IO[bytes], kind: int, nbytes: int, names: Sequence[str], path: Path, found: dict[str, np.ndarray]) -> None:
     stream: Readable = _Part(file, nbytes)
     if kind == COMPRESSED:
         stream = _Inflated(stream)
@@ -110,7 +111,7 @@ def _exactly(stream: Readable, n: int) -> bytes:
 class _Part:
     """The next ``left`` bytes of a file."""
 
-    def __init__(self, file: BinaryIO, left: int) -> None:
+    def __init__(self, file: IO[bytes], left: int) -> None:
         self.file, self.left = file, left
 
     def read(self, n: int, /) -> bytes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import lzma
 import zipfile
 import zlib
 from collections.abc import Sequence
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._npz import Readable, read_header
+from .._files import open_regular
+from .._npz import Readable, check_unpacked, members, read_header
 from ._limits import check_memory, human, read_array, refuse
 
 
@@ -17,7 +19,7 @@ def read_npy(path: str | Path) -> np.ndarray:
     """Read a .npy file of numbers; files with pickled Python objects are refused."""
     path = Path(path)
     length = path.stat().st_size
-    with path.open("rb") as file:
+    with open_regular(path) as file:
         return _read(file, path, length, str(path))
 
 
@@ -36,17 +38,18 @@ def read_npz(path: str | Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
     """
     path = Path(path)
     try:
-        with zipfile.ZipFile(path) as archive:
-            members = {info.filename.removesuffix(".npy"): info for info in archive.infolist()}
-            missing = [key for key in keys if key not in members]
+        with open_regular(path) as raw, zipfile.ZipFile(raw) as archive:
+            found = members(archive, str(path))
+            missing = [key for key in keys if key not in found]
             if missing:
-                raise refuse(path, f"no array {missing[0]!r}; the file holds {', '.join(map(repr, sorted(members)[:10])) or 'nothing'}")
+                raise refuse(path, f"no array {missing[0]!r}; the file holds {', '.join(map(repr, sorted(found)[:10])) or 'nothing'}")
+            check_unpacked([found[key] for key in keys], path.stat().st_size, str(path))
             arrays = {}
             for key in keys:
-                with archive.open(members[key]) as file:
-                    arrays[key] = _read(file, path, members[key].file_size, f"{path} ({key})")
+                with archive.open(found[key]) as file:
+                    arrays[key] = _read(file, path, found[key].file_size, f"{path} ({key})")
             return arrays
-    except (zipfile.BadZipFile, zlib.error, EOFError) as error:
+    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, OverflowError) as error:
         raise refuse(path, f"not a whole .npz file ({error}); get it again") from error
     except (NotImplementedError, RuntimeError) as error:  # an unknown compression; an encrypted member
         raise refuse(path, f"this kind of .npz file is not read ({error})") from error

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from .._words import suggest
-from ._limits import refuse
+from ._limits import check_memory, refuse
 from .arff import Column, read_columns
 from .types import Dataset, Split
 
@@ -66,7 +66,10 @@ def load_table(
     label = columns[_position(target, names, path)]
     for name in drop:
         _position(name, names, path, "drop")
-    features = [feature for column in columns if column is not label and column.name not in drop for feature in _features(column, path)]
+    features = []
+    for feature in (each for column in columns if column is not label and column.name not in drop for each in _features(column, path)):
+        features.append(feature)
+        check_memory(path, (len(features), len(label.cells)), 8)
     if not features:
         raise refuse(path, "no column with at least two different values besides the target")
     y, classes = _labels(label, path)

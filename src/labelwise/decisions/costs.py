@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -13,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import check_names
+from .._files import read_toml
 from .._validation import set_fields
 from .._words import suggest
 from .problem import Problem
@@ -107,9 +107,10 @@ class Costs:
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
         """Costs from a TOML file as `to_toml` writes it; the file's name is in every error message."""
+        spec = read_toml(path)
         try:
-            return cls.from_dict(tomllib.loads(Path(path).read_text(encoding="utf-8")))
-        except (ValueError, TypeError) as error:  # a syntax error is a ValueError too
+            return cls.from_dict(spec)
+        except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise ValueError(f"{path}: {error}") from error
 
     def to_toml(self) -> str:
@@ -220,9 +221,13 @@ def _known_names(matrix: Any, prices: Mapping[str, Any], names: Sequence[str] | 
 def _number(value: Any, where: str) -> float:
     if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
         raise TypeError(f"{where} must be a number; got {value!r}")
-    if not isfinite(value) or value < 0:
+    try:
+        number = float(value)
+    except OverflowError:  # a whole number of hundreds of digits
+        raise ValueError(f"{where} must be below 1e308; got a number of more than 300 digits") from None
+    if not isfinite(number) or number < 0:
         raise ValueError(f"{where} must be finite and not negative; got {value!r}. A gain is a lower cost of the other side")
-    return float(value)
+    return number
 
 
 def _price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:

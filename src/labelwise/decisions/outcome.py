@@ -91,7 +91,7 @@ def evaluate_policy(
     decisions : Decisions
         For N cases on one axis.
     y_true : array (N,) of classes, or (N, K) of 0 and 1 for ``"per_label"``
-        Class numbers, or names.
+        Names or positions; integers are names where all class names are integers.
     costs : Costs, optional
         What is paid, if not the costs that were decided with.
     tune : (Decisions, labels), optional

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, ClassVar, Self
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
-from .._arrays import Array, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
+from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from .._engine.instances import in_one_chunk
 from .._validation import (
     CHECKED_AT_ONCE,
@@ -56,7 +55,7 @@ class Members(Distribution[ArrayT]):
                 probabilities(self.stored, "probs", sum_to_one=self.exclusive)
             set_fields(self, pending=False)
 
-    @cached_property
+    @property
     def probs(self) -> Array:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
         if self.pending:
@@ -101,9 +100,10 @@ class Members(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each event's probability."""
-        probs = self.probs
+        probs = self.stored if self.stored.dtype in _WIDE and not self.pending else self.probs
         if isinstance(probs, np.ndarray):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
+        probs = at_most_one(probs)
         return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
@@ -209,7 +209,7 @@ class Ensemble(Members[ArrayT]):
             possible = whole > 0
             whole = xp.where(possible, whole, xp.ones_like(whole))
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
-        return Atoms(inside, weights, rest)
+        return Atoms(at_most_one(inside), weights, at_most_one(rest))
 
 
 def _softmax(logits: Array) -> Array:
@@ -233,6 +233,8 @@ def _softmax(logits: Array) -> Array:
 
 def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:
     """Rows of ``probs`` (M, ..., K) drawn by weight, (n, ..., K)."""
+    if is_dask_array(probs):
+        raise TypeError("`sample` draws from values in memory; got a Dask array. Compute it first: lw.Ensemble(probs.compute())")
     xp = namespace(probs)
     batch = tuple(probs.shape[1:-1])
     uniform = rng.random((check_count(n), *batch))

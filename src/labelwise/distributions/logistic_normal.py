@@ -108,14 +108,19 @@ class LogisticNormal(Distribution[ArrayT]):
 
     @property
     def _factor(self) -> Array:
-        """L with L Lᵀ = cov; a tiny ridge keeps singular matrices (a known logit, a removed constant) factorisable."""
+        """L with L Lᵀ = cov; a tiny ridge keeps singular matrices (a known logit, a removed constant) factorizable.
+
+        It also makes up for eigenvalues that rounding has left below 0, as far as these were let in.
+        """
         xp = namespace(self.loc)
         if self.cov.ndim == self.loc.ndim:
             tiny = smallest(self.cov)[0]
             return xp.sqrt(xp.where(self.cov > tiny, self.cov, like(tiny, self.cov)))
         k = self.n_classes
         diagonal = xp.linalg.diagonal(self.cov)
+        lowest = xp.linalg.eigvalsh(without_gradient(self.cov))[..., 0]
         ridge = 4 * k * smallest(self.cov)[1] * xp.max(diagonal, axis=-1) + smallest(self.cov)[0] * 1e8
+        ridge = ridge + xp.where(lowest < 0, -lowest, 0 * lowest)
         return xp.linalg.cholesky(self.cov + ridge[..., None, None] * like(np.eye(k), self.cov))
 
     def marginal(self, events: Family | None = None) -> LogitNormal | Sampled:
@@ -140,7 +145,8 @@ class LogisticNormal(Distribution[ArrayT]):
         else:
             variance = self.cov[..., first, first] + self.cov[..., second, second] - 2 * self.cov[..., first, second]
         tiny = smallest(variance)[0] * 1e8
-        spread = xp.sqrt(xp.where(variance > tiny, variance, like(tiny, variance)))
+        known = variance <= tiny  # a point mass: the slope of the square root would be infinite
+        spread = xp.where(known, 0 * variance, xp.sqrt(xp.where(known, like(tiny, variance), variance)))
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:

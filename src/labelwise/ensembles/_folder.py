@@ -13,6 +13,7 @@ import numpy as np
 import torch
 
 from .._atomic import replacing
+from .._files import read_json
 from .._lock import FOLDER_LOCK
 from .._lock import locked as _locked
 from ._member import Job
@@ -20,6 +21,7 @@ from .inputs import Source
 from .recipes import Recipe
 
 _SETTINGS = "ensemble.json"
+_STORED = {"network", "n_classes", "classes", "inputs", "recipe", "threads"}
 # What may differ when a training goes on: the threads of the first run are used again.
 _MAY_DIFFER = ("threads", "torch")
 
@@ -40,7 +42,7 @@ def agree(job: Job, classes: tuple[str, ...] | None, *, threads: int, resume: bo
     if not resume:
         raise ValueError(f"{str(job.folder)!r} already holds a training; go on with resume=True (--resume), or choose another folder")
     stored = read_settings(job.folder)
-    stored["recipe"] = asdict(Recipe(**stored["recipe"]))  # what an earlier version did not know has its default
+    stored["recipe"] = asdict(stored_recipe(job.folder, stored))  # what an earlier version did not know has its default
     for key in settings:
         if key not in _MAY_DIFFER and settings[key] != stored.get(key):
             what = "the training data" if key == "data" else f"`{key}`"
@@ -54,10 +56,18 @@ def read_settings(folder: Path) -> dict[str, Any]:
     path = folder / _SETTINGS
     if not path.is_file():
         raise FileNotFoundError(f"there is no ensemble in {str(folder)!r}: {path.name} is missing")
+    settings = read_json(path)
+    if not isinstance(settings, dict) or not settings.keys() >= _STORED:
+        raise ValueError(f"{str(path)!r} cannot be read: it has no {', no '.join(sorted(_STORED - set(settings)) or ['settings'])}")
+    return dict(_tuples(settings))
+
+
+def stored_recipe(folder: Path, settings: dict[str, Any]) -> Recipe:
+    """The recipe among the settings that were read from a folder."""
     try:
-        return dict(_tuples(json.loads(path.read_text(encoding="utf-8"))))
-    except ValueError as error:
-        raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
+        return Recipe(**settings["recipe"])
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{str(folder / _SETTINGS)!r} cannot be read: its recipe is damaged ({error})") from error
 
 
 def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[str, Any]:

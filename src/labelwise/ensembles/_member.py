@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import pickle
 import time
 import warnings
+import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,6 +20,8 @@ import torch
 from torch import nn
 
 from .._atomic import replacing
+from .._files import open_regular, read_text
+from .._npz import check_unpacked
 from ..datasets.preprocess import crop_and_flip
 from ._forward import evaluating, seeded
 from .inputs import Inputs, Source
@@ -34,6 +37,7 @@ Subset = Callable[[int, int], np.ndarray]
 
 # Numbers in one batch of inputs for validation: as many images as fit, at most 1024.
 VALUES_AT_ONCE = 2**24
+_LONGEST_METRICS = 2**26
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,15 +116,33 @@ def train_member(job: Job, member: int, report: Report, *, until: int | None = N
 
 def load_checkpoint(path: Path) -> dict[str, Any]:
     """The content of a checkpoint; nothing but tensors and plain values is unpickled."""
-    if not path.is_file():
+    if not path.exists():
         raise FileNotFoundError(f"there is no checkpoint {str(path)!r}")
-    try:
-        state = torch.load(path, map_location="cpu", weights_only=True)
-    except (pickle.UnpicklingError, RuntimeError, OSError, EOFError, ValueError, KeyError) as error:
-        raise ValueError(f"the checkpoint {str(path)!r} cannot be read; delete it to train this member again") from error
-    if not isinstance(state, dict) or not {"epoch", "model"} <= state.keys():
+    with open_regular(path) as file, _damage(path):
+        with zipfile.ZipFile(file) as archive:  # torch.save writes archives; older forms take memory before they are checked
+            check_unpacked(archive.infolist(), path.stat().st_size, path.name)
+        file.seek(0)
+        state = torch.load(file, map_location="cpu", weights_only=True)
+    if not isinstance(state, dict) or type(state.get("epoch")) is not int or not isinstance(state.get("model"), dict):
         raise ValueError(f"{str(path)!r} is not a checkpoint of an ensemble member")
     return state
+
+
+def load_weights(model: nn.Module, path: Path) -> nn.Module:
+    """The model with the weights of a checkpoint."""
+    weights = load_checkpoint(path)["model"]
+    with _damage(path):
+        model.load_state_dict(weights)
+    return model
+
+
+@contextmanager
+def _damage(path: Path) -> Iterator[None]:
+    """On damaged archives, pickles and states PyTorch raises nearly everything."""
+    try:
+        yield
+    except Exception as error:
+        raise ValueError(f"the checkpoint {str(path)!r} cannot be read; delete it to train this member again") from error
 
 
 def prepared(model: nn.Module, inputs: Inputs, device: str) -> nn.Module:
@@ -234,12 +256,13 @@ def _restore(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, gen
     if not path.exists():
         return 0
     state = load_checkpoint(path)
-    model.load_state_dict(state["model"])
-    optimizer.load_state_dict(state["optimizer"])
-    generator.set_state(state["order"])
-    torch.set_rng_state(state["random"])
-    if state["random_cuda"]:
-        torch.cuda.set_rng_state_all(state["random_cuda"])
+    with _damage(path):
+        model.load_state_dict(state["model"])
+        optimizer.load_state_dict(state["optimizer"])
+        generator.set_state(state["order"])
+        torch.set_rng_state(state["random"])
+        if state["random_cuda"]:
+            torch.cuda.set_rng_state_all(state["random_cuda"])
     return int(state["epoch"])
 
 
@@ -247,7 +270,18 @@ def _keep_metrics(path: Path, epochs: int) -> float:
     """Drop lines of epochs that are not in the checkpoint (and a half-written last one); the lowest validation loss of the others."""
     if not path.exists():
         return np.inf
-    lines = path.read_text(encoding="utf-8").splitlines(keepends=True)
+    lines = read_text(path, _LONGEST_METRICS).splitlines(keepends=True)
     with replacing(path) as file:
         file.write("".join(lines[:epochs]).encode())
-    return min((float(json.loads(line).get("val_loss", np.inf)) for line in lines[:epochs]), default=np.inf)
+    return min((float(record.get("val_loss", np.inf)) for record in read_metrics(path)), default=np.inf)
+
+
+def read_metrics(path: Path) -> list[dict[str, Any]]:
+    """One record for each epoch."""
+    try:
+        records = [json.loads(line) for line in read_text(path, _LONGEST_METRICS).splitlines()]
+    except (ValueError, RecursionError) as error:
+        raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
+    if not all(isinstance(record, dict) for record in records):
+        raise ValueError(f"{str(path)!r} must have a record in each line")
+    return records

@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from .._atomic import new_array
+from .._observed import named_labels
 from ..datasets import Split
 from ..distributions import Ensemble
 from ..io import check_format, load_predictions, save_predictions
@@ -70,7 +71,8 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
                 _fill(mapped, fitted, x, batch_size)
             probs = np.load(blocks, mmap_mode="r", allow_pickle=False)
             images = x if fitted.inputs.images and y_true is not None and not isinstance(x, Source) else None
-            save_predictions(out, probs=probs, y_true=y_true, class_names=fitted.classes, images=images)
+            labels = None if y_true is None else named_labels(y_true, fitted.classes)
+            save_predictions(out, probs=probs, y_true=labels, class_names=fitted.classes, images=images)
         finally:
             blocks.unlink(missing_ok=True)
     stored = load_predictions(out)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import pickle
 from collections.abc import Callable, Iterator
@@ -15,13 +14,13 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._arrays import to_numpy
+from .._arrays import check_names, to_numpy
 from .._atomic import remove_all_leftovers, replacing
 from .._npz import write_npy
 from ..datasets import Dataset, Split
-from ._folder import agree, locked, read_settings
+from ._folder import agree, locked, read_settings, stored_recipe
 from ._forward import check_count, check_seed
-from ._member import Job, Subset, load_checkpoint, prepared
+from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
 from .inputs import Inputs, Source, as_instances, check_finite_blocks
 from .recipes import Recipe, find_recipe
@@ -52,7 +51,7 @@ class FittedEnsemble:
     def metrics(self) -> tuple[list[dict[str, Any]], ...]:
         """For each member a list of one dict per epoch: loss, accuracy, learning rate, seconds."""
         files = (self._job.metrics(member) for member in range(self.n_members))
-        return tuple([json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()] for file in files)
+        return tuple(read_metrics(file) for file in files)
 
     def model(self, member: int) -> nn.Module:
         """One member with its trained weights, in evaluation mode."""
@@ -60,7 +59,7 @@ class FittedEnsemble:
             raise ValueError(f"`member` must be between 0 and {self.n_members - 1}; got {member}")
         with torch.random.fork_rng(devices=[]):  # the first weights are replaced; the caller's random numbers are not used up
             model = self._job.build()
-        model.load_state_dict(load_checkpoint(self.checkpoints[member])["model"])
+        load_weights(model, self.checkpoints[member])
         return prepared(model, self.inputs, "cpu").eval()
 
     @property
@@ -187,15 +186,13 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
         raise ValueError(
             f"the ensemble in {str(folder)!r} has a network of its own; pass the function `make_model` that it was trained with"
         )
-    fitted = FittedEnsemble(
-        folder=folder,
-        n_members=0,
-        make_model=make_model or settings["network"],
-        n_classes=settings["n_classes"],
-        classes=settings["classes"],
-        inputs=Inputs(**settings["inputs"]),
-        recipe=Recipe(**settings["recipe"]),
-    )
+    try:
+        inputs, n_classes = Inputs(**settings["inputs"]), check_count(settings["n_classes"], "n_classes")
+        names = check_names(settings["classes"], n_classes)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"the settings of the ensemble in {str(folder)!r} are damaged: {error}") from error
+    recipe = stored_recipe(folder, settings)
+    fitted = FittedEnsemble(folder, 0, make_model or settings["network"], n_classes, names, inputs, recipe)
     n_members = 0
     while _epochs_done(fitted._job, n_members) >= fitted.recipe.epochs:
         n_members += 1

@@ -148,7 +148,7 @@ def by_class(
     u : Uncertainty
         Result of `labelwise.decompose`, arrays (..., K).
     y_true : array (...) or bool array (..., K), optional
-        True classes (positions or names); or for each label or event whether it happened (multi-label data, events).
+        True classes (names or positions; integers are names where all class names are integers); or for each label or event whether it happened (multi-label data, events).
     mean : array (..., K), optional
         Predicted probabilities, ``q.mean()``.
     groups : array (...), optional

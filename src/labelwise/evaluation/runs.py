@@ -141,7 +141,7 @@ def rejection_curves_by_class(
     u : Uncertainty
         Label-wise uncertainty, arrays (..., K).
     y_pred, y_true : array (...)
-        Predicted and true classes, positions or names.
+        Predicted and true classes, names or positions; integers are names where all class names are integers.
     measure : {"total", "aleatoric", "epistemic"}
     grid, groups, confidence, n_bootstrap, rng
         As for `rejection_curve`. Classes whose instances all belong to one group get no band.

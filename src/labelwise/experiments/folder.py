@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import platform
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -36,10 +36,12 @@ class Options:
     say: Callable[[str], None] = lambda text: None
     command: str = ""
     """What was typed, for the record."""
+    sha256: Mapping[str, str] | None = None
+    """Checksums of downloads of which none is published, by file name."""
 
     def load(self, source: Source) -> Any:
         """The images of a source."""
-        return source.load(data_dir=self.data_dir, download=self.download)
+        return source.load(data_dir=self.data_dir, download=self.download, sha256=self.sha256)
 
 
 def predictions(setting: Setting, run: int, sources: Sequence[Source], options: Options) -> dict[Source, Predictions]:
@@ -78,7 +80,7 @@ def train(setting: Setting, run: int, options: Options) -> Any:
     """The ensemble of run ``run``: the seed is the number of the run. Done before, it is only loaded; begun, it is gone on with."""
     from ..ensembles import fit_ensemble
 
-    data = training_data(setting, data_dir=options.data_dir, download=options.download)
+    data = training_data(setting, data_dir=options.data_dir, download=options.download, sha256=options.sha256)
     recipe = setting.recipe(image_shape(data))
     options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
     folder = options.results / setting.name / f"run-{run}" / "training"

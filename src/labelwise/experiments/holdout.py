@@ -120,7 +120,7 @@ def run_one(setting: Setting, run: int, options: Options, *, arms: tuple[str, ..
     Label-wise EU under squared loss is kept for each arm; the weights of an arm are deleted, those it branches off from stay.
     """
     plan = PLANS[setting.data]
-    data = training_data(setting, data_dir=options.data_dir, download=options.download)
+    data = training_data(setting, data_dir=options.data_dir, download=options.download, sha256=options.sha256)
     recipe = recipe_for(setting, data, plan)
     folder = options.results / f"holdout-{setting.name}" / f"run-{run}"
     if data.train is None:  # for the type checker

@@ -23,7 +23,11 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``human.json`` and ``human.png``; returns the numbers."""
     if setting.data not in ("cifar10", "digits"):
         raise ValueError(f"people voted on the test images of cifar10 (CIFAR-10H); got {setting.data!r}")
-    votes = stand_in_votes() if setting.data == "digits" else load_cifar10h(data_dir=options.data_dir, download=options.download)
+    votes = (
+        stand_in_votes()
+        if setting.data == "digits"
+        else load_cifar10h(data_dir=options.data_dir, download=options.download, sha256=options.sha256)
+    )
     source = Source(setting.data)
     pairs: dict[tuple[str, str], list[float]] = {}
     labels: dict[str, list[float]] = {}

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from .. import joint
 from ..decomposition import decompose
 from ..distributions import Ensemble
 from ..evaluation import detection_scores, rejection_curve
@@ -26,10 +25,11 @@ def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
 
     The published code divides the two entropies by their largest values; no curve and no AUROC depends on that.
     """
+    u = decompose(q, "log")
     summed: dict[str, Any] = {
         "variance": decompose(q, "squared").sum(),
-        "label-wise entropy": decompose(q, "log").sum(),
-        "entropy": joint.decompose(q, "log"),
+        "label-wise entropy": u.sum(),
+        "entropy": u.joint,
     }
     return {(measure, part): np.asarray(getattr(summed[measure], part)) for measure in MEASURES for part in PARTS}
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -106,9 +106,11 @@ class Source:
         """The name of its prediction file."""
         return self.data + ("" if self.scaled else "-unscaled") + ("-transposed" if self.transposed else "")
 
-    def load(self, *, data_dir: Path | None = None, download: bool = False) -> Split:
+    def load(self, *, data_dir: Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> Split:
         """Test images and labels."""
-        test = made_up(self.data) if self.data in DATA["digits"] else load(self.data, data_dir=data_dir, download=download).test
+        test = (
+            made_up(self.data) if self.data in DATA["digits"] else load(self.data, data_dir=data_dir, download=download, sha256=sha256).test
+        )
         return Split(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
 
 
@@ -123,9 +125,11 @@ def made_up(name: str) -> Split:
     return Split(x, fashion.y_true[fashion.image_index])
 
 
-def training_data(setting: Setting, *, data_dir: Path | None = None, download: bool = False) -> Dataset:
+def training_data(
+    setting: Setting, *, data_dir: Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None
+) -> Dataset:
     """The data set with its training part, or the sentence that it is missing."""
-    data = load(setting.data, data_dir=data_dir, download=download)
+    data = load(setting.data, data_dir=data_dir, download=download, sha256=sha256)
     if data.train is None:
         raise FileNotFoundError(f"the training set of {setting.data} was not found, only its test set; --download gets it")
     return data

@@ -6,12 +6,11 @@ EU = E D(Θ‖E Θ). One number per instance; it cannot say which class is meant
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute
-from ..decomposition import Components
+from ..decomposition import Components, JointUncertainty
 from ..distributions import Distribution
 from ..distributions.base import ArrayT, not_a_distribution
 from ..distributions.marginals import Atoms
@@ -21,11 +20,6 @@ from ._sampling import sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
 __all__ = ["CostMatrix", "JointLoss", "JointUncertainty", "decompose", "pairwise", "reverse", "shares"]
-
-
-@dataclass(frozen=True, eq=False)
-class JointUncertainty(Components[ArrayT]):
-    """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
 def decompose(
@@ -149,4 +143,4 @@ def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
         return law.average(x) if x.ndim == law.t.ndim else _average(law, x)
 
     m = law.mean[0]
-    return loss.entropy(m), average(loss.entropy(law.t)), loss.epistemic(average, law.t, m, law.deviation)
+    return loss.entropy_from(*law.mean), average(loss.entropy(law.t)), loss.epistemic(average, law.t, m, law.deviation)

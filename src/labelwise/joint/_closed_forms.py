@@ -11,7 +11,7 @@ from ..distributions.dirichlet import beta_parameters
 from ..distributions.marginals import Atoms
 from ..losses._special import digamma_difference, digamma_minus_log
 from ..losses.base import not_negative
-from ._sampling import expected_maximum, sampled
+from ._sampling import gain_of_maximum, sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared
 
 
@@ -19,7 +19,7 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
     """Total, aleatoric and epistemic uncertainty where there is a formula, or one for a part of them."""
     if isinstance(q, Dirichlet):
         parts = _dirichlet(q, loss)
-        return None if parts is None else Computed((loss.entropy(q.mean()), *parts))
+        return None if parts is None else Computed((loss.entropy_from(*q.marginal().mean), *parts))
     if not isinstance(q, DirichletMixture):
         return None
     own = Dirichlet(q.alpha)
@@ -30,7 +30,7 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
         return means.average(x) if x.ndim == means.t.ndim else means.average(x[..., None])[..., 0]
 
     m = means.mean[0]
-    total, between = loss.entropy(m), loss.epistemic(average, means.t, m, means.deviation)
+    total, between = loss.entropy_from(*means.mean), loss.epistemic(average, means.t, m, means.deviation)
     error = None if within.error is None else (0 * total, average(within.error[1]), average(within.error[2]))
     return Computed((total, average(within.parts[1]), average(within.parts[2]) + between), error)
 
@@ -77,10 +77,9 @@ def _dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None
         aleatoric = xp.sum((a / s) * (b / (s + 1)), axis=-1)
         return aleatoric, aleatoric / s[..., 0]
     if isinstance(loss, CostMatrix) and loss.is_zero_one:
-        best = expected_maximum(q.alpha)
-        certain = xp.max(q.mean(), axis=-1)
-        epistemic = not_negative(best - certain)
-        return 1 - certain - epistemic, epistemic
+        total = loss.entropy(q.mean())
+        epistemic = xp.minimum(gain_of_maximum(q.alpha), total)
+        return total - epistemic, epistemic
     return None
 
 

@@ -22,40 +22,40 @@ def sampled(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> C
     others are computed with it.
     """
     size = max(samples // REPLICATES, 2)
-    means = q.mean()
-    xp = namespace(means)
-    k, batch = means.shape[-1], q.batch_shape
+    means = q.marginal().mean
+    xp = namespace(means[0])
+    k, batch = q.n_classes, q.batch_shape
     positions = list(np.ndindex(*batch))
-    flat = xp.reshape(means, (-1, k))
+    flat = [xp.reshape(x, (-1, k)) for x in means]
     step = max(1, (1 << 18) // (REPLICATES * size * k))
     columns: list[tuple[Array, ...]] = []
     for i in range(0, max(len(positions), 1), step):
         draws = [
             q[j].sample(REPLICATES * size, rng=seed) if batch else q.sample(REPLICATES * size, rng=seed) for j in positions[i : i + step]
         ]
-        stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), flat)
-        columns.append(_of_block(stacked, flat[i : i + step, ...] if q.exact_mean else None, loss, size))
+        stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), means[0])
+        columns.append(_of_block(stacked, tuple(x[i : i + step, ...] for x in flat) if q.exact_mean else None, loss, size))
     total, epistemic, total_error, error = (xp.reshape(xp.concat([c[j] for c in columns], axis=0), batch) for j in range(4))
-    aleatoric = xp.where(total > epistemic, total - epistemic, 0 * total)
-    return Computed((total, aleatoric, epistemic), (total_error, total_error + error, error))
+    epistemic = xp.minimum(epistemic, total)
+    return Computed((total, total - epistemic, epistemic), (total_error, total_error + error, error))
 
 
-def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> tuple[Array, ...]:
+def _of_block(draws: Array, mean: tuple[Array, ...] | None, loss: JointLoss, size: int) -> tuple[Array, ...]:
     xp = namespace(draws)
-    m = xp.sum(draws, axis=0) / draws.shape[0] if mean is None else mean
+    whole = Atoms(draws).mean if mean is None else mean
     totals, epistemics = [], []
     for r in range(REPLICATES):
         p = draws[r * size : (r + 1) * size, ...]
         law = Atoms(p)
-        own = law.mean[0] if mean is None else m
-        totals.append(loss.entropy(own))
+        own = law.mean if mean is None else mean
+        totals.append(loss.entropy_from(*own))
 
         def average(x: Array, n: int = size) -> Array:
             return sum_first(x) / n
 
-        epistemics.append(loss.epistemic(average, p, own, p - own))
+        epistemics.append(loss.epistemic(average, p, own[0], law.deviation if mean is None else p - own[0]))
     epistemic = xp.stack(epistemics, axis=0)
-    total = loss.entropy(m)
+    total = loss.entropy_from(*whole)
     rounding = 64 * smallest(total)[1] * total
 
     def bound(x: Array) -> Array:
@@ -65,9 +65,12 @@ def _of_block(draws: Array, mean: Array | None, loss: JointLoss, size: int) -> t
     return total, sum_first(epistemic) / REPLICATES, bound(xp.stack(totals, axis=0)), bound(epistemic)
 
 
-def expected_maximum(alpha: Array) -> Array:
-    r"""E max_k Θ_k of a Dirichlet: with independent Gamma variables g_k, :math:`\int_0^\infty (1 - \prod_k P(g_k \le x))\,dx / S`."""
-    from scipy.special import gammainc
+def gain_of_maximum(alpha: Array) -> Array:
+    r"""E max_k Θ_k − max_k E Θ_k ≥ 0 of a Dirichlet.
+
+    With independent Gamma variables g_k, :math:`\mathbb{E} \max_k \Theta_k = \int_0^\infty (1 - \prod_k P(g_k \le x))\,dx / S`.
+    """
+    from scipy.special import gammaincc
 
     a = to_numpy(alpha).astype(float)
     top = a.max(axis=-1) if a.size else a.sum(axis=-1)
@@ -77,6 +80,7 @@ def expected_maximum(alpha: Array) -> Array:
     v, w = (x + 1) / 2, w / 2
     total = low.copy()
     for node, weight in zip(v, w, strict=True):  # x = low + length · v⁸: the density of small α crowds at 0
-        below = np.prod(gammainc(a, (low + length * node**8)[..., None]), axis=-1)
-        total += weight * 8 * node**7 * length * (1 - below)
-    return like(total / a.sum(axis=-1), alpha)
+        above = gammaincc(a, (low + length * node**8)[..., None])
+        with np.errstate(divide="ignore"):  # certainly above: ln 0
+            total += weight * 8 * node**7 * length * -np.expm1(np.sum(np.log1p(-above), axis=-1))
+    return like(np.maximum(total - top, 0) / a.sum(axis=-1), alpha)

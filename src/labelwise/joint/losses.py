@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, like, namespace
+from .._arrays import Array, index_like, like, namespace
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
-from ..losses._special import kl_term, x_log_x
+from ..losses._special import kl_term, log_complement, x_log_x
 from ..losses.base import not_negative
 
 
@@ -24,6 +24,10 @@ class JointLoss:
     def entropy(self, p: Array) -> Array:
         """Generalised entropy G(p) of the outcome, shape (...,)."""
         raise NotImplementedError
+
+    def entropy_from(self, p: Array, c: Array) -> Array:
+        """G(p) given the complements ``c`` = 1 − p too, which have the digits where a probability is near 1."""
+        return self.entropy(p)
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         """D(p‖m): what the forecast ``m`` costs beyond G(p) when ``p`` is true; ``d`` = p − m."""
@@ -51,6 +55,12 @@ class JointLog(JointLoss):
     def entropy(self, p: Array) -> Array:
         return -namespace(p).sum(x_log_x(p), axis=-1) * self.unit + 0.0
 
+    def entropy_from(self, p: Array, c: Array) -> Array:
+        xp = namespace(p)
+        likely = c < 0.5
+        near_one = -p * log_complement(xp.where(likely, c, 0 * c))
+        return xp.sum(xp.where(likely, near_one, -x_log_x(xp.where(likely, 0 * p, p))), axis=-1) * self.unit + 0.0
+
     def shares(self, p: Array, m: Array, d: Array) -> Array:
         r""":math:`p_k \log(p_k/m_k) - d_k \ge 0` for each class; the d_k add up to 0 over classes and over members."""
         return kl_term(p, m, d) * self.unit
@@ -59,7 +69,7 @@ class JointLog(JointLoss):
         return namespace(p).sum(self.shares(p, m, d), axis=-1)
 
     def maximum(self, n: int) -> float:
-        return log(n) * self.unit
+        return LogLoss(self.base).joint_maximum(n)
 
 
 @dataclass(frozen=True)
@@ -67,13 +77,16 @@ class JointSquared(JointLoss):
     r"""Brier score: :math:`G = \sum_k \theta_k (1 - \theta_k)`, :math:`D = \|p - m\|^2`."""
 
     def entropy(self, p: Array) -> Array:
-        return namespace(p).sum(p * (1 - p), axis=-1)
+        return self.entropy_from(p, 1 - p)
+
+    def entropy_from(self, p: Array, c: Array) -> Array:
+        return namespace(p).sum(p * c, axis=-1)
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         return namespace(d).sum(d * d, axis=-1)
 
     def maximum(self, n: int) -> float:
-        return 1 - 1 / n
+        return SquaredLoss().joint_maximum(n)
 
 
 @dataclass(frozen=True)
@@ -81,8 +94,11 @@ class JointSpherical(JointLoss):
     r"""Spherical loss: :math:`G = 1 - \|\theta\|`, :math:`D = \|p\| - p \cdot m / \|m\|`."""
 
     def entropy(self, p: Array) -> Array:
+        return self.entropy_from(p, 1 - p)
+
+    def entropy_from(self, p: Array, c: Array) -> Array:
         xp = namespace(p)
-        return xp.sum(p * (1 - p), axis=-1) / (1 + xp.sqrt(xp.sum(p * p, axis=-1)))
+        return xp.sum(p * c, axis=-1) / (1 + xp.sqrt(xp.sum(p * p, axis=-1)))
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         # with d⊥ the part of d at right angles to m: ‖m‖ ‖d⊥‖² / (‖p‖‖m‖ + p·m), no difference of norms
@@ -149,9 +165,8 @@ class CostMatrix(JointLoss):
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
         xp = namespace(p)
         risk, forecast = self.risks(p), self.risks(m)
-        chosen = xp.argmin(forecast, axis=-1, keepdims=True)
-        risk, chosen = xp.broadcast_arrays(risk, chosen + 0 * xp.astype(risk[..., :1] > 0, chosen.dtype))
-        return xp.take_along_axis(risk, chosen[..., :1], axis=-1)[..., 0] - xp.min(risk, axis=-1)
+        chosen = xp.argmin(forecast, axis=-1, keepdims=True) == index_like(np.arange(self.table.shape[1]), risk)
+        return xp.sum(xp.where(chosen, risk, 0 * risk), axis=-1) - xp.min(risk, axis=-1)
 
     def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
         """min_a E[cost of a − cost of the best action]: exactly 0 when one action is best for everything plausible."""

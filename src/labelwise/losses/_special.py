@@ -97,13 +97,13 @@ def digamma_difference(x: Array, y: Array) -> Array:
     xp = namespace(x)
     steps = xp.zeros_like(x)
     for j in range(10):
-        steps = steps + y / ((x + j) * (x + y + j))
+        steps = steps + y / (x + j) / (x + y + j)
     z = x + 10
     log_ratio = xp.log1p(y / z)
     series = xp.zeros_like(x)
     for n in range(len(_BERNOULLI), 0, -1):
-        series = (series - _BERNOULLI[n - 1] * xp.expm1(-2 * n * log_ratio)) / (z * z)
-    return steps + log_ratio + y / (2 * z * (z + y)) + series
+        series = (series - _BERNOULLI[n - 1] * xp.expm1(-2 * n * log_ratio)) / z / z  # z² may overflow in float32
+    return steps + log_ratio + y / z / (2 * (z + y)) + series
 
 
 def digamma_minus_log(x: Array) -> Array:
@@ -113,7 +113,7 @@ def digamma_minus_log(x: Array) -> Array:
     z = xp.where(large, x, x + 11)
     series = xp.zeros_like(x)
     for b in reversed(_BERNOULLI):
-        series = (series + b) / (z * z)
+        series = (series + b) / z / z
     small = xp.where(large, xp.ones_like(x), x)
     steps = xp.zeros_like(x)
     for j in range(1, 11):

@@ -57,6 +57,10 @@ class Loss:
         """This loss for the events ``names``: only costs given by name depend on them."""
         return self
 
+    def joint_maximum(self, n: int) -> float:
+        """The largest joint uncertainty about ``n`` classes at once."""
+        raise NotImplementedError
+
     @property
     def kink(self) -> Array | None:
         """The probability at which the entropy has a corner, or ``None``."""

@@ -47,6 +47,8 @@ class CostLoss(Loss):
                     raise ValueError(
                         f"{where} must be a finite cost, not negative; got {value!r}. A gain is a lower cost of the other side"
                     )
+            if isinstance(cost, np.ndarray):  # the thresholds are computed once: later changes to the caller's array must not count
+                object.__setattr__(self, side, cost.copy())
 
     @property
     def per_event(self) -> bool:  # type: ignore[override]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import replacing
+from .._files import read_json
 from .split import split_patients
 from .store import GROUP, Slices, is_whole
 from .studies import Skipped, Study
@@ -21,6 +23,7 @@ FILE = "manifest.json"
 NEGATIVE = "negative"
 HELD_BACK = "held back"
 LESION_FREE = ("negative", "study", "skip")
+_LONGEST, _LARGEST_SIZE = 1 << 28, 4096
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,9 +227,39 @@ def open_prepared(folder: str | Path) -> Prepared:
     if not path.is_file():
         raise FileNotFoundError(f"there are no prepared slices in {str(folder)!r}: {FILE} is missing; run `labelwise petct prepare` first")
     try:
-        manifest = json.loads(path.read_text(encoding="utf-8"))
+        manifest = read_json(path, _LONGEST)
         if manifest["format"] != 1:
             raise ValueError(f"it has format {manifest['format']}, which this version does not know")
-    except (ValueError, KeyError, TypeError) as error:
-        raise ValueError(f"{str(path)!r} cannot be used: {error}") from error
+        _check(manifest)
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
+        what = f"it has no {error}" if isinstance(error, KeyError) else error
+        raise ValueError(f"{str(path)!r} cannot be used: {what}") from error
     return Prepared(Path(folder), manifest)
+
+
+def _check(manifest: dict[str, Any]) -> None:
+    """Refuse a manifest that lacks something, or has it in another form than `build` gives it."""
+    statistics, settings = manifest["statistics"], manifest["settings"]
+    for key in ("mean", "deviation"):
+        if len(statistics[key]) != 3 or not all(_is_number(x) for x in statistics[key]):
+            raise ValueError(f"the {key} of its statistics must be three numbers; got {statistics[key]!r:.100}")
+    if not 0 < settings["size"] <= _LARGEST_SIZE:
+        raise ValueError(f"its slices must have a size of 1 to {_LARGEST_SIZE}; got {settings['size']!r}")
+    for key in ("classes", "held_back"):
+        if not isinstance(manifest[key], list) or not all(isinstance(name, str) for name in manifest[key]):
+            raise ValueError(f"its `{key}` must be a list of names; got {manifest[key]!r:.100}")
+    if manifest["lesion_free"] not in LESION_FREE:
+        raise ValueError(f"its `lesion_free` must be one of {', '.join(LESION_FREE)}; got {manifest['lesion_free']!r:.100}")
+    for study in manifest["studies"]:
+        for key in ("patient", "study", "diagnosis", "part", "key", "slices_sha256"):
+            if not isinstance(study[key], str):
+                raise ValueError(f"the `{key}` of a study must be text; got {study[key]!r:.100}")
+        if not re.fullmatch("[A-Za-z0-9_-]+", study["key"]):
+            raise ValueError(f"the `key` of a study must be the name of its folder; got {study['key']!r:.100}")
+        planes, voxels = study["planes"], study["lesion_voxels"]
+        if len(planes) != len(voxels) or not all(type(x) is int and 0 <= x < 2**62 for x in (*planes, *voxels)):
+            raise ValueError(f"study {study['study']!r:.100} must have a whole number of lesion voxels for each of its planes")
+
+
+def _is_number(x: Any) -> bool:
+    return isinstance(x, int | float) and not isinstance(x, bool) and math.isfinite(x)

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import remove_all_leftovers, replacing
+from .._files import read_json
 from .._lock import FOLDER_LOCK, end_with_parent, locked
 from . import manifest as listing
 from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
@@ -27,6 +28,8 @@ from .studies import DIAGNOSES, FILES, Skipped, Study, find_studies, normal
 from .volumes import Volume, nibabel, read_volume, same_grid
 
 _PLANES_AT_ONCE = 16
+_LONGEST_RECORD = 1 << 26
+_RECORDED = {"files", "orientation", "shape", "spacing", "planes", "lesion_voxels", "slices_sha256", "pixels", "sums", "squares"}
 Progress = Callable[[int, int], None]
 """Told how many studies are done, of how many."""
 
@@ -195,10 +198,13 @@ def _made_from(study: Study, settings: Settings) -> dict[str, Any]:
 
 def _read_record(path: Path, made_from: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = read_json(path, _LONGEST_RECORD)
     except (OSError, ValueError):
         return None
-    return record if isinstance(record, dict) and record.get("made_from") == made_from else None
+    if not isinstance(record, dict) or record.get("made_from") != made_from or not record.keys() >= _RECORDED:
+        return None
+    per_plane = [record[key] for key in ("planes", "lesion_voxels", "sums", "squares")]
+    return record if all(isinstance(x, list) and len(x) == len(per_plane[0]) for x in per_plane) else None
 
 
 def _check_against_diagnosis(study: Study, lesion_voxels: Sequence[int]) -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._atomic import replacing_folder
+from .._zarr import ZarrArray, check_size, open_array
 
 GROUP = "slices.zarr"
 
@@ -84,7 +85,7 @@ class Slices:
         self.study = np.repeat(np.arange(len(studies)), counts)
         self.plane = np.concatenate([planes for _, planes in studies]) if studies else np.zeros(0, dtype=int)
         self.shape = (len(self.plane), size, size, 3)
-        self._open: dict[int, Any] = {}
+        self._open: dict[int, ZarrArray] = {}
 
     def __len__(self) -> int:
         return self.shape[0]
@@ -105,16 +106,26 @@ class Slices:
 
     def lesions(self, i: int) -> np.ndarray:
         """The expert's mask of slice ``i``, (S, S), bool."""
-        array = zarr().open_array(self.root / self.keys[self.study[i]] / "lesions", mode="r")
+        array = self._opened(int(self.study[i]), "lesions", self.shape[1:3], "b")
         return np.asarray(array[int(self.plane[i])], dtype=bool)
 
-    def _array(self, study: int) -> Any:
+    def _array(self, study: int) -> ZarrArray:
         if study not in self._open:
-            try:
-                self._open[study] = zarr().open_array(self.root / self.keys[study] / self.name, mode="r")
-            except Exception as error:
-                raise ValueError(f"the slices in {str(self.root / self.keys[study])!r} cannot be read: {error}") from error
+            self._open[study] = self._opened(study, self.name, self.shape[1:], "u")
         return self._open[study]
+
+    def _opened(self, study: int, name: str, shape: tuple[int, ...], kind: str) -> ZarrArray:
+        folder = self.root / self.keys[study]
+        array = open_array(folder / name, f"the slices in {str(folder)!r}: `{name}`")
+        if (
+            array.shape[1:] != shape
+            or array.dtype.kind != kind
+            or len(array.shape) == 0
+            or array.shape[0] <= int(self.plane[self.study == study].max())
+        ):
+            raise ValueError(f"{array.what} have shape {array.shape} and type {array.dtype}; run `labelwise petct prepare` again")
+        check_size(folder / name, [array])
+        return array
 
     def __getstate__(self) -> dict[str, Any]:
         return self.__dict__ | {"_open": {}}

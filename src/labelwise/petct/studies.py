@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from .._files import read_text
 from .._words import suggest
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
@@ -106,16 +108,17 @@ def _metadata(root: Path) -> Path:
     return tables[0]
 
 
+LONGEST_TABLE = 1 << 26
 FIELD_SIZE = 10_000
 """The longest field of a table, in characters."""
 
 
 def _rows(table: Path) -> Iterator[dict[str, str]]:
     """The lines of the table, with the columns called by what they hold."""
-    if not table.is_file():
+    if not table.exists():
         raise FileNotFoundError(f"there is no table {str(table)!r}")
     try:
-        with table.open(encoding="utf-8-sig", newline="") as file:
+        with io.StringIO(read_text(table, LONGEST_TABLE).removeprefix("\ufeff"), newline="") as file:
             reader = csv.reader(file)
             head = [_COLUMNS.get(re.sub("[^a-z]", "", name.lower()), "") for name in next(reader, [])]
             if not {"patient", "diagnosis"} <= set(head) or not {"study", "location"} & set(head):
@@ -129,7 +132,7 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
                 row.pop("location", None)
                 if any(row.values()):
                     yield row
-    except (csv.Error, UnicodeDecodeError, ValueError) as error:
+    except (csv.Error, ValueError) as error:
         raise ValueError(f"the table {str(table)!r} cannot be used: {error}") from error
 
 

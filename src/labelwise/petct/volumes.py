@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from .._files import open_regular
 from .._npz import Readable
 
 MAX_VOXELS = 2**28
@@ -111,7 +112,7 @@ class _Hashing:
 def _read(nib: Any, path: Path) -> tuple[np.ndarray, np.ndarray, str]:
     """Voxels as float32 in the stored order, their affine in millimetres, and the checksum of the file."""
     with ExitStack() as stack:
-        hashing = _Hashing(stack.enter_context(path.open("rb")))
+        hashing = _Hashing(stack.enter_context(open_regular(path)))
         stream: Readable = hashing
         if path.suffix == ".gz":
             unpacked: Any = gzip.GzipFile(fileobj=hashing)  # type: ignore[call-overload]

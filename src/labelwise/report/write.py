@@ -67,6 +67,7 @@ def build_report(
     q : distribution or Predictions
         Instances on one axis. `Predictions` bring their own labels, ids and images and may be larger than memory.
     y_true : array (N,) or, for labels that may occur together, (N, K) of 0 and 1, optional
+        True classes: names or positions; integers are names where all class names are integers.
         Without it the page has no accuracies, and its rejection curves show what the model itself expects.
     ids : array (N,), optional
         What the instances are called.

@@ -60,6 +60,13 @@ def sigmoid(x: Array) -> Array:
     return xp.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
+def sigmoid_step(x: Array, step: Array) -> Array:
+    """sigmoid(x + step) − sigmoid(x), with all its digits however small the step is."""
+    xp = namespace(x)
+    down = xp.expm1(-xp.abs(step))
+    return xp.where(step >= 0, -sigmoid(x + step) * sigmoid(-x) * down, sigmoid(x) * sigmoid(-x - step) * down)
+
+
 def blocks(f: Callable[..., tuple[Array, ...]], arrays: tuple[Array, ...], per_value: int, limit: int = 1 << 18) -> tuple[Array, ...]:
     """Apply ``f`` to blocks of instances so that about ``limit`` numbers are held at once; ``arrays`` are (..., E)."""
     xp = namespace(*arrays)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from ..._arrays import Array, namespace, sum_first
 from ...losses import Loss
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid
+from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
 from .atoms import Atoms
 from .base import Function, Marginal
 
@@ -42,7 +42,7 @@ class Beta(Marginal):
 
         def of_block(a: Array, b: Array) -> tuple[Array]:
             block = Beta(a, b)
-            return (loss.epistemic(block._expectation(loss.kink, block.mean), *block.mean),)
+            return (loss.epistemic(block._expectation(loss.kink), *block.mean),)
 
         closed = loss.epistemic_of_beta(law.a, law.b)
         value = blocks(of_block, (law.a, law.b), 3 * NODES)[0] if closed is None else closed
@@ -54,7 +54,7 @@ class Beta(Marginal):
         mt, mc = (m + 0 * self.a for m in (self.mean if mean is None else mean))
 
         def of_block(a: Array, b: Array, mt: Array, mc: Array) -> tuple[Array]:
-            return (Beta(a, b)._expectation(kink, (mt, mc))(f),)
+            return (Beta(a, b)._expectation(kink, None if mean is None else (mt, mc))(f),)
 
         value = blocks(of_block, (law.a, law.b, mt, mc), 3 * NODES)[0]
         xp = namespace(self.a)
@@ -62,32 +62,73 @@ class Beta(Marginal):
             sure, f(xp.where(sure, xp.ones_like(mt), mt), xp.where(sure, xp.zeros_like(mc), mc), xp.where(sure, mc, 0 * mc)), value
         )
 
-    def _expectation(self, kink: Array | None, mean: tuple[Array, Array]) -> Callable[[Function], Array]:
+    def _expectation(self, kink: Array | None, mean: tuple[Array, Array] | None = None) -> Callable[[Function], Array]:
+        """The expectation of f(t, c, d), d being the distance from ``mean``, by default this law's own.
+
+        All is reckoned in the distance δ of the log-odds from their centre: laws far narrower than the centre's last digit keep theirs.
+        """
         a, b = self.a, self.b
         xp = namespace(a)
-        t0, c0 = (a + 1) / (a + b + 2), (b + 1) / (a + b + 2)
-        centre = xp.log((a + 1) / (b + 1))
+        whole = a + b
+        t0, c0 = (a + 1) / (whole + 2), (b + 1) / (whole + 2)
+        centre = _log_ratio(a, b)
         spread = xp.sqrt(1 / a + 1 / b)
         width = xp.minimum(spread, xp.ones_like(spread))
-        low = centre - xp.maximum(45 / a, 10 * spread)
-        high = centre + xp.maximum(45 / b, 10 * spread)
-        x, dx = logit_nodes(low, high, centre, width, [centre, *corners(kink, a)])
-        away = x - centre
-        # t^a c^b relative to the centre: ln(t/t0) = −ln(1 + c0 (e^−δ − 1)), so that large a and b cost no digits
-        log_density = -a * _log1p_times_expm1(c0, -away) - b * _log1p_times_expm1(t0, away)
+        low, high = -xp.maximum(45 / a, 10 * spread), xp.maximum(45 / b, 10 * spread)
+        away, dx = logit_nodes(low, high, 0 * a, width, [0 * a, *(x - centre for x in corners(kink, a))])
+        log_density = _log_density(a, b, t0, c0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
         weights = weights / sum_first(weights)
-        t, c = sigmoid(x), sigmoid(-x)
-        mt, mc = mean
+        t, c = sigmoid(centre + away), sigmoid(-centre - away)
+        mt, mc = self.mean if mean is None else mean
         d = xp.where(mt <= mc, t - mt, mc - c)
+        if mean is None:  # t − t0 and t0 − m by themselves, where t0 is no larger than 2 m
+            d = xp.where(xp.minimum(a, b) > 1, sigmoid_step(centre, away) + (b - a) / whole / (whole + 2), d)
         return lambda f: sum_first(weights * f(t, c, d))
 
 
-def _log1p_times_expm1(u: Array, x: Array) -> Array:
-    """ln(1 + u (e^x − 1)) for 0 < u < 1 without overflow."""
+def _log_ratio(a: Array, b: Array) -> Array:
+    """ln((a + 1) / (b + 1)), with all digits of a − b where they are close."""
+    xp = namespace(a)
+    step = (a - b) / (b + 1)
+    near = xp.abs(step) < 0.5
+    return xp.where(near, xp.log1p(xp.where(near, step, 0 * step)), xp.log((a + 1) / (b + 1)))
+
+
+def _log_density(a: Array, b: Array, t0: Array, c0: Array, away: Array) -> Array:
+    """ln of t^a c^b relative to the centre, where t = t0 = (a + 1) / (a + b + 2) and c = c0; ``away`` is the distance δ in log-odds.
+
+    With ln(t/t0) = −L(c0, −δ) and ln(c/c0) = −L(t0, δ), L(u, x) = ln(1 + u (e^x − 1)), it is −a L(c0, −δ) − b L(t0, δ). For large
+    a and b these two nearly cancel; near the centre their linear parts a c0 δ and b t0 δ are therefore subtracted by hand.
+    """
+    xp = namespace(away)
+    near = xp.abs(away) < 1
+    inside, outside = xp.where(near, away, 0 * away), xp.where(near, 1 + 0 * away, away)
+    close = inside * ((a - b) / (a + b + 2)) - a * _log_excess(c0, t0, -inside) - b * _log_excess(t0, c0, inside)
+    return xp.where(near, close, -a * _log_mixture(c0, t0, -outside) - b * _log_mixture(t0, c0, outside))
+
+
+def _log_mixture(u: Array, v: Array, x: Array) -> Array:
+    """L(u, x) = ln(v + u e^x) with v = 1 − u given for itself: near 1, u has lost its digits."""
     xp = namespace(x)
-    far = x > 80  # where the 1 is lost beside u e^x, and e^x may be too large for float32
-    return xp.where(far, xp.log(u) + x, xp.log1p(u * xp.expm1(xp.where(far, 0 * x, x))))
+    small = xp.exp(-xp.abs(x))
+    rising = x + xp.log(u + v * small)
+    slightly = u * xp.abs(xp.expm1(xp.minimum(x, 0 * x + 80))) < 0.5
+    change = xp.where(slightly, u * xp.expm1(xp.where(slightly, xp.minimum(x, 0 * x + 80), 0 * x)), 0 * x)
+    return xp.where(slightly, xp.log1p(change), xp.where(x > 0, rising, xp.log(v + u * small)))
+
+
+def _log_excess(u: Array, v: Array, x: Array) -> Array:
+    """L(u, x) − u x ≥ 0 for |x| ≤ 1: ln(1 + v h(−u x) + u h(v x)), h(y) = e^y − 1 − y, a sum of positive terms."""
+    return namespace(x).log1p(v * _exp_excess(-u * x) + u * _exp_excess(v * x))
+
+
+def _exp_excess(y: Array) -> Array:
+    """e^y − 1 − y for |y| ≤ 1, by its series."""
+    total = 0 * y
+    for n in range(18, 2, -1):
+        total = (total + 1) * y / n
+    return (total + 1) * y * y / 2
 
 
 @dataclass(frozen=True, eq=False)

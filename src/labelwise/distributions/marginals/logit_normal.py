@@ -12,7 +12,7 @@ from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
 from ..._validation import event_sums
 from ...events import Events
 from ...losses import Loss
-from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid
+from ._quadrature import NODES, blocks, corners, logit_nodes, sigmoid, sigmoid_step
 from .atoms import Atoms
 from .base import Function, Marginal
 
@@ -26,24 +26,29 @@ random means and covariances (K = 3, K = 10): 95 % or more for every loss and se
 
 @dataclass(frozen=True, eq=False)
 class LogitNormal(Marginal):
-    """Θ = sigmoid(x), x ~ N(loc, scale²), arrays (..., E)."""
+    """Θ = sigmoid(x), x ~ N(loc, scale²), arrays (..., E); with a scale of 0 a point mass."""
 
     loc: Array
     scale: Array
 
     def _expectation(self, kink: Array | None) -> Callable[[Function], Array]:
+        """All is reckoned in the distance δ = x − loc: laws far narrower than the last digit of ``loc`` keep theirs."""
         xp = namespace(self.loc)
-        loc, scale = self.loc, self.scale
+        loc, known = self.loc, self.scale <= 0
+        scale = xp.where(known, xp.ones_like(loc), self.scale)
         # E t may come from far out: t · density is largest where x = loc + scale², or at x = 0 if that is nearer
         up, down = (scale * xp.minimum(xp.maximum(x / scale, 0 * x), scale) for x in (-loc, loc))
-        low, high = loc - 9 * scale - down, loc + 9 * scale + up
-        x, dx = logit_nodes(low, high, 0 * loc, xp.ones_like(loc), [0 * loc, loc, *corners(kink, loc)])
-        z = (x - loc) / scale
+        low, high = -9 * scale - down, 9 * scale + up
+        reached = (low <= -loc) & (-loc <= high)  # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
+        centre, width = xp.where(reached, -loc, 0 * loc), xp.where(reached, xp.ones_like(loc), high - low)
+        away, dx = logit_nodes(low, high, centre, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))])
+        z = away / scale
         weights = dx * xp.exp(-z * z / 2)
         weights = weights / sum_first(weights)
-        t, c = sigmoid(x), sigmoid(-x)
-        mt, mc = sum_first(weights * t), sum_first(weights * c)
-        d = xp.where(mt <= mc, t - mt, mc - c)
+        away = xp.where(known, 0 * away, away)
+        t, c = sigmoid(loc + away), sigmoid(-loc - away)
+        step = sigmoid_step(loc, away)
+        d = step - sum_first(weights * step)
         return lambda f: sum_first(weights * f(t, c, d))
 
     @property

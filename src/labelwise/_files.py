@@ -1,0 +1,86 @@
+"""Opening what a user names: regular files only, and never more of them in memory than their size allows."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import stat
+import tomllib
+from pathlib import Path
+from typing import IO, Any
+
+FLOOR, RATIO = 1 << 28, 100
+"""The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that is more.
+
+Predictions, images and labels compress 2 to 30 times; what asks for more is a bomb or has a wrong header.
+"""
+LONGEST_TEXT = 1 << 22
+"""Bytes of a text file such as a table of costs: those of 500 × 500 classes fit."""
+# The parser's memory grows with the square of a key's length in words: a.a.a. ... of 400 kB takes all there is.
+_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){16}""")
+
+
+def allowed(stored: int) -> int:
+    """How many bytes a file of ``stored`` bytes may take in memory, all its arrays together."""
+    return max(FLOOR, RATIO * stored)
+
+
+def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+    """The file, open for reading, if it is a regular one: a pipe would block, and a device may never end."""
+    # O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files.
+    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    try:
+        mode = os.fstat(handle).st_mode
+        if stat.S_ISDIR(mode):
+            raise IsADirectoryError(f"{os.fspath(path)} is a folder; expected a file")
+        if not stat.S_ISREG(mode):
+            raise ValueError(f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content to a file first")
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
+
+
+def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
+    """The whole file, if it has at most ``most`` bytes."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > most:
+            raise ValueError(f"{os.fspath(path)} has {size:,} bytes; more than {most:,} are refused")
+        content = file.read(size + 1)  # memory for so many is taken at once
+    if len(content) != size:
+        raise ValueError(f"{os.fspath(path)} is not a regular file, or changed while it was read")
+    return content
+
+
+def read_text(path: str | os.PathLike[str], most: int = LONGEST_TEXT) -> str:
+    """The text of a file in UTF-8, with any line ends."""
+    try:
+        return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
+    except UnicodeDecodeError as error:
+        raise ValueError(f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+
+
+def read_toml(path: str | Path) -> dict[str, Any]:
+    """The content of a TOML file."""
+    text = read_text(path)
+    if _LONG_KEY.search(text):
+        raise ValueError(f"{os.fspath(path)}: a key has more than 16 words joined by dots; such files are refused")
+    try:
+        return tomllib.loads(text)
+    except RecursionError as error:
+        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
+    """The content of a JSON file."""
+    text = read_text(path, most)
+    try:
+        return json.loads(text)
+    except RecursionError as error:
+        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
+    except ValueError as error:
+        raise ValueError(f"{os.fspath(path)}: {error}") from error

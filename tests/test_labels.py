@@ -1,0 +1,98 @@
+"""One rule for labels wherever they come in: text is a name; integers are names where all class names are integers, else positions."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from sklearn.ensemble import RandomForestClassifier
+
+import labelwise as lw
+from labelwise._observed import as_labels
+from labelwise.cli import main
+from labelwise.io import Predictions, save_predictions
+from labelwise.report.cases import as_cases
+
+PROBS = np.array([[[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.98, 0.01]]] * 2)
+"""Certain of the first class, and twice of the second; nothing is of the third."""
+NAMED = [
+    pytest.param(("1", "2", "3"), [1, 2, 2], id="from 1"),
+    pytest.param(("2", "0", "1"), [2, 0, 0], id="in another order"),
+    pytest.param(("-1", "0", "1"), [-1, 0, 0], id="negative"),
+    pytest.param(("01", "02", "10"), [1, 2, 2], id="with leading zeros"),
+    pytest.param(("1.0", "2.0", "3.0"), [1.0, 2.0, 2.0], id="floating point"),
+    pytest.param(("0", "1", "2"), [0, 1, 1], id="equal to positions"),
+    pytest.param(("a", "b", "c"), [0, 1, 1], id="text"),
+    pytest.param(("1", "2", "c"), [0, 1, 1], id="not all integers"),
+    pytest.param(None, [0, 1, 1], id="none"),
+]
+
+
+@pytest.mark.parametrize(("names", "y"), NAMED)
+def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]) -> None:
+    q = lw.Ensemble(PROBS, names=names)
+    known = q.names or ("0", "1", "2")
+    u = lw.decompose(q)
+    plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3)), task="one_class")
+    for labels in (np.array(y), [known[0], known[1], known[1]]):
+        assert float(lw.calibration.calibration_errors(q, labels).ece) == pytest.approx(0.02)
+        curves = lw.calibration.reliability_curves(q, labels)
+        assert curves[known[1]].frequency.tolist() == [0, 1]
+        assert lw.calibration.check_calibration(q, labels, rng=0, n_bootstrap=50).ece == pytest.approx(0.02)
+        assert lw.calibration.fit_temperature(q, labels).nll_before == pytest.approx(-np.log2(0.98))
+        assert lw.evaluation.by_class(u, labels).counts.tolist() == [1, 2, 0]
+        assert lw.evaluation.rejection_curves_by_class(u, labels, labels).counts == dict(zip(known, [1, 2, 0], strict=True))
+        assert lw.decisions.evaluate_policy(plan, labels)["argmax"].error == 0
+        assert as_cases(q, labels).y_true.tolist() == [0, 1, 1]
+
+
+@pytest.mark.parametrize("numbers", [int, float])
+def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
+    x = np.arange(60.0)[:, None]
+    y = np.repeat([1, 2, 3], 20).astype(numbers)
+    q = lw.Ensemble.from_sklearn(RandomForestClassifier(20, random_state=0).fit(x, y), x)
+    inside = slice(0, 40)  # the last class is absent: as positions, these labels would be in range too
+    some = lw.Ensemble(q.probs[:, inside], names=q.names)
+    assert np.mean(np.asarray(q.names)[q.mean().argmax(-1)].astype(float) == y) == 1
+    assert float(lw.calibration.calibration_errors(some, y[inside]).ece) < 0.1
+
+
+@pytest.mark.parametrize(
+    ("names", "y", "sentence"),
+    [
+        (
+            ("1", "2", "3"),
+            [0, 1, 2],
+            r"`y_true` must be among the class names, which are integers: 1, 2, 3; got 0\. If these are positions",
+        ),
+        (("1", "2", "3"), [1, 2, 4], "which are integers: 1, 2, 3; got 4"),
+        (("a", "b", "c"), [1, 2, 3], r"`y_true` must lie between 0 and 2 \(K = 3 classes\); got 3"),
+        (("1", "2", "c"), [1, 2, 3], "must lie between 0 and 2"),
+        (("1", "01", "2"), [1, 1, 3], "must lie between 0 and 2"),
+        (("1", "2", "3"), ["1", "2", "4"], "names the unknown class '4'"),
+    ],
+)
+def test_other_labels_are_refused(names: tuple[str, ...], y: list[object], sentence: str) -> None:
+    with pytest.raises(ValueError, match=sentence):
+        as_labels(np.array(y), "y_true", names, (3,))
+    if not isinstance(y[0], str):
+        with pytest.raises(ValueError, match=sentence):
+            Predictions(probs=PROBS, y_true=np.array(y), class_names=names)
+
+
+def test_prediction_files_follow_the_rule(tmp_path) -> None:
+    path = save_predictions(tmp_path / "p.npz", probs=PROBS, y_true=np.array([1, 2, 2]), class_names=["1", "2", "3"])
+    assert lw.io.load_predictions(path).true_class.tolist() == [0, 1, 1]
+    run = CliRunner().invoke(main, ["evaluate", str(path), "--json"])
+    assert run.exit_code == 0, run.output
+    found = json.loads(run.output)
+    assert found["accuracy"] == 1
+    assert found["calibration_error"] == pytest.approx(0.02)
+    costs = tmp_path / "costs.toml"
+    costs.write_text('classes = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n')
+    for task in ("one_class", "per_label"):
+        run = CliRunner().invoke(main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"])
+        assert run.exit_code == 0, run.output
+        assert json.loads(run.output)["realised"]["argmax"] == 0
