@@ -1,0 +1,52 @@
+"""How far it is from `decompose` to the arithmetic: Python calls and files of the package on a warm call."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import FrameType
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+
+ROOT = str(Path(lw.__file__).parent)
+
+
+def calls(f: Callable[[], object]) -> list[tuple[str, str]]:
+    """File and function of each Python call inside the package."""
+    f()
+    found = []
+
+    def note(frame: FrameType, event: str, arg: object) -> None:
+        if event == "call" and frame.f_code.co_filename.startswith(ROOT):
+            found.append((frame.f_code.co_filename[len(ROOT) + 1 :], frame.f_code.co_name))
+
+    sys.setprofile(note)
+    try:
+        f()
+    finally:
+        sys.setprofile(None)
+    return found
+
+
+@pytest.fixture
+def q() -> lw.Ensemble:
+    return lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (5, 100)))
+
+
+def test_the_fast_path_is_short(q: lw.Ensemble) -> None:
+    found = calls(lambda: lw.decompose(q))
+    assert len(found) <= 8, found
+    assert len({file for file, _ in found}) <= 4, found
+
+
+def test_the_general_path_is_short(q: lw.Ensemble) -> None:
+    found = calls(lambda: lw.decompose(q, "spherical"))
+    assert len(found) <= 25, found
+
+
+def test_calls_are_counted() -> None:
+    assert ("losses/__init__.py", "as_loss") in calls(lambda: lw.losses.as_loss("log"))
