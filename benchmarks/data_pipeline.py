@@ -18,7 +18,7 @@ import torch
 from torch.nn import functional as F
 
 from labelwise.datasets import load, preprocess
-from labelwise.ensembles.networks import resnet18
+from labelwise.predictors.networks import resnet18
 
 
 def images(data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:

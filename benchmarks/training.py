@@ -21,7 +21,7 @@ from torch import nn
 
 import labelwise as lw
 from labelwise.datasets import Dataset
-from labelwise.ensembles import fit_ensemble, predict_ensemble
+from labelwise.predictors import fit_ensemble, predict_ensemble
 
 
 def textbook_cnn() -> nn.Module:
@@ -52,7 +52,7 @@ def straightforward(data: Dataset, members: int, epochs: int, seed: int) -> np.n
 def with_labelwise(data: Dataset, members: int, epochs: int, seed: int) -> np.ndarray:
     """The same from `fit_ensemble`: start of the processes, checkpoints and prediction included."""
     with tempfile.TemporaryDirectory() as folder:
-        recipe = replace(lw.ensembles.find_recipe("fashion-mnist", "paper"), epochs=epochs)
+        recipe = replace(lw.predictors.find_recipe("fashion-mnist", "paper"), epochs=epochs)
         fitted = fit_ensemble("cnn", data, n_members=members, recipe=recipe, seed=seed, out_dir=folder, progress=False)
         return predict_ensemble(fitted, data.test.x).probs
 

@@ -25,7 +25,7 @@ from torch import nn
 
 import labelwise as lw
 from labelwise import datasets, evaluation
-from labelwise.ensembles import (
+from labelwise.predictors import (
     MLP,
     Evidence,
     LabelwiseClassifier,
@@ -78,7 +78,7 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
     yield "evidential network", predict_evidential(evidential, data.test.x, names=names)
     yield "bootstrapped regression", LabelwiseClassifier(n_members=10, random_state=SEED).fit(x, y).predict_distribution(data.test.x)
     forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=SEED).fit(x, y)
-    yield "random forest, 100 trees", lw.Ensemble.from_sklearn(forest, data.test.x)
+    yield "random forest, 100 trees", lw.predictors.from_sklearn(forest, data.test.x)
 
 
 def augrc(score: np.ndarray, correct: np.ndarray) -> evaluation.Estimate:

@@ -124,7 +124,7 @@ def test_nothing_typed_or_named_controls_the_terminal(monkeypatch):
 
 def test_commands_print_through_one_function():
     folder = Path(labelwise.cli.__file__).parent
-    for path in [*(folder / "_commands").glob("*.py"), folder / "cli.py"]:
+    for path in (folder / "cli").glob("*.py"):
         if path.name != "_output.py":
             assert not re.search(r"click\.(s?echo|secho)\(|\bprint\(|stdout\.write", path.read_text(encoding="utf-8")), path.name
 

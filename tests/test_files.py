@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import labelwise.datasets as ds
-from labelwise._commands.report import read_events
 from labelwise._files import LONGEST_TEXT, allowed, open_regular, read_bytes, read_json, read_text, read_toml
 from labelwise._sources import open_source
+from labelwise.cli.report import read_events
 from labelwise.decisions import Costs
 from labelwise.io import load_predictions
 
@@ -28,7 +28,7 @@ def nifti(path: Path) -> Any:
 
 def checkpoint(path: Path) -> Any:
     pytest.importorskip("torch")
-    from labelwise.ensembles._member import load_checkpoint
+    from labelwise.predictors._member import load_checkpoint
 
     return load_checkpoint(path)
 

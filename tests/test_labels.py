@@ -10,7 +10,7 @@ from click.testing import CliRunner
 from sklearn.ensemble import RandomForestClassifier
 
 import labelwise as lw
-from labelwise._observed import as_labels
+from labelwise._labels import as_labels
 from labelwise.cli import main
 from labelwise.io import Predictions, save_predictions
 from labelwise.report.cases import as_cases
@@ -52,7 +52,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
 def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
     x = np.arange(60.0)[:, None]
     y = np.repeat([1, 2, 3], 20).astype(numbers)
-    q = lw.Ensemble.from_sklearn(RandomForestClassifier(20, random_state=0).fit(x, y), x)
+    q = lw.predictors.from_sklearn(RandomForestClassifier(20, random_state=0).fit(x, y), x)
     inside = slice(0, 40)  # the last class is absent: as positions, these labels would be in range too
     some = lw.Ensemble(q.probs[:, inside], names=q.names)
     assert np.mean(np.asarray(q.names)[q.mean().argmax(-1)].astype(float) == y) == 1

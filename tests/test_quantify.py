@@ -154,7 +154,7 @@ def test_a_half_written_block_or_another_job_is_not_believed(tmp_path) -> None:
 
 PAUSED = """
 import sys
-import labelwise._targets as targets
+import labelwise._staging as targets
 import labelwise.quantify as module
 
 def pausing(function, after):

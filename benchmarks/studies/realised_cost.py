@@ -29,7 +29,7 @@ from tables import signed, table
 from labelwise import datasets
 from labelwise.calibration import calibration_errors, fit_temperature
 from labelwise.decisions import Costs, decide, evaluate_policy
-from labelwise.ensembles import LabelwiseClassifier
+from labelwise.predictors import LabelwiseClassifier
 
 HERE = Path(__file__).resolve().parent
 ABSTAIN = 2.0

@@ -11,7 +11,7 @@ import numpy as np
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._engine.compute import Computed, compute
-from ._words import suggest
+from ._suggestions import suggest
 from .distributions import Distribution
 from .distributions.base import ArrayT, not_a_distribution
 from .events import Events, Family, Structure, as_events

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, Literal
 
-from ._words import suggest
+from ._suggestions import suggest
 
 Label = str | int
 """A class by name or by position."""

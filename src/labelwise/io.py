@@ -17,8 +17,8 @@ import numpy as np
 from ._arrays import Array, check_names, to_numpy
 from ._atomic import replacing
 from ._files import open_regular
+from ._labels import positions
 from ._npz import opened_archive, read_npy, read_npz, release, write_npy, write_npz
-from ._observed import positions
 
 if TYPE_CHECKING:
     from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ._sources import Source, open_source
-from ._targets import FORMATS, Staging, reserved
+from ._staging import FORMATS, Staging, reserved
 from .decomposition import decompose
 from .io import Predictions
 from .losses import Loss, as_loss

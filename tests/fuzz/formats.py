@@ -266,7 +266,7 @@ def read_costs(folder: Path) -> None:
 
 def read_events(folder: Path) -> None:
     """Groups of classes, resolved."""
-    from labelwise._commands._input import read_events
+    from labelwise.cli._input import read_events
     from labelwise.events import as_events
 
     family = as_events(read_events(folder / "events.toml"))
@@ -331,7 +331,7 @@ def resume(folder: Path) -> None:
 
 
 def _ensemble(folder: Path) -> None:
-    from labelwise.ensembles import fit_ensemble
+    from labelwise.predictors import fit_ensemble
 
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(32, 4)).astype(np.float32), np.arange(32) % 3
@@ -343,7 +343,7 @@ def _ensemble(folder: Path) -> None:
 
 def read_ensemble(folder: Path) -> None:
     """Settings, metrics, and the weights in the network."""
-    from labelwise.ensembles import load_ensemble
+    from labelwise.predictors import load_ensemble
 
     fitted = load_ensemble(folder / "trained")
     fitted.metrics  # noqa: B018

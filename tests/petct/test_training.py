@@ -11,9 +11,9 @@ import pytest
 pytest.importorskip("nibabel")
 pytest.importorskip("torch")
 
-from labelwise.ensembles import find_recipe, load_ensemble
 from labelwise.io import load_predictions
 from labelwise.petct import aggregate, open_prepared, train
+from labelwise.predictors import find_recipe, load_ensemble
 
 OPTIONS = {"network": "mlp", "n_members": 2, "epochs": 3, "jobs": 1}
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import labelwise as lw
 from labelwise.report import build_report, cases, embed, write_report
 from labelwise.report.embed import png, quantise, restore, thumbnails
-from labelwise.report.words import verdict
+from labelwise.report.explanations import verdict
 from report_pages import LOSSES, PARTS, ensemble
 
 

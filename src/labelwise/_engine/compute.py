@@ -15,7 +15,7 @@ import numpy as np
 from .._arrays import SUM_TOLERANCE, Array, dtype_name
 from ..losses import LogLoss, Loss, SquaredLoss
 from . import kernel
-from .instances import in_blocks, in_tasks, library_of
+from .blocks import in_blocks, in_tasks, library_of
 
 BLOCK = 1 << 17
 """Numbers of a block that are held at once; some dozen arrays of that size are made."""

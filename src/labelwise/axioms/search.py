@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..distributions import Ensemble
-from .genes import decode, draw, mutate, tidy
+from .candidates import decode, draw, mutate, tidy
 from .measures import Measure
 from .rules import PLAIN, RULES, SHORTEST, Comparison, Rule, Setting, any_q
 from .shifts import support

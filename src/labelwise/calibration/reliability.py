@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._observed import as_numpy, happened_by_class
+from .._labels import as_numpy, happened_by_class
 from .._resampling import Resampling, percentiles
 from ..distributions import Distribution
 

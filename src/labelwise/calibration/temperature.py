@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, like, namespace, smallest, to_numpy, values_known
-from .._observed import as_labels
+from .._labels import as_labels
 from ..distributions import Distribution, Ensemble
 
 BOUNDS = (1e-3, 1e3)

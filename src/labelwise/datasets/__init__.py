@@ -5,8 +5,8 @@ from __future__ import annotations
 from . import preprocess
 from .bundled import FashionEnsemble, load_fashion_ensemble
 from .cifar import read_cifar10_binary, read_cifar10_python
-from .folder import load_image_folder
 from .idx import read_idx
+from .image_folder import load_image_folder
 from .load import load, load_cifar10h, names
 from .mat import read_mat
 from .medmnist import load_medmnist

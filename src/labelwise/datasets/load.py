@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._words import suggest
+from .._suggestions import suggest
 from . import catalogue
 from ._limits import refuse
 from .catalogue import Entry

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._words import suggest
+from .._suggestions import suggest
 from ._limits import check_memory, refuse
 from .arff import Column, read_columns
 from .types import Dataset, Split

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._suggestions import suggest
 from .._validation import as_rng
-from .._words import suggest
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..joint import decompose as decompose_jointly

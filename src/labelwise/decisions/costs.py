@@ -13,8 +13,8 @@ import numpy as np
 
 from .._arrays import check_names
 from .._files import read_toml
+from .._suggestions import suggest
 from .._validation import set_fields
-from .._words import suggest
 from .problem import Problem
 
 TASKS = ("one_class", "per_label")

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._observed import as_labels, happened_by_class
-from .._words import suggest
+from .._labels import as_labels, happened_by_class
+from .._suggestions import suggest
 from .costs import Costs
 from .policy import Decisions
 from .problem import ABSTAIN, ASK, Problem

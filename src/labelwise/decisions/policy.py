@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
-from .._words import suggest
+from .._suggestions import suggest
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution

@@ -64,7 +64,7 @@ def simulate(
     ----------
     estimator : scikit-learn classifier
         A random forest, extra trees, bagging or voting classifier is used member by member; any other classifier is fitted
-        ``n_members`` times on bootstrap samples (`labelwise.ensembles.LabelwiseClassifier`).
+        ``n_members`` times on bootstrap samples (`labelwise.predictors.LabelwiseClassifier`).
     X, y : arrays (N, D), (N,)
         The pool. Labels are looked at only when bought.
     X_test, y_test : arrays
@@ -152,7 +152,7 @@ def _fitted(estimator: Any, X: np.ndarray, y: np.ndarray, n_members: int, seed: 
     from sklearn.base import clone
     from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
 
-    from ..ensembles import LabelwiseClassifier
+    from ..predictors import LabelwiseClassifier
 
     inner = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
     if isinstance(inner, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier | VotingClassifier | LabelwiseClassifier):
@@ -164,7 +164,7 @@ def _fitted(estimator: Any, X: np.ndarray, y: np.ndarray, n_members: int, seed: 
 
 def _predict(model: Any, X: np.ndarray, classes: np.ndarray, names: tuple[str, ...]) -> Ensemble:
     """The members' predictions with a column for every class, also those not seen yet."""
-    from ..ensembles import from_sklearn
+    from ..predictors import from_sklearn
 
     q = from_sklearn(model, X)
     probs = np.zeros((*q.probs.shape[:-1], len(classes)))

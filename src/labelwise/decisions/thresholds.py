@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._observed import as_correct, as_scores
+from .._labels import as_correct, as_scores
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
-from .._engine.instances import in_one_chunk
+from .._engine.blocks import in_one_chunk
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
@@ -179,25 +179,6 @@ class Ensemble(Members[ArrayT]):
         else:
             probs = _softmax(logits)
         return cls(probs, weights=weights, member_axis=0, names=names)
-
-    @classmethod
-    def from_sklearn(cls, model: Any, X: Any) -> Ensemble:
-        """The members of a fitted scikit-learn ensemble as they predict ``X`` (N, features), one by one.
-
-        ``model`` is a random forest, extra trees, bagging or soft voting classifier (its weights are kept), or a pipeline that ends
-        with one. Every member has a column for each of the ensemble's ``classes_``, which give the names; a class that a member
-        has not seen has probability 0. The mean is the ensemble's own ``predict_proba``.
-
-        >>> from sklearn.ensemble import RandomForestClassifier
-        >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
-        >>> q = Ensemble.from_sklearn(forest, [[0.5], [1.4]])
-        >>> q.probs.shape, q.names
-        ((20, 2, 2), ('no', 'yes'))
-        """
-        from .. import ensembles
-
-        members: Ensemble = ensembles.from_sklearn(model, X)
-        return members
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:

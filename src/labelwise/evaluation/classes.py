@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._observed import as_numpy, happened_by_class
+from .._labels import as_numpy, happened_by_class
 from .._resampling import Estimate, Resampling
-from .._words import suggest
+from .._suggestions import suggest
 from ..decomposition import Uncertainty
 from .runs import measure_of
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._observed import as_numpy, as_scores, same_length
+from .._labels import as_numpy, as_scores, same_length
 from .._resampling import Estimate, Resampling
 from ..decomposition import Uncertainty
 from .runs import measure_of

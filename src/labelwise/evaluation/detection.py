@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._observed import as_scores, same_length
+from .._labels import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence
 from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._observed import as_correct, as_scores, same_length
+from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
 
 BAND_POINTS = 200

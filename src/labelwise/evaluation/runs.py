@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._observed import as_labels, as_numpy
+from .._labels import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence
-from .._words import suggest
+from .._suggestions import suggest
 from ..decomposition import Uncertainty
 from .rejection import RejectionCurve, rejection_curve
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._words import suggest
+from .._suggestions import suggest
 from .base import Expectation, Loss
 from .beta import BetaLoss
 from .classic import LogLoss, SphericalLoss, SquaredLoss

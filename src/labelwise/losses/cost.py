@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .._arrays import Array, dtype_name, like, namespace
-from .._words import suggest
+from .._suggestions import suggest
 from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
 

@@ -72,7 +72,7 @@ def _chunks(folder: Path) -> int:
 class Slices:
     """Images of some studies, one after another, read when they are asked for: ``slices[3:7]``, ``slices[np.array([9, 2])]``.
 
-    It looks like a uint8 array (N, S, S, 3) to `labelwise.ensembles.fit_ensemble`, can be sent to other processes, and holds no image itself.
+    It looks like a uint8 array (N, S, S, 3) to `labelwise.predictors.fit_ensemble`, can be sent to other processes, and holds no image itself.
     """
 
     dtype = np.dtype(np.uint8)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from .._files import read_text
-from .._words import suggest
+from .._suggestions import suggest
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
 """Of the published data set; the first means that there is no lesion."""

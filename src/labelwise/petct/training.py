@@ -48,7 +48,7 @@ def train(
     augment : bool
         Mirror half of the images, and move all by up to one hundredth of their size.
     network, n_members, epochs, seed, resume, jobs
-        As for `labelwise.ensembles.fit_ensemble`.
+        As for `labelwise.predictors.fit_ensemble`.
     how, k
         As for `aggregate`.
     in_memory : int
@@ -59,7 +59,7 @@ def train(
     dict
         The prediction files by name.
     """
-    from ..ensembles import find_recipe, fit_ensemble, predict_ensemble
+    from ..predictors import find_recipe, fit_ensemble, predict_ensemble
 
     prepared, out = open_prepared(folder), Path(out)
     parts = {name: prepared.part(name) for name in ("train", "val", "test", HELD_BACK)}

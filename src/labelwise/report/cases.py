@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._observed import as_labels
+from .._labels import as_labels
 from .._sources import Source
 from ..distributions import Dirichlet, Distribution, Ensemble, MultiLabelEnsemble
 from ..io import Predictions

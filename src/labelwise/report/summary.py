@@ -15,8 +15,8 @@ from ..distributions import Distribution
 from ..evaluation import detection_scores, rank_agreement, rejection_curve
 from ..events import Events
 from .cases import Cases
+from .explanations import LOSSES, verdict
 from .sample import Sample
-from .words import LOSSES, verdict
 
 PARTS = ("total", "aleatoric", "epistemic")
 GRID = np.arange(200) / 200

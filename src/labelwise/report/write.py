@@ -19,10 +19,10 @@ from ..events import Family, as_events
 from ..io import Predictions
 from .cases import Cases, as_cases
 from .embed import thumbnails
+from .explanations import LOSSES, SENTENCES, SHORT
 from .page import render
 from .sample import choose
 from .summary import detection, summarise
-from .words import LOSSES, SENTENCES, SHORT
 
 MOST = 10_000
 """Instances that the page can show one by one, unless told otherwise."""

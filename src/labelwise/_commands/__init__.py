@@ -1,1 +1,0 @@
-"""The subcommands of ``labelwise``: each module holds one click command named ``command``."""

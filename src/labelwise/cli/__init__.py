@@ -1,0 +1,185 @@
+"""The command ``labelwise``: parse, call the library, save or print. Each subcommand is a module of this package."""
+
+from __future__ import annotations
+
+import functools
+import io
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from .. import __version__
+from ._output import echo, one_line
+
+USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
+"""Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
+
+
+def _axioms() -> click.Command:
+    from .axioms import command
+
+    return command
+
+
+def _completion() -> click.Command:
+    from .completion import command
+
+    return command
+
+
+def _decide() -> click.Command:
+    from .decide import command
+
+    return command
+
+
+def _demo() -> click.Command:
+    from .demo import command
+
+    return command
+
+
+def _evaluate() -> click.Command:
+    from .evaluate import command
+
+    return command
+
+
+def _petct() -> click.Command:
+    from .petct import command
+
+    return command
+
+
+def _quantify() -> click.Command:
+    from .quantify import command
+
+    return command
+
+
+def _report() -> click.Command:
+    from .report import command
+
+    return command
+
+
+def _reproduce() -> click.Command:
+    from .reproduce import command
+
+    return command
+
+
+def _train() -> click.Command:
+    from .train import command
+
+    return command
+
+
+COMMANDS: dict[str, Callable[[], click.Command]] = {
+    "axioms": _axioms,
+    "completion": _completion,
+    "decide": _decide,
+    "demo": _demo,
+    "evaluate": _evaluate,
+    "petct": _petct,
+    "quantify": _quantify,
+    "report": _report,
+    "reproduce": _reproduce,
+    "train": _train,
+}
+"""How each subcommand is imported when it is used."""
+
+
+class Commands(click.Group):
+    """Subcommands that are imported when they are used; every error becomes a sentence or two and an exit code."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        return COMMANDS[name]() if name in COMMANDS else None
+
+    def invoke(self, ctx: click.Context) -> object:
+        """Run a subcommand. Click takes the end of a file for Ctrl-D, and answers Ctrl-C with an empty line: neither is wanted."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.Abort from error
+        except EOFError as error:
+            raise ValueError(f"the input ends too early: {error}" if str(error) else "the input ends too early") from error
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Parse and run: the one place where errors of any kind, from importing a subcommand to closing its context, end."""
+        words = list(sys.argv[1:] if args is None else args)
+        run: Callable[[], Any] = functools.partial(super().main, words, prog_name, complete_var, standalone_mode=False, **extra)
+        if not standalone_mode:
+            return run()
+        debug = "--debug" in words
+        if debug:
+            sys.excepthook = _traceback
+        try:
+            code = run()
+        except click.ClickException as error:
+            usage = io.StringIO()
+            error.show(file=usage)
+            echo(usage.getvalue().rstrip(), err=True)
+            code = error.exit_code
+        except click.Abort as error:
+            if debug and error.__cause__ is not None:
+                raise
+            echo("Interrupted.", err=True)
+            code = INTERRUPTED
+        except Exception as error:
+            if debug:
+                raise
+            sentence, code = explain(error)
+            echo(f"Error: {one_line(sentence)}", err=True)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def explain(error: Exception) -> tuple[str, int]:
+    """What to tell the user about an error, and the exit code.
+
+    >>> explain(ValueError("`x` must be small; got 3"))
+    ('`x` must be small; got 3', 2)
+    """
+    name = type(error).__name__
+    if isinstance(error, MemoryError):
+        return f"not enough memory: {str(error) or 'an array does not fit'}", USER_ERROR
+    if isinstance(error, ValueError | TypeError | OSError | ImportError):
+        return str(error) or name, USER_ERROR
+    what = f"{name}: {error}" if str(error) else name
+    return (
+        f"this is a bug in labelwise ({what}). "
+        "Run the command again as `labelwise --debug …` and report what it prints, with the output of `labelwise --version`.",
+        BUG,
+    )
+
+
+def _traceback(kind: type[BaseException], error: BaseException, where: Any) -> None:
+    """With --debug: Python's own report, without what would control the terminal."""
+    echo("".join(traceback.format_exception(kind, error, where)).rstrip(), err=True)
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__)
+@click.option("--debug", is_flag=True, help="Show where in the program an error arises.")
+def main(debug: bool) -> None:
+    """Label-wise aleatoric and epistemic uncertainty: how sure is a classifier, about which classes, and why?
+
+    \b
+    Examples:
+      labelwise demo                                  see what it does, in seconds
+      labelwise report preds.npz -o report.html       a page to look at, to share and to decide from
+      labelwise COMMAND --help                        more examples
+    """

@@ -1,0 +1,144 @@
+"""``labelwise train``: a data set in, a deep ensemble and its predictions out."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from ._input import read_predictions, sha256_option
+from ._output import echo, echo_json
+
+if TYPE_CHECKING:
+    from ..datasets import Dataset
+    from ..io import Predictions
+
+QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
+
+
+@click.command()
+@click.argument("name")
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Prediction file to write (.npz).")
+@click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]")
+@click.option(
+    "--epochs", type=click.IntRange(1), help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]"
+)
+@click.option(
+    "--recipe", type=click.Choice(["paper", "code", "default"]), help="Training settings.  [default: the paper's, where it has any]"
+)
+@click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
+@click.option("--augment", is_flag=True, help="Random crops and mirror images of the training images, where the recipe has none.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same ensemble.")
+@click.option(
+    "--data-dir",
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
+)
+@click.option("--download", is_flag=True, help="Get missing files from their publisher.")
+@sha256_option()
+@click.option(
+    "--work-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints and metrics.  [default: OUTPUT.training]"
+)
+@click.option("--resume", is_flag=True, help="Go on with an interrupted training.")
+@click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]")
+@click.option("--quick", is_flag=True, help="Try it out: 2 members, 2 epochs, at most 2000 instances.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    name: str,
+    output: Path,
+    members: int | None,
+    epochs: int | None,
+    recipe: str | None,
+    network: str | None,
+    augment: bool,
+    seed: int,
+    data_dir: Path | None,
+    download: bool,
+    sha256: dict[str, str],
+    work_dir: Path | None,
+    resume: bool,
+    jobs: int | None,
+    quick: bool,
+    as_json: bool,
+) -> None:
+    """Train a deep ensemble on the data set NAME and write its predictions for the test set.
+
+    A checkpoint is written after every epoch; after an interruption, the same command with --resume goes on from there and gives the
+    same result.
+
+    \b
+    Examples:
+      labelwise train fashion-mnist -o preds.npz --download
+      labelwise train cifar10 -o preds.npz --members 10 --resume
+      labelwise train mnist -o trial.npz --quick
+    """
+    from ..datasets import load, standardize
+    from ..io import check_format
+    from ..predictors import find_recipe, fit_ensemble, predict_ensemble
+
+    check_format(output)
+    if not output.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {str(output.parent)!r} for the prediction file")
+    if output.exists() and not resume:
+        raise FileExistsError(f"{str(output)!r} exists already; choose another name, or go on with --resume")
+    started = time.monotonic()
+    data = load(name, data_dir=data_dir, download=download, sha256=sha256)
+    if data.train is None:
+        raise FileNotFoundError(f"the training set of {name} was not found, only its test set; --download gets it")
+    if data.train.x.ndim == 2:
+        data = standardize(data)
+    data = _cut(data) if quick else data
+    if data.train is None:  # for the type checker: _cut keeps it
+        return
+    members = members or (QUICK["members"] if quick else 5)
+    epochs = epochs or (QUICK["epochs"] if quick else None)
+    shape = data.train.x.shape[1:]
+    chosen = find_recipe(name, recipe, shape=shape if data.train.x.ndim == 2 else (1, *shape[:2]))
+    chosen = replace(chosen, network=network or chosen.network, augment=augment or chosen.augment)
+    folder = work_dir or output.with_suffix(".training")
+    echo(
+        f"{name}: {members} × {chosen.network}, {epochs or chosen.epochs} epochs, {len(data.train):,} training instances; "
+        f"checkpoints and metrics in {folder}",
+        err=as_json,
+    )
+    fitted = fit_ensemble(
+        chosen.network, data, n_members=members, recipe=chosen, seed=seed, out_dir=folder, resume=resume, epochs=epochs, jobs=jobs
+    )
+    predict_ensemble(fitted, data.test, out=output)
+    stored = read_predictions(output)
+    each, together = _accuracies(stored)
+    elapsed = time.monotonic() - started
+    if as_json:
+        found = {"output": str(output), "instances": len(stored), "members": len(each), "accuracy": together, "accuracy_of_members": each}
+        echo_json({**found, "seconds": elapsed})
+        return
+    echo(
+        f"accuracy on {len(stored):,} test instances: members {sum(each) / len(each):.2%} on average ({min(each):.2%} to {max(each):.2%}), "
+        f"ensemble {together:.2%}"
+    )
+    minutes, seconds = divmod(round(elapsed), 60)
+    echo(f"wrote {output} after {minutes} min {seconds} s")
+
+
+def _cut(data: Dataset) -> Dataset:
+    """The first instances of a data set, to try things out."""
+    train, val = (None if part is None else part[: QUICK["train"]] for part in (data.train, data.val))
+    return replace(data, train=train, val=val, test=data.test[: QUICK["test"]])
+
+
+def _accuracies(predictions: Predictions) -> tuple[list[float], float]:
+    """Accuracy of each member and of their mean, in blocks."""
+    import numpy as np
+
+    members, ensemble, n = np.zeros(0), 0, len(predictions)
+    for start in range(0, n, 10_000):
+        part = predictions.rows(start, start + 10_000)
+        if part.probs is None or part.y_true is None:
+            raise ValueError("a trained ensemble has predictions and labels; this file does not")
+        right = (part.probs.argmax(-1) == part.true_class).sum(1)
+        members = right if start == 0 else members + right
+        ensemble += int((part.probs.mean(0).argmax(-1) == part.true_class).sum())
+    return (members / n).tolist(), ensemble / n

@@ -1,0 +1,46 @@
+"""Galleries (the paper's Figs. 1 and 5): the instances with the highest total, aleatoric and epistemic uncertainty, label by label."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..decomposition import decompose
+from ..distributions import Ensemble
+from .arc import save
+from .results_folder import Options, predictions, record
+from .scores import PARTS
+from .settings import Setting, Source
+
+EACH = 4
+
+
+def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
+    """From the first run, whatever ``runs``: write ``gallery.json`` and one figure for each part; returns the numbers."""
+    from ..plots import plot_gallery
+
+    source = Source(setting.data)
+    stored, images = predictions(setting, 0, [source], options)[source], options.load(source)
+    q, y = Ensemble(stored.probs, names=stored.class_names), np.asarray(stored.y_true)
+    u, predicted = decompose(q), q.mean().argmax(-1)
+    chosen = {part: np.argsort(-np.asarray(getattr(u.sum(), part)), kind="stable")[:EACH] for part in PARTS}
+    numbers = {
+        part: [
+            {
+                "position": int(i),
+                "true": u.names[y[i]],
+                "predicted": u.names[predicted[i]],
+                **{p: float(getattr(u.sum(), p)[i]) for p in PARTS},
+                "label-wise": {name: [float(u.aleatoric[i, k]), float(u.epistemic[i, k])] for k, name in enumerate(u.names)},
+            }
+            for i in rows
+        ]
+        for part, rows in chosen.items()
+    }
+    path = record(setting, "gallery", numbers, options, runs=1)
+    for part, rows in chosen.items():
+        titles = [u.names[y[i]] + (f", taken for {u.names[predicted[i]]}" if predicted[i] != y[i] else "") for i in rows]
+        figure = plot_gallery(images.x, u, rows.tolist(), y_true=y, prediction=predicted, titles=titles)
+        save(figure, path.with_name(f"gallery-{part}.png"))
+    return numbers

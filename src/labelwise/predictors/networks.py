@@ -1,0 +1,203 @@
+"""The paper's networks, and a small one for tables.
+
+The residual networks have torchvision's parameter names and shapes, so that its published weights load:
+``resnet18(1000).load_state_dict(torch.load("resnet18-f37072fd.pth", weights_only=True))``.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import torch
+from torch import nn
+from torch.nn import functional as F
+
+from .._suggestions import suggest
+
+
+class CNN(nn.Module):  # type: ignore[misc]
+    """Two convolutions (32 and 64 filters, 5 × 5), each followed by pooling, and two dense layers (512 and K).
+
+    Parameters
+    ----------
+    n_classes : int
+    channels : int
+        1 for grey, 3 for colour.
+    size : (int, int)
+        Height and width of the images, at least 16 each.
+
+    Examples
+    --------
+    >>> import torch
+    >>> CNN(10)(torch.zeros(2, 1, 28, 28)).shape
+    torch.Size([2, 10])
+    """
+
+    def __init__(self, n_classes: int, channels: int = 1, size: tuple[int, int] = (28, 28)) -> None:
+        super().__init__()
+        height, width = (((side - 4) // 2 - 4) // 2 for side in size)
+        if min(height, width) < 1:
+            raise ValueError(f"the CNN needs images of at least 16 × 16 pixels; got {size[0]} × {size[1]}. Use the network 'mlp' for them")
+        self.conv1 = nn.Conv2d(channels, 32, 5)
+        self.conv2 = nn.Conv2d(32, 64, 5)
+        self.fc1 = nn.Linear(64 * height * width, 512)
+        self.fc2 = nn.Linear(512, n_classes)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        # Rectifying after pooling instead of before gives the same numbers (and gradients) for a quarter of the work.
+        x = F.relu(F.max_pool2d(self.conv1(x), 2))
+        x = F.relu(F.max_pool2d(self.conv2(x), 2))
+        return self.fc2(F.relu(self.fc1(torch.flatten(x, 1))))
+
+
+class MLP(nn.Module):  # type: ignore[misc]
+    """Dense layers with rectifiers between them; inputs of more than two axes are flattened.
+
+    Examples
+    --------
+    >>> import torch
+    >>> MLP(3, 8, hidden=(32,))(torch.zeros(5, 8)).shape
+    torch.Size([5, 3])
+    """
+
+    def __init__(self, n_classes: int, n_features: int, hidden: Sequence[int] = (128, 128)) -> None:
+        super().__init__()
+        sizes = [n_features, *hidden, n_classes]
+        self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = torch.flatten(x, 1)
+        for layer in self.layers[:-1]:
+            x = F.relu(layer(x))
+        return self.layers[-1](x)
+
+
+class Conv3x3(nn.Conv2d):  # type: ignore[misc]
+    """A 3 × 3 convolution with padding that does not multiply by its padding where an image is hardly larger than one pixel.
+
+    The last layers of a residual network see images of 2 × 2 and 1 × 1 on 32 × 32 pixels; eight of nine products are with zeros then. Each
+    position of the result has its own part of the kernel there, and a dense layer of those parts gives the same sums.
+    """
+
+    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+        super().__init__(inputs, outputs, 3, stride, padding=1, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Same as that of ``nn.Conv2d``."""
+        height, width = x.shape[2:]
+        if max(height, width) > 2:
+            return super().forward(x)
+        tops, lefts = range(0, height, self.stride[0]), range(0, width, self.stride[1])
+        weight = self.weight.permute(0, 2, 3, 1)  # channels last, as it lies in memory
+        parts = [weight[:, 1 - i : 1 - i + height, 1 - j : 1 - j + width].flatten(1) for i in tops for j in lefts]
+        out = F.linear(x.permute(0, 2, 3, 1).flatten(1), torch.cat(parts))
+        return out.view(len(x), len(tops), len(lefts), self.out_channels).permute(0, 3, 1, 2)
+
+
+class BasicBlock(nn.Module):  # type: ignore[misc]
+    """Two 3 × 3 convolutions and a shortcut (ResNet-18 and -34)."""
+
+    expansion = 1
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = Conv3x3(inputs, width, stride)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = Conv3x3(width, width)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.downsample = _shortcut(inputs, width * self.expansion, stride)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out = F.relu(self.bn1(self.conv1(x)))
+        out = self.bn2(self.conv2(out))
+        return F.relu(out + (x if self.downsample is None else self.downsample(x)))
+
+
+class Bottleneck(nn.Module):  # type: ignore[misc]
+    """1 × 1, 3 × 3 (which carries the stride) and 1 × 1 convolution and a shortcut (ResNet-50 and deeper)."""
+
+    expansion = 4
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = Conv3x3(width, width, stride)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, width * self.expansion, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(width * self.expansion)
+        self.downsample = _shortcut(inputs, width * self.expansion, stride)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        out = F.relu(self.bn1(self.conv1(x)))
+        out = F.relu(self.bn2(self.conv2(out)))
+        out = self.bn3(self.conv3(out))
+        return F.relu(out + (x if self.downsample is None else self.downsample(x)))
+
+
+def _shortcut(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
+    if stride == 1 and inputs == outputs:
+        return None
+    return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+
+class ResNet(nn.Module):  # type: ignore[misc]
+    """Residual network with the ImageNet stem (7 × 7 convolution with stride 2, pooling), as the paper uses it on 32 × 32 pixels too."""
+
+    def __init__(self, block: type[BasicBlock | Bottleneck], depths: Sequence[int], n_classes: int, channels: int = 3) -> None:
+        super().__init__()
+        self.conv1 = nn.Conv2d(channels, 64, 7, 2, padding=3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        inputs = 64
+        for i, depth in enumerate(depths):
+            width = 64 * 2**i
+            blocks = []
+            for j in range(depth):
+                blocks.append(block(inputs, width, 2 if i > 0 and j == 0 else 1))
+                inputs = width * block.expansion
+            self.add_module(f"layer{i + 1}", nn.Sequential(*blocks))
+        self.fc = nn.Linear(inputs, n_classes)
+        for module in self.modules():
+            if isinstance(module, nn.Conv2d):
+                nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, 2, padding=1)
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(x.mean((2, 3)))
+
+
+def resnet18(n_classes: int, channels: int = 3) -> ResNet:
+    """ResNet-18: 11,181,642 parameters for 10 classes.
+
+    >>> sum(p.numel() for p in resnet18(10).parameters())
+    11181642
+    """
+    return ResNet(BasicBlock, (2, 2, 2, 2), n_classes, channels)
+
+
+def resnet50(n_classes: int, channels: int = 3) -> ResNet:
+    """ResNet-50: 25,557,032 parameters for 1000 classes."""
+    return ResNet(Bottleneck, (3, 4, 6, 3), n_classes, channels)
+
+
+NETWORKS = ("cnn", "resnet18", "resnet50", "mlp")
+
+
+def build(name: str, n_classes: int, shape: Sequence[int]) -> nn.Module:
+    """The network ``name`` for inputs of ``shape``: (C, H, W) for images, (D,) for tables.
+
+    >>> build("mlp", 3, (34,)).layers[-1]
+    Linear(in_features=128, out_features=3, bias=True)
+    """
+    shape = tuple(int(n) for n in shape)
+    if name not in NETWORKS:
+        raise ValueError(f"`network` must be one of {', '.join(map(repr, NETWORKS))}; got {name!r}{suggest(name, NETWORKS)}")
+    if name == "mlp":
+        return MLP(n_classes, torch.Size(shape).numel())
+    if len(shape) != 3:
+        raise ValueError(f"the network {name!r} needs images (channels, height, width); got inputs of shape {shape}. Use 'mlp' for tables")
+    if name == "cnn":
+        return CNN(n_classes, shape[0], (shape[1], shape[2]))
+    return {"resnet18": resnet18, "resnet50": resnet50}[name](n_classes, shape[0])

@@ -1,0 +1,248 @@
+"""scikit-learn: any classifier as an ensemble, and existing ensembles member by member."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import numpy as np
+from scipy.sparse import issparse
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils import assert_all_finite, check_random_state, get_tags, resample
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+
+from ..decomposition import Uncertainty, decompose
+from ..distributions import Ensemble
+from ..events import Events, Label
+from ..losses import Loss
+
+
+def _probabilities(member: Any, x: Any, positions: Any, n_classes: int) -> np.ndarray:
+    """One member's probabilities with a column for every class; 0 for a class that it has never seen."""
+    proba = np.asarray(member.predict_proba(x))
+    if proba.shape[1] == n_classes:
+        return proba
+    full = np.zeros((proba.shape[0], n_classes), dtype=proba.dtype)
+    full[:, np.asarray(positions, dtype=np.intp)] = proba
+    return full
+
+
+def from_sklearn(model: Any, X: Any) -> Ensemble:
+    """The members of a fitted scikit-learn ensemble as they predict ``X`` (N, features), one by one.
+
+    ``model`` is a random forest, extra trees, bagging or soft voting classifier (its weights are kept), or a pipeline that ends
+    with one. Every member has a column for each of the ensemble's ``classes_``, which give the names; a class that a member
+    has not seen has probability 0. The mean is the ensemble's own ``predict_proba``.
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> q = from_sklearn(forest, [[0.5], [1.4]])
+    >>> q.probs.shape, q.names
+    ((20, 2, 2), ('no', 'yes'))
+    """
+    if isinstance(model, Pipeline):
+        _check_fitted(model)
+        return from_sklearn(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    if isinstance(model, LabelwiseClassifier):
+        return model.predict_distribution(X)
+    _check_supported(model)
+    _check_fitted(model)
+    if getattr(model, "n_outputs_", 1) > 1:
+        raise ValueError(f"`model` must predict one outcome; this {type(model).__name__} has {model.n_outputs_} outputs. Fit one for each")
+    weights = None
+    views = None
+    if isinstance(model, VotingClassifier):
+        if model.weights is not None:
+            weights = [w for w, (_, member) in zip(model.weights, model.estimators, strict=True) if member != "drop"]
+        data = X
+    elif isinstance(model, BaggingClassifier):
+        data = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False)
+        views = model.estimators_features_
+    else:
+        finite = "allow-nan" if get_tags(model).input_tags.allow_nan else True
+        data = validate_data(model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False)
+    without = next((member for member in model.estimators_ if not hasattr(member, "predict_proba")), None)
+    if without is not None:
+        raise ValueError(
+            f"the members of `model` must have predict_proba; {type(without).__name__} has none. Wrap it in "
+            "sklearn.calibration.CalibratedClassifierCV and fit again"
+        )
+    # All three fit their members on encoded labels, so a member's classes_ are positions in the ensemble's.
+    k = len(model.classes_)
+    probs = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
+        delayed(_probabilities)(member, data if views is None else data[:, views[i]], member.classes_, k)
+        for i, member in enumerate(model.estimators_)
+    )
+    return Ensemble(np.stack(probs), weights=weights, member_axis=0, names=[str(c) for c in model.classes_])
+
+
+def _check_supported(model: Any) -> None:
+    name = type(model).__name__
+    if isinstance(model, type):
+        raise TypeError(f"`model` must be a fitted ensemble; got the class {model.__name__}. Call it and fit it first")
+    if is_regressor(model) if isinstance(model, BaseEstimator) else False:
+        raise TypeError(f"`model` must be a classifier; {name} is a regressor, and label-wise uncertainty is about classes")
+    if isinstance(model, VotingClassifier) and model.voting != "soft":
+        raise ValueError("`model` votes with labels (voting='hard'), which have no probabilities. Fit it with voting='soft'")
+    if not isinstance(model, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier | VotingClassifier):
+        raise TypeError(
+            "`model` must be a random forest, extra trees, BaggingClassifier, VotingClassifier (soft), LabelwiseClassifier, or a pipeline "
+            f"that ends with one; got {name}. For other models: lw.Ensemble(np.stack([m.predict_proba(X) for m in models]))"
+        )
+
+
+def _check_fitted(model: Any) -> None:
+    try:
+        check_is_fitted(model)
+    except NotFittedError as error:
+        raise NotFittedError(f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first") from error
+
+
+class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that knows how sure it is, about which classes, and why: M copies of any scikit-learn classifier.
+
+    Parameters
+    ----------
+    estimator : classifier with predict_proba, optional
+        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on standardised features.
+    n_members : int
+        M, at least 2.
+    bootstrap : bool
+        Fit each member on its own sample with replacement, drawn within each class, so that no member misses one. ``False``:
+        all members see all instances and differ by their ``random_state`` only; that makes sense for estimators that use it, such as
+        forests and networks (logistic regression has one, but most of its solvers do not use it).
+    random_state : int, RandomState or None
+        Seeds the samples and every ``random_state`` of the members.
+    n_jobs : int, optional
+        Members that are fitted at the same time, as everywhere in scikit-learn.
+
+    Attributes
+    ----------
+    classes_ : array (K,)
+    estimators_ : list of the M fitted members
+    n_features_in_ : int
+
+    Examples
+    --------
+    >>> X, y = np.array([[-2.0], [-1.0], [1.0], [2.0]]), np.array(["healthy", "healthy", "ill", "ill"])
+    >>> model = LabelwiseClassifier(random_state=0).fit(X, y)
+    >>> model.predict(X)
+    array(['healthy', 'healthy', 'ill', 'ill'], dtype='<U7')
+    >>> u = model.uncertainty(X)
+    >>> u["ill"].epistemic.shape
+    (4,)
+    """
+
+    def __init__(
+        self, estimator: Any = None, n_members: int = 5, bootstrap: bool = True, random_state: Any = None, n_jobs: int | None = None
+    ) -> None:
+        self.estimator = estimator
+        self.n_members = n_members
+        self.bootstrap = bootstrap
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+
+    def _base(self) -> Any:
+        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)) if self.estimator is None else self.estimator
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._base()).input_tags
+        for name in ("sparse", "allow_nan", "string", "categorical"):
+            setattr(tags.input_tags, name, getattr(inner, name))
+        return tags
+
+    def fit(self, X: Any, y: Any) -> LabelwiseClassifier:
+        """Fit the members on instances ``X`` (N, features) and labels ``y`` (N,)."""
+        base = self._check_parameters()
+        X = self._check_input(X, y, reset=True)
+        check_consistent_length(X, y)
+        y = column_or_1d(y, warn=True)
+        assert_all_finite(y, input_name="y")
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) < 2:
+            raise ValueError(f"`y` must have at least 2 classes; got {len(self.classes_)} class(es) in {len(y)} instances")
+        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members)
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(delayed(_fit_member)(base, X, y, codes, self.bootstrap, seed) for seed in seeds)
+        self.estimators_[0].predict_proba(X)  # refuses what it cannot use, also where its sample missed it
+        return self
+
+    def _check_input(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
+        """Number and names of the features. The members check the values: they may take tables, text and missing values."""
+        if not (hasattr(X, "columns") or issparse(X)):
+            X = np.asarray(X)
+        if X.ndim != 1:
+            validate_data(self, X, y, reset=reset, skip_check_array=True)
+        return X
+
+    def _check_parameters(self) -> Any:
+        base = self._base()
+        if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "get_params"):
+            raise TypeError(f"`estimator` must be a scikit-learn classifier, for instance RandomForestClassifier(); got {base!r}")
+        if not is_classifier(base):
+            raise TypeError(f"`estimator` must be a classifier; {type(base).__name__} is none")
+        if not hasattr(base, "predict_proba"):
+            raise TypeError(
+                f"`estimator` must have predict_proba; {type(base).__name__} has none as it is set. Wrap it in "
+                "sklearn.calibration.CalibratedClassifierCV"
+            )
+        m = self.n_members
+        if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 2:
+            raise ValueError(
+                f"`n_members` must be an integer of at least 2 (one member says nothing about epistemic uncertainty); got {m!r}"
+            )
+        if not self.bootstrap and (self.estimator is None or not _random_states(base)):
+            raise ValueError(
+                f"without bootstrap all members would be the same: {'the default estimator' if self.estimator is None else type(base).__name__} "
+                "has no `random_state` to vary. Set bootstrap=True, or choose another `estimator`"
+            )
+        return base
+
+    def predict_distribution(self, X: Any) -> Ensemble:
+        """The predictions of the members, `labelwise.Ensemble` with ``probs`` (M, N, K) and the classes as names."""
+        check_is_fitted(self)
+        X = self._check_input(X, reset=False)
+        probs = [_probabilities(m, X, np.searchsorted(self.classes_, m.classes_), len(self.classes_)) for m in self.estimators_]
+        return Ensemble(np.stack(probs), member_axis=0, names=[str(c) for c in self.classes_])
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """The mean of the members' probabilities, (N, K)."""
+        return np.asarray(self.predict_distribution(X).mean())
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest mean probability, (N,)."""
+        proba = self.predict_proba(X)
+        return np.asarray(self.classes_[np.argmax(proba, axis=1)])
+
+    def uncertainty(
+        self,
+        X: Any,
+        loss: str | Loss = "log",
+        *,
+        events: Events | Mapping[str, Sequence[Label]] | None = None,
+        correction: Literal["jackknife"] | None = None,
+    ) -> Uncertainty:
+        """Label-wise total, aleatoric and epistemic uncertainty of the predictions for ``X``; options as in `labelwise.decompose`."""
+        return decompose(self.predict_distribution(X), loss, events=events, correction=correction)
+
+
+def _random_states(estimator: Any) -> list[str]:
+    """The names of all parameters that seed something, also those of the steps of a pipeline."""
+    return [name for name in sorted(estimator.get_params()) if name == "random_state" or name.endswith("__random_state")]
+
+
+def _fit_member(base: Any, X: Any, y: np.ndarray, codes: np.ndarray, bootstrap: bool, seed: int) -> Any:
+    rng = check_random_state(seed)
+    member = clone(base)
+    member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in _random_states(member)})
+    if bootstrap:
+        X, y = resample(X, y, stratify=codes, random_state=rng)
+    return member.fit(X, y)

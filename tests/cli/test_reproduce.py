@@ -1,0 +1,244 @@
+"""``labelwise reproduce``: every experiment on data that is always there, and the page from its results."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import labelwise as lw
+from labelwise.cli import main
+from labelwise.evaluation import detection_scores, rejection_curve
+from labelwise.io import load_predictions
+from labelwise.paper.page import page
+
+ROOT = Path(__file__).parents[2]
+NAME = "digits-paper-5-epochs-2-members"
+EXPERIMENTS = ("arc", "ood", "losses", "gallery", "artefact", "human", "holdout")
+
+
+def run(*args: object, code: int = 0) -> str:
+    result = CliRunner().invoke(main, ["reproduce", *map(str, args)], catch_exceptions=False)
+    assert result.exit_code == code, result.output
+    return result.output
+
+
+@pytest.fixture(scope="module")
+def quick(tmp_path_factory) -> Path:
+    """The results folder after all experiments."""
+    results = tmp_path_factory.mktemp("results")
+    for name in EXPERIMENTS:
+        output = run(name, "--quick", "-o", results)
+        assert "the figure beside it" in output
+    return results
+
+
+def numbers(quick: Path, name: str) -> dict:
+    folder = quick / ("holdout-digits-paper-2-members" if name == "holdout" else NAME)
+    return json.loads((folder / f"{name}.json").read_text())
+
+
+def test_everything_is_there(quick):
+    folder = quick / NAME
+    figures = {
+        "arc.png",
+        "ood.png",
+        "losses.png",
+        "artefact.png",
+        "human.png",
+        *(f"gallery-{p}.png" for p in ("total", "aleatoric", "epistemic")),
+    }
+    assert {path.name for path in folder.glob("*.png")} == figures
+    assert (quick / "holdout-digits-paper-2-members" / "holdout.png").stat().st_size > 10_000
+    assert all((folder / name).read_bytes()[:8] == b"\x89PNG\r\n\x1a\n" for name in figures)
+    for name in EXPERIMENTS:
+        about = numbers(quick, name)["about"]
+        assert about["experiment"] == name
+        assert about["runs"] == (1 if name == "gallery" else 2)
+        assert {"labelwise", "python", "numpy", "torch"} <= set(about["versions"])
+        assert about["seeds"] == list(range(about["runs"]))
+
+
+def test_the_numbers_are_those_of_the_predictions(quick):
+    runs = [load_predictions(quick / NAME / f"run-{r}" / "digits.npz") for r in range(2)]
+    others = [load_predictions(quick / NAME / f"run-{r}" / "shuffled-digits.npz") for r in range(2)]
+    assert others[0].y_true is None
+    areas, aurocs = [], []
+    for p, o in zip(runs, others, strict=True):
+        q = lw.Ensemble(p.probs)
+        u = lw.decompose(q).sum()
+        areas.append(rejection_curve(u.total, correct=q.mean().argmax(-1) == p.y_true).area())
+        aurocs.append(float(detection_scores(u.epistemic, lw.decompose(lw.Ensemble(o.probs)).sum().epistemic).auroc))
+    arc, ood = numbers(quick, "arc")["numbers"], numbers(quick, "ood")["numbers"]
+    found = arc["area"]["label-wise entropy | total"]
+    np.testing.assert_allclose(found["runs"], areas, rtol=1e-8)
+    assert found["mean"] == pytest.approx(np.mean(areas))
+    assert found["sd"] == pytest.approx(np.std(areas, ddof=1))
+    np.testing.assert_allclose(ood["auroc"]["shuffled-digits | label-wise entropy | epistemic"]["runs"], aurocs, rtol=1e-8)
+    losses = numbers(quick, "losses")["numbers"]["value"]
+    assert losses["rejection | log | total"] == found
+    assert losses["shuffled-digits | squared | epistemic"] == ood["auroc"]["shuffled-digits | variance | epistemic"]
+    plain = numbers(quick, "artefact")["numbers"]
+    assert plain["auroc"]["digits | scaled | upright | entropy"]["runs"] == [0.5, 0.5]
+    assert plain["accuracy"]["scaled | upright"]["runs"] == ood["accuracy"]["runs"]
+    assert plain["accuracy"]["scaled | transposed"]["mean"] < 0.5 < plain["accuracy"]["scaled | upright"]["mean"]
+    gallery = numbers(quick, "gallery")["numbers"]["epistemic"][0]
+    eu = lw.decompose(lw.Ensemble(runs[0].probs)).sum().epistemic
+    assert (gallery["position"], gallery["epistemic"]) == (int(eu.argmax()), pytest.approx(float(eu.max())))
+
+
+def test_unscaled_inputs_are_255_times_as_large(quick):
+    """The trick with the statistics is the mistake that it stands for."""
+    import torch
+
+    fitted = lw.predictors.load_ensemble(quick / NAME / "run-0" / "training")
+    x = torch.from_numpy(lw.datasets.load("digits").test.x[:20].astype(np.float32))[:, None]  # 0 … 255
+    with torch.no_grad():
+        probs = torch.softmax(fitted.model(1)(x), -1).numpy()
+    stored = load_predictions(quick / NAME / "run-0" / "digits-unscaled.npz").probs[1, :20]
+    np.testing.assert_allclose(stored, probs, atol=1e-5)
+
+
+def test_nothing_is_trained_twice(quick):
+    checkpoint = quick / NAME / "run-1" / "training" / "member-0.pt"
+    before = checkpoint.stat().st_mtime_ns
+    first = numbers(quick, "arc")
+    run("arc", "--quick", "-o", quick)
+    assert numbers(quick, "arc")["numbers"] == first["numbers"]
+    assert checkpoint.stat().st_mtime_ns == before
+
+
+def test_predictions_outlive_the_weights_and_the_data(quick, tmp_path, monkeypatch):
+    import shutil
+
+    copy = tmp_path / "results"
+    shutil.copytree(quick, copy, ignore=shutil.ignore_patterns("training"))
+
+    def gone(*_: object, **__: object) -> None:
+        raise FileNotFoundError("the data are gone.")
+
+    monkeypatch.setattr("labelwise.paper.settings.load", gone)
+    monkeypatch.setattr("labelwise.paper.settings.load_fashion_ensemble", gone)
+    run("ood", "--quick", "-o", copy)
+    assert not (copy / NAME / "run-0" / "training").exists()
+    assert json.loads((copy / NAME / "ood.json").read_text())["numbers"] == numbers(quick, "ood")["numbers"]
+
+
+def test_the_training_of_the_command_train_is_adopted(tmp_path):
+    trained = CliRunner().invoke(
+        main,
+        ["train", "digits", "--recipe", "default", "--members", "2", "--epochs", "1", "-o", str(tmp_path / "p.npz")],
+        catch_exceptions=False,
+    )
+    assert trained.exit_code == 0
+    folder = tmp_path / "results" / "digits-paper-1-epochs-2-members" / "run-0"
+    folder.mkdir(parents=True)
+    (tmp_path / "p.training").rename(folder / "training")
+    metrics = (folder / "training" / "member-1.jsonl").read_bytes()
+    run("arc", "--data", "digits", "--epochs", 1, "--members", 2, "-o", tmp_path / "results")
+    assert (folder / "training" / "member-1.jsonl").read_bytes() == metrics
+    np.testing.assert_array_equal(load_predictions(folder / "digits.npz").probs, load_predictions(tmp_path / "p.npz").probs)
+
+
+def test_the_page(quick, tmp_path):
+    empty = tmp_path / "none"
+    empty.mkdir()
+    text = page(empty, tmp_path)
+    assert text.count("*Not run here.*") >= 6
+    assert "| MNIST | paper, 5 runs | 0.882 ± 0.018 | 0.894 ± 0.017 | 0.895 ± 0.017 |" in text
+    # the same results under a name of the paper
+    (empty / "fashion-mnist-paper").mkdir()
+    for name in ("arc", "losses"):
+        (empty / "fashion-mnist-paper" / f"{name}.json").write_text((quick / NAME / f"{name}.json").read_text())
+    (empty / "fashion-mnist-paper" / "arc.png").write_bytes((quick / NAME / "arc.png").read_bytes())
+    renamed = json.dumps(numbers(quick, "ood")).replace("fashion-8x8", "kmnist").replace("shuffled-digits", "mnist")
+    (empty / "fashion-mnist-paper" / "ood.json").write_text(renamed)
+    (empty / "holdout-cifar10-paper-2-members").mkdir()
+    (empty / "holdout-cifar10-paper-2-members" / "holdout.json").write_text(json.dumps(numbers(quick, "holdout")))
+    output = run("page", "-o", empty, "--output", tmp_path / "page.md")
+    assert "wrote" in output
+    text = (tmp_path / "page.md").read_text()
+    assert "![Accuracy–rejection curves](none/fashion-mnist-paper/arc.png)" in text
+    mean = json.loads(renamed)["numbers"]["auroc"]["mnist | variance | epistemic"]
+    assert f"| MNIST | protocol “paper”, 2 runs | {mean['mean']:.3f} ± {mean['sd']:.3f} |" in text
+    assert "CIFAR-10, protocol “paper”, changed: 2 members, 2 runs" in text
+    assert "Without any new images the EU of the selected class falls by" in text
+    assert "FashionMNIST, accuracy–rejection curves: 2 runs of the paper's 5" in text
+    assert "CIFAR-10, accuracy–rejection curves: `labelwise reproduce arc --data cifar10 --runs 5`" in text
+
+
+def test_the_page_in_the_documentation_is_that_of_the_results():
+    assert page(ROOT / "results", ROOT / "docs") == (ROOT / "docs" / "results.md").read_text(encoding="utf-8"), (
+        "run: labelwise reproduce page"
+    )
+
+
+def test_the_bundled_predictions_give_the_published_numbers():
+    """Run 0 as it is stored in the package against run 0 on the results page."""
+    fashion = lw.datasets.load_fashion_ensemble()
+    stored = json.loads((ROOT / "results" / "fashion-mnist-paper" / "ood.json").read_text())["numbers"]["auroc"]
+    inside = lw.decompose(fashion.ensemble).sum()
+    for name in ("mnist", "kmnist"):
+        outside = lw.decompose(fashion.ood[name]).sum()
+        for part in ("total", "epistemic"):
+            auroc = float(detection_scores(getattr(inside, part), getattr(outside, part)).auroc)
+            assert f"{auroc:.3f}" == f"{stored[f'{name} | label-wise entropy | {part}']['runs'][0]:.3f}"
+
+
+def test_bundle(tmp_path, monkeypatch):
+    from labelwise.datasets import bundled
+    from labelwise.io import Predictions
+    from labelwise.paper.bundle import bundle, notable
+
+    rng = np.random.default_rng(0)
+
+    def probs(sharpness: float) -> np.ndarray:
+        return rng.dirichlet(np.full(10, sharpness), (3, 700)).astype(np.float32)
+
+    inside = Predictions(probs=probs(0.05), y_true=rng.integers(0, 10, 700), class_names=lw.datasets.load_fashion_ensemble().class_names)
+    outside = {name: Predictions(probs=probs(0.1)) for name in ("mnist", "kmnist")}
+    images = rng.integers(0, 256, (700, 28, 28), dtype=np.uint8)
+    numbers = bundle(inside, outside, images=images, out=tmp_path / "b.npz")
+    monkeypatch.setattr(bundled, "FILE", tmp_path / "b.npz")
+    again = lw.datasets.load_fashion_ensemble()
+    index = notable(lw.Ensemble(inside.probs), 400)
+    assert len(index) == len(set(index.tolist())) == 400
+    np.testing.assert_array_equal(again.image_index, index)
+    np.testing.assert_array_equal(again.images, images[index])
+    np.testing.assert_array_equal(again.y_true, inside.y_true)
+    np.testing.assert_allclose(again.ood["kmnist"].probs, outside["kmnist"].probs, atol=1e-3)
+    eu = lw.decompose(lw.Ensemble(inside.probs)).sum().epistemic
+    assert int(eu.argmax()) in index
+    assert len(numbers) == 1 + 9 * 3
+    monkeypatch.setattr("labelwise.paper.bundle.LARGEST", 1000)
+    with pytest.raises(ValueError, match="at most 1,000 go into the package"):
+        bundle(inside, outside, images=images, out=tmp_path / "b.npz")
+    monkeypatch.setattr("labelwise.paper.bundle.unpacked", lambda x: np.float32(0.9) * bundled.unpacked(x) + np.float32(0.01))
+    with pytest.raises(ValueError, match="float16 changes a printed digit of"):
+        bundle(inside, outside, images=images, out=tmp_path / "c.npz")
+    assert not (tmp_path / "c.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (("ood", "--data", "mnist"), "there is no out-of-distribution experiment for mnist; there are fashion-mnist (mnist, kmnist)"),
+        (("arc", "--quick", "--data", "mnist"), "--quick is a trial on scikit-learn's digits; got --data mnist as well"),
+        (("human", "--data", "mnist"), "people voted on the test images of cifar10"),
+        (("arc", "--data", "digits", "--change", "colour=red"), "a change must be FIELD=VALUE"),
+        (("page",), "there is no results folder"),
+    ],
+)
+def test_refusals(args, message, tmp_path):
+    assert message in " ".join(run(*args, "-o", tmp_path / "results", code=2).split())
+
+
+def test_missing_data_is_said_before_anything_is_trained(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABELWISE_DATA", str(tmp_path / "nothing"))
+    monkeypatch.setattr("pooch.os_cache", lambda name: tmp_path / "cache")
+    output = " ".join(run("arc", "--data", "mnist", "-o", tmp_path / "results", code=2).split())
+    assert "MNIST (mnist) was not found" in output
+    assert not list((tmp_path).glob("results/*/*/training"))

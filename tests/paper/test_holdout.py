@@ -1,0 +1,136 @@
+"""The hold-out experiment: what each member sees, which class is chosen, and what is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from labelwise.datasets import load
+from labelwise.paper import holdout
+from labelwise.paper.holdout import ARMS, Draw, Run, arms_of, choose, halves, recipe_for
+from labelwise.paper.holdout_numbers import numbers_of
+from labelwise.paper.results_folder import Options
+from labelwise.paper.settings import Setting
+from labelwise.predictors import Recipe
+
+LABELS = np.random.default_rng(0).integers(0, 10, 2000)
+SMALL = Draw(LABELS, 300, 5, seed=7)
+
+
+def test_the_split():
+    small, held_out = SMALL.split()
+    assert len(small) == 300
+    assert np.array_equal(np.sort(np.concatenate([small, held_out])), np.arange(2000))
+    assert not np.array_equal(small, replace(SMALL, seed=8).split()[0])
+    for epoch in (0, 4, 5, 9):  # nothing is exchanged without a pool
+        assert np.array_equal(SMALL(3, epoch), small)
+
+
+@pytest.mark.parametrize("pool", ["new", "old"])
+def test_one_class_is_drawn_anew(pool):
+    draw = replace(SMALL, pool=pool, label=4)
+    small, held_out = SMALL.split()
+    assert np.array_equal(draw(0, 4), small)  # not before the continued training
+    rows = draw(0, 5)
+    own, others = rows[LABELS[rows] == 4], rows[LABELS[rows] != 4]
+    assert np.array_equal(others, small[LABELS[small] != 4])
+    assert len(own) == 30
+    assert set(own) <= set(held_out if pool == "new" else small)
+    assert len(set(own)) == 30 or pool == "old"  # from the old pool, with replacement
+    assert np.array_equal(rows, draw(0, 5))
+    assert not np.array_equal(rows, draw(0, 6))
+    assert not np.array_equal(rows, draw(1, 5))
+    assert repr(draw) == f"Draw(n_train=300, first=5, seed=7, pool={pool!r}, label=4)"
+
+
+def test_a_small_pool_is_drawn_from_with_replacement():
+    labels = np.concatenate([np.zeros(95, int), np.ones(5, int)])
+    draw = Draw(labels, 80, 0, 0, "new", 1)
+    rows = draw(0, 0)
+    assert (labels[rows] == 1).sum() == 8
+
+
+def test_recipes_follow_the_paper():
+    data = load("digits")
+    plan = holdout.PLANS["cifar10"]
+    paper, code = (recipe_for(Setting("cifar10", protocol), data, plan) for protocol in ("paper", "code"))
+    assert (paper.epochs, paper.batch_size, paper.rates) == (40, 64, ((0, 0.1), (20, 0.001), (25, 0.0001)))
+    assert code.rates == ((0, 0.1), (20, 0.01), (25, 0.001))
+    fashion = recipe_for(Setting("fashion-mnist"), data, holdout.PLANS["fashion-mnist"])
+    assert (fashion.network, fashion.epochs, fashion.batch_size, fashion.optimizer) == ("cnn", 10, 64, "adam")
+    assert "swap-constant" in arms_of(paper)
+    assert "swap-constant" not in arms_of(fashion)  # Adam's learning rate is constant anyway
+    assert arms_of(paper, ("swap", "no-swap")) == ("swap", "no-swap")
+
+
+def test_the_class_is_chosen_by_its_mean():
+    eu = np.zeros((100, 4))
+    eu[:, 2] = 1
+    eu[~halves(100, 5), 1] = 1.5  # above the others on the first half only
+    chosen = choose(eu, 5)
+    assert (chosen["selected"], chosen["half"]) == (2, 1)
+    assert chosen["random"] in (0, 1, 3)
+    assert halves(100, 5).sum() == 50
+
+
+def made_run(seed: int, effect: float) -> Run:
+    rng = np.random.default_rng(seed)
+    before = rng.exponential([1, 2, 3, 9], (60, 4))
+    plain = before * 0.5
+    swap, random = plain.copy(), plain.copy()
+    swap[:, 3] *= np.exp(effect)
+    random[:, 1] *= np.exp(2 * effect)
+    after = {"swap": swap, "no-swap": plain, "random-class": random, "half": swap}
+    labels = {"swap": 3, "no-swap": 3, "random-class": 1, "half": 3}
+    return Run(before, after, labels, halves(60, seed), rng.integers(0, 4, 60), dict.fromkeys(["before", *after], 0.9))
+
+
+def test_paired_effects_are_found_again():
+    numbers = numbers_of([made_run(seed, effect) for seed, effect in enumerate((-0.1, -0.2, -0.3))])
+    effects = numbers["effect"]
+    np.testing.assert_allclose(effects["swap − no-swap"]["runs"], [-0.1, -0.2, -0.3])
+    np.testing.assert_allclose(effects["random-class − no-swap"]["runs"], [-0.2, -0.4, -0.6])
+    np.testing.assert_allclose(effects["half − no-swap, other half"]["runs"], [-0.1, -0.2, -0.3])
+    np.testing.assert_allclose(numbers["effect on other classes"]["swap − no-swap"]["runs"], 0, atol=1e-12)
+    np.testing.assert_allclose(numbers["table"]["no-swap"]["drop"]["relative"]["others"]["runs"], 0.5)
+    np.testing.assert_allclose(numbers["table"]["swap"]["drop"]["relative"]["selected"]["runs"], 1 - 0.5 * np.exp([-0.1, -0.2, -0.3]))
+    assert numbers["selected"].tolist() == [3, 3, 3]
+
+
+def test_refusals(tmp_path):
+    options = Options(tmp_path)
+    for setting, arms, message in (
+        (Setting("mnist"), None, "the hold-out experiment is on fashion-mnist, cifar10"),
+        (Setting("digits"), ("swap", "no-swop"), "`arms` must be of swap, no-swap"),
+        (Setting("digits"), ("swap",), "`arms` must have 'swap' and 'no-swap'"),
+        (Setting("digits", epochs=3), None, r"has 10 \+ 10 epochs; `epochs` is not for it"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            holdout.run(setting, 1, options, arms=arms)
+    assert set(ARMS) >= {"swap", "no-swap", "old-pool", "random-class", "half", "swap-constant", "no-swap-constant"}
+
+
+def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):
+    monkeypatch.setitem(holdout.PLANS, "digits", holdout.Plan(100, 2, 2))
+    said: list[str] = []
+    setting = Setting("digits", members=2, changes=(("epochs", 2),))
+    monkeypatch.setattr(holdout, "recipe_for", lambda *_: Recipe("mlp", 4, 64, rates=((0, 1e-3), (2, 1e-4))))
+    options = Options(tmp_path, jobs=1, say=said.append)
+    run = holdout.run_one(setting, 0, options)
+    assert [line.rpartition(", ")[2].partition(":")[0] for line in said][:3] == ["before", "swap", "no-swap"]
+    assert set(run.after) == set(ARMS)  # the learning rate falls here
+    folder = tmp_path / f"holdout-{setting.name}" / "run-0"
+    assert sorted(p.name for p in folder.iterdir() if p.is_dir()) == ["training-before"]
+    assert run.before.shape == (539, 10)
+    assert not np.array_equal(run.after["swap"], run.after["no-swap"])
+    assert not np.array_equal(run.after["no-swap"], run.after["no-swap-constant"])
+    said.clear()
+    again = holdout.run_one(setting, 0, options)
+    assert said == []
+    assert all(np.array_equal(run.after[name], again.after[name]) for name in ARMS)
+    (folder / "no-swap.npy").unlink()  # an interrupted run: only what is missing is made again, and comes out the same
+    third = holdout.run_one(setting, 0, options)
+    assert [line.rpartition(", ")[2].partition(":")[0] for line in said] == ["before", "no-swap"]
+    assert np.array_equal(run.after["no-swap"], third.after["no-swap"])

@@ -1,0 +1,61 @@
+"""What is trained, by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.paper.settings import DATA, Setting, Source, parse_change
+
+
+@pytest.mark.parametrize("data", [name for name in DATA if name != "digits"])
+@pytest.mark.parametrize("protocol", ["paper", "code"])
+def test_every_data_set_of_the_paper_has_a_recipe(data, protocol):
+    setting = Setting(data, protocol)
+    assert setting.name == f"{data}-{protocol}"
+    assert setting.recipe() == lw.predictors.find_recipe(data, protocol)
+    for name in (data, *DATA[data]):
+        assert name in lw.datasets.names()
+
+
+def test_names_tell_settings_apart():
+    changes = (parse_change("batch_size=64"), parse_change("shuffle=false"), parse_change("rate=0.1"))
+    setting = Setting("fashion-mnist", changes=changes, members=3, epochs=4)
+    assert setting.name == "fashion-mnist-paper-batch_size=64-shuffle=false-rate=0.1-4-epochs-3-members"
+    recipe = setting.recipe()
+    assert (recipe.batch_size, recipe.shuffle, recipe.rates, recipe.epochs) == (64, False, ((0, 0.1),), 4)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("batch_size", "a change must be FIELD=VALUE with one of the fields network, epochs, batch_size"),
+        ("size=3", "a change must be FIELD=VALUE"),
+        ("batch_size=many", "`batch_size` must be a int; got 'many'"),
+        ("shuffle=perhaps", "`shuffle` must be a bool; got 'perhaps'"),
+    ],
+)
+def test_wrong_changes(text, message):
+    with pytest.raises(ValueError, match=message):
+        parse_change(text)
+
+
+def test_unknown_data():
+    with pytest.raises(ValueError, match="`data` must be one of 'mnist', 'fashion-mnist'"):
+        Setting("imagenet")
+
+
+def test_strangers_to_the_digits():
+    test = lw.datasets.load("digits").test
+    shuffled, fashion = (Source(name).load() for name in ("shuffled-digits", "fashion-8x8"))
+    assert shuffled.x.shape == test.x.shape
+    np.testing.assert_array_equal(np.sort(shuffled.x.reshape(-1, 64)), np.sort(test.x.reshape(-1, 64)))
+    assert not np.array_equal(shuffled.x, test.x)
+    assert fashion.x.shape[1:] == (8, 8)
+    assert fashion.x.dtype == np.uint8
+    bundled = lw.datasets.load_fashion_ensemble()
+    assert fashion.x[0].astype(float).mean() * 64 / 49 == pytest.approx(bundled.images[0].mean(), abs=2)  # padded by 2 pixels
+    turned = Source("digits", transposed=True)
+    np.testing.assert_array_equal(turned.load().x, test.x.transpose(0, 2, 1))
+    assert (turned.name, Source("digits", scaled=False).name) == ("digits-transposed", "digits-unscaled")

@@ -1,0 +1,51 @@
+"""The package loads what is used, and says what is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from labelwise import predictors
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout.strip()
+
+
+def test_scikit_learn_users_load_no_torch_and_nothing_is_loaded_in_advance():
+    loaded = "print(*(name in sys.modules for name in ('torch', 'sklearn')))"
+    script = f"import sys; import labelwise.predictors; {loaded}; from labelwise.predictors import LabelwiseClassifier; {loaded}"
+    assert run(script).splitlines() == ["False False", "False True"]
+
+
+def test_a_missing_library_is_named_with_the_way_to_get_it():
+    script = """
+import sys
+sys.modules["torch"] = sys.modules["sklearn"] = None  # as if they were not installed
+import labelwise as lw
+from labelwise import predictors
+for use in (lambda: predictors.mc_dropout, lambda: lw.predictors.from_sklearn(None, None), lambda: predictors.LabelwiseClassifier):
+    try:
+        use()
+    except ImportError as error:
+        print(error)
+"""
+    assert run(script).splitlines() == [
+        'mc_dropout needs torch; install it with: pip install "labelwise[torch]"',
+        'from_sklearn needs scikit-learn; install it with: pip install "labelwise[sklearn]"',
+        'LabelwiseClassifier needs scikit-learn; install it with: pip install "labelwise[sklearn]"',
+    ]
+
+
+@pytest.mark.parametrize("name", predictors.__all__)
+def test_every_public_name_is_there(name):
+    assert getattr(predictors, name).__name__ == name
+    assert name in dir(predictors)
+
+
+def test_an_unknown_name_is_an_attribute_error():
+    with pytest.raises(AttributeError, match="has no attribute 'mc_dropuot'"):
+        _ = predictors.mc_dropuot
+    assert predictors.dropout.mc_dropout is predictors.mc_dropout
