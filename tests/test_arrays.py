@@ -68,6 +68,30 @@ def test_hard_values_are_numpys(lib: Any) -> None:
             assert np.all(lib.numpy(v.epistemic)[:5] == 0)
 
 
+@pytest.mark.parametrize("kind", [lw.Ensemble, lw.MultiLabelEnsemble])
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.BetaLoss(-0.5, -0.5)], ids=str)
+def test_jackknife_leaves_members_out_in_every_library(lib: Any, kind: Any, loss: Any) -> None:
+    """Also where all but one of six members agree: without that one, the mean is on the edge, and rounds to beyond it."""
+    inside = np.random.default_rng(2).dirichlet(np.ones(3), (6, 4))
+    probs = np.concatenate([inside, np.eye(3)[[[0], [1], [1], [1], [1], [1]]]], axis=1)
+    m = len(probs)
+    plain, corrected = (lw.decompose(kind(lib.array(probs)), loss, correction=c) for c in (None, "jackknife"))
+    left_out = [lw.decompose(kind(np.delete(probs, i, axis=0)), loss) for i in range(m)]
+    for part in ("total", "epistemic"):
+        expected = m * lib.numpy(getattr(plain, part)) - (m - 1) * np.mean([getattr(u, part) for u in left_out], axis=0)
+        np.testing.assert_allclose(lib.numpy(getattr(corrected, part)), expected, rtol=1e-11, atol=1e-13)
+    np.testing.assert_array_equal(lib.numpy(corrected.aleatoric), lib.numpy(plain.aleatoric))
+
+
+def test_disagreement_about_nearly_impossible_and_nearly_certain_events(lib: Any) -> None:
+    """Θ − E Θ is taken from the smaller of the probability and its complement: the larger one has rounded it away."""
+    p = np.array([[[1e-20, 1 - 1e-20]], [[3e-20, 1 - 3e-20]]])
+    events = {"impossible": [0], "certain": [1]}
+    for loss, expected in (("squared", 1e-40), ("log", (1.5 * np.log2(1.5) + 0.5 * np.log2(0.5)) * 1e-20)):
+        u = lw.decompose(lw.Ensemble(lib.array(p)), loss, events=events)
+        np.testing.assert_allclose(lib.numpy(u.epistemic), [[expected, expected]], rtol=1e-14)
+
+
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
 def test_half_precision_is_widened(lib: Any, dtype: str, optional: Callable[[str], ModuleType]) -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(3), (4, 6))

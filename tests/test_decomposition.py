@@ -204,6 +204,15 @@ def test_label_wise_shares(loss: lw.Loss) -> None:
     assert shares["0"].maximum == 1
 
 
+def test_shares_have_the_maximum_one() -> None:
+    u = lw.decompose(lw.Ensemble(random_probs(k=3)), "squared")
+    for s, largest in ((u.sum(), 2 / 3), (u["0"], 1 / 4)):
+        assert s.maximum == pytest.approx(largest)
+        shares = s.normalized()
+        assert shares.maximum == 1
+        np.testing.assert_array_equal(shares.normalized().total, shares.total)
+
+
 def brute_force_maximum(loss: lw.Loss, weights: np.ndarray) -> float:
     """max Σ w G(θ) over the simplex by a general-purpose optimiser."""
     n = len(weights)

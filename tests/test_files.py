@@ -108,8 +108,9 @@ def test_texts(tmp_path: Path) -> None:
     [
         ("x = " + "[" * 100_000, "nested too deeply"),
         ("x = " + "{a=" * 100_000, "nested too deeply|Expected|Invalid"),
-        ("a." * 30_000 + "b = 1", "a key has more than 16 words joined by dots"),
-        ('[x]\n"a" . ' + "'b'\t." * 30 + "c = 1", "a key has more than 16 words"),
+        ("a." * 30_000 + "b = 1", "a key has more than 8 words joined by dots"),
+        ('[x]\n"a" . ' + "'b'\t." * 30 + "c = 1", "a key has more than 8 words"),
+        ("".join(f"  [t{i}]\n" for i in range(5001)), "it has more than 5,000 tables"),
         ("x = ", "Invalid value"),
         ("x = " + "9" * 5000, "limit"),
         ("#" * (LONGEST_TEXT + 1), "are refused"),

@@ -135,6 +135,21 @@ def test_members_probably_on_the_wrong_axis(lib: Any) -> None:
     assert caught[0].filename == __file__
 
 
+@pytest.mark.parametrize(
+    ("members", "instances", "warns"),
+    [(33, 4, True), (32, 4, False), (40, 5, True), (39, 5, False), (100, 2, True), (100, 1, False), (100, 0, False)],
+)
+def test_only_many_more_members_than_instances_are_doubted(members: int, instances: int, warns: bool) -> None:
+    """From 33 members and 8 times as many as instances; one instance is no sign of a mistake."""
+    probs = np.full((members, instances, 4), 0.25)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        lw.Ensemble(probs)
+        assert len(caught) == warns
+        lw.Ensemble(probs, member_axis=0)
+        assert len(caught) == warns
+
+
 @pytest.mark.parametrize("make", [lw.Ensemble.from_logits, lw.MultiLabelEnsemble])
 def test_every_ensemble_warns_at_the_callers_line(make: Any) -> None:
     with pytest.warns(UserWarning, match="100 members' predictions") as caught:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.integrate import quad
 
@@ -38,6 +39,25 @@ def test_entropy_is_the_smallest_expected_loss(loss: lw.Loss) -> None:
     np.testing.assert_allclose(np.diag(table), entropy, rtol=1e-9, atol=1e-13 * size(loss))
     assert np.all(table >= entropy[:, None] - 1e-13 * size(loss))
     np.testing.assert_allclose(table.min(axis=1), entropy, rtol=1e-9, atol=1e-13 * size(loss))
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@given(st.floats(1e-6, 1e6), st.floats(1e-6, 1e6))
+@example(1.0, 3.0)
+@example(3.0, 1.0)
+def test_the_decision_is_exact_next_to_the_corner(dtype: Any, a: float, b: float) -> None:
+    """Acting pays where t > a/(a+b), in exact arithmetic, for the numbers of the dtype closest to it."""
+    loss = lw.CostLoss(false_positive=a, false_negative=b)
+    corner = Fraction(a) / (Fraction(a) + Fraction(b))
+    for smaller, side in ((corner, "t"), (1 - corner, "c")):
+        if smaller > Fraction(1, 2):
+            continue
+        middle = dtype(float(smaller))
+        for x in (np.nextafter(middle, dtype(0)), middle, np.nextafter(middle, dtype(1))):
+            t, c = (x, 1 - x) if side == "t" else (1 - x, x)
+            act = Fraction(float(x)) > smaller if side == "t" else Fraction(float(x)) < smaller
+            if t != c:
+                assert bool(loss._should_act(np.array(t), np.array(c))) == act, (x, side)
 
 
 @EVERY

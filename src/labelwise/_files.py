@@ -17,8 +17,10 @@ Predictions, images and labels compress 2 to 30 times; what asks for more is a b
 """
 LONGEST_TEXT = 1 << 22
 """Bytes of a text file such as a table of costs: those of 500 × 500 classes fit."""
-# The parser's memory grows with the square of a key's length in words: a.a.a. ... of 400 kB takes all there is.
-_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){16}""")
+# The parser's memory grows with the square of a key's length in words: a.a.a. ... of 400 kB takes all there is; a table takes some kB.
+_LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""")
+_TABLE = re.compile(r"^[ \t]*+\[", re.MULTILINE)
+_MOST_TABLES = 5000
 
 
 def allowed(stored: int) -> int:
@@ -66,7 +68,9 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
     text = read_text(path)
     if _LONG_KEY.search(text):
-        raise ValueError(f"{os.fspath(path)}: a key has more than 16 words joined by dots; such files are refused")
+        raise ValueError(f"{os.fspath(path)}: a key has more than 8 words joined by dots; such files are refused")
+    if sum(1 for _ in _TABLE.finditer(text)) > _MOST_TABLES:
+        raise ValueError(f"{os.fspath(path)}: it has more than {_MOST_TABLES:,} tables; such files are refused")
     try:
         return tomllib.loads(text)
     except RecursionError as error:

@@ -107,6 +107,27 @@ def test_clustered_variance_reduces_to_delong_and_covers():
     assert shared.high - shared.low < apart.high - apart.low
 
 
+def test_clustered_variance_is_obuchowskis():
+    """Patients of different sizes, on one side or on both: Eqs. of Obuchowski (1997), written with loops over patients and pairs."""
+    rng = np.random.default_rng(4)
+    groups_in, groups_out = np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 4]), np.array([1, 2, 2, 3, 3, 3, 5, 5])
+    patient = rng.normal(size=6)
+    a, b = patient[groups_in] + rng.normal(size=10), patient[groups_out] + rng.normal(size=8) + 0.5
+    wins = (b[None, :] > a[:, None]).astype(float)
+    v_in, v_out, auroc = wins.mean(axis=1), wins.mean(axis=0), wins.mean()
+    of_in = {g: v_in[groups_in == g].sum() - np.sum(groups_in == g) * auroc for g in range(6)}
+    of_out = {g: v_out[groups_out == g].sum() - np.sum(groups_out == g) * auroc for g in range(6)}
+    s10 = 5 / 4 / 10 * sum(x**2 for x in of_in.values())  # 5 of the 6 patients are "in"
+    s01 = 4 / 3 / 8 * sum(x**2 for x in of_out.values())  # 4 are "out"
+    s11 = 6 / 5 * sum(of_in[g] * of_out[g] for g in range(6))
+    variance = s10 / 10 + s01 / 8 + 2 * s11 / (10 * 8)
+    assert abs(2 * s11 / 80) > 0.2 * variance
+    found = detection_scores(a, b, groups_in=groups_in, groups_out=groups_out).auroc
+    low, high = (np.log(x / (1 - x)) for x in (found.low, found.high))
+    half = NormalDist().inv_cdf(0.975) * variance**0.5 / (auroc * (1 - auroc))
+    assert (high - low) / 2 == pytest.approx(half, rel=1e-10)
+
+
 def test_bootstrap_replicates_follow_the_definition(optional):
     optional("sklearn")
     rng = np.random.default_rng(2)

@@ -117,14 +117,12 @@ def _zarr2(codec: str) -> Callable[[Path], None]:
             "blosc": numcodecs.Blosc("lz4"), "zlib": numcodecs.Zlib(), "bz2": numcodecs.BZ2(), "lzma": numcodecs.LZMA(),
             "zstd": numcodecs.Zstd(), "lz4": numcodecs.LZ4(), "none": None,
         }[codec]  # fmt: skip
-        filters = [numcodecs.Delta("f8")] if codec == "lz4" else None
         group = zarr.open_group(str(folder / "preds.zarr"), mode="w", zarr_format=2)
         content = arrays()
         for name in ("probs", "y_true", "weights"):
             array = content[name]
             chunks = (5, 4, 3) if name == "probs" else array.shape
-            use = filters if name == "probs" else None
-            group.create_array(name, shape=array.shape, dtype=array.dtype, chunks=chunks, compressors=compressor, filters=use)[...] = array
+            group.create_array(name, shape=array.shape, dtype=array.dtype, chunks=chunks, compressors=compressor)[...] = array
         group.create_array("ids", data=content["ids"])
         group.attrs["class_names"] = NAMES
 

@@ -32,11 +32,10 @@ def draw(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
     return np.concatenate([atoms, moves, weights[..., None], others], axis=-1)
 
 
-def mutate(rng: np.random.Generator, genes: np.ndarray) -> np.ndarray:
-    """Children that differ from their parents in some of the genes, by little or by much."""
-    strength = np.exp(rng.uniform(np.log(0.003), 0, (genes.shape[1], 1)))
+def mutate(rng: np.random.Generator, genes: np.ndarray, steps: np.ndarray) -> np.ndarray:
+    """Children that differ from their parents in some of the genes, by a factor of about exp(±step); ``steps`` has shape (B,)."""
     changed = rng.random(genes.shape) < 0.5
-    return np.asarray(genes * np.exp(strength * changed * rng.standard_normal(genes.shape)))
+    return np.asarray(genes * np.exp(steps[:, None] * changed * rng.standard_normal(genes.shape)))
 
 
 def decode(genes: np.ndarray) -> Candidate:

@@ -20,8 +20,14 @@ TIE = 1e-12
 # (K classes, M members, whether to evolve): few atoms and many. Rare failures show with few.
 SHAPES = ((2, 2, True), (3, 2, False), (2, 3, False), (4, 3, True), (3, 4, False), (6, 15, False))
 NUMBERS, FEWEST, MOST = 4000, 50, 1000  # probabilities in a batch of distributions, and bounds on its length
-PARENTS = 32
-GENERATIONS = 20
+PARENTS, CHILDREN, GENERATIONS = 12, 3, 20  # children of each parent
+
+# How far a child is from its parent. Steps are inherited and adapt, so that the search converges geometrically, whatever the width of
+# the region where a rule is broken; a share of new long steps goes on exploring.
+LONGEST_STEP, SHORTEST_NEW_STEP = 1.0, 0.003
+STEP_SPREAD = 4.5  # a child's step is its parent's times a factor between 1 / 4.5 and 4.5
+SHRINK = 0.4  # of the step of a parent that its children have not replaced
+NEW_STEPS = 0.25
 
 
 @dataclass
@@ -90,7 +96,8 @@ class Group:
                 best = int(np.argmax(far))
                 if self.ties(far[best]):
                     entry.tie = self.show(rule, m, genes[:, [best]])
-        return np.asarray(gaps / np.maximum(comparison.size, SHORTEST) ** rule.order)
+        # per length of the move, or the shortest moves would always come closest; beyond 0, the longer move shows it better
+        return np.where(gaps > 0, gaps, gaps / np.maximum(comparison.size, SHORTEST) ** rule.order)
 
     def breaks(self, rule: Rule, gap: float) -> bool:
         return bool(gap >= -TIE * self.scale if rule.relation == ">" else gap > rule.tolerance * self.scale)
@@ -99,17 +106,29 @@ class Group:
         return bool(gap >= -TIE * self.scale)
 
     def evolve(self, rule: Rule, scores: np.ndarray, entries: dict[tuple[str, str], Entry], rng: np.random.Generator) -> None:
-        """Keep changing the candidates that come closest to breaking the rule."""
+        """Keep changing the candidates that come closest to breaking the rule, in shorter steps where long ones no longer help."""
         genes = self.genes
+        steps = _new_steps(rng, genes.shape[1])
         for _ in range(GENERATIONS):
             rows = [MEASURES.index(m) for m in rule.measures if entries[rule.axiom, m].counterexample is None]
             if not rows:
                 return
-            parents = np.concatenate([np.argsort(scores[i])[-PARENTS:] for i in rows])
-            children = mutate(rng, genes[:, parents])
+            parents = np.concatenate([self.parents(scores[i]) for i in rows])
+            old = np.repeat(parents, CHILDREN)
+            inherited = steps[old] * np.exp(rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size))
+            new_steps = np.where(rng.random(old.size) < NEW_STEPS, _new_steps(rng, old.size), np.minimum(inherited, LONGEST_STEP))
+            children = mutate(rng, genes[:, old], new_steps)
             new_scores = self.judge(rule, children, entries)
             genes = np.concatenate([genes[:, parents], children], axis=1)
+            steps = np.concatenate([SHRINK * steps[parents], new_steps])
             scores = np.concatenate([scores[:, parents], new_scores], axis=1)
+
+    def parents(self, score: np.ndarray) -> np.ndarray:
+        """The best candidates, those with the score of another one last: on a plateau they would crowd out all that can still improve."""
+        order = np.argsort(score)
+        score = score[order]
+        repeated = np.append(score[1:] <= score[:-1] + TIE * self.scale, False)
+        return np.concatenate([order[repeated], order[~repeated]])[-PARENTS:]
 
     def show(self, rule: Rule, measure: str, genes: np.ndarray) -> Counterexample:
         """One candidate, written with as few digits as still show the same."""
@@ -135,6 +154,11 @@ class Group:
         sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
         others = tuple(_single(x) if isinstance(x, Ensemble) else x for x in comparison.others)
         return Counterexample(_single(q), others, here, bound, sentence)
+
+
+def _new_steps(rng: np.random.Generator, n: int) -> np.ndarray:
+    """Steps of any length from short to long."""
+    return np.exp(rng.uniform(np.log(SHORTEST_NEW_STEP), np.log(LONGEST_STEP), n))
 
 
 def _single(q: Ensemble) -> Ensemble:

@@ -124,7 +124,7 @@ def digamma_minus_log(x: Array) -> Array:
 def digamma_minus_log_drop(x: Array, y: Array) -> Array:
     r""":math:`\lambda(x) - \lambda(x + y) \ge 0` for 0 < y ≤ x, accurate beside :math:`\lambda(y)\, y / x`."""
     xp = namespace(x)
-    large = x >= 15
+    large = (x >= 15) & (y >= 1)  # for smaller y, λ(x) and λ(x + y) agree in too many digits
     close = xp.where(large, xp.ones_like(x), x)
     from_difference = xp.log1p(xp.where(large, xp.ones_like(x), y) / close) - digamma_difference(close + 1, y)
     return xp.where(large, digamma_minus_log(x) - digamma_minus_log(x + y), from_difference)
