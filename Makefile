@@ -1,15 +1,21 @@
 # Everything works on a machine with Python >= 3.11, make and git: each target makes its own environment first.
 PYTHON ?= python3
 VENV ?= .venv
+LOWEST ?= .venv-lowest
 BIN := $(VENV)/bin
 KERNEL := $(wildcard src/labelwise/_engine/*.[ch])
-PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
+ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
+PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test lint types bench fuzz check clean help
+.PHONY: demo test test-baseline test-lowest lint types bench fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
 	@echo "make test    the whole test suite"
+	@echo "make test-baseline   the same with the plainest instructions of the processor, for results that depend on the machine"
+	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make lint    style and types"
 	@echo "make bench   speed and memory beside others; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make fuzz    20,000 damaged files for all readers (about ten minutes); ARGS=\"--seed 1 --files 2000 --only zarr\""
@@ -30,7 +36,19 @@ demo: $(VENV)/.demo
 	$(BIN)/python -m labelwise demo -o report.html
 
 test: $(VENV)/.dev
-	OMP_NUM_THREADS=1 MKL_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist worksteal $(ARGS)
+	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(ARGS)
+
+test-baseline: $(VENV)/.dev
+	$(ONE_THREAD) $(BIN)/python .ci/lowest_dispatch.py $(BIN)/python $(PYTEST) $(ARGS)
+
+$(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_versions.py
+	python3.11 -m venv $(LOWEST)
+	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
+	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e ".[dev]"
+	@touch $@
+
+test-lowest: $(LOWEST)/.dev
+	$(ONE_THREAD) $(LOWEST)/bin/python $(PYTEST) $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -52,4 +70,4 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import importlib
-import os
+import sys
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
-REQUIRE_ALL = os.environ.get("LABELWISE_REQUIRE_ALL") == "1"
+sys.path.insert(0, str(Path(__file__).parent / "tests"))  # so that tests can import `strategies` and the like
 
-
-def optional(name: str) -> ModuleType:
-    """Import an optional library; without it the test is skipped, or fails when LABELWISE_REQUIRE_ALL=1."""
-    try:
-        return importlib.import_module(name)
-    except ImportError:
-        if REQUIRE_ALL:
-            pytest.fail(f"{name} is not installed, and LABELWISE_REQUIRE_ALL=1 forbids skipping")
-        pytest.skip(f"{name} is not installed")
+from optional_libraries import optional
 
 
 class Library:

@@ -41,8 +41,9 @@ def ensemble(p: Sequence[float], weights: Sequence[float] | None, entropy: dict[
     """TU = G(Σ w p), AU = Σ w G(p) and EU = TU − AU of one label's member vector, for each entropy."""
     w = [mpf(1)] * len(p) if weights is None else [mpf(float(x)) for x in weights]
     members: dict[float, Any] = {}  # weight of each different probability
+    whole = sum(w)
     for x, wi in zip(p, w, strict=True):
-        members[float(x)] = members.get(float(x), mpf(0)) + wi / sum(w)
+        members[float(x)] = members.get(float(x), mpf(0)) + wi / whole
     members = {x: wi for x, wi in members.items() if wi > 0}
     t = sum(wi * mpf(x) for x, wi in members.items())
     c = sum(wi * (1 - mpf(x)) for x, wi in members.items())

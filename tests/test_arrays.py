@@ -196,11 +196,13 @@ def test_gradients_at_the_edges(loss: Any, dtype: str, optional: Callable[[str],
     info = np.finfo(dtype)
     inside = np.clip(p, info.smallest_normal, 1 - info.eps / 2)
     for weights in (None,) if isinstance(loss, lw.BetaLoss) else (None, [1, 2, 0.5, 3]):
-        expected = slopes("torch", inside, loss, weights)
-        assert all(np.all(np.isfinite(x)) for x in slopes("jax", inside, loss, weights))
-        for name in ("torch", "jax"):
-            for part, x, y in zip(PARTS, slopes(name, p, loss, weights), expected, strict=True):
+        both = np.concatenate([p, inside], axis=1)  # labels beside labels: JAX takes seconds for each call
+        found = {name: slopes(name, both, loss, weights) for name in ("torch", "jax")}
+        expected = [x[:, p.shape[1] :] for x in found["torch"]]
+        for name, gradients in found.items():
+            for part, x, y in zip(PARTS, gradients, expected, strict=True):
                 assert np.all(np.isfinite(x)), (name, part)
+                x = x[:, : p.shape[1]]
                 edge = np.any((p == 0) | (p == 1), axis=0)  # elsewhere: finite is all that JAX, without subnormal numbers, can promise
                 x, y = x[:, edge], y[:, edge]
                 scale = np.max(abs(y), axis=0) + float(info.smallest_normal)

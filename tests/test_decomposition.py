@@ -228,6 +228,7 @@ def brute_force_maximum(loss: lw.Loss, weights: np.ndarray) -> float:
 
 @pytest.mark.parametrize("loss", [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.BetaLoss(0.5, 2.0)], ids=loss_id)
 @pytest.mark.parametrize("weights", [[1.0, 2.0, 9.0], [0.0, 1.0, 0.3], [0.0, 0.0, 1.0], [1e-3, 1e3, 1.0]])
+@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")  # SciPy's own steps, before 1.16
 def test_maximum_of_weighted_sums(loss: lw.Loss, weights: list[float]) -> None:
     u = lw.decompose(lw.Ensemble(random_probs(k=3)), loss)
     assert u.sum(weights).maximum == pytest.approx(brute_force_maximum(loss, np.array(weights)), rel=1e-6)

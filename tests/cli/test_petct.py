@@ -7,9 +7,11 @@ import json
 import pytest
 from click.testing import CliRunner
 
-pytest.importorskip("nibabel")
-pytest.importorskip("torch")
-matplotlib = pytest.importorskip("matplotlib")
+from optional_libraries import optional
+
+optional("nibabel")
+optional("torch")
+matplotlib = optional("matplotlib")
 matplotlib.use("Agg")
 
 from labelwise.cli import main  # noqa: E402

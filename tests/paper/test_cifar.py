@@ -85,10 +85,10 @@ def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch
     assert set(run.after) == {"swap", "no-swap", "no-swap-constant"}
 
 
-def test_statistics_of_unscaled_inputs():
+def test_statistics_of_unscaled_inputs(optional):
     from labelwise.predictors.inputs import Inputs
 
-    torch = pytest.importorskip("torch")
+    torch = optional("torch")
     inputs = Inputs((3, 4, 4), True, ((0.4, 0.5, 0.6), (0.2, 0.3, 0.1)))
     x = torch.randint(0, 256, (2, 4, 4, 3), dtype=torch.uint8)
     mean, sd = (torch.tensor(s)[:, None, None] for s in inputs.statistics)

@@ -8,11 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from optional_libraries import optional
+
 
 @pytest.fixture(scope="session")
 def phantoms(tmp_path_factory) -> Path:
     """Fifteen patients of five kinds, seventeen studies."""
-    pytest.importorskip("nibabel")
+    optional("nibabel")
     from labelwise.petct import write_phantoms
 
     folder = tmp_path_factory.mktemp("phantoms") / "studies"
@@ -39,7 +41,7 @@ def copy(phantoms: Path, tmp_path: Path) -> Callable[[int], Path]:
 @pytest.fixture(scope="session")
 def slices(phantoms: Path, tmp_path_factory) -> Path:
     """The phantoms, prepared with one kind held back."""
-    pytest.importorskip("zarr")
+    optional("zarr")
     from labelwise.petct import Settings, prepare
     from labelwise.petct.phantom import HELD_BACK
 
@@ -51,7 +53,7 @@ def slices(phantoms: Path, tmp_path_factory) -> Path:
 @pytest.fixture(scope="session")
 def trained(slices: Path, tmp_path_factory) -> Path:
     """A small ensemble on them."""
-    pytest.importorskip("torch")
+    optional("torch")
     from labelwise.petct import train
 
     out = tmp_path_factory.mktemp("trained")

@@ -3,7 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-nib = pytest.importorskip("nibabel")
+from optional_libraries import optional
+
+nib = optional("nibabel")
 
 from labelwise.petct.phantom import HELD_BACK, KINDS, ORIENTATIONS, Body, draw_anatomy, place_lesions, write_phantoms  # noqa: E402
 

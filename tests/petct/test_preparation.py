@@ -19,8 +19,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-nib = pytest.importorskip("nibabel")
-zarr = pytest.importorskip("zarr")
+from optional_libraries import optional
+
+nib = optional("nibabel")
+zarr = optional("zarr")
 
 from labelwise.petct import Prepared, Settings, find_studies, open_prepared, preparation, prepare, slice_labels, store  # noqa: E402
 from labelwise.petct.phantom import HELD_BACK, KINDS, Body, draw_anatomy, place_lesions, write_nifti  # noqa: E402

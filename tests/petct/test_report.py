@@ -9,9 +9,11 @@ import shutil
 import numpy as np
 import pytest
 
-pytest.importorskip("nibabel")
-pytest.importorskip("torch")
-matplotlib = pytest.importorskip("matplotlib")
+from optional_libraries import optional
+
+optional("nibabel")
+optional("torch")
+matplotlib = optional("matplotlib")
 matplotlib.use("Agg")
 
 from matplotlib import pyplot as plt  # noqa: E402

@@ -8,12 +8,14 @@ import shutil
 import numpy as np
 import pytest
 
-pytest.importorskip("nibabel")
-pytest.importorskip("torch")
+from optional_libraries import optional
 
-from labelwise.io import load_predictions
-from labelwise.petct import aggregate, open_prepared, train
-from labelwise.predictors import find_recipe, load_ensemble
+optional("nibabel")
+optional("torch")
+
+from labelwise.io import load_predictions  # noqa: E402
+from labelwise.petct import aggregate, open_prepared, train  # noqa: E402
+from labelwise.predictors import find_recipe, load_ensemble  # noqa: E402
 
 OPTIONS = {"network": "mlp", "n_members": 2, "epochs": 3, "jobs": 1}
 

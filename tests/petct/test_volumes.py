@@ -10,7 +10,9 @@ import tracemalloc
 import numpy as np
 import pytest
 
-nib = pytest.importorskip("nibabel")
+from optional_libraries import optional
+
+nib = optional("nibabel")
 
 from labelwise.petct.phantom import Body, draw_anatomy, place_lesions, write_nifti  # noqa: E402
 from labelwise.petct.volumes import MAX_VOXELS, read_volume, same_grid  # noqa: E402

@@ -31,10 +31,13 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
-from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import labelwise as lw
 from labelwise.predictors import LabelwiseClassifier
+
+with pytest.MonkeyPatch.context() as patch:
+    patch.setenv("SCIPY_ARRAY_API", "1")  # scikit-learn 1.6 cannot import its checks without
+    from sklearn.utils.estimator_checks import parametrize_with_checks
 
 X, CODES = load_iris(return_X_y=True)
 NAMES = np.array(["setosa", "versicolor", "virginica"])

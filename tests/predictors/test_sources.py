@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch")
+from optional_libraries import optional
+
+torch = optional("torch")
 
 from labelwise.datasets import Dataset, Split  # noqa: E402
 from labelwise.io import load_predictions  # noqa: E402
@@ -44,9 +46,9 @@ def test_an_array_is_no_source(images, tmp_path):
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_source_gives_the_same_weights_as_its_images_in_memory(images, tmp_path, jobs):
-    fits = [
-        fit_ensemble("mlp", given, n_members=2, recipe=RECIPE, out_dir=tmp_path / name, jobs=jobs, progress=False)
-        for name, given in (("memory", data(images)), ("disk", data(images, tmp_path)))
+    fits = [  # images in memory and more than one process: test_training
+        fit_ensemble("mlp", given, n_members=2, recipe=RECIPE, out_dir=tmp_path / name, jobs=n, progress=False)
+        for name, given, n in (("memory", data(images), 1), ("disk", data(images, tmp_path), jobs))
     ]
     a, b = (predict_ensemble(fitted, images[0][125:]).probs for fitted in fits)
     np.testing.assert_array_equal(a, b)

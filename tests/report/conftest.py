@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 from pathlib import Path
 
@@ -10,17 +9,11 @@ import numpy as np
 import pytest
 
 from labelwise.report import build_report
+from optional_libraries import missing
 from report_pages import ensemble
 
 NAMES = ["T-shirt", "trouser", "pullover", "dress", "coat"]
 HERE = Path(__file__).parent
-
-
-def missing(what: str):
-    """Skip with a clear message, or fail where nothing may be skipped."""
-    if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
-        pytest.fail(f"{what}, and LABELWISE_REQUIRE_ALL=1 forbids skipping")
-    pytest.skip(what)
 
 
 @pytest.fixture(name="missing")

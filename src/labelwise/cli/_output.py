@@ -88,9 +88,10 @@ def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
+    hidden = not sys.stderr.isatty()  # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
     bar = Progress(
         TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), disable=not sys.stderr.isatty(), transient=True,
+        console=Console(stderr=True, quiet=hidden), disable=hidden, transient=True,
     )  # fmt: skip
     with bar:
         task = bar.add_task("", total=None)

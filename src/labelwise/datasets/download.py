@@ -194,7 +194,8 @@ def _progress() -> Any:
     from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn, TransferSpeedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TransferSpeedColumn(), TimeRemainingColumn())
-    return Progress(*columns, console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty())
+    hidden = not sys.stderr.isatty()  # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
+    return Progress(*columns, console=Console(stderr=True, quiet=hidden), transient=True, disable=hidden)
 
 
 def unpack_cifar10(archive: Path, data_dir: Path) -> None:
