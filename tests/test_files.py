@@ -17,17 +17,18 @@ from labelwise._sources import open_source
 from labelwise.cli.report import read_events
 from labelwise.decisions import Costs
 from labelwise.io import load_predictions
+from optional_libraries import optional
 
 
 def nifti(path: Path) -> Any:
-    pytest.importorskip("nibabel")
+    optional("nibabel")
     from labelwise.petct.volumes import read_volume
 
     return read_volume(path)
 
 
 def checkpoint(path: Path) -> Any:
-    pytest.importorskip("torch")
+    optional("torch")
     from labelwise.predictors._member import load_checkpoint
 
     return load_checkpoint(path)

@@ -450,7 +450,7 @@ def test_arrays_out_of_alignment(kernel: str, n: int, k: int, dtype: str, layout
 UNALIGNED = """
 import importlib.util, sys
 import numpy as np
-from labelwise import _kernels
+from labelwise._engine import kernel as _kernels
 
 spec = importlib.util.spec_from_file_location("labelwise._engine._fused", sys.argv[1])
 _kernels._fused = importlib.util.module_from_spec(spec)

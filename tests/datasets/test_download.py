@@ -18,6 +18,7 @@ import pytest
 from labelwise.datasets import download
 from labelwise.datasets.catalogue import Remote
 from labelwise.datasets.download import fetch, unpack_cifar10
+from optional_libraries import optional
 
 CONTENT = np.random.default_rng(0).bytes(300_000)
 
@@ -127,7 +128,7 @@ def test_a_file_that_is_there_is_checked_before_it_is_used(server: Server, tmp_p
 
 
 def test_an_encrypted_address_that_leads_to_another(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    requests = pytest.importorskip("requests")
+    requests = optional("requests")
     plain = requests.get
     monkeypatch.setattr(requests, "get", lambda url, **options: plain(url.replace("https://", "http://"), **options))
     remote = server.remote()
