@@ -8,10 +8,10 @@ from typing import Any
 import mpmath
 import numpy as np
 import pytest
-from labelwise._special import digamma_minus_log_drop
 from mpmath import mp, mpf
 
 import labelwise as lw
+from labelwise.losses._special import digamma_minus_log_drop
 from oracle import ENTROPY, beta_expectation, regularised_beta
 
 CORNERS = [1e-3, 1.0, 30.0, 1e3, 1e6]

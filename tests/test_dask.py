@@ -267,7 +267,7 @@ def test_two_processes_one_of_which_is_killed(tmp_path: Path, da: ModuleType, op
     v = lw.decompose(lw.Ensemble(lazy))
     joint = lw.joint.decompose(lw.Ensemble(lazy), "spherical")
     with (
-        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as cluster,
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0) as cluster,
         distributed.Client(cluster) as client,
     ):
         futures = client.compute([v.total, v.aleatoric, v.epistemic, v.sum().epistemic, joint.epistemic])

@@ -402,7 +402,7 @@ def test_on_a_real_dask_cluster_even_when_a_worker_dies(tmp_path, optional) -> N
     distributed = optional("distributed")
     np.save(tmp_path / "in.npy", predictions(200_000))
     quantify(tmp_path / "in.npy", tmp_path / "here.npz", memory="2MB")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, memory_limit=0) as cluster:
+    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0) as cluster:
         seen: list[int] = []
 
         def kill_one(rows: int, total: int) -> None:
