@@ -24,7 +24,7 @@ if platform.machine() in ("x86_64", "AMD64"):
         "OPENBLAS_CORETYPE": "Nehalem",
         "MKL_CBWR": "COMPATIBLE",
         "ONEDNN_MAX_CPU_ISA": "SSE41",
-        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa=SSE4_2".strip(),
+        "XLA_FLAGS": f"{os.environ.get('XLA_FLAGS', '')} --xla_cpu_max_isa=AVX".strip(),  # below it, JAX cannot read float16
     }
 for name, value in plainest.items():
     print(f"{name}={value}", file=sys.stderr)

@@ -346,7 +346,7 @@ def test_jackknife_may_pass_the_maximum() -> None:
 def test_jackknife_removes_the_bias_on_average() -> None:
     """Mean EU of many small ensembles drawn from a known distribution, against its exact EU."""
     q = lw.Dirichlet(np.array([1.0, 2.0, 3.0]))
-    draws = q.sample(4 * 20000, rng=0).reshape(4, 20000, 3)
+    draws = q.sample(4 * 200_000, rng=0).reshape(4, 200_000, 3)  # known to 0.3 %
     for loss, left in (("squared", 1e-2), ("log", 6e-2)):
         truth = lw.decompose(q, loss).epistemic
         plain, corrected = (lw.decompose(lw.Ensemble(draws), loss, correction=c).epistemic.mean(0) / truth for c in (None, "jackknife"))

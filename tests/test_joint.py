@@ -134,18 +134,24 @@ def test_dirichlet_zero_one_uniform_in_closed_form() -> None:
         assert float(u.epistemic) == pytest.approx(best - 1 / k, rel=1e-10)
 
 
-@pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(COSTS, abstain=0.6)], ids=str)
-def test_sampled_measures_stay_within_their_bounds(loss: object) -> None:
-    alphas = np.random.default_rng(4).gamma(1.0, 2.0, (120, 3)) + 0.05
-    u = lw.joint.decompose(lw.Dirichlet(alphas), loss)
-    draws = lw.Dirichlet(alphas).sample(100_000, rng=5)
+@pytest.mark.parametrize(("loss", "at_least"), [("spherical", 0.92), (lw.joint.CostMatrix(COSTS, abstain=0.6), 0.88)], ids=str)
+def test_sampled_measures_stay_within_their_bounds(loss: object, at_least: float) -> None:
+    """All instances share the draws of one seed, so their errors go together: the bounds are right on average over the seeds.
+
+    Costs that are rarely paid have skewed replicates, whose 95 % bounds hold a little less often.
+    """
+    alphas = np.random.default_rng(4).gamma(1.0, 2.0, (30, 3)) + 0.05
+    draws = lw.Dirichlet(alphas).sample(200_000, rng=5)
     entropies = entropy_of(loss, draws)
-    truth, noise = entropies.mean(0), entropies.std(0) / 100_000**0.5
-    assert u.error is not None
-    inside = np.abs(u.aleatoric - truth) <= np.hypot(u.error.aleatoric, 2 * noise)
-    assert inside.mean() >= 0.9
-    assert np.all(u.epistemic >= 0)
-    again = lw.joint.decompose(lw.Dirichlet(alphas), loss)
+    truth, noise = entropies.mean(0), entropies.std(0) / 200_000**0.5
+    inside = []
+    for seed in range(40):
+        u = lw.joint.decompose(lw.Dirichlet(alphas), loss, seed=seed)
+        assert u.error is not None
+        assert np.all(u.epistemic >= 0)
+        inside.append(np.abs(u.aleatoric - truth) <= np.hypot(u.error.aleatoric, 2 * noise))
+    assert np.mean(inside) >= at_least
+    again = lw.joint.decompose(lw.Dirichlet(alphas), loss, seed=seed)
     assert np.array_equal(u.epistemic, again.epistemic)
 
 

@@ -68,13 +68,13 @@ def test_maps_ensembles(lib, per_member):
     assert better.names == q.names
     t = np.reshape(temperature.value, (-1, 1, 1))
     with np.errstate(divide="ignore"):
-        expected = softmax(np.log(np.maximum(probs, 1e-308)) / t)
+        expected = softmax(np.log(np.maximum(probs, np.finfo(float).tiny)) / t)
     np.testing.assert_allclose(lib.numpy(better.probs), expected, atol=1e-9)
     mean = np.tensordot([0.1, 0.2, 0.3, 0.4], expected, 1)
     np.testing.assert_allclose(lib.numpy(better.mean()), mean, atol=1e-9)
     assert temperature.nll_after == pytest.approx(nll(mean, y), rel=1e-6)
     assert temperature.nll_after < temperature.nll_before
-    np.testing.assert_allclose(temperature(lib.array(np.log(probs.clip(1e-308)))).probs, expected, atol=1e-9)
+    np.testing.assert_allclose(temperature(lib.array(np.log(probs.clip(np.finfo(float).tiny)))).probs, expected, atol=1e-9)
 
 
 def test_a_small_perfect_set_does_not_drive_it_to_zero():

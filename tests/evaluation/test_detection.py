@@ -111,8 +111,8 @@ def test_clustered_variance_is_obuchowskis():
     """Patients of different sizes, on one side or on both: Eqs. of Obuchowski (1997), written with loops over patients and pairs."""
     rng = np.random.default_rng(4)
     groups_in, groups_out = np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 4]), np.array([1, 2, 2, 3, 3, 3, 5, 5])
-    patient = rng.normal(size=6)
-    a, b = patient[groups_in] + rng.normal(size=10), patient[groups_out] + rng.normal(size=8) + 0.5
+    patient = np.array([0.0, 1.5, -1.0, 0.8, -0.6, 0.2])
+    a, b = patient[groups_in] + 0.3 * rng.normal(size=10), patient[groups_out] + 0.3 * rng.normal(size=8) + 0.4
     wins = (b[None, :] > a[:, None]).astype(float)
     v_in, v_out, auroc = wins.mean(axis=1), wins.mean(axis=0), wins.mean()
     of_in = {g: v_in[groups_in == g].sum() - np.sum(groups_in == g) * auroc for g in range(6)}
