@@ -62,8 +62,10 @@ class FittedEnsemble:
         with torch.random.fork_rng(devices=[]), torch.device("meta") if isinstance(self.make_model, str) else nullcontext():
             try:
                 model = self._job.build()
-            except (RuntimeError, OverflowError) as error:
-                raise ValueError(f"the settings of the ensemble in {str(self.folder)!r} give no network: {error}") from error
+            except (RuntimeError, TypeError, OverflowError) as error:
+                if not isinstance(self.make_model, str):
+                    raise
+                raise ValueError(f"the settings of the ensemble in {str(self.folder)!r} are damaged: they give no network") from error
         load_weights(model, self.checkpoints[member])
         return prepared(model, self.inputs, "cpu").eval()
 
