@@ -282,6 +282,22 @@ def test_changed_weights_are_noticed(tmp_path) -> None:
     assert done.computed == done.blocks - 2
 
 
+@pytest.mark.parametrize("header", [b"{'descr': '<f4', (", b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 5), }"])
+def test_a_part_with_a_damaged_header_is_computed_again(header: bytes, tmp_path) -> None:
+    np.save(tmp_path / "in.npy", predictions(20_000))
+    quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
+    out = tmp_path / "out.npz"
+    with pytest.raises(KeyboardInterrupt):
+        quantify(tmp_path / "in.npy", out, memory="1MB", progress=interrupt_after(7000))
+    part = tmp_path / "out.npz.partial" / "log_total.npy"
+    content = bytearray(part.read_bytes())
+    content[10:128] = header.ljust(117) + b"\n"
+    part.write_bytes(content)
+    done = quantify(tmp_path / "in.npy", out, memory="1MB")
+    assert done.computed == done.blocks
+    assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
+
+
 def test_a_changed_block_is_forgotten_before_it_is_computed_again(tmp_path) -> None:
     """An interruption there leaves half a new block; with the old predictions back, it must not pass for an old one."""
     old = predictions(20_000)

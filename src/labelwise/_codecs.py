@@ -58,14 +58,13 @@ def blosc(data: bytes, most: int) -> bytes:
 def zstd(data: bytes, most: int) -> bytes | bytearray:
     """Zstandard. A frame that does not say how long its content is gets a buffer of ``most`` bytes, and no more."""
     size = _zstd_size(data)
-    if size is not None:
-        _check_size(size, most)
-    buffer = bytearray(most if size is None else size)
+    buffer = bytearray(most) if size is None else None
+    _check_size(size or 0, most)
     try:
-        _numcodecs().zstd.decompress(data, buffer)
+        done = _numcodecs().zstd.decompress(data, buffer)
     except (RuntimeError, ValueError) as error:
         raise ValueError(f"a zstd chunk is damaged ({error})") from error
-    return buffer
+    return bytes(done) if buffer is None else buffer
 
 
 def _zstd_size(data: bytes) -> int | None:

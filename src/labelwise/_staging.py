@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from ._atomic import remove_leftovers, replacing
+from ._files import open_regular
 from ._lock import locked
-from ._npz import release, write_npz
+from ._npz import read_header, release, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet")
 _MARK = "labelwise-partial.txt"
@@ -82,16 +83,21 @@ class Staging:
     def _open(self) -> bool:
         """Whether the folder holds what a former run left of the same job."""
         try:
+            for name, (
+                width,
+                dtype,
+            ) in self.columns.items():  # before it is mapped: a damaged header can raise anything, or make the file grow
+                with open_regular(self.folder / f"{name}.npy") as file:
+                    shape = (self.n, width) if width else (self.n,)
+                    if read_header(file, name) != (shape, False, dtype):
+                        return False
             self._map()
             log = self.folder / _LOG
             lines = log.read_text().split("\n")[:-1] if log.exists() else []  # a last line without its end was not finished
             self._claimed = {int(i): int(checksum) for i, checksum in (line.split() for line in lines)}
         except (OSError, ValueError):
             return False
-        return all(0 <= i < -(-self.n // self.rows) for i in self._claimed) and all(
-            a.shape == ((self.n, w) if w else (self.n,)) and a.dtype == d
-            for (w, d), a in zip(self.columns.values(), self._arrays.values(), strict=True)
-        )
+        return all(0 <= i < -(-self.n // self.rows) for i in self._claimed)
 
     def confirm(self, checksum: Callable[[int, int], int], report: Callable[[], None]) -> None:
         """Take over the finished blocks of a former run whose rows still have the same checksum; the others are forgotten."""

@@ -280,6 +280,8 @@ def test_damaged_folders_get_one_sentence(tmp_path):
         archive.writestr("bomb", bytes(300_000_000))
     with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read"):
         fitted.model(0)
+    torch.save(good, fitted.checkpoints[0])
+    load_ensemble(tmp_path).model(0)
     settings = tmp_path / "ensemble.json"
     stored = json.loads(settings.read_text())
     for content in (
@@ -292,10 +294,13 @@ def test_damaged_folders_get_one_sentence(tmp_path):
         {**stored, "recipe": {"nonsense": 1}},
         {**stored, "n_classes": "three"},
         {**stored, "classes": ["a"]},
+        {**stored, "inputs": {**stored["inputs"], "shape": [4 * 10**9]}, "network": "mlp"},
+        {**stored, "n_classes": 10**12, "classes": None},
+        {**stored, "n_classes": 10**30, "classes": None},
     ):
         settings.write_text(content if isinstance(content, str) else json.dumps(content))
-        with pytest.raises(ValueError, match=r"ensemble"):
-            load_ensemble(tmp_path)
+        with pytest.raises(ValueError, match=r"ensemble|member-0\.pt' cannot be read"):
+            load_ensemble(tmp_path).model(0)
     settings.write_text(json.dumps(stored))
     fitted._job.metrics(1).write_text("[]\n{")
     with pytest.raises(ValueError, match=r"cannot be read"):

@@ -132,7 +132,8 @@ def load_weights(model: nn.Module, path: Path) -> nn.Module:
     """The model with the weights of a checkpoint."""
     weights = load_checkpoint(path)["model"]
     with _damage(path):
-        model.load_state_dict(weights)
+        empty = any(p.is_meta for p in model.parameters())
+        model.load_state_dict(weights, assign=empty)
     return model
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -57,8 +57,15 @@ class FittedEnsemble:
         """One member with its trained weights, in evaluation mode."""
         if not 0 <= member < self.n_members:
             raise ValueError(f"`member` must be between 0 and {self.n_members - 1}; got {member}")
-        with torch.random.fork_rng(devices=[]):  # the first weights are replaced; the caller's random numbers are not used up
-            model = self._job.build()
+        # The first weights are replaced: those of a named network are never made, so that damaged settings cannot ask for terabytes;
+        # a function of the user's may make them, but does not use up the caller's random numbers.
+        with torch.random.fork_rng(devices=[]), torch.device("meta") if isinstance(self.make_model, str) else nullcontext():
+            try:
+                model = self._job.build()
+            except (RuntimeError, TypeError, OverflowError) as error:
+                if not isinstance(self.make_model, str):
+                    raise
+                raise ValueError(f"the settings of the ensemble in {str(self.folder)!r} are damaged: they give no network") from error
         load_weights(model, self.checkpoints[member])
         return prepared(model, self.inputs, "cpu").eval()
 
