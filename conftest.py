@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+# Threads of torch that wait must sleep: several processes test at once, and one that spins takes the core of the one it waits for.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 sys.path.insert(0, str(Path(__file__).parent / "tests"))  # so that tests can import `strategies` and the like
 
 from optional_libraries import optional
