@@ -104,6 +104,7 @@ def test_codecs_of_version_2(tmp_path: Path, zarr: Any, optional: Any, name: str
             open_source(path).rows(0, 50)
 
 
+@pytest.mark.filterwarnings("ignore:The codec `vlen-utf8` is currently not part")  # zarr 3.1.0, when it writes
 @pytest.mark.parametrize("version", [2, 3])
 def test_text_of_fixed_and_of_any_length(tmp_path: Path, zarr: Any, version: int) -> None:
     for name, fixed in (("fixed.zarr", True), ("free.zarr", False)):
