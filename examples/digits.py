@@ -36,7 +36,7 @@ def main() -> None:
     x = x / 16
     x_train, x_test, y_train, y_test = train_test_split(x, y, train_size=300, random_state=0, stratify=y)
     members = [train(seed, x_train, y_train) for seed in range(5)]
-    q = lw.Ensemble(np.stack([m.predict_proba(x_test) for m in members]), names=[str(d) for d in range(10)])
+    q = lw.Ensemble(np.stack([m.predict_proba(x_test) for m in members]), class_names=[str(d) for d in range(10)])
     u = lw.decompose(q, "log")
     correct = q.mean().argmax(-1) == y_test
 
@@ -47,7 +47,7 @@ def main() -> None:
         table.add_column(column, justify="right")
     for k in np.argsort(-u.epistemic.sum(0) / u.total.sum(0)):
         total, aleatoric, epistemic = (part[:, k].mean() for part in (u.total, u.aleatoric, u.epistemic))
-        table.add_row(q.names[k], f"{total:.4f}", f"{aleatoric:.4f}", f"{epistemic:.4f}", f"{epistemic / total:.0%}")
+        table.add_row(q.class_names[k], f"{total:.4f}", f"{aleatoric:.4f}", f"{epistemic:.4f}", f"{epistemic / total:.0%}")
     console.print(table)
     console.print("The epistemic share is what more training data could remove; the classes at the top need it most.\n")
 
@@ -59,7 +59,7 @@ def main() -> None:
     for column in ("class", "probability", "aleatoric", "epistemic"):
         table.add_column(column, justify="right")
     for k in np.argsort(-u.total[worst])[:4]:
-        table.add_row(q.names[k], f"{q.mean()[worst, k]:.2f}", f"{u.aleatoric[worst, k]:.2f}", f"{u.epistemic[worst, k]:.2f}")
+        table.add_row(q.class_names[k], f"{q.mean()[worst, k]:.2f}", f"{u.aleatoric[worst, k]:.2f}", f"{u.epistemic[worst, k]:.2f}")
     console.print(table)
 
     keep = np.argsort(u.sum().total)[: int(0.8 * len(y_test))]

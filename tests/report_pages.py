@@ -14,13 +14,13 @@ PARTS = ("total", "aleatoric", "epistemic")
 LOSSES = ("log", "squared", "spherical", "zero_one")
 
 
-def ensemble(n=300, members=5, k=5, seed=0, names=None, sharpness=20.0):
+def ensemble(n=300, members=5, k=5, seed=0, class_names=None, sharpness=20.0):
     """A plausible ensemble and labels drawn from its truth."""
     rng = np.random.default_rng(seed)
     theta = rng.dirichlet(np.full(k, 0.3), n)
     probs = np.stack([rng.dirichlet(0.05 + sharpness * t, members) for t in theta], axis=1)
     y = np.array([rng.choice(k, p=t) for t in theta])
-    return lw.Ensemble(probs, names=names, member_axis=0), y
+    return lw.Ensemble(probs, class_names=class_names, member_axis=0), y
 
 
 def rounded(report, q):
@@ -28,7 +28,7 @@ def rounded(report, q):
     s = report.data["sample"]
     codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
     probs = restore(codes, normalise=not report.data["multilabel"]).transpose(1, 0, 2)
-    return type(q)(probs, weights=q.weights, member_axis=0, names=q.names)
+    return type(q)(probs, weights=q.weights, member_axis=0, class_names=q.class_names)
 
 
 def value(page, key, within=""):

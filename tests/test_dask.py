@@ -44,15 +44,15 @@ def distributions(kind: str, array: Any = lambda x, axis: x) -> Any:
         weights = {"ensemble": None, "ensemble, weights": rng.random(9), "ensemble, weights for each": rng.random((9, 23))}[kind]
         if weights is not None:
             weights = array(weights, 1) if weights.ndim == 2 else weights
-        return lw.Ensemble(array(probs(), 1), weights=weights, names=NAMES)
+        return lw.Ensemble(array(probs(), 1), weights=weights, class_names=NAMES)
     if kind == "several labels":
-        return lw.MultiLabelEnsemble(array(rng.random((9, 23, 5)), 1), names=NAMES)
+        return lw.MultiLabelEnsemble(array(rng.random((9, 23, 5)), 1), class_names=NAMES)
     if kind == "dirichlet":
-        return lw.Dirichlet(array(alpha, 0), names=NAMES)
+        return lw.Dirichlet(array(alpha, 0), class_names=NAMES)
     if kind == "mixture":
-        return lw.DirichletMixture(array(np.stack([alpha, alpha[::-1]]), 1), weights=[1, 3], names=NAMES)
+        return lw.DirichletMixture(array(np.stack([alpha, alpha[::-1]]), 1), weights=[1, 3], class_names=NAMES)
     cov = rng.random((23, 5)) if kind == "logits" else root @ root.transpose(0, 2, 1)
-    return lw.LogisticNormal(array(rng.normal(size=(23, 5)), 0), array(cov, 0), names=NAMES, points=16)
+    return lw.LogisticNormal(array(rng.normal(size=(23, 5)), 0), array(cov, 0), class_names=NAMES, points=16)
 
 
 KINDS = ["ensemble", "ensemble, weights", "ensemble, weights for each", "several labels", "dirichlet", "mixture", "logits", "covariances"]
@@ -97,7 +97,7 @@ def test_same_bits_as_numpy(kind: str, chunks: tuple[int, ...], da: ModuleType) 
     pairs = []
     for loss, u in zip(LOSSES, in_numpy(kind), strict=True):
         v = lw.decompose(lazy, loss)
-        assert (v.names, v.structure, v.loss) == (u.names, u.structure, u.loss)
+        assert (v.class_names, v.structure, v.loss) == (u.class_names, u.structure, u.loss)
         assert v.total.chunks == (chunks, (5,))
         pairs += [(v, u), (v["melanoma"], u["melanoma"]), (v.sum(), u.sum()), (v.normalized(), u.normalized())]
     pairs += [(v.sum([1, 2, 3, 4, 5]), u.sum([1, 2, 3, 4, 5])), (v.sum().normalized(), u.sum().normalized())]
@@ -221,7 +221,7 @@ def test_shapes_and_options_are_checked_at_the_door(da: ModuleType) -> None:
     with pytest.raises(ValueError, match="smooth loss"):
         lw.decompose(q, "zero_one", correction="jackknife")
     with pytest.raises(ValueError, match="names the unknown class"):
-        lw.decompose(lw.Ensemble(q.stored, names=NAMES), events={"a": ["lnug"]})
+        lw.decompose(lw.Ensemble(q.stored, class_names=NAMES), events={"a": ["lnug"]})
     with pytest.raises(ValueError, match="CostMatrix"):
         lw.joint.decompose(q, lw.CostLoss(1, 2))
     with pytest.raises(TypeError, match="same array library"):

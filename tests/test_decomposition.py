@@ -92,10 +92,10 @@ def test_parts_add_up(q: Any, loss: lw.Loss) -> None:
 
 def test_names_and_aliases() -> None:
     q = lw.Ensemble(random_probs(k=3))
-    assert lw.decompose(q).names == ("0", "1", "2")
+    assert lw.decompose(q).class_names == ("0", "1", "2")
     assert lw.decompose(q).loss == lw.LogLoss()
     np.testing.assert_array_equal(lw.decompose(q, "brier").total, lw.decompose(q, "squared").total)
-    u = lw.decompose(lw.Ensemble(random_probs(k=3), names=NAMES))
+    u = lw.decompose(lw.Ensemble(random_probs(k=3), class_names=NAMES))
     for i, name in enumerate(NAMES):
         for part in PARTS:
             np.testing.assert_array_equal(getattr(u[name], part), getattr(u, part)[..., i])
@@ -147,7 +147,7 @@ def test_mixture_of_dirichlets_has_both_kinds_of_epistemic_uncertainty() -> None
 
 
 def test_weighted_sums() -> None:
-    u = lw.decompose(lw.Ensemble(random_probs(k=3), names=NAMES))
+    u = lw.decompose(lw.Ensemble(random_probs(k=3), class_names=NAMES))
     weights = [1.0, 0.0, 9.0]
     for given_weights in (weights, tuple(weights), np.array(weights), dict(zip(NAMES, weights, strict=True))):
         s = u.sum(given_weights)
@@ -167,7 +167,7 @@ def test_sums_stay_in_their_library(lib: Any) -> None:
 
 
 def test_sum_of_sampled_values_keeps_its_error() -> None:
-    u = lw.decompose(lw.LogisticNormal(np.zeros((2, 3)), np.ones((2, 3)), names=NAMES))
+    u = lw.decompose(lw.LogisticNormal(np.zeros((2, 3)), np.ones((2, 3)), class_names=NAMES))
     assert u.error is not None
     for s, scale in ((u.sum(), 1.0), (u.sum([1, 2, 3]), np.array([1, 2, 3])), (u.normalized().sum(), 1.0)):
         assert s.error is not None

@@ -85,16 +85,16 @@ def test_the_event_of_all_classes_is_sure() -> None:
 
 
 def test_singletons_are_the_labels() -> None:
-    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(4), (3, 5)), names=NAMES)
+    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(4), (3, 5)), class_names=NAMES)
     assert_same(lw.decompose(q, events={name: [name] for name in NAMES}), lw.decompose(q), rtol=1e-12, atol=1e-16)
 
 
 def test_names_and_positions_mean_the_same() -> None:
-    q = lw.Dirichlet(np.array([1.0, 2.0, 3.0, 4.0]), names=NAMES)
+    q = lw.Dirichlet(np.array([1.0, 2.0, 3.0, 4.0]), class_names=NAMES)
     by_name = lw.decompose(q, events={"malignant": ["lung", "lymphoma", "melanoma"]})
     for classes in ([0, 1, 2], (2, 1, 0), {0, 1, 2}, np.array([0, 1, 2]), ["lung", 1, 2], np.array(NAMES[:3])):
         assert_same(lw.decompose(q, events={"malignant": classes}), by_name, rtol=1e-14)
-    assert by_name.names == ("malignant",)
+    assert by_name.class_names == ("malignant",)
     assert by_name["malignant"].total == by_name.total[0]
 
 
@@ -122,9 +122,9 @@ def test_ordinal_variance_sees_distance() -> None:
 
 def test_ordinal_names_follow_the_scale() -> None:
     scale = ["none", "mild", "severe"]
-    q = lw.Ensemble(np.array([[[0.1, 0.2, 0.7]]]), names=["severe", "none", "mild"])
+    q = lw.Ensemble(np.array([[[0.1, 0.2, 0.7]]]), class_names=["severe", "none", "mild"])
     u = lw.decompose(q, events=lw.events.ordinal(scale))
-    assert u.names == ("≥ mild", "≥ severe")
+    assert u.class_names == ("≥ mild", "≥ severe")
     np.testing.assert_allclose(u.total, [[h(0.8, 0.2), h(0.1, 0.9)]])
 
 
@@ -132,7 +132,7 @@ def test_ordinal_names_follow_the_scale() -> None:
 
 
 def test_tree_by_hand() -> None:
-    q = lw.Ensemble(np.array([[[0.1, 0.3, 0.2, 0.4]], [[0.3, 0.3, 0.2, 0.2]]]), names=NAMES)
+    q = lw.Ensemble(np.array([[[0.1, 0.3, 0.2, 0.4]], [[0.3, 0.3, 0.2, 0.2]]]), class_names=NAMES)
     tree = lw.events.tree(SKIN)
     assert tree.names == ("malignant", "inner", "lung", "lymphoma", "melanoma", "negative")
     u = lw.decompose(q, "squared", events=tree)
@@ -141,7 +141,7 @@ def test_tree_by_hand() -> None:
 
 
 def test_conditional_tree_by_hand() -> None:
-    q = lw.Ensemble(np.array([[[0.1, 0.3, 0.2, 0.4]], [[0.3, 0.3, 0.2, 0.2]]]), names=NAMES)
+    q = lw.Ensemble(np.array([[[0.1, 0.3, 0.2, 0.4]], [[0.3, 0.3, 0.2, 0.2]]]), class_names=NAMES)
     u = lw.decompose(q, "squared", events=lw.events.tree(SKIN, conditional=True))
     means = {
         "malignant": (0.6 + 0.8) / 2,
@@ -170,7 +170,7 @@ def test_an_only_child_is_sure_given_its_parent() -> None:
     spec = {"skin": {"mole": [2]}, "other": [0, 1, 3]}
     for q in (lw.Ensemble(np.full((2, 1, 4), 0.25)), lw.Dirichlet(np.ones((1, 4))), lw.LogisticNormal(np.zeros((1, 4)), np.ones((1, 4)))):
         u = lw.decompose(q, events=lw.events.tree(spec, conditional=True))
-        assert u.names == ("skin", "mole", "2", "other", "0", "1", "3")
+        assert u.class_names == ("skin", "mole", "2", "other", "0", "1", "3")
         np.testing.assert_allclose(u["mole"].total, 0, atol=1e-15)
         np.testing.assert_allclose(u["2"].total, 0, atol=1e-15)
         assert u["skin"].total > 0.5
@@ -204,7 +204,7 @@ def test_nested_dichotomies_obey_the_chain_rule_of_entropy(data: st.DataObject) 
 def test_one_vs_one_by_hand() -> None:
     q = lw.Ensemble(np.array([[[0.2, 0.2, 0.6]], [[0.3, 0.1, 0.6]]]))
     u = lw.decompose(q, "squared", events=lw.events.one_vs_one(3))
-    assert u.names == ("0 | 0, 1", "0 | 0, 2", "1 | 1, 2")
+    assert u.class_names == ("0 | 0, 1", "0 | 0, 2", "1 | 1, 2")
     pairs = np.array([[1 / 2, 1 / 4, 1 / 4], [3 / 4, 1 / 3, 1 / 7]])
     np.testing.assert_allclose(u.total[0], pairs.mean(0) * (1 - pairs.mean(0)))
     np.testing.assert_allclose(u.epistemic[0], pairs.var(0))
@@ -214,9 +214,9 @@ def test_one_vs_one_by_hand() -> None:
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_id)
 def test_one_vs_one_of_a_dirichlet_is_a_beta(loss: lw.Loss) -> None:
     alpha = np.array([0.5, 2.0, 3.5, 1.0])
-    u = lw.decompose(lw.Dirichlet(alpha, names=NAMES), loss, events=lw.events.one_vs_one(NAMES))
+    u = lw.decompose(lw.Dirichlet(alpha, class_names=NAMES), loss, events=lw.events.one_vs_one(NAMES))
     pairs = [(i, j) for i in range(4) for j in range(i + 1, 4)]
-    assert u.names == tuple(f"{NAMES[i]} | {NAMES[i]}, {NAMES[j]}" for i, j in pairs)
+    assert u.class_names == tuple(f"{NAMES[i]} | {NAMES[i]}, {NAMES[j]}" for i, j in pairs)
     for n, (i, j) in enumerate(pairs):
         pair = lw.decompose(lw.Dirichlet(alpha[[i, j]]), loss)
         for part in PARTS:
@@ -263,10 +263,10 @@ def test_very_unlikely_conditions_keep_their_odds() -> None:
     ],
 )
 def test_structure(events: Any, structure: str) -> None:
-    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(4), (3, 2)), names=NAMES)
+    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(4), (3, 2)), class_names=NAMES)
     u = lw.decompose(q, events=events)
     assert u.structure == structure
-    n = len(u.names)
+    n = len(u.class_names)
     if structure == "overlapping":
         with pytest.raises(ValueError, match=r"these events \(.*\) overlap, so a plain sum counts classes more than once. Pass `weights`"):
             u.sum()
@@ -276,8 +276,8 @@ def test_structure(events: Any, structure: str) -> None:
 
 
 def test_tree_is_summed_with_weights_by_name() -> None:
-    u = lw.decompose(lw.Dirichlet(np.ones(4), names=NAMES), events=lw.events.tree(SKIN))
-    weights = {name: i + 1.0 for i, name in enumerate(u.names)}
+    u = lw.decompose(lw.Dirichlet(np.ones(4), class_names=NAMES), events=lw.events.tree(SKIN))
+    weights = {name: i + 1.0 for i, name in enumerate(u.class_names)}
     np.testing.assert_allclose(u.sum(weights).epistemic, u.epistemic @ np.array(list(weights.values())))
 
 
@@ -325,7 +325,7 @@ def test_the_order_of_the_classes_does_not_matter(data: st.DataObject) -> None:
     k = probs.shape[-1]
     order = list(data.draw(st.permutations(range(k))))
     names = [f"class {i}" for i in range(k)]
-    q, moved = lw.Ensemble(probs, names=names), lw.Ensemble(probs[..., order], names=[names[i] for i in order])
+    q, moved = lw.Ensemble(probs, class_names=names), lw.Ensemble(probs[..., order], class_names=[names[i] for i in order])
     families = [
         {"a": names[:2], "b": names[1:]},
         lw.events.ordinal(names),

@@ -409,9 +409,9 @@ def test_sparse_matrices(optional: Any) -> None:
 def test_data_frames(optional: Any) -> None:
     pandas = optional("pandas")
     frame = pandas.DataFrame(PROBS[:, 0].astype("float32"), columns=NAMES)
-    q = lw.Ensemble(frame, member_axis=0, names=frame.columns)
+    q = lw.Ensemble(frame, member_axis=0, class_names=frame.columns)
     assert q.probs.dtype == np.float32
-    assert q.names == tuple(NAMES)
+    assert q.class_names == tuple(NAMES)
     assert lw.Ensemble([frame, frame]).probs.shape == (2, 2, 3)
     lw.Ensemble([pandas.DataFrame(np.array([[0.25, 0.7505]], "float32"))])  # the tolerance of its columns
     np.testing.assert_allclose(lw.Ensemble(PROBS, weights=pandas.Series([1, 3])).mean(), 0.25 * PROBS[0] + 0.75 * PROBS[1])
@@ -518,21 +518,21 @@ def test_mean_and_covariance_of_two_libraries(optional: Any) -> None:
 # --- names -----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("make", [lambda n: lw.Ensemble(PROBS, names=n), lambda n: lw.Dirichlet(np.ones(3), names=n)])
+@pytest.mark.parametrize("make", [lambda n: lw.Ensemble(PROBS, class_names=n), lambda n: lw.Dirichlet(np.ones(3), class_names=n)])
 def test_names(make: Any) -> None:
-    with refused(ValueError, "`names` must name each of the K = 3 classes; got 2 names: 'a', 'b'"):
+    with refused(ValueError, "`class_names` must name each of the K = 3 classes; got 2 names: 'a', 'b'"):
         make(["a", "b"])
-    with refused(ValueError, "`names` must be different from each other; got 'b' twice"):
+    with refused(ValueError, "`class_names` must be different from each other; got 'b' twice"):
         make(["a", "b", "b"])
     for value in ("abc", {"a", "b", "c"}, {0: "a", 1: "b", 2: "c"}, 3):
-        with refused(TypeError, "`names` must be a sequence of 3 class names, in the order of the classes", repr(value)):
+        with refused(TypeError, "`class_names` must be a sequence of 3 class names, in the order of the classes", repr(value)):
             make(value)
-    assert make(np.array(["a", "b", "c"])).names == ("a", "b", "c")
-    assert make([1, 2, 3]).names == ("1", "2", "3")
+    assert make(np.array(["a", "b", "c"])).class_names == ("a", "b", "c")
+    assert make([1, 2, 3]).class_names == ("1", "2", "3")
 
 
 def test_picking_a_label() -> None:
-    u = lw.decompose(lw.Ensemble(PROBS, names=NAMES))
+    u = lw.decompose(lw.Ensemble(PROBS, class_names=NAMES))
     for typo, hint in (
         ("lugn", "Did you mean 'lung'?"),
         ("LUNG", "Did you mean 'lung'?"),
@@ -635,7 +635,7 @@ def test_costs(side: str) -> None:
     for odd in ("1", None, True, 1j):
         with refused(TypeError, f"`{side}` must be a number; got {odd!r}", "Costs per class are given by name"):
             make(odd)
-    q = lw.Ensemble(PROBS, names=NAMES)
+    q = lw.Ensemble(PROBS, class_names=NAMES)
     with refused(ValueError, f"`{side}` names 'lugn', which is not a class or event. Did you mean 'lung'?"):
         lw.decompose(q, make({"lugn": 1, "lymphoma": 1, "melanoma": 1}))
     with refused(ValueError, f"`{side}` must give a cost for every class; missing: 'lymphoma', 'melanoma'"):
@@ -704,13 +704,13 @@ def test_custom_losses_that_are_no_losses(phi: Any, error: type[Exception], sent
 )
 def test_events(events: Any, error: type[Exception], sentence: str) -> None:
     with refused(error, sentence):
-        lw.decompose(lw.Ensemble(PROBS, names=NAMES), events=events)
+        lw.decompose(lw.Ensemble(PROBS, class_names=NAMES), events=events)
     with refused(error, sentence):
-        lw.Dirichlet(np.ones(3), names=NAMES).mean(events)
+        lw.Dirichlet(np.ones(3), class_names=NAMES).mean(events)
 
 
 def test_events_by_name_need_names() -> None:
-    with refused(ValueError, "`events`: 'a' names the class 'lung', but the prediction has no class names. Pass `names` to it"):
+    with refused(ValueError, "`events`: 'a' names the class 'lung', but the prediction has no class names. Pass `class_names` to it"):
         lw.decompose(lw.Ensemble(PROBS), events={"a": ["lung"]})
 
 
@@ -867,11 +867,11 @@ def test_jackknife_of_one_member() -> None:
 )
 def test_weights_of_a_sum(weights: Any, error: type[Exception], sentence: str) -> None:
     with refused(error, sentence):
-        lw.decompose(lw.Ensemble(PROBS, names=NAMES)).sum(weights)
+        lw.decompose(lw.Ensemble(PROBS, class_names=NAMES)).sum(weights)
 
 
 def test_nothing_to_normalize_by() -> None:
-    q = lw.Ensemble(PROBS, names=NAMES)
+    q = lw.Ensemble(PROBS, class_names=NAMES)
     some = lw.decompose(q, lw.CostLoss({"lung": 0, "lymphoma": 1, "melanoma": 1}, 1))
     with refused(ValueError, "`normalized` divides by the largest value of each label, which is 0 for 'lung': one of its costs is 0"):
         some.normalized()

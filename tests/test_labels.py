@@ -32,8 +32,8 @@ NAMED = [
 
 @pytest.mark.parametrize(("names", "y"), NAMED)
 def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]) -> None:
-    q = lw.Ensemble(PROBS, names=names)
-    known = q.names or ("0", "1", "2")
+    q = lw.Ensemble(PROBS, class_names=names)
+    known = q.class_names or ("0", "1", "2")
     u = lw.decompose(q)
     plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3)), task="one_class")
     for labels in (np.array(y), [known[0], known[1], known[1]]):
@@ -54,8 +54,8 @@ def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
     y = np.repeat([1, 2, 3], 20).astype(numbers)
     q = lw.predictors.from_sklearn(RandomForestClassifier(20, random_state=0).fit(x, y), x)
     inside = slice(0, 40)  # the last class is absent: as positions, these labels would be in range too
-    some = lw.Ensemble(q.probs[:, inside], names=q.names)
-    assert np.mean(np.asarray(q.names)[q.mean().argmax(-1)].astype(float) == y) == 1
+    some = lw.Ensemble(q.probs[:, inside], class_names=q.class_names)
+    assert np.mean(np.asarray(q.class_names)[q.mean().argmax(-1)].astype(float) == y) == 1
     assert float(lw.calibration.calibration_errors(some, y[inside]).ece) < 0.1
 
 

@@ -199,7 +199,7 @@ def test_cost_is_that_of_the_better_decision() -> None:
 
 
 def test_costs_by_name() -> None:
-    q = lw.Ensemble(np.array([[[0.2, 0.3, 0.5]], [[0.4, 0.5, 0.1]]]), names=["a", "b", "c"])
+    q = lw.Ensemble(np.array([[[0.2, 0.3, 0.5]], [[0.4, 0.5, 0.1]]]), class_names=["a", "b", "c"])
     u = lw.decompose(q, lw.CostLoss({"c": 3, "a": 1, "b": 2}, 4))
     for name, cost in (("a", 1), ("b", 2), ("c", 3)):
         alone = lw.decompose(q, lw.CostLoss(cost, 4))

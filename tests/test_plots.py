@@ -20,7 +20,7 @@ def _headless(optional):
 def case():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.full(4, 0.6), (5, 60))
-    q = lw.Ensemble(probs, names=["lung", "lymphoma", "$melanoma$", "negative"])
+    q = lw.Ensemble(probs, class_names=["lung", "lymphoma", "$melanoma$", "negative"])
     y = rng.integers(0, 4, 60)
     return q, lw.decompose(q), y
 
@@ -92,7 +92,7 @@ def test_classes(case) -> None:
     q, u, y = case
     by = lw.evaluation.by_class(u, y, mean=q.mean(), rng=0, n_bootstrap=20)
     ax = lw.plots.plot_by_class(by)
-    order = [by.names.index(name) for name in by.ranking]
+    order = [by.class_names.index(name) for name in by.ranking]
     np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], np.asarray(by.own.epistemic.value)[order])
     ax = lw.plots.plot_ecdf(by, "total", classes=["lung"])
     values, shares = by.ecdf("lung", "total")
@@ -126,7 +126,7 @@ def test_decisions_by_class(case, task) -> None:
     ax = lw.plots.plot_decisions(plan)
     paid = plan.expected_cost.sum(0) if task == "per_label" else np.bincount(q.mean().argmax(-1), plan.expected_cost, minlength=4)
     order = np.argsort(-paid)[::-1]
-    assert [tick.get_text().replace("\\", "") for tick in ax.get_yticklabels()] == [q.names[k] for k in order]
+    assert [tick.get_text().replace("\\", "") for tick in ax.get_yticklabels()] == [q.class_names[k] for k in order]
     likely = q.mean().argmax(-1)
     for bars in ax.containers:
         word = bars.get_label()

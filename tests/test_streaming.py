@@ -76,10 +76,10 @@ def test_weights_per_instance_names_and_shards_as_ensembles() -> None:
     rng = np.random.default_rng(5)
     probs, weights = rng.dirichlet(np.ones(3), (4, 6)), rng.random((4, 6))
     names = ["a", "b", "c"]
-    acc = lw.Accumulator(lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5), names=names)
+    acc = lw.Accumulator(lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5), class_names=names)
     for p, w in zip(probs, weights, strict=True):
         acc.update(p, weight=w)
-    whole = lw.decompose(lw.Ensemble(probs, weights=weights, names=names), lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5))
+    whole = lw.decompose(lw.Ensemble(probs, weights=weights, class_names=names), lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5))
     np.testing.assert_allclose(acc.result()["b"].epistemic, whole["b"].epistemic, rtol=1e-12)
     shard = lw.Accumulator("squared").update(lw.Ensemble(probs[:2])).update(lw.Ensemble(probs[2:]))
     np.testing.assert_allclose(shard.result().epistemic, probs.var(axis=0), rtol=1e-12)

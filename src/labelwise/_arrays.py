@@ -215,13 +215,13 @@ def check_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     if names is None:
         return None
     if isinstance(names, str | Set | Mapping) or not isinstance(names, Iterable):
-        raise TypeError(f"`names` must be a sequence of {n} class names, in the order of the classes; got {names!r}")
+        raise TypeError(f"`class_names` must be a sequence of {n} class names, in the order of the classes; got {names!r}")
     names = tuple(str(name) for name in names)
     if len(names) != n:
-        raise ValueError(f"`names` must name each of the K = {n} classes; got {len(names)} names: {', '.join(map(repr, names[:5]))}")
+        raise ValueError(f"`class_names` must name each of the K = {n} classes; got {len(names)} names: {', '.join(map(repr, names[:5]))}")
     if len(set(names)) != n:
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`names` must be different from each other; got {twice!r} twice")
+        raise ValueError(f"`class_names` must be different from each other; got {twice!r} twice")
     return names
 
 

@@ -54,7 +54,7 @@ class Accumulator:
     Parameters
     ----------
     loss : str or Loss
-    names : sequence of str, optional
+    class_names : sequence of str, optional
         Class names.
     multilabel : bool
         The labels may occur together (`MultiLabelEnsemble`); otherwise each member's probabilities sum to 1.
@@ -68,11 +68,11 @@ class Accumulator:
     array([[0.01, 0.01]])
     """
 
-    def __init__(self, loss: str | Loss = "log", *, names: Sequence[str] | None = None, multilabel: bool = False) -> None:
+    def __init__(self, loss: str | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0
-        self._names = names
+        self._names = class_names
         self._state: _State | None = None
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:

@@ -65,7 +65,7 @@ class Uncertainty(Generic[ArrayT]):
     total: ArrayT
     aleatoric: ArrayT
     epistemic: ArrayT
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
@@ -83,13 +83,13 @@ class Uncertainty(Generic[ArrayT]):
     @property
     def maximum(self) -> np.ndarray:
         """The largest value that the total of each label can take, (K,) or (E,)."""
-        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.names)))
+        return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
 
     def __getitem__(self, name: str) -> Components[ArrayT]:
         """The uncertainty about one label or event."""
-        if name not in self.names:
-            raise KeyError(f"no label {name!r}{suggest(name, self.names)}")
-        i = self.names.index(name)
+        if name not in self.class_names:
+            raise KeyError(f"no label {name!r}{suggest(name, self.class_names)}")
+        i = self.class_names.index(name)
         return self._each(lambda x: x[..., i], float(self.maximum[i]))
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
@@ -101,7 +101,7 @@ class Uncertainty(Generic[ArrayT]):
         r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal stakes."""
         if weights is None and self.structure == "overlapping":
             raise ValueError(
-                f"these events ({', '.join(self.names[:4])}{', …' if len(self.names) > 4 else ''}) overlap, so a plain sum counts classes "
+                f"these events ({', '.join(self.class_names[:4])}{', …' if len(self.class_names) > 4 else ''}) overlap, so a plain sum counts classes "
                 "more than once. Pass `weights`, one per event"
             )
         w = None if weights is None else self._weights(weights)
@@ -118,21 +118,21 @@ class Uncertainty(Generic[ArrayT]):
     def _weights(self, weights: Any) -> np.ndarray:
         if isinstance(weights, Mapping):
             for name in weights:
-                if name not in self.names:
-                    raise ValueError(f"`weights` names {name!r}, which is not a label{suggest(name, self.names)}")
-            missing = [name for name in self.names if name not in weights]
+                if name not in self.class_names:
+                    raise ValueError(f"`weights` names {name!r}, which is not a label{suggest(name, self.class_names)}")
+            missing = [name for name in self.class_names if name not in weights]
             if missing:
                 raise ValueError(f"`weights` must give one value for each label; missing: {', '.join(map(repr, missing[:5]))}")
-            weights = [weights[name] for name in self.names]
+            weights = [weights[name] for name in self.class_names]
         w = to_numpy(as_real(weights, "weights", integers=True)).astype(float)
-        if w.shape != (len(self.names),):
-            raise ValueError(f"`weights` must have one value per label, shape ({len(self.names)},); got shape {w.shape}")
+        if w.shape != (len(self.class_names),):
+            raise ValueError(f"`weights` must have one value per label, shape ({len(self.class_names)},); got shape {w.shape}")
         if not np.all(np.isfinite(w)) or np.any(w < 0):
             raise ValueError(f"`weights` must be finite and not negative; got {w[~(w >= 0) | np.isinf(w)][0]:g}")
         return w
 
     def _maximum_of_sum(self, weights: np.ndarray | None) -> float | None:
-        n = len(self.names)
+        n = len(self.class_names)
         if np.ndim(self.unit) or self.unit != 1:
             weights = (np.ones(n) if weights is None else weights) / self.unit
         if self.structure in ("partition", "disjoint"):
@@ -147,7 +147,7 @@ class Uncertainty(Generic[ArrayT]):
     def normalized(self) -> Uncertainty[ArrayT]:
         """Shares of the largest possible label-wise value, max G."""
         if np.any(self.maximum == 0):
-            name = self.names[int(np.argmin(self.maximum))]
+            name = self.class_names[int(np.argmin(self.maximum))]
             raise ValueError(f"`normalized` divides by the largest value of each label, which is 0 for {name!r}: one of its costs is 0")
         parts = self._each(lambda x: x / like(self.maximum, x))
         return replace(
@@ -158,7 +158,7 @@ class Uncertainty(Generic[ArrayT]):
             error=parts.error,
             sums=None,
             joint=None,
-            unit=self.loss.maximum + np.zeros(len(self.names)),
+            unit=self.loss.maximum + np.zeros(len(self.class_names)),
         )
 
 
@@ -202,7 +202,7 @@ def decompose(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]]), names=["lung", "lymphoma", "melanoma"])
+    >>> q = lw.Ensemble(np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]]), class_names=["lung", "lymphoma", "melanoma"])
     >>> u = decompose(q)
     >>> u.epistemic.round(3)  # the members disagree about two of the classes
     array([[0.296, 0.278, 0.   ]])
@@ -216,7 +216,7 @@ def decompose(
     if correction is not None:
         _check_correction(q, loss, correction)
     if loss.per_event:
-        loss = loss.bind(family.names if family else q.names or _numbers(q.n_classes))
+        loss = loss.bind(family.names if family else q.class_names or _numbers(q.n_classes))
 
     def equations(q: Distribution[Any]) -> Computed:
         law = q.marginal(family)
@@ -239,10 +239,10 @@ def decompose(
         total,
         aleatoric,
         epistemic,
-        family.names if family else q.names or _numbers(total.shape[-1]),
+        family.names if family else q.class_names or _numbers(total.shape[-1]),
         loss,
         family,
-        structure=structure if family is None else family.structure(q.n_classes, q.names),
+        structure=structure if family is None else family.structure(q.n_classes, q.class_names),
         error=None if computed.error is None else Components(*computed.error),
         sums=None if computed.sums is None else Components(*computed.sums),
         joint=joint,

@@ -62,7 +62,9 @@ class Events:
 def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> int:
     if isinstance(label, str):
         if names is None:
-            raise ValueError(f"`events`: {event!r} names the class {label!r}, but the prediction has no class names. Pass `names` to it")
+            raise ValueError(
+                f"`events`: {event!r} names the class {label!r}, but the prediction has no class names. Pass `class_names` to it"
+            )
         if label in names:
             return list(names).index(label)
         raise ValueError(f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}")

@@ -135,10 +135,10 @@ class Predictions:
         from .distributions import Dirichlet, Ensemble, MultiLabelEnsemble
 
         if self.alpha is not None:
-            return Dirichlet(self.alpha, names=self.class_names)
+            return Dirichlet(self.alpha, class_names=self.class_names)
         if self.multilabel:
-            return MultiLabelEnsemble(self.probs, weights=self.weights, member_axis=0, names=self.class_names)
-        return Ensemble(self.probs, weights=self.weights, member_axis=0, names=self.class_names)
+            return MultiLabelEnsemble(self.probs, weights=self.weights, member_axis=0, class_names=self.class_names)
+        return Ensemble(self.probs, weights=self.weights, member_axis=0, class_names=self.class_names)
 
 
 KEYS = tuple(field.name for field in fields(Predictions))

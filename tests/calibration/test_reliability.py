@@ -146,7 +146,7 @@ def test_check_finds_a_rare_class_that_is_wrong():
     rng = np.random.default_rng(6)
     p = np.tile([0.9, 0.09, 0.01], (3000, 1))
     y = draw(np.tile([0.88, 0.09, 0.03], (3000, 1)), rng)
-    check = check_calibration(lw.Ensemble(p[None], names=["none", "mild", "severe"]), y, rng=0, n_bootstrap=200)
+    check = check_calibration(lw.Ensemble(p[None], class_names=["none", "mild", "severe"]), y, rng=0, n_bootstrap=200)
     assert check.at_least < 0.05
     assert list(check.classes) == ["severe"]
     assert 0.5 < check.classes["severe"] < 2
@@ -165,7 +165,7 @@ def test_clusters_make_the_check_careful():
 def test_multilabel(lib):
     rng = np.random.default_rng(8)
     probs = rng.random((3, 400, 2))
-    q = lw.MultiLabelEnsemble(lib.array(probs), names=["beach", "sunset"])
+    q = lw.MultiLabelEnsemble(lib.array(probs), class_names=["beach", "sunset"])
     happened = rng.random((400, 2)) < probs.mean(0)
     errors = calibration_errors(q, happened, rng=0, n_bootstrap=20)
     assert errors.ece is None

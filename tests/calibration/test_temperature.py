@@ -61,11 +61,11 @@ def test_maps_ensembles(lib, per_member):
     probs = rng.dirichlet([0.3, 0.3, 0.3], size=(4, 60))
     probs[0, 0] = [1.0, 0.0, 0.0]
     y = rng.integers(0, 3, 60)
-    q = lw.Ensemble(lib.array(probs), weights=lib.array([1, 2, 3, 4]), names=["a", "b", "c"])
+    q = lw.Ensemble(lib.array(probs), weights=lib.array([1, 2, 3, 4]), class_names=["a", "b", "c"])
     temperature = fit_temperature(q, np.array(["a", "b", "c"])[y], per_member=per_member)
     better = temperature(q)
     assert type(better.probs) is type(q.probs)
-    assert better.names == q.names
+    assert better.class_names == q.class_names
     t = np.reshape(temperature.value, (-1, 1, 1))
     with np.errstate(divide="ignore"):
         expected = softmax(np.log(np.maximum(probs, np.finfo(float).tiny)) / t)

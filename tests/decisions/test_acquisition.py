@@ -12,7 +12,7 @@ NAMES = ["common", "usual", "rare"]
 
 
 def pool(seed=0, n=60, m=4):
-    return lw.Ensemble(np.random.default_rng(seed).dirichlet([6, 3, 0.3], (m, n)), names=NAMES)
+    return lw.Ensemble(np.random.default_rng(seed).dirichlet([6, 3, 0.3], (m, n)), class_names=NAMES)
 
 
 def test_need_is_weighted_epistemic_uncertainty_over_prevalence():
@@ -36,7 +36,7 @@ def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
     # 18 cases in which the members disagree a little about two common classes, 2 in which they disagree about a rare one
     common = np.array([[0.7, 0.3, 0.0], [0.4, 0.6, 0.0]])
     rare = np.array([[0.9, 0.0, 0.1], [1.0, 0.0, 0.0]])
-    q = lw.Ensemble(np.stack([common] * 18 + [rare] * 2, axis=1), names=NAMES)
+    q = lw.Ensemble(np.stack([common] * 18 + [rare] * 2, axis=1), class_names=NAMES)
     assert set(acquire(q, budget=2).index) == {18, 19}
     assert acquire(q, budget=2).label == ("rare", "rare")
     assert not {18, 19} & set(acquire(q, budget=2, strategy="bald").index)
@@ -45,7 +45,7 @@ def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
 
 def test_stakes_move_the_choice():
     q = pool()
-    light, heavy = (acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], names=NAMES), budget=10) for w in (1, 1000))
+    light, heavy = (acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], class_names=NAMES), budget=10) for w in (1, 1000))
     assert set(heavy.label) == {"usual"}
     assert set(light.label) != {"usual"}
     assert np.array_equal(heavy.index, np.argsort(-heavy.score, kind="stable")[:10])

@@ -16,7 +16,7 @@ MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
 
 
 def test_a_mapping_and_an_array_are_the_same_costs():
-    assert np.array_equal(Costs(MATRIX).matrix, Costs([[0, 1], [50, 0]], names=NAMES).matrix)
+    assert np.array_equal(Costs(MATRIX).matrix, Costs([[0, 1], [50, 0]], class_names=NAMES).matrix)
     assert np.array_equal(Costs({"a": {"a": 2, "b": 1}, "b": {"a": 3}}).matrix, [[2, 1], [3, 0]])
 
 
@@ -32,7 +32,7 @@ def test_costs_follow_the_classes_of_the_prediction_by_name():
 
 def test_names_of_the_costs_serve_a_prediction_without_names():
     q = lw.Ensemble(np.array([[[0.5, 0.5]]]))
-    assert lw.decisions.decide(q, Costs(MATRIX, names=NAMES), task="one_class").names == tuple(NAMES)
+    assert lw.decisions.decide(q, Costs(MATRIX, class_names=NAMES), task="one_class").class_names == tuple(NAMES)
     with pytest.raises(ValueError, match="the prediction has no class names"):
         lw.decisions.decide(q, Costs(MATRIX), task="one_class")
 
@@ -55,14 +55,14 @@ def some_costs(draw):
         abstain=draw(st.none() | each),
         ask=draw(st.none() | each),
         expert_error=draw(st.floats(0, 0.999)),
-        names=draw(st.sampled_from([names, None])),
+        class_names=draw(st.sampled_from([names, None])),
     )
 
 
 @given(costs=some_costs())
 def test_toml_brings_back_the_same_costs(costs):
     again = Costs.from_dict(tomllib.loads(costs.to_toml()))
-    assert again.names == costs.names
+    assert again.class_names == costs.class_names
     for field in ("matrix", "false_positive", "false_negative", "abstain", "ask", "expert_error"):
         before, after = getattr(costs, field), getattr(again, field)
         assert (before is None) == (after is None)
@@ -79,9 +79,9 @@ def test_toml_brings_back_the_same_costs(costs):
         ({"matrix": [[0, -1], [1, 0]]}, "got -1 for true class 0, predicted class 1"),
         ({"matrix": [[0, np.nan], [1, 0]]}, "must be finite"),
         ({"matrix": [["0", "1"], ["1", "0"]]}, "must be numbers"),
-        ({"matrix": [[0, 1], [1, 0]], "names": ["a"]}, "a row for each of the 1 names"),
-        ({"matrix": [[0, 1], [1, 0]], "names": ["a", "a"]}, "'a' twice"),
-        ({"matrix": [[0, 1], [1, 0]], "names": "ab"}, "sequence of class names"),
+        ({"matrix": [[0, 1], [1, 0]], "class_names": ["a"]}, "a row for each of the 1 names"),
+        ({"matrix": [[0, 1], [1, 0]], "class_names": ["a", "a"]}, "'a' twice"),
+        ({"matrix": [[0, 1], [1, 0]], "class_names": "ab"}, "sequence of class names"),
         ({"matrix": {"a": {"b": 1}, "b": {"c": 1}}}, "unknown class 'c'"),
         ({"matrix": {"a": {"b": 1}, "b": {}}}, "missing: 'a'"),
         ({"matrix": {"a": 1, "b": 2}}, "must be a mapping from predicted classes"),
@@ -93,10 +93,10 @@ def test_toml_brings_back_the_same_costs(costs):
         ({"matrix": [[0, 1], [1, 0]], "expert_error": None}, "at least 0 and below 1; got None"),
         ({"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1}}, "missing: 'b'"),
         ({"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1, "bb": 1}}, "unknown class 'bb'"),
-        ({"false_positive": {"a": 1, "b": 1}, "false_negative": [1, 2]}, "pass `names` for its order"),
+        ({"false_positive": {"a": 1, "b": 1}, "false_negative": [1, 2]}, "pass `class_names` for its order"),
         ({"false_positive": [1, 2], "false_negative": [1, 2, 3]}, "2 and 3"),
         ({"false_positive": [[1, 2]], "false_negative": 1}, "one number per class; got shape"),
-        ({"false_positive": [1, 2], "false_negative": 1, "names": ["a", "b", "c"]}, "one for each of the 3 classes"),
+        ({"false_positive": [1, 2], "false_negative": 1, "class_names": ["a", "b", "c"]}, "one for each of the 3 classes"),
     ],
 )
 def test_wrong_costs_are_refused_with_the_reason(arguments, message):
@@ -113,7 +113,7 @@ def test_wrong_costs_are_refused_with_the_reason(arguments, message):
         (Costs([[0, 1], [1, 0]]), "one-class", 2, "Did you mean 'one_class'?"),
         (Costs([[0, 1], [1, 0]], ask=[1, 2]), "one_class", 2, "`ask` must be one number"),
         (Costs(false_positive=[1, 2], false_negative=1), "per_label", 3, "`false_positive` is given for 2 classes"),
-        (Costs(MATRIX, names=NAMES), "one_class", 3, "for 2 classes; the prediction has K = 3"),
+        (Costs(MATRIX, class_names=NAMES), "one_class", 3, "for 2 classes; the prediction has K = 3"),
     ],
 )
 def test_costs_that_do_not_fit_the_task_are_refused(costs, task, classes, message):

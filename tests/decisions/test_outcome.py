@@ -131,7 +131,7 @@ def test_labels():
 
 def test_labels_of_one_class_and_names():
     plan, y, costs = case(ask=0.8)
-    named = decide(lw.Ensemble(plan.mean[None], names=["a", "b", "c"]), costs, task="one_class")
+    named = decide(lw.Ensemble(plan.mean[None], class_names=["a", "b", "c"]), costs, task="one_class")
     assert evaluate_policy(named, np.array(["a", "b", "c"])[y])["decide"].cost == evaluate_policy(plan, y)["decide"].cost
     label = decide(lw.Ensemble(plan.mean[None]), Costs(false_positive=1, false_negative=2), task="per_label")
     assert evaluate_policy(label, y)["chow"].cost == evaluate_policy(label, np.eye(3, dtype=int)[y])["chow"].cost

@@ -240,14 +240,14 @@ def test_one_case_and_grids_of_cases():
 
 def test_sentences():
     names = ["nevus", "melanoma", "lentigo"]
-    q = lw.Ensemble(np.array([[[0.90, 0.05, 0.05], [0.5, 0.3, 0.2]], [[0.80, 0.15, 0.05], [0.3, 0.5, 0.2]]]), names=names)
+    q = lw.Ensemble(np.array([[[0.90, 0.05, 0.05], [0.5, 0.3, 0.2]], [[0.80, 0.15, 0.05], [0.3, 0.5, 0.2]]]), class_names=names)
     costs = Costs(
         [[0, 2, 1], [20, 0, 20], [1, 2, 0]],
         false_positive=[1, 2, 1],
         false_negative=[1, 20, 2],
         ask=1.5,
         abstain=3,
-        names=names,
+        class_names=names,
     )
     one = decide(q, costs, task="one_class")
     assert one.explain(0) == (
@@ -298,7 +298,7 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
 
 
 def test_mistakes_are_told():
-    q = lw.Ensemble(np.full((2, 3, 2), 0.5), names=["a", "b"])
+    q = lw.Ensemble(np.full((2, 3, 2), 0.5), class_names=["a", "b"])
     costs = Costs(1 - np.eye(2), false_positive=1, false_negative=1)
     with pytest.raises(TypeError, match="`q` must be a distribution"):
         decide(np.full((3, 2), 0.5), costs, task="one_class")

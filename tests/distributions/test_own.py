@@ -20,7 +20,7 @@ class StickBreaking(lw.Distribution):
 
     loc: np.ndarray  # (..., K − 1)
     root: np.ndarray  # S, (K − 1, K − 1)
-    names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
 
     @property
     def batch_shape(self) -> tuple[int, ...]:
@@ -37,10 +37,10 @@ class StickBreaking(lw.Distribution):
         return np.concatenate([v[..., :1], v[..., 1:] * left[..., :-1], left[..., -1:]], axis=-1)
 
     def marginal(self, events: Any = None) -> Any:
-        return lw.Ensemble(self.sample(2000, rng=0), member_axis=0, names=self.names).marginal(events)
+        return lw.Ensemble(self.sample(2000, rng=0), member_axis=0, class_names=self.class_names).marginal(events)
 
     def __getitem__(self, index: Any) -> StickBreaking:
-        return StickBreaking(self.loc[index], self.root, self.names)
+        return StickBreaking(self.loc[index], self.root, self.class_names)
 
 
 # -----------------------------------------------------------------------------------------------------------------------------
@@ -60,7 +60,7 @@ def y_true(q: StickBreaking) -> np.ndarray:
 def test_decompose(q: StickBreaking) -> None:
     u = lw.decompose(q)
     assert u.total.shape == (40, 3)
-    assert u.names == NAMES
+    assert u.class_names == NAMES
     draws = q.sample(2000, rng=0)
     np.testing.assert_allclose(lw.decompose(q, "squared").epistemic, draws.var(axis=0), rtol=1e-10)
     np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, rtol=1e-10)
@@ -84,7 +84,7 @@ def test_joint(q: StickBreaking) -> None:
 
 
 def test_decide_and_acquire(q: StickBreaking) -> None:
-    costs = lw.decisions.Costs([[0, 1, 1], [20, 0, 5], [1, 1, 0]], names=NAMES, ask=0.5)
+    costs = lw.decisions.Costs([[0, 1, 1], [20, 0, 5], [1, 1, 0]], class_names=NAMES, ask=0.5)
     plan = lw.decisions.decide(q, costs, task="one_class")
     assert plan.action.shape == (40,)
     assert np.all(plan.value_of_knowledge >= 0)
@@ -95,7 +95,7 @@ def test_evaluate_and_calibrate(q: StickBreaking, y_true: np.ndarray) -> None:
     u = lw.decompose(q)
     correct = np.argmax(q.mean(), axis=-1) == y_true
     assert 0 <= lw.evaluation.rejection_curve(u.sum().total, correct=correct).area() <= 1
-    assert lw.evaluation.by_class(u, y_true).names == NAMES
+    assert lw.evaluation.by_class(u, y_true).class_names == NAMES
     assert 0 <= lw.calibration.calibration_errors(q, y_true, rng=0).ece.value <= 1
     with pytest.raises(ValueError, match="must be an ensemble"):
         lw.evaluation.members_needed(q)

@@ -19,7 +19,7 @@ def rare():
     frequency = np.broadcast_to(np.array([0.7, 0.28, 0.02]), (1000, 3)) * (np.arange(3) != truth[:, None])
     probs = (1 - own)[..., None] * frequency / frequency.sum(-1, keepdims=True)
     probs[:, np.arange(1000), truth] = own
-    q = lw.Ensemble(probs, names=["common", "medium", "rare"])
+    q = lw.Ensemble(probs, class_names=["common", "medium", "rare"])
     return q, lw.decompose(q), truth
 
 
@@ -39,7 +39,7 @@ def test_robust_rules_hardly_move_with_prevalence(rare):
     """Each rare case ten times: its own mean stays as it is, the raw mean follows the number."""
     q, u, truth = rare
     again = np.concatenate([np.arange(1000), np.repeat(np.arange(980, 1000), 9)])
-    more = lw.decompose(lw.Ensemble(q.probs[:, again], names=q.names))
+    more = lw.decompose(lw.Ensemble(q.probs[:, again], class_names=q.class_names))
     before, after = by_class(u, truth, mean=q.mean()), by_class(more, truth[again], mean=q.mean()[again])
     change = {rule: float(after._by_rule(rule)[2] / before._by_rule(rule)[2]) for rule in ("own", "likely", "ratio", "everywhere")}
     assert change["own"] == pytest.approx(1, abs=1e-12)
@@ -51,7 +51,7 @@ def test_robust_rules_hardly_move_with_prevalence(rare):
 def test_the_ratio_alone_misleads_about_a_class_never_in_doubt():
     """Nearly all of a negligible doubt is epistemic: the ratio ranks that class first, the conditional means do not."""
     probs = np.array([[[0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], [[0.5, 0.5, 0.0], [1e-4, 0.0, 1 - 1e-4]]])
-    q = lw.Ensemble(probs, names=["a", "b", "c"])
+    q = lw.Ensemble(probs, class_names=["a", "b", "c"])
     summary = by_class(lw.decompose(q), ["b", "c"], mean=q.mean())
     assert summary.rank("ratio")[0] == "c"
     assert summary.ranking[:2] == ("b", "c")  # "a" has no instances, so it cannot be ranked by them
@@ -137,7 +137,7 @@ def test_multilabel_events_and_batches(rare):
     grouped = lw.decompose(q, events=events)
     summary = by_class(grouped, np.stack([truth < 2, truth == 2], axis=-1))
     np.testing.assert_allclose(summary.own.epistemic.value[1], by_class(u, truth).own.epistemic.value[2])
-    image = lw.decompose(lw.Ensemble(q.probs.reshape(8, 10, 100, 3), names=q.names))
+    image = lw.decompose(lw.Ensemble(q.probs.reshape(8, 10, 100, 3), class_names=q.class_names))
     boxed = by_class(image, truth.reshape(10, 100), mean=q.mean().reshape(10, 100, 3))
     np.testing.assert_allclose(boxed.likely.total.value, by_class(u, mean=q.mean()).likely.total.value)
 
@@ -146,7 +146,7 @@ def test_all_libraries(lib):
     probs = np.random.default_rng(8).dirichlet([1, 1, 1], size=(4, 30))
     u = lw.decompose(lw.Ensemble(probs))
     parts = (lib.array(x) for x in (u.total, u.aleatoric, u.epistemic))
-    summary = by_class(lw.Uncertainty(*parts, names=u.names, loss=u.loss), mean=lib.array(probs.mean(0)))
+    summary = by_class(lw.Uncertainty(*parts, class_names=u.class_names, loss=u.loss), mean=lib.array(probs.mean(0)))
     np.testing.assert_allclose(summary.likely.epistemic.value, by_class(u, mean=probs.mean(0)).likely.epistemic.value)
 
 

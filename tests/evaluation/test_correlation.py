@@ -71,7 +71,7 @@ def crowd():
     votes = rng.multinomial(50, truth)
     little = rng.random((1500, 1)) * 2
     probs = np.exp(np.log(truth + 1e-3) + little * rng.normal(size=(6, 1500, 3)))
-    q = lw.Ensemble(probs / probs.sum(-1, keepdims=True), names=["a", "b", "c"])
+    q = lw.Ensemble(probs / probs.sum(-1, keepdims=True), class_names=["a", "b", "c"])
     return q, votes, truth
 
 
@@ -101,7 +101,9 @@ def test_spread_of_votes_is_the_entropy_of_the_loss(crowd):
 def test_all_libraries(lib, crowd):
     q, votes, _ = crowd
     plain = lw.decompose(lw.Ensemble(q.probs[:, :100]))
-    u = lw.Uncertainty(*(lib.array(x) for x in (plain.total, plain.aleatoric, plain.epistemic)), names=plain.names, loss=plain.loss)
+    u = lw.Uncertainty(
+        *(lib.array(x) for x in (plain.total, plain.aleatoric, plain.epistemic)), class_names=plain.class_names, loss=plain.loss
+    )
     reference = agreement(plain, votes=votes[:100])["aleatoric", "votes"].spearman
     result = agreement(u, votes=lib.array(votes[:100], "int64"))["aleatoric", "votes"].spearman
     assert float(result) == pytest.approx(float(reference), abs=1e-6)

@@ -57,7 +57,7 @@ def test_nothing_to_gain_in_a_run_leaves_the_normalised_area_open():
 @pytest.fixture
 def example():
     rng = np.random.default_rng(2)
-    q = lw.Ensemble(rng.dirichlet([1, 1, 1, 0.01], size=(5, 200)), names=["a", "b", "c", "never"])
+    q = lw.Ensemble(rng.dirichlet([1, 1, 1, 0.01], size=(5, 200)), class_names=["a", "b", "c", "never"])
     y_pred = np.minimum(q.mean().argmax(-1), 2)
     return q, lw.decompose(q), y_pred, rng.integers(0, 3, 200)
 
@@ -81,12 +81,12 @@ def test_rejects_by_the_predicted_label(example, measure):
 
 def test_names_batches_and_groups(example):
     _, u, y_pred, y_true = example
-    names = np.array(u.names)
+    names = np.array(u.class_names)
     groups = np.where(y_pred == 1, 0, np.arange(200) % 20)  # all of class b are one patient
     curves = rejection_curves_by_class(u, names[y_pred], names[y_true], grid=10, groups=groups, n_bootstrap=20, rng=1)
     assert curves["a"].band is not None
     assert curves["b"].band is None
-    boxed = lw.Uncertainty(*(x.reshape(20, 10, 4) for x in (u.total, u.aleatoric, u.epistemic)), names=u.names, loss=u.loss)
+    boxed = lw.Uncertainty(*(x.reshape(20, 10, 4) for x in (u.total, u.aleatoric, u.epistemic)), class_names=u.class_names, loss=u.loss)
     again = rejection_curves_by_class(boxed, y_pred.reshape(20, 10), y_true.reshape(20, 10), grid=10)
     np.testing.assert_allclose(again["a"].value, curves["a"].value)
 

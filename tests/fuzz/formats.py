@@ -275,7 +275,7 @@ def read_events(folder: Path) -> None:
 def _accumulator(folder: Path) -> None:
     import labelwise as lw
 
-    acc = lw.Accumulator("log", names=NAMES)
+    acc = lw.Accumulator("log", class_names=NAMES)
     for p in arrays()["probs"]:
         acc.update(p)
     acc.save(folder / "acc.npz")
@@ -285,7 +285,7 @@ def read_accumulator(folder: Path) -> None:
     """A saved state, resumed and merged."""
     import labelwise as lw
 
-    acc = lw.Accumulator.load(folder / "acc.npz", "log", names=NAMES)
+    acc = lw.Accumulator.load(folder / "acc.npz", "log", class_names=NAMES)
     acc.result()
     acc.update(np.broadcast_to(1 / 3, acc.result().total.shape))
     acc.result()

@@ -130,11 +130,11 @@ def test_cases_by_patient_study_and_slice(results):
 def test_what_to_do():
     """As in the paper: annotate lymphoma and lung cancer, melanoma is settled."""
     probs = np.array([[[0.05, 0.75, 0.15, 0.05]], [[0.05, 0.1, 0.8, 0.05]]])
-    q = Ensemble(probs, names=NAMES)
+    q = Ensemble(probs, class_names=NAMES)
     costs = Costs(false_positive=1, false_negative=1)
     words = what_to_do(decide(q, costs, task="per_label"), 0)
     assert words == "have lymphoma (worth up to 0.3 per case) and lung cancer (0.25) annotated; negative and melanoma are settled"
-    agreed = Ensemble(probs[:1].repeat(2, axis=0), names=NAMES)
+    agreed = Ensemble(probs[:1].repeat(2, axis=0), class_names=NAMES)
     assert what_to_do(decide(agreed, costs, task="per_label"), 0).endswith("negative, lung cancer, lymphoma and melanoma are settled")
 
 
@@ -154,7 +154,7 @@ def test_everything_is_written(slices, trained, tmp_path, results):
     for name in expected:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert plt.get_fignums() == []
-    matrix = Costs(np.ones((4, 4)) - np.eye(4), names=NAMES)
+    matrix = Costs(np.ones((4, 4)) - np.eye(4), class_names=NAMES)
     assert {row["annotate"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {""}
 
 

@@ -97,7 +97,7 @@ def test_numpy_gives_numpy_and_a_tensor_gives_a_tensor():
 
 
 def test_more_samples_than_instances_are_still_members():
-    assert mc_dropout(network(), inputs(2), n_samples=100, names=["a", "b", "c"]).n_members == 100
+    assert mc_dropout(network(), inputs(2), n_samples=100, class_names=["a", "b", "c"]).n_members == 100
 
 
 @pytest.mark.parametrize("dropping", ["transformer", "attention", "recurrent"])
@@ -170,7 +170,7 @@ def test_probabilities_are_not_taken_for_logits():
         ({"model": nn.Sequential(nn.Dropout(0.0), nn.Linear(4, 3))}, ValueError, "no dropout layer with p > 0"),
         ({"model": nn.Sequential(nn.Dropout(), nn.Linear(4, 1), nn.Flatten(0))}, ValueError, "one row of class scores per instance"),
         ({"model": nn.Sequential(nn.Dropout(), nn.RNN(4, 3))}, TypeError, "must return one tensor of class scores; got tuple"),
-        ({"names": ["a", "b"]}, ValueError, "`names` must name each of the K = 3 classes"),
+        ({"class_names": ["a", "b"]}, ValueError, "`class_names` must name each of the K = 3 classes"),
     ],
 )
 def test_wrong_input_gets_a_sentence(change, error, sentence):

@@ -96,7 +96,7 @@ def test_annealing_grows_to_one():
 def test_training_learns_and_the_divergence_takes_back_wrong_evidence():
     x, y = blobs()
     fits = {kl: fit_evidential(evidential_net(), x, y, epochs=40, lr=0.02, annealing_epochs=kl) for kl in (10, 10**9)}
-    q = {kl: predict_evidential(model, x, names=["top", "left", "right"]) for kl, model in fits.items()}
+    q = {kl: predict_evidential(model, x, class_names=["top", "left", "right"]) for kl, model in fits.items()}
     assert all((d.mean().argmax(-1) == y).mean() > 0.95 for d in q.values())
     wrong = {kl: (d.alpha - 1)[np.eye(3)[y] == 0].mean() for kl, d in q.items()}
     assert wrong[10] < 0.5 * wrong[10**9]

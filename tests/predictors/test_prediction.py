@@ -38,7 +38,7 @@ def by_hand(fitted: FittedEnsemble, x: np.ndarray) -> np.ndarray:
 def test_probabilities_are_the_members_softmax(fitted, batch_size):
     q = predict_ensemble(fitted, X, batch_size=batch_size)
     assert isinstance(q, lw.Ensemble)
-    assert q.names == ("a", "b", "c")
+    assert q.class_names == ("a", "b", "c")
     np.testing.assert_allclose(q.probs, by_hand(fitted, X), atol=1e-5)
     assert lw.decompose(q).total.shape == (90, 3)
 
@@ -50,7 +50,7 @@ def test_a_prediction_file_holds_labels_names_and_images(fitted, tmp_path):
     np.testing.assert_array_equal(q.probs, p.probs)
     np.testing.assert_array_equal(p.y_true, Y[:40])
     np.testing.assert_array_equal(p.images, X[:40])
-    assert p.class_names == q.names == ("a", "b", "c")
+    assert p.class_names == q.class_names == ("a", "b", "c")
     predict_ensemble(fitted, DATA.test, out=tmp_path / "p.npy")
     np.testing.assert_array_equal(np.load(tmp_path / "p.npy"), p.probs)
     assert sorted(os.listdir(tmp_path)) == ["p.npy", "p.npz"]

@@ -79,7 +79,7 @@ def test_the_members_average_to_the_ensemble(name, table, optional):
     model = clone(ENSEMBLES[name]).fit(x, Y)
     q = lw.predictors.from_sklearn(model, x)
     np.testing.assert_allclose(q.mean(), model.predict_proba(x), rtol=0, atol=1e-12)
-    assert q.names == tuple(NAMES)
+    assert q.class_names == tuple(NAMES)
     assert q.n_members == len(getattr(model, "estimators_", None) or model[-1].estimators_)
 
 
@@ -154,7 +154,7 @@ class TestLabelwiseClassifier:
         model = LabelwiseClassifier(random_state=0).fit(X, Y)
         q = model.predict_distribution(X)
         assert q.probs.shape == (5, 150, 3)
-        assert q.names == tuple(NAMES)
+        assert q.class_names == tuple(NAMES)
         for p, member in zip(q.probs, model.estimators_, strict=True):
             np.testing.assert_array_equal(p, member.predict_proba(X))
         np.testing.assert_array_equal(model.predict_proba(X), q.mean())
@@ -229,7 +229,7 @@ class TestLabelwiseClassifier:
         )
         assert search.fit(x, y).best_score_ > 0.85
         assert cross_val_score(LabelwiseClassifier(random_state=0), x, y, cv=3).mean() > 0.95
-        assert lw.predictors.from_sklearn(search.best_estimator_, x).names == ("0", "1", "2")
+        assert lw.predictors.from_sklearn(search.best_estimator_, x).class_names == ("0", "1", "2")
 
     @pytest.mark.parametrize(
         ("parameters", "error", "sentence"),

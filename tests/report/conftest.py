@@ -69,9 +69,9 @@ def _local(url: str, path: Path) -> bool:
 @pytest.fixture(scope="session")
 def clothes():
     """Ensemble, labels, and the report that most tests look at."""
-    q, y = ensemble(names=NAMES)
+    q, y = ensemble(class_names=NAMES)
     images = np.random.default_rng(1).integers(0, 256, (300, 12, 12), dtype=np.uint8)
-    outside, _ = ensemble(n=80, seed=5, names=NAMES, sharpness=2.0)
+    outside, _ = ensemble(n=80, seed=5, class_names=NAMES, sharpness=2.0)
     return q, y, build_report(q, y_true=y, images=images, ood={"elsewhere": outside}, title="Clothes")
 
 

@@ -26,8 +26,8 @@ def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
             expected = getattr(by, rule).total.value
             np.testing.assert_allclose(values(page, "class-total"), np.sort(expected)[::-1], rtol=1e-9)
             names = page.locator("#classes tbody th").all_text_contents()
-            assert names == [q.names[k] for k in np.argsort(-expected)]
-            order = [q.names.index(name) for name in names]
+            assert names == [q.class_names[k] for k in np.argsort(-expected)]
+            order = [q.class_names.index(name) for name in names]
             np.testing.assert_allclose(values(page, "class-epistemic"), getattr(by, rule).epistemic.value[order], rtol=1e-9)
 
 

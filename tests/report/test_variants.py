@@ -26,18 +26,18 @@ def sides(n: int):
     """A distribution with labels and options for each kind of page."""
     rng = np.random.default_rng(3)
     weights = np.array([0.5, 0.1, 0.2, 0.1, 0.1])
-    q4, y4 = ensemble(n=n, k=4, seed=4, names=GRADES)
+    q4, y4 = ensemble(n=n, k=4, seed=4, class_names=GRADES)
     p = rng.beta(0.4, 1.2, (n, 6))
-    several = lw.MultiLabelEnsemble(np.clip(p + rng.normal(0, 0.15, (5, n, 6)), 0, 1), names=list("abcdef"))
-    q2, y2 = ensemble(n=n, k=2, seed=1, names=["nevus", "melanoma"])
+    several = lw.MultiLabelEnsemble(np.clip(p + rng.normal(0, 0.15, (5, n, 6)), 0, 1), class_names=list("abcdef"))
+    q2, y2 = ensemble(n=n, k=2, seed=1, class_names=["nevus", "melanoma"])
     return {
         "two": (q2, y2, {}),
         "three": (*ensemble(n=n, k=3, seed=2), {}),
         "one case": (*ensemble(n=1, k=5, seed=3), {}),
         "one member": (*ensemble(n=n, members=1, k=4), {}),
         "no truth": (ensemble(n=n, k=5, seed=3)[0], None, {}),
-        "weighted": (lw.Ensemble(q4.probs, weights=weights, names=GRADES), y4, {}),
-        "weighted by case": (lw.Ensemble(q4.probs, weights=rng.random((5, n)), names=GRADES), y4, {}),
+        "weighted": (lw.Ensemble(q4.probs, weights=weights, class_names=GRADES), y4, {}),
+        "weighted by case": (lw.Ensemble(q4.probs, weights=rng.random((5, n)), class_names=GRADES), y4, {}),
         "several": (several, (rng.random((n, 6)) < p).astype(int), {}),
         "several without truth": (several, None, {}),
         "ordinal": (q4, y4, {"events": lw.events.ordinal(GRADES)}),
@@ -62,7 +62,7 @@ def test_page_agrees_with_the_library(kind, open_page, tmp_path) -> None:
             np.testing.assert_allclose(found, getattr(u, part), atol=1e-10)
             mean = getattr(exact, part).mean(axis=0)
             page.select_option("#rule", "everywhere")
-            order = [exact.names.index(name) for name in page.locator("#classes tbody th").all_text_contents()]
+            order = [exact.class_names.index(name) for name in page.locator("#classes tbody th").all_text_contents()]
             np.testing.assert_allclose(values(page, f"class-{part}"), mean[order], rtol=1e-9, atol=1e-15)
     assert page.locator("#rejection").is_visible() == (n > 1)
     task = page.locator("#task").input_value()
@@ -104,7 +104,7 @@ def test_many_classes(k, n, open_page) -> None:
 
 @pytest.mark.parametrize("width", [1200, 360])
 def test_hostile_names_are_text(width, open_page, tmp_path) -> None:
-    q, y = ensemble(n=60, k=8, names=HOSTILE)
+    q, y = ensemble(n=60, k=8, class_names=HOSTILE)
     ids = np.array([f"<b>{i}</b> 👾 שלום" for i in range(60)])
     title = "<img src=x onerror=alert(1)> & Co"
     report = build_report(q, y_true=y, ids=ids, title=title, ood={"<script>": q})
@@ -117,7 +117,7 @@ def test_hostile_names_are_text(width, open_page, tmp_path) -> None:
     assert page.locator("#cases .case-id").all_text_contents() == [ids[17]]
     assert page.locator("main b, main img[src=x]").count() == 0
     assert page.evaluate("document.documentElement.scrollWidth") <= width
-    assert costs_of(page, tmp_path).names == tuple(HOSTILE)
+    assert costs_of(page, tmp_path).class_names == tuple(HOSTILE)
     page.select_option("#task", "per_label")
     check_plan(page, rounded(report, q), y, costs_of(page, tmp_path), "per_label")
 
@@ -126,7 +126,7 @@ def test_hostile_names_are_text(width, open_page, tmp_path) -> None:
 def test_endless_names_do_not_stop_the_page(k, open_page, tmp_path) -> None:
     names = [f"{i} " + "lung 👩‍🔬 " * 1200 for i in range(k)]
     ids = np.array([f"{i} " + "y" * 10_000 for i in range(40)])
-    q, y = ensemble(n=40, k=k, names=names)
+    q, y = ensemble(n=40, k=k, class_names=names)
     page = open_page(build_report(q, y_true=y, ids=ids, title="t" * 10_000, ood={"z" * 10_000: q}))
     # laying text out is what takes time: no piece of it may be longer than a few lines, and all of it must stay small
     longest = page.evaluate("""() => {
@@ -143,12 +143,12 @@ def test_endless_names_do_not_stop_the_page(k, open_page, tmp_path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 1200
     page.locator("#id-search").fill("17 yy")
     assert page.locator("#cases .case").count() == 1
-    assert costs_of(page, tmp_path).names == tuple(names)  # what `labelwise decide` reads must have the names in full
+    assert costs_of(page, tmp_path).class_names == tuple(names)  # what `labelwise decide` reads must have the names in full
 
 
 def test_a_continuous_distribution_shows_its_own_numbers(open_page, axe) -> None:
     rng = np.random.default_rng(0)
-    q = lw.Dirichlet(rng.gamma(0.7, 3, (80, 3)) + 0.05, names=["lung", "lymphoma", "melanoma"])
+    q = lw.Dirichlet(rng.gamma(0.7, 3, (80, 3)) + 0.05, class_names=["lung", "lymphoma", "melanoma"])
     y = rng.integers(0, 3, 80)
     page = open_page(build_report(q, y_true=y))
     for loss in LOSSES:

@@ -49,7 +49,7 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
         raise ValueError("`z` must not be 0 for all members of an instance: the spread would change nothing")
     up, down = (1 - p)[..., None] * z, -p[..., None] * z
     split = np.concatenate([atoms + up, atoms + down])
-    return Ensemble(_inside(split, "z"), weights=np.concatenate([weights * p, weights * (1 - p)]), member_axis=0, names=q.names)
+    return Ensemble(_inside(split, "z"), weights=np.concatenate([weights * p, weights * (1 - p)]), member_axis=0, class_names=q.class_names)
 
 
 def location_shift(q: Ensemble, z: Any) -> Ensemble:
@@ -72,7 +72,7 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     z = _direction(z, atoms.shape[1:])
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
-    return Ensemble(_inside(atoms + z, "z"), weights=weights, member_axis=0, names=q.names)
+    return Ensemble(_inside(atoms + z, "z"), weights=weights, member_axis=0, class_names=q.class_names)
 
 
 def center_shift(q: Ensemble, lam: Any) -> Ensemble:

@@ -108,7 +108,7 @@ def check_calibration(
     tested = np.r_[0, 2 + judged.k : 2 + 2 * judged.k]  # the top label, and each class in relation to the cases expected
     low = _together(judged.value[:, tested], [x[..., tested] for x in (judged.noise, judged.null)], confidence).max(axis=0)
     finest = judged.value[-1, 0]
-    classes = {name: float(x) for name, x in zip(judged.names, low[1:], strict=True) if x > class_tolerance}
+    classes = {name: float(x) for name, x in zip(judged.class_names, low[1:], strict=True) if x > class_tolerance}
     p_value = float((1 + np.sum(judged.null[:, -1, 0] >= finest)) / (1 + len(judged.null))) if judged.exclusive else float("nan")
     return CalibrationCheck(bool(low[0] > tolerance) or bool(classes), float(finest), float(low[0]), p_value, classes, tolerance, judged.n)
 

@@ -34,7 +34,7 @@ class CalibrationErrors:
     """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per case expected. For rare classes."""
     if_calibrated: CalibrationErrors | None
     """What perfect probabilities would show on average, on as many instances; needs ``rng``."""
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
 
 
 class Judged:
@@ -48,7 +48,7 @@ class Judged:
     ) -> None:
         for n_bins in binnings:
             check_bins(n_bins)
-        p, happened, self.names, self.exclusive = forecasts(q, y_true)
+        p, happened, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n, self.k = p.shape
         expected = p.mean(axis=0)
         self.expected = np.where(expected > 0, expected, np.nan)
@@ -163,4 +163,4 @@ def _errors(judged: Judged, value: Array, low: Any, high: Any, confidence: float
         return Estimate(value[0, where], bounds[0][0, where], bounds[1][0, where], confidence, method)
 
     ece = estimate(0) if judged.exclusive else None
-    return CalibrationErrors(ece, estimate(slice(1, 1 + k)), estimate(1 + k), estimate(slice(2 + k, None)), chance, judged.names)
+    return CalibrationErrors(ece, estimate(slice(1, 1 + k)), estimate(1 + k), estimate(slice(2 + k, None)), chance, judged.class_names)

@@ -88,12 +88,12 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
         raise ValueError("`q` must have at least one instance")
     if p.min() < 0 or p.max() > 1 + 1e-3:
         raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
-    names = (q.names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
-    happened = happened_by_class(y_true, names, p.shape[:-1])
+    class_names = (q.class_names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
+    happened = happened_by_class(y_true, class_names, p.shape[:-1])
     single = to_numpy(y_true).ndim < p.ndim
     p = p.reshape(-1, p.shape[-1])
     if isinstance(q, Distribution) and not q.exclusive:
-        return np.minimum(p, 1.0), happened, names, False
+        return np.minimum(p, 1.0), happened, class_names, False
     sums = p.sum(axis=1)
     one_class = bool(np.allclose(sums, 1, atol=1e-2))
     if single and not one_class:
@@ -101,7 +101,7 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
             f"`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums range from {sums.min():.4g} to "
             f"{sums.max():.4g}. For labels that may occur together, pass an lw.MultiLabelEnsemble, or `y_true` as an array (N, K) of 0 and 1"
         )
-    return np.minimum(p, 1.0), happened, names, one_class and bool(np.all(happened.sum(axis=1) == 1))
+    return np.minimum(p, 1.0), happened, class_names, one_class and bool(np.all(happened.sum(axis=1) == 1))
 
 
 def with_top_label(p: np.ndarray, happened: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -157,10 +157,10 @@ def reliability_curves(
     (array([0.1, 0.7]), array([0.5, 1. ]))
     """
     check_bins(n_bins)
-    p, happened, names, exclusive = forecasts(q, y_true)
+    p, happened, class_names, exclusive = forecasts(q, y_true)
     if exclusive:
         p, happened = with_top_label(p, happened)
-    labels = ("top label", *names) if exclusive else names
+    labels = ("top label", *class_names) if exclusive else class_names
     binned = Binned(p, happened, [n_bins] * p.shape[1], adaptive)
     count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.happened), binned.sums(p)
     resampling = Resampling(len(p), None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)

@@ -31,7 +31,7 @@ class Temperature:
         if np.ndim(self.value) and len(self.value) != members:
             raise ValueError(f"`q` must have the {len(self.value)} members the temperatures were fitted for; got {members}")
         t = np.reshape(np.asarray(self.value, float), (-1,) + (1,) * (logits.ndim - 1))
-        given: dict[str, Any] = {key: getattr(q, key, None) for key in ("weights", "names")}
+        given: dict[str, Any] = {key: getattr(q, key, None) for key in ("weights", "class_names")}
         return Ensemble.from_logits(logits / like(t, logits), **given)
 
 
@@ -73,8 +73,8 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
         raise ValueError(f"`prior_sd` must be a positive number (math.inf for no prior); got {prior_sd!r}")
     logits = _logits(q)
     z = to_numpy(logits).astype(float)
-    names = getattr(q, "names", None) or tuple(str(k) for k in range(z.shape[-1]))
-    y = as_labels(y_true, "y_true", names, z.shape[1:-1])
+    class_names = getattr(q, "class_names", None) or tuple(str(k) for k in range(z.shape[-1]))
+    y = as_labels(y_true, "y_true", class_names, z.shape[1:-1])
     if not y.size:
         raise ValueError("`y_true` must have at least one instance; got none")
     z = z.reshape(len(z), len(y), -1)

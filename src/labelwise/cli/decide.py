@@ -109,5 +109,5 @@ def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
     columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")
     if task == "one_class":
         return csv_text(("id", *columns), ((ids[i], *(x[i] for x in values)) for i in range(len(ids))))
-    rows = ((ids[i], label, *(x[i, k] for x in values)) for i in range(len(ids)) for k, label in enumerate(plan.names))
+    rows = ((ids[i], label, *(x[i, k] for x in values)) for i in range(len(ids)) for k, label in enumerate(plan.class_names))
     return csv_text(("id", "label", *columns), rows)

@@ -94,7 +94,7 @@ def evaluate(stored: Any, other: Any, loss: str, seed: int) -> dict[str, Any]:
                 "share": float(by.ratio.value[k]),
             }
             for name in by.ranking
-            for k in [by.names.index(name)]
+            for k in [by.class_names.index(name)]
         ],
     }
     if other is not None:

@@ -63,10 +63,10 @@ def load_fashion_ensemble() -> FashionEnsemble:
     stored = read_npz(FILE, ["log_probs", *(f"log_probs_{name}" for name in OOD), "y_true", "class_names", "images", "image_index"])
     names = tuple(str(name) for name in stored["class_names"])
     return FashionEnsemble(
-        Ensemble(unpacked(stored["log_probs"]), names=names),
+        Ensemble(unpacked(stored["log_probs"]), class_names=names),
         stored["y_true"].astype(np.int64),
         names,
-        {name: Ensemble(unpacked(stored[f"log_probs_{name}"]), names=names) for name in OOD},
+        {name: Ensemble(unpacked(stored[f"log_probs_{name}"]), class_names=names) for name in OOD},
         stored["images"],
         stored["image_index"].astype(np.int64),
     )

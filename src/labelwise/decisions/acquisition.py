@@ -70,8 +70,8 @@ def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss 
 def _stakes(costs: Costs, q: Distribution) -> np.ndarray:
     """What missing each class costs."""
     if costs.false_negative is not None:
-        return costs.problem("per_label", q.n_classes, q.names)[0].table[:, 1, 0]
-    table = costs.problem("one_class", q.n_classes, q.names)[0].table
+        return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
+    table = costs.problem("one_class", q.n_classes, q.class_names)[0].table
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 
@@ -114,7 +114,7 @@ def acquire(
     Examples
     --------
     >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
-    >>> q = lw.Ensemble(probs, names=["nevus", "melanoma"])
+    >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
     >>> acquire(q, budget=1).index, acquire(q, budget=1, strategy="entropy").index  # the members disagree; the outcome is a coin toss
     (array([2]), array([1]))
     """
@@ -137,8 +137,8 @@ def acquire(
     else:
         index = _spread(score, mean if features is None else _features(features, n), budget) if batch == "diverse" else _top(score, budget)
         taught = None if need is None else need[index].argmax(axis=1)
-    names = q.names or tuple(map(str, range(q.n_classes)))
-    return Acquisition(index, score, None if taught is None else tuple(names[k] for k in taught), need, strategy)
+    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
+    return Acquisition(index, score, None if taught is None else tuple(class_names[k] for k in taught), need, strategy)
 
 
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
@@ -208,7 +208,7 @@ def class_quotas(
     In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see `class_need`), rounded by largest
     remainders so that they add up to ``budget``.
 
-    >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), names=["lung", "lymphoma", "melanoma"])
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), class_names=["lung", "lymphoma", "melanoma"])
     >>> class_quotas(q, budget=10)
     {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
     """
@@ -221,5 +221,5 @@ def class_quotas(
     quota = np.floor(exact).astype(int)
     rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]
     quota[rest] += 1
-    names = q.names or tuple(map(str, range(q.n_classes)))
-    return dict(zip(names, quota.tolist(), strict=True))
+    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
+    return dict(zip(class_names, quota.tolist(), strict=True))

@@ -40,26 +40,26 @@ class Costs:
     expert_error : number (per label also: sequence or mapping)
         How often the expert is wrong. About a label, the answer is flipped with this probability. About the class, the expert
         names one of the other K − 1 classes, each equally likely. Independent of everything else, given the truth.
-    names : sequence of str, optional
+    class_names : sequence of str, optional
         The class names, in the order of the rows of ``matrix`` and of the sequences.
 
     Examples
     --------
-    >>> costs = Costs([[0, 1], [50, 0]], names=["nevus", "melanoma"], ask=3, expert_error=0.02)
-    >>> costs.matrix["melanoma" == np.array(costs.names), :]
+    >>> costs = Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3, expert_error=0.02)
+    >>> costs.matrix["melanoma" == np.array(costs.class_names), :]
     array([[50.,  0.]])
     """
 
     matrix: np.ndarray | None
     false_positive: float | np.ndarray | None
-    """One number, or one per class in the order of ``names``; so are the next four."""
+    """One number, or one per class in the order of ``class_names``; so are the next four."""
     false_negative: float | np.ndarray | None
     abstain: float | np.ndarray | None
     ask: float | np.ndarray | None
     expert_error: float | np.ndarray
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
     ordered: bool
-    """Whether ``names`` gives the order of the classes, or is only the set of those that were named."""
+    """Whether ``class_names`` gives the order of the classes, or is only the set of those that were named."""
 
     def __init__(
         self,
@@ -70,7 +70,7 @@ class Costs:
         abstain: Any = None,
         ask: Any = None,
         expert_error: Any = 0.0,
-        names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> None:
         if (false_positive is None) != (false_negative is None):
             raise ValueError("`false_positive` and `false_negative` belong together; got only one of them")
@@ -79,12 +79,12 @@ class Costs:
                 "`Costs` needs a `matrix` (to choose one class) or both `false_positive` and `false_negative` (to act on each label)"
             )
         prices = dict(zip(PER_LABEL, (false_positive, false_negative, abstain, ask, expert_error), strict=True))
-        known = _known_names(matrix, prices, names)
-        checked = {name: _price(name, value, known, ordered=names is not None) for name, value in prices.items()}
+        known = _known_names(matrix, prices, class_names)
+        checked = {name: _price(name, value, known, ordered=class_names is not None) for name, value in prices.items()}
         error = checked["expert_error"]
         if error is None or np.max(error) >= 1:
             raise ValueError(f"`expert_error` must be a share of wrong answers, at least 0 and below 1; got {expert_error!r}")
-        set_fields(self, matrix=_matrix(matrix, known), names=known, ordered=names is not None, **checked)
+        set_fields(self, matrix=_matrix(matrix, known), class_names=known, ordered=class_names is not None, **checked)
         sizes = {len(value) for value in (self.matrix, *checked.values()) if isinstance(value, np.ndarray)}
         if len(sizes) > 1:
             raise ValueError(f"the costs must all be for the same number of classes; got {' and '.join(map(str, sorted(sizes)))}")
@@ -102,7 +102,7 @@ class Costs:
             if key not in known:
                 raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
         options = {key: value for key, value in spec.items() if key != "classes"}
-        return cls(**options, names=spec.get("classes"))
+        return cls(**options, class_names=spec.get("classes"))
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
@@ -116,7 +116,7 @@ class Costs:
     def to_toml(self) -> str:
         """The costs as the text of a TOML file, by class name.
 
-        >>> print(Costs([[0, 1], [50, 0]], names=["nevus", "melanoma"], ask=3).to_toml())
+        >>> print(Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3).to_toml())
         classes = ["nevus", "melanoma"]
         ask = 3.0
         expert_error = 0.0
@@ -131,30 +131,34 @@ class Costs:
         <BLANKLINE>
         """
         lines: list[str] = []
-        if self.names is not None and self.ordered:
-            lines.append(f"classes = [{', '.join(map(_quoted, self.names))}]")
-        elif self.matrix is not None and self.names is None:
+        if self.class_names is not None and self.ordered:
+            lines.append(f"classes = [{', '.join(map(_quoted, self.class_names))}]")
+        elif self.matrix is not None and self.class_names is None:
             lines.append(f"matrix = {self.matrix.tolist()}")
         tables: list[str] = []
         for name in PER_LABEL:
             value = getattr(self, name)
-            if isinstance(value, np.ndarray) and self.names is not None:
-                tables += ["", f"[{name}]", *(f"{_key(label)} = {cost!r}" for label, cost in zip(self.names, value.tolist(), strict=True))]
+            if isinstance(value, np.ndarray) and self.class_names is not None:
+                tables += [
+                    "",
+                    f"[{name}]",
+                    *(f"{_key(label)} = {cost!r}" for label, cost in zip(self.class_names, value.tolist(), strict=True)),
+                ]
             elif value is not None:
                 lines.append(f"{name} = {value.tolist() if isinstance(value, np.ndarray) else value!r}")
-        if self.matrix is not None and self.names is not None:
-            for truth, row in zip(self.names, self.matrix.tolist(), strict=True):
+        if self.matrix is not None and self.class_names is not None:
+            for truth, row in zip(self.class_names, self.matrix.tolist(), strict=True):
                 comment = f"  # what each prediction costs when the truth is {truth}" if truth.isprintable() else ""
                 tables += ["", f"[matrix.{_key(truth)}]{comment}"]
-                tables += [f"{_key(label)} = {cost!r}" for label, cost in zip(self.names, row, strict=True)]
+                tables += [f"{_key(label)} = {cost!r}" for label, cost in zip(self.class_names, row, strict=True)]
         return "\n".join([*lines, *tables]) + "\n"
 
-    def problem(self, task: str, n_classes: int, names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
-        """The decision problem of a prediction with ``n_classes`` classes called ``names``, and the names to speak of."""
+    def problem(self, task: str, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
+        """The decision problem of a prediction with ``n_classes`` classes called ``class_names``, and the names to speak of."""
         if task not in TASKS:
             raise ValueError(f"`task` must be 'one_class' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
-        rows = self._rows(n_classes, names)
-        spoken = names or (self.names if self.ordered else None) or tuple(map(str, range(n_classes)))
+        rows = self._rows(n_classes, class_names)
+        spoken = class_names or (self.class_names if self.ordered else None) or tuple(map(str, range(n_classes)))
         if task == "one_class":
             return self._one_class(rows, n_classes), spoken
         if self.false_positive is None:
@@ -184,34 +188,34 @@ class Costs:
         price: Any = {name: None if getattr(self, name) is None else np.asarray(getattr(self, name)) for name in ("abstain", "ask")}
         return Problem(self.matrix[np.ix_(rows, rows)], price["abstain"], price["ask"], np.asarray(self.expert_error))
 
-    def _rows(self, n_classes: int, names: tuple[str, ...] | None) -> list[int]:
+    def _rows(self, n_classes: int, class_names: tuple[str, ...] | None) -> list[int]:
         """For each class of the prediction its position in these costs."""
-        if self.names is None:
+        if self.class_names is None:
             return list(range(n_classes))
-        if names is None:
+        if class_names is None:
             if not self.ordered:
                 raise ValueError(
-                    "these costs are given by class name, but the prediction has no class names. Pass `names` to the prediction, or "
+                    "these costs are given by class name, but the prediction has no class names. Pass `class_names` to the prediction, or "
                     "to Costs in the order of the prediction's classes"
                 )
-            if len(self.names) != n_classes:
-                raise ValueError(f"these costs are for {len(self.names)} classes; the prediction has K = {n_classes}")
+            if len(self.class_names) != n_classes:
+                raise ValueError(f"these costs are for {len(self.class_names)} classes; the prediction has K = {n_classes}")
             return list(range(n_classes))
-        for name in names:
-            if name not in self.names:
-                raise ValueError(f"the costs say nothing about class {name!r} of the prediction{suggest(name, self.names)}")
-        for name in self.names:
-            if name not in names:
-                raise ValueError(f"the costs name {name!r}, which is not a class of the prediction{suggest(name, names)}")
-        return [self.names.index(name) for name in names]
+        for name in class_names:
+            if name not in self.class_names:
+                raise ValueError(f"the costs say nothing about class {name!r} of the prediction{suggest(name, self.class_names)}")
+        for name in self.class_names:
+            if name not in class_names:
+                raise ValueError(f"the costs name {name!r}, which is not a class of the prediction{suggest(name, class_names)}")
+        return [self.class_names.index(name) for name in class_names]
 
 
-def _known_names(matrix: Any, prices: Mapping[str, Any], names: Sequence[str] | None) -> tuple[str, ...] | None:
+def _known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | None) -> tuple[str, ...] | None:
     """The class names: as given, or those of the first mapping."""
-    if names is not None:
-        if isinstance(names, str) or not isinstance(names, Sequence):
-            raise TypeError(f"`names` must be a sequence of class names; got {names!r}")
-        return check_names(names, len(names))
+    if class_names is not None:
+        if isinstance(class_names, str) or not isinstance(class_names, Sequence):
+            raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
+        return check_names(class_names, len(class_names))
     for value in (matrix, *prices.values()):
         if isinstance(value, Mapping):
             return tuple(map(str, value))
@@ -244,7 +248,7 @@ def _price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: boo
         expected = "one number per class" if known is None else f"one for each of the {len(known)} classes"
         raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
     if known is not None and not ordered:
-        raise ValueError(f"`{name}` is a sequence while other costs are by class name: pass `names` for its order, or a mapping")
+        raise ValueError(f"`{name}` is a sequence while other costs are by class name: pass `class_names` for its order, or a mapping")
     return np.asarray([_number(cost, f"`{name}` of class {i}") for i, cost in enumerate(np.asarray(value).tolist())])
 
 

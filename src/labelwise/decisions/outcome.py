@@ -46,7 +46,7 @@ class PolicyReport:
     """Outcomes by policy; prints as a table."""
 
     outcomes: Mapping[str, Outcome]
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
     entropy_threshold: float
     """The tuned threshold of the ``"entropy"`` policy, in bits."""
 
@@ -99,8 +99,8 @@ def evaluate_policy(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]]), names=["nevus", "melanoma"])
-    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], names=["nevus", "melanoma"], ask=0.5)
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]]), class_names=["nevus", "melanoma"])
+    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=["nevus", "melanoma"], ask=0.5)
     >>> report = evaluate_policy(lw.decisions.decide(q, costs, task="one_class"), [0, 1, 1])
     >>> print(report)
     policy          cost  predicted  abstained   asked   error
@@ -115,7 +115,7 @@ def evaluate_policy(
     truth = _truth(decisions, y_true)
     response, _ = problem.answered(p)
     other, labels = (decisions, y_true) if tune is None else tune
-    if other.task != decisions.task or other.names != decisions.names:
+    if other.task != decisions.task or other.class_names != decisions.class_names:
         raise ValueError("`tune` must be decisions of the same task and classes")
     threshold, refuse = _tune_entropy(_problem(other, costs), _beliefs(other), _truth(other, labels))
     likely = np.argmax(p, axis=-1)
@@ -128,14 +128,14 @@ def evaluate_policy(
         "oracle": (_oracle(problem, truth), response),
     }
     outcomes = {name: _outcome(problem, action, answer, truth) for name, (action, answer) in policies.items()}
-    return PolicyReport(outcomes, decisions.names, threshold)
+    return PolicyReport(outcomes, decisions.class_names, threshold)
 
 
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
     if costs is None:
         return decisions.problem
-    names = decisions.names if costs.names is not None else None
-    return costs.problem(decisions.task, len(decisions.names), names)[0]
+    class_names = decisions.class_names if costs.class_names is not None else None
+    return costs.problem(decisions.task, len(decisions.class_names), class_names)[0]
 
 
 def _beliefs(decisions: Decisions) -> np.ndarray:
@@ -149,8 +149,8 @@ def _truth(decisions: Decisions, y_true: Any) -> np.ndarray:
     """The truth as class numbers (N,), or for labels as 0 and 1 (N, K)."""
     shape = (len(decisions.mean),)
     if decisions.task == "one_class":
-        return as_labels(y_true, "y_true", decisions.names, shape)
-    return happened_by_class(y_true, decisions.names, shape).astype(np.int64)
+        return as_labels(y_true, "y_true", decisions.class_names, shape)
+    return happened_by_class(y_true, decisions.class_names, shape).astype(np.int64)
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ class Decisions:
     mean: Array
     """The mean probabilities that the decisions rest on, (..., K)."""
     task: str
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
     error: Array | None = None
@@ -49,7 +49,7 @@ class Decisions:
     @property
     def words(self) -> np.ndarray:
         """The actions as words, e.g. for a table: a class name (per label: "act", "leave"), "abstain" or "ask"."""
-        predictions = self.names if self.task == "one_class" else ("leave", "act")
+        predictions = self.class_names if self.task == "one_class" else ("leave", "act")
         words: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
         return words
 
@@ -67,9 +67,9 @@ class Decisions:
             return about_class(self, i)
         if label is None:
             return about_labels(self, i)
-        if label not in self.names:
-            raise KeyError(f"no label {label!r}{suggest(label, self.names)}")
-        return about_label(self, (*i, self.names.index(label)))
+        if label not in self.class_names:
+            raise KeyError(f"no label {label!r}{suggest(label, self.class_names)}")
+        return about_label(self, (*i, self.class_names.index(label)))
 
 
 def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> Decisions:
@@ -106,8 +106,8 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.95, 0.05]], [[0.75, 0.25]]]), names=["nevus", "melanoma"])
-    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], names=["nevus", "melanoma"], ask=0.5)
+    >>> q = lw.Ensemble(np.array([[[0.95, 0.05]], [[0.75, 0.25]]]), class_names=["nevus", "melanoma"])
+    >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=["nevus", "melanoma"], ask=0.5)
     >>> plan = lw.decisions.decide(q, costs, task="one_class")
     >>> plan.words, plan.expected_cost
     (array(['ask'], dtype='<U8'), array([0.5]))
@@ -120,7 +120,7 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     if not q.exclusive and task == "one_class":
         raise ValueError(f"the labels of a {type(q).__name__} may occur together, so there is no one class to choose. Use task='per_label'")
-    problem, names = costs.problem(task, q.n_classes, q.names)
+    problem, class_names = costs.problem(task, q.n_classes, q.class_names)
     present, absent = q.marginal().mean
     p = to_numpy(present).astype(float)
     if task == "per_label":
@@ -140,7 +140,7 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
         index_like(response, present),
         present,
         task,
-        names,
+        class_names,
         costs,
         problem,
         error,

@@ -59,13 +59,13 @@ def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
 def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
     """Predict a class, hand the case over, or ask."""
     n = _numbers(plan, i)
-    return _sentence(n, "ask for the class of this case", "hand this case over", f"predict {plan.names[n['action']]}")
+    return _sentence(n, "ask for the class of this case", "hand this case over", f"predict {plan.class_names[n['action']]}")
 
 
 def about_label(plan: Decisions, i: tuple[int, ...]) -> str:
     """Act on one label, leave it, hand it over, or ask."""
     n = _numbers(plan, i)
-    name = plan.names[i[-1]]
+    name = plan.class_names[i[-1]]
     verb = "act on" if n["action"] == 1 else "do not act on"
     return _sentence(n, f"ask about {name}", f"hand {name} over", f"{verb} {name}")
 
@@ -80,7 +80,7 @@ def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
         chosen = np.flatnonzero(action == code)
         if chosen.size:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
-            parts.append(f"{verb.format(_list([plan.names[k] for k in chosen]))} (expected cost {_amount(cost)})")
+            parts.append(f"{verb.format(_list([plan.class_names[k] for k in chosen]))} (expected cost {_amount(cost)})")
     return "; ".join(parts)
 
 

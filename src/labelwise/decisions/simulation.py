@@ -169,4 +169,4 @@ def _predict(model: Any, X: np.ndarray, classes: np.ndarray, names: tuple[str, .
     q = from_sklearn(model, X)
     probs = np.zeros((*q.probs.shape[:-1], len(classes)))
     probs[..., np.searchsorted(classes, model.classes_)] = q.probs
-    return Ensemble(probs, weights=q.weights, member_axis=0, names=names)
+    return Ensemble(probs, weights=q.weights, member_axis=0, class_names=names)

@@ -26,12 +26,12 @@ else:  # Python 3.13 knows defaults
 class Distribution(ABC, Generic[ArrayT]):
     """What a predictor believes about the class probabilities Θ of each instance.
 
-    Subclass it to bring your own: give `names`, `batch_shape`, `n_classes`, `marginal`, `sample` and indexing. `mean` and
+    Subclass it to bring your own: give `class_names`, `batch_shape`, `n_classes`, `marginal`, `sample` and indexing. `mean` and
     `expect` follow from `marginal`, and everything in labelwise works on it. If Θ has no convenient law, draw from it and let
     `Ensemble` be the law: ``Ensemble(draws, member_axis=0).marginal(events)``.
     """
 
-    names: tuple[str, ...] | None = None
+    class_names: tuple[str, ...] | None = None
     weights: Any = None
     """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
     exclusive: ClassVar[bool] = True

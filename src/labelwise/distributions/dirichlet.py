@@ -27,7 +27,7 @@ class Dirichlet(Distribution[ArrayT]):
     ----------
     alpha : array (..., K)
         Positive concentrations, for instance evidence + 1.
-    names : sequence of str, optional
+    class_names : sequence of str, optional
         Class names.
 
     Examples
@@ -37,11 +37,11 @@ class Dirichlet(Distribution[ArrayT]):
     """
 
     alpha: Array
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
 
-    def __init__(self, alpha: Any, *, names: Sequence[str] | None = None) -> None:
+    def __init__(self, alpha: Any, *, class_names: Sequence[str] | None = None) -> None:
         alpha = check_alpha(alpha)
-        set_fields(self, alpha=alpha, names=check_names(names, alpha.shape[-1]))
+        set_fields(self, alpha=alpha, class_names=check_names(class_names, alpha.shape[-1]))
 
     @property
     def n_classes(self) -> int:
@@ -63,7 +63,7 @@ class Dirichlet(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Beta:
         """The Beta law of each event's probability."""
-        return Beta(*beta_parameters(self.alpha, events, self.names))
+        return Beta(*beta_parameters(self.alpha, events, self.class_names))
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
@@ -81,7 +81,7 @@ class DirichletMixture(Distribution[ArrayT]):
     ----------
     alpha : array (M, ..., K)
     weights : array (M,) or (M, ...), optional
-    names : sequence of str, optional
+    class_names : sequence of str, optional
 
     Examples
     --------
@@ -91,15 +91,17 @@ class DirichletMixture(Distribution[ArrayT]):
 
     alpha: Array
     weights: Any
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
 
-    def __init__(self, alpha: Any, weights: Any = None, *, names: Sequence[str] | None = None) -> None:
+    def __init__(self, alpha: Any, weights: Any = None, *, class_names: Sequence[str] | None = None) -> None:
         alpha = check_alpha(alpha)
         if alpha.ndim < 2:
             raise ValueError(f"`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape {tuple(alpha.shape)}")
         if alpha.shape[0] == 0:
             raise ValueError(f"`alpha` of a mixture must have at least one member; got shape {tuple(alpha.shape)}")
-        set_fields(self, alpha=alpha, weights=normalised_weights(weights, alpha, "alpha"), names=check_names(names, alpha.shape[-1]))
+        set_fields(
+            self, alpha=alpha, weights=normalised_weights(weights, alpha, "alpha"), class_names=check_names(class_names, alpha.shape[-1])
+        )
 
     @property
     def n_members(self) -> int:
@@ -126,7 +128,7 @@ class DirichletMixture(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
-        return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.names)), self.weights)
+        return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights)
 
     def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
@@ -152,11 +154,11 @@ def check_alpha(alpha: Any) -> Array:
     return alpha
 
 
-def beta_parameters(alpha: Array, events: Family | None, names: tuple[str, ...] | None) -> tuple[Array, Array]:
+def beta_parameters(alpha: Array, events: Family | None, class_names: tuple[str, ...] | None) -> tuple[Array, Array]:
     """The Beta parameters of each event: α summed over its classes, and over the others (never by subtraction)."""
     family = as_events(events)
     if family is not None:
-        return event_sums(alpha, family, names)
+        return event_sums(alpha, family, class_names)
     xp = namespace(alpha)
     before = xp.cumulative_sum(alpha, axis=-1)
     after = xp.flip(xp.cumulative_sum(xp.flip(alpha, axis=-1), axis=-1), axis=-1)

@@ -35,18 +35,18 @@ class Members(Distribution[ArrayT]):
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
     finite: ClassVar[bool] = True
     pending = False
     """Whether the values have yet to be checked."""
 
-    def _set(self, stored: Array, weights: Any, names: Sequence[str] | None) -> None:
+    def _set(self, stored: Array, weights: Any, class_names: Sequence[str] | None) -> None:
         """Set the fields after their values have been checked, or, of large arrays of NumPy, when they are first computed with."""
         if isinstance(stored, np.ndarray) and stored.size > CHECKED_AT_ONCE:
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
-        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), names=check_names(names, stored.shape[-1]))
+        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), class_names=check_names(class_names, stored.shape[-1]))
 
     def check(self, *, valid: bool = False) -> None:
         """Check the values now, unless that has been done or they are known to be ``valid``."""
@@ -126,12 +126,12 @@ class Ensemble(Members[ArrayT]):
     member_axis, class_axis : int
         Where the members and classes are, if not first and last; the array is viewed, not copied, where that is possible.
         Two-dimensional input is accepted only with ``member_axis``.
-    names : sequence of str, optional
+    class_names : sequence of str, optional
         Class names.
 
     Examples
     --------
-    >>> q = Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), names=["healthy", "ill"])
+    >>> q = Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["healthy", "ill"])
     >>> q.mean()
     array([[0.8, 0.2]])
     """
@@ -139,7 +139,7 @@ class Ensemble(Members[ArrayT]):
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
 
     def __init__(
         self,
@@ -148,11 +148,11 @@ class Ensemble(Members[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> None:
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs")
-        self._set(stored, weights, names)
+        self._set(stored, weights, class_names)
 
     @classmethod
     def from_logits(
@@ -162,7 +162,7 @@ class Ensemble(Members[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> Ensemble:
         """An ensemble from unnormalised log-probabilities (network outputs before softmax), same options as the class.
 
@@ -178,12 +178,12 @@ class Ensemble(Members[ArrayT]):
             probs = in_one_chunk(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
         else:
             probs = _softmax(logits)
-        return cls(probs, weights=weights, member_axis=0, names=names)
+        return cls(probs, weights=weights, member_axis=0, class_names=class_names)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:
             return Atoms(probs, weights)
-        inside, rest = event_sums(probs, events, self.names)
+        inside, rest = event_sums(probs, events, self.class_names)
         if events.given is not None:
             xp = namespace(inside)
             whole = inside + rest

@@ -44,7 +44,7 @@ class LogisticNormal(Distribution[ArrayT]):
     cov : array (..., K) or (..., K, K)
         Variances of independent logits, or covariance matrices (symmetric, positive semi-definite). A (K, K) array is a
         covariance if it has one axis more than ``mean``.
-    names : sequence of str, optional
+    class_names : sequence of str, optional
     seed, points : int
         Seed and length of each Sobol' sequence (a power of 2). The same points serve all instances.
 
@@ -57,12 +57,12 @@ class LogisticNormal(Distribution[ArrayT]):
 
     loc: Array
     cov: Array
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
     seed: int
     points: int
     exact_mean: ClassVar[bool] = False
 
-    def __init__(self, mean: Any, cov: Any, *, names: Sequence[str] | None = None, seed: int = 0, points: int = 256) -> None:
+    def __init__(self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, seed: int = 0, points: int = 256) -> None:
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
             raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
@@ -82,7 +82,7 @@ class LogisticNormal(Distribution[ArrayT]):
             raise ValueError(f"`seed` must be an integer, not negative; got {seed!r}")
         if values_known(mean) and values_known(cov) and 0 not in mean.shape:
             _check_covariance(mean, cov)
-        set_fields(self, loc=mean, cov=cov, names=check_names(names, mean.shape[-1]), seed=int(seed), points=int(points))
+        set_fields(self, loc=mean, cov=cov, class_names=check_names(class_names, mean.shape[-1]), seed=int(seed), points=int(points))
 
     @property
     def n_classes(self) -> int:
@@ -128,10 +128,10 @@ class LogisticNormal(Distribution[ArrayT]):
         k, events = self.n_classes, as_events(events)
         sets = [([i], [1 - i]) for i in range(2)] if events is None and k == 2 else None
         if events is not None:
-            sets = events.resolve(k, self.names)
+            sets = events.resolve(k, self.class_names)
         if sets is not None and all(len(a) == len(b) == 1 for a, b in sets):
             return self._log_odds([a[0] for a, _ in sets], [b[0] for _, b in sets])
-        return Sampled(self.loc, self._factor, events, self.names, self.seed, self.points)
+        return Sampled(self.loc, self._factor, events, self.class_names, self.seed, self.points)
 
     def _log_odds(self, i: list[int], j: list[int]) -> LogitNormal:
         xp = namespace(self.loc)

@@ -18,7 +18,7 @@ from .marginals import Atoms
 class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions of M members for K labels that may occur together; parameters as for `Ensemble`, without the sum to 1.
 
-    >>> q = MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]]), names=["beach", "sunset"])
+    >>> q = MultiLabelEnsemble(np.array([[[0.9, 0.8]], [[0.7, 0.8]]]), class_names=["beach", "sunset"])
     >>> q.mean()
     array([[0.8, 0.8]])
     """
@@ -26,7 +26,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
-    names: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
     exclusive: ClassVar[bool] = False
 
     def __init__(
@@ -36,12 +36,12 @@ class MultiLabelEnsemble(Members[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        names: Sequence[str] | None = None,
+        class_names: Sequence[str] | None = None,
     ) -> None:
         stored = members_first(probs, "probs", member_axis, class_axis)
         if stored.shape[-1] == 0:
             raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(stored.shape)}")
-        self._set(stored, weights, names)
+        self._set(stored, weights, class_names)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:

@@ -33,7 +33,7 @@ def count_members(q: Any, needed: int) -> int:
 
 def flat(u: Uncertainty) -> np.ndarray:
     """Aleatoric and epistemic uncertainty as (2, N, K + 1), the last column being the sum over the labels."""
-    parts = [to_numpy(x).astype(float).reshape(-1, len(u.names)) for x in (u.aleatoric, u.epistemic)]
+    parts = [to_numpy(x).astype(float).reshape(-1, len(u.class_names)) for x in (u.aleatoric, u.epistemic)]
     return np.stack([np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1) for x in parts])
 
 
@@ -44,7 +44,7 @@ def reweighted(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[np.ndarr
     \bar\theta)`: the difference of two small numbers, not of two large ones, and 0 when the members agree.
     """
     law = q.marginal(as_events(u.events))
-    k = len(u.names)
+    k = len(u.class_names)
     law = Atoms(*(None if x is None else to_numpy(x).astype(float) for x in (law.t, law.weights, law.complement)))
     mt, mc = law.mean
     own = u.loss.entropy(law.t, law.c)

@@ -41,7 +41,7 @@ class ClassMeans:
 class ByClass:
     """Label-wise uncertainty summed up per class; made by `by_class`."""
 
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
     n: int
     everywhere: ClassMeans
     """Means over all instances."""
@@ -78,7 +78,7 @@ class ByClass:
         """
         value = self._by_rule(self.rule if rule is None else rule)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
-        return tuple(self.names[k] for k in order)
+        return tuple(self.class_names[k] for k in order)
 
     def _by_rule(self, rule: str) -> np.ndarray:
         if rule not in RULES:
@@ -89,11 +89,11 @@ class ByClass:
         return np.asarray(found.value if rule == "ratio" else found.epistemic.value)
 
     def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
-        if name not in self.names:
-            raise KeyError(f"no class {name!r}{suggest(name, self.names)}")
+        if name not in self.class_names:
+            raise KeyError(f"no class {name!r}{suggest(name, self.class_names)}")
         if measure not in MEASURES:
             raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
-        k = self.names.index(name)
+        k = self.class_names.index(name)
         if not own:
             return np.asarray(self.values[measure][:, k])
         if self.happened is None:
@@ -108,7 +108,7 @@ class ByClass:
 
     def quantiles(self, p: float | Sequence[float], measure: str = "epistemic", *, own: bool = False) -> Array:
         """Quantiles of each class, (K,) or (len(p), K); NaN for a class without instances."""
-        columns = [self._column(name, measure, own) for name in self.names]
+        columns = [self._column(name, measure, own) for name in self.class_names]
         empty = np.full(np.shape(p), np.nan)
         return np.stack([np.quantile(x, p) if len(x) else empty for x in columns], axis=-1)
 
@@ -116,7 +116,7 @@ class ByClass:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
         lines = [f"least known first, by {RULES[self.rule]}"]
         for name in self.ranking:
-            k = self.names.index(name)
+            k = self.class_names.index(name)
             everywhere = self.everywhere.epistemic.value[k]
             lines.append(f"  {name:<20} {self.rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU {share[k]:.2f}")
         return "\n".join(lines)
@@ -163,18 +163,18 @@ def by_class(
     Examples
     --------
     >>> from labelwise import Ensemble, decompose
-    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.9, 0.1], [0.8, 0.2]]]), names=["common", "rare"])
+    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.9, 0.1], [0.2, 0.8]], [[0.8, 0.2], [0.9, 0.1], [0.8, 0.2]]]), class_names=["common", "rare"])
     >>> summary = by_class(decompose(q), ["common", "common", "rare"])
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
     """
     values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in MEASURES}
-    shape, k = values["total"].shape[:-1], len(u.names)
+    shape, k = values["total"].shape[:-1], len(u.class_names)
     values = {measure: x.reshape(-1, k) for measure, x in values.items()}
     n = len(values["total"])
     if n == 0:
         raise ValueError(f"`u` must have at least one instance; got shape {(*shape, k)}")
-    happened = None if y_true is None else happened_by_class(y_true, u.names, shape)
+    happened = None if y_true is None else happened_by_class(y_true, u.class_names, shape)
     weights: dict[str, np.ndarray] = {"everywhere": np.ones((n, k))}
     if happened is not None:
         weights["own"] = happened.astype(float)
@@ -204,7 +204,7 @@ def by_class(
         ranked_by["ratio"] = _ratio(replicates[:, 0, 3], replicates[:, 0, 1])
         first = {name: _share_first(x) for name, x in ranked_by.items()}
     return ByClass(
-        u.names,
+        u.class_names,
         n,
         means["everywhere"],
         means.get("own"),

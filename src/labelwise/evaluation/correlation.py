@@ -185,7 +185,7 @@ def agreement(
         spread = vote_spread(votes, u)
         for measure in MEASURES:
             pairs[measure, "votes"] = rank_agreement(values[measure], spread.sum(axis=-1), **options)
-        for k, name in enumerate(u.names):
+        for k, name in enumerate(u.class_names):
             by_class[name] = rank_agreement(labelwise["aleatoric"][:, k], spread[:, k], **options)
     if error is not None:
         wrong = same_length(as_scores(error, "error"), "error", len(values["total"]), "u")

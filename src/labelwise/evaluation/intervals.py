@@ -29,7 +29,7 @@ class UncertaintyIntervals:
     """The sum over the labels; ``None`` for events that overlap."""
     sum_aleatoric: Estimate | None
     sum_epistemic: Estimate | None
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
 
 
 def bootstrap_uncertainty(
@@ -79,7 +79,7 @@ def bootstrap_uncertainty(
     Examples
     --------
     >>> from labelwise import Ensemble
-    >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2], size=(10, 50)), names=["benign", "malignant"])
+    >>> q = Ensemble(np.random.default_rng(0).dirichlet([8, 2], size=(10, 50)), class_names=["benign", "malignant"])
     >>> print(bootstrap_uncertainty(q, "squared", rng=0).epistemic)
     0.013 (95 % interval 0.010 to 0.016)
     0.013 (95 % interval 0.010 to 0.016)
@@ -165,7 +165,7 @@ def _intervals(
     spread = np.sum([v**2 / freedom for v, freedom in widened], axis=0)
     freedom = np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)  # Satterthwaite
     half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance)
-    shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.names),)
+    shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.class_names),)
     summable = u.structure != "overlapping"
     largest = np.append(u.maximum, np.inf if not summable or (most := u.sum().maximum) is None else most)
 
@@ -181,4 +181,4 @@ def _intervals(
     total, sum_total = one(estimate.sum(axis=0), half[0])
     aleatoric, sum_aleatoric = one(estimate[0], half[1])
     epistemic, sum_epistemic = one(estimate[1], half[2])
-    return UncertaintyIntervals(total, aleatoric, epistemic, sum_total, sum_aleatoric, sum_epistemic, u.names)
+    return UncertaintyIntervals(total, aleatoric, epistemic, sum_total, sum_aleatoric, sum_epistemic, u.class_names)

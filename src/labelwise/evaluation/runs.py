@@ -153,7 +153,7 @@ def rejection_curves_by_class(
     Examples
     --------
     >>> from labelwise import Ensemble, decompose
-    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]]), names=["benign", "malignant"])
+    >>> q = Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]]), class_names=["benign", "malignant"])
     >>> curves = rejection_curves_by_class(decompose(q), q.mean().argmax(-1), ["benign", "malignant", "malignant"])
     >>> curves["benign"].value  # the wrong "benign" is the uncertain one
     array([0.5, 1. ])
@@ -161,7 +161,7 @@ def rejection_curves_by_class(
     score = as_numpy(measure_of(u, measure), measure)
     shape = score.shape[:-1]
     score = score.reshape(-1, score.shape[-1])
-    y_pred, y_true = as_labels(y_pred, "y_pred", u.names, shape), as_labels(y_true, "y_true", u.names, shape)
+    y_pred, y_true = as_labels(y_pred, "y_pred", u.class_names, shape), as_labels(y_true, "y_true", u.class_names, shape)
     own = score[np.arange(len(score)), y_pred]
     correct = y_pred == y_true
     options: dict[str, Any] = {"grid": grid, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
@@ -172,11 +172,11 @@ def rejection_curves_by_class(
         here = y_pred == k
         group = None if groups is None else groups[here]
         alone = here.sum() < 2 if group is None else len(np.unique(group)) < 2
-        curves[u.names[k]] = rejection_curve(
+        curves[u.class_names[k]] = rejection_curve(
             own[here], correct=correct[here], groups=None if alone else group, **{**options, "rng": None if alone else rng}
         )
-    counts = np.bincount(y_pred, minlength=len(u.names))
-    return ClassCurves(overall, curves, dict(zip(u.names, counts.tolist(), strict=True)))
+    counts = np.bincount(y_pred, minlength=len(u.class_names))
+    return ClassCurves(overall, curves, dict(zip(u.class_names, counts.tolist(), strict=True)))
 
 
 def measure_of(u: Any, measure: str) -> Array:

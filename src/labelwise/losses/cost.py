@@ -76,7 +76,7 @@ class CostLoss(Loss):
 
     def _costs(self, x: Array) -> tuple[Array, Array]:
         if isinstance(self.false_positive, Mapping) or isinstance(self.false_negative, Mapping):
-            raise ValueError("costs given by name need the names: use lw.decompose with `names`, or loss.bind(names)")
+            raise ValueError("costs given by name need the names: use lw.decompose with `class_names`, or loss.bind(names)")
         return like(self.false_positive, x), like(self.false_negative, x)
 
     def phi(self, forecast: Array, y: int) -> Array:

@@ -40,7 +40,7 @@ def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.n
     changed = [name for name in exact if as_printed(name, exact[name]) != as_printed(name, stored[name])]
     if changed:
         raise ValueError(f"float16 changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
-    index = notable(Ensemble(inside.probs, names=inside.class_names), N_IMAGES)
+    index = notable(Ensemble(inside.probs, class_names=inside.class_names), N_IMAGES)
     write_fashion_ensemble(out, inside.probs, inside.y_true, {name: probs[name] for name in OOD}, images[index], index, inside.class_names)
     if out.stat().st_size > LARGEST:
         raise ValueError(f"{out.name} has {out.stat().st_size:,} bytes; at most {LARGEST:,} go into the package")

@@ -22,17 +22,17 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
 
     source = Source(setting.data)
     stored, images = predictions(setting, 0, [source], options)[source], options.load(source)
-    q, y = Ensemble(stored.probs, names=stored.class_names), np.asarray(stored.y_true)
+    q, y = Ensemble(stored.probs, class_names=stored.class_names), np.asarray(stored.y_true)
     u, predicted = decompose(q), q.mean().argmax(-1)
     chosen = {part: np.argsort(-np.asarray(getattr(u.sum(), part)), kind="stable")[:EACH] for part in PARTS}
     numbers = {
         part: [
             {
                 "position": int(i),
-                "true": u.names[y[i]],
-                "predicted": u.names[predicted[i]],
+                "true": u.class_names[y[i]],
+                "predicted": u.class_names[predicted[i]],
                 **{p: float(getattr(u.sum(), p)[i]) for p in PARTS},
-                "label-wise": {name: [float(u.aleatoric[i, k]), float(u.epistemic[i, k])] for k, name in enumerate(u.names)},
+                "label-wise": {name: [float(u.aleatoric[i, k]), float(u.epistemic[i, k])] for k, name in enumerate(u.class_names)},
             }
             for i in rows
         ]
@@ -40,7 +40,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     }
     path = record(setting, "gallery", numbers, options, runs=1)
     for part, rows in chosen.items():
-        titles = [u.names[y[i]] + (f", taken for {u.names[predicted[i]]}" if predicted[i] != y[i] else "") for i in rows]
+        titles = [u.class_names[y[i]] + (f", taken for {u.class_names[predicted[i]]}" if predicted[i] != y[i] else "") for i in rows]
         figure = plot_gallery(images.x, u, rows.tolist(), y_true=y, prediction=predicted, titles=titles)
         save(figure, path.with_name(f"gallery-{part}.png"))
     return numbers

@@ -35,7 +35,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     means: list[np.ndarray] = []
     for r in range(runs):
         stored = predictions(setting, r, [source], options)[source]
-        q, y = Ensemble(stored.probs, names=stored.class_names), np.asarray(stored.y_true)
+        q, y = Ensemble(stored.probs, class_names=stored.class_names), np.asarray(stored.y_true)
         u = decompose(q)
         found = agreement(u, votes=votes, error=q.mean().argmax(-1) != y)
         for pair, value in found.pairs.items():
@@ -51,8 +51,8 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         "spearman by label": {name: over_runs(values) for name, values in labels.items()},
         "spearman by label, images of the last run": {name: value.spearman for name, value in one.by_class.items()},
         "spearman of the class means": over_runs(classes),
-        "mean aleatoric": {name: over_runs([mean[k] for mean in means]) for k, name in enumerate(u.names)},
-        "mean spread of the votes": dict(zip(u.names, spread.mean(axis=0).tolist(), strict=True)),
+        "mean aleatoric": {name: over_runs([mean[k] for mean in means]) for k, name in enumerate(u.class_names)},
+        "mean spread of the votes": dict(zip(u.class_names, spread.mean(axis=0).tolist(), strict=True)),
     }
     more = {"votes": "CIFAR-10H" if setting.data == "cifar10" else f"stand-in: the {NEIGHBOURS} nearest training digits"}
     path = record(setting, "human", numbers, options, runs=runs, **more)

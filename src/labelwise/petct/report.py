@@ -29,7 +29,7 @@ def what_to_do(plan: Decisions, i: int) -> str:
     A label is settled when every member would act alike: its value of knowledge, the epistemic uncertainty in the unit of the costs,
     is 0, and no further example could change the decision. The others are worth annotating, the most valuable first.
 
-    >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), names=["lung cancer", "lymphoma", "melanoma"])
+    >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), class_names=["lung cancer", "lymphoma", "melanoma"])
     >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)
     >>> what_to_do(lw.decisions.decide(q, costs, task="per_label"), 0)
     'have lymphoma (worth up to 0.2 per case) and lung cancer (0.1) annotated; melanoma is settled'
@@ -37,11 +37,11 @@ def what_to_do(plan: Decisions, i: int) -> str:
     value = to_numpy(plan.value_of_knowledge)[i].astype(float)
     order = np.argsort(-value, kind="stable")
     open_ = [k for k in order if value[k] > 1e-9]
-    settled = [plan.names[k] for k in range(len(plan.names)) if k not in open_]
+    settled = [plan.class_names[k] for k in range(len(plan.class_names)) if k not in open_]
     parts = []
     if open_:
         worths = [
-            f"{plan.names[k]} ({'worth up to ' if n == 0 else ''}{value[k]:.2g}{' per case' if n == 0 else ''})"
+            f"{plan.class_names[k]} ({'worth up to ' if n == 0 else ''}{value[k]:.2g}{' per case' if n == 0 else ''})"
             for n, k in enumerate(open_)
         ]
         parts.append(f"have {_listed(worths)} annotated")

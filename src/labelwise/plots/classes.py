@@ -19,11 +19,11 @@ def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
 
     The interval of the epistemic part is drawn where there is one.
     """
-    ax = new_axes(ax, (max(3.5, 0.5 * len(by.names) + 1.2), 3.2))
+    ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
     means = by.everywhere if by.rule == "ratio" else by.own if by.rule == "own" else by.likely
     if means is None:
         raise ValueError("these classes have no means to draw")
-    order = [by.names.index(name) for name in by.ranking]
+    order = [by.class_names.index(name) for name in by.ranking]
     epistemic, aleatoric = (np.nan_to_num(np.asarray(x.value)[order]) for x in (means.epistemic, means.aleatoric))
     place = np.arange(len(order))
     ax.bar(place, epistemic, 0.8, label="epistemic", **BARS["epistemic"])
@@ -32,7 +32,7 @@ def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
     if low is not None and high is not None and np.all(np.isfinite(low)) and np.all(np.isfinite(high)):
         bars = np.clip([epistemic - np.asarray(low)[order], np.asarray(high)[order] - epistemic], 0, None)
         ax.errorbar(place, epistemic, bars, fmt="none", ecolor="black", capsize=2, linewidth=1)
-    ax.set_xticks(place, [by.names[k].replace("$", r"\$")[:18] for k in order], rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_xticks(place, [by.class_names[k].replace("$", r"\$")[:18] for k in order], rotation=45, ha="right", rotation_mode="anchor")
     where = {"own": "over its own instances", "likely": "where it is likely", "ratio": "over all instances"}[by.rule]
     ax.set_ylabel(f"mean uncertainty\n{where}")
     ax.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0, 1), ncols=2)
@@ -44,7 +44,7 @@ def plot_ecdf(
 ) -> Axes:
     """The distribution of each class's uncertainty: the share of instances at or below a value."""
     ax = new_axes(ax)
-    for i, name in enumerate(by.names if classes is None else classes):
+    for i, name in enumerate(by.class_names if classes is None else classes):
         values, shares = by.ecdf(name, measure, own=own)
         ax.step(np.r_[values[:1], values], np.r_[0, shares], where="post", label=name.replace("$", r"\$"), **line(i))
     ax.set_xlabel(f"{measure} uncertainty")

@@ -29,7 +29,7 @@ def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -
     action, cost, mean = (to_numpy(x) for x in (plan.action, plan.expected_cost, plan.mean))
     if mean.ndim != 2:
         raise ValueError(f"`plan` must be about cases on one axis; got shape {mean.shape[:-1]}")
-    k = len(plan.names)
+    k = len(plan.class_names)
     label = np.argmax(mean, axis=-1) if plan.task == "one_class" else np.broadcast_to(np.arange(k), action.shape)
     words = _words(action, plan.task)
     paid = np.bincount(label.ravel(), weights=cost.ravel(), minlength=k)
@@ -40,7 +40,7 @@ def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -
         number = np.bincount(label[words == word], minlength=k)[shown]
         ax.barh(np.arange(len(shown)), number, 0.8, left, color=color, hatch=hatch, edgecolor="white", linewidth=0, label=word)
         left = left + number
-    ax.set_yticks(np.arange(len(shown)), [plan.names[i].replace("$", r"\$")[:24] for i in shown])
+    ax.set_yticks(np.arange(len(shown)), [plan.class_names[i].replace("$", r"\$")[:24] for i in shown])
     ax.set_xlabel("cases")
     ax.set_ylabel("most probable class" if plan.task == "one_class" else "label")
     ax.set_axisbelow(True)

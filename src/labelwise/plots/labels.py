@@ -37,12 +37,12 @@ def plot_labels(
         With more labels than this, only the most uncertain are shown (and the truth and the prediction), in their order.
     """
     epistemic, aleatoric = (_row(part, i) for part in (u.epistemic, u.aleatoric))
-    ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.names), most) + 1), 2.8))
+    ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), most) + 1), 2.8))
     shown = _shown(epistemic + aleatoric, most, [k for k in (y_true, prediction) if k is not None])
     place = np.arange(len(shown))
     ax.bar(place, epistemic[shown], 0.8, label="epistemic", **BARS["epistemic"])
     ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], label="aleatoric", **BARS["aleatoric"])
-    words = [_shorten(u.names[k]) for k in shown]
+    words = [_shorten(u.class_names[k]) for k in shown]
     names = [_underlined(word) if k == prediction else word for k, word in zip(shown, words, strict=True)]
     upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30
     turned: dict[str, Any] = {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}

@@ -43,7 +43,7 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
     ax.scatter(points[:, 0], points[:, 1], s=size, alpha=alpha, color=EPISTEMIC, edgecolors="none", label="members" if exact else "sample")
     centre = mean[i] @ CORNERS
     ax.scatter(centre[0], centre[1], marker="X", s=90, color="black", edgecolors="white", zorder=3, label="mean")
-    names = q.names or ("0", "1", "2")
+    names = q.class_names or ("0", "1", "2")
     for corner, name, side, height in zip(CORNERS, names, ("right", "left", "center"), ("top", "top", "bottom"), strict=True):
         ax.annotate(name.replace("$", r"\$"), corner, (0, 5 if height == "bottom" else -5), textcoords="offset points", ha=side, va=height)
     ax.legend(frameon=False, fontsize=9, loc="upper right")

@@ -43,7 +43,7 @@ def mc_dropout(
     outputs: str = "logits",
     class_axis: int = -1,
     also: Sequence[type[nn.Module]] = (),
-    names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
 ) -> Ensemble:
     """Predict ``n_samples`` times with dropout switched on: a sample of the posterior predictive, as an ensemble.
 
@@ -66,7 +66,7 @@ def mc_dropout(
         Where the classes are in the model's output: 1 for segmentation, (N, K, height, width).
     also : sequence of module classes
         Further modules to switch to training mode.
-    names : sequence of str, optional
+    class_names : sequence of str, optional
         Class names.
 
     Returns
@@ -100,7 +100,7 @@ def mc_dropout(
     axis = class_axis if class_axis < 0 else class_axis + 1  # the members came before it
     if not -samples.ndim + 2 <= axis < samples.ndim or axis == 1:
         raise ValueError(f"`class_axis` must be an axis of the model's output {tuple(samples.shape[1:])}, not its first; got {class_axis}")
-    options: dict[str, Any] = {"member_axis": 0, "class_axis": axis, "names": names}
+    options: dict[str, Any] = {"member_axis": 0, "class_axis": axis, "class_names": class_names}
     values = like_input(samples, x)
     if outputs == "probabilities":
         return Ensemble(values, **options)

@@ -189,7 +189,7 @@ def fit_evidential(
     return model.eval()
 
 
-def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, names: Sequence[str] | None = None) -> Dirichlet:
+def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: Sequence[str] | None = None) -> Dirichlet:
     """The Dirichlet distributions that an evidential network predicts; a NumPy ``x`` gives NumPy, a tensor a tensor.
 
     Runs in evaluation mode; afterwards every module is in the mode it was in.
@@ -204,4 +204,4 @@ def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, name
     with evaluating(model):
         alpha = run(model, x, check_count(batch_size, "batch_size"))
     _check_positive(alpha)
-    return Dirichlet(like_input(alpha, x), names=names)
+    return Dirichlet(like_input(alpha, x), class_names=class_names)

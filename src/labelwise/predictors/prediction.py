@@ -59,7 +59,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     if out is None:
         probs = np.empty(shape, np.float32)
         _fill(probs, fitted, x, batch_size)
-        return Ensemble(probs, member_axis=0, names=fitted.classes)
+        return Ensemble(probs, member_axis=0, class_names=fitted.classes)
     out = Path(out)
     if check_format(out) == ".npy":
         with new_array(out, shape) as mapped:
@@ -76,7 +76,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
         finally:
             blocks.unlink(missing_ok=True)
     stored = load_predictions(out)
-    return Ensemble(stored.probs, member_axis=0, names=fitted.classes)
+    return Ensemble(stored.probs, member_axis=0, class_names=fitted.classes)
 
 
 def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: Any, batch_size: int) -> None:

@@ -44,7 +44,7 @@ def from_sklearn(model: Any, X: Any) -> Ensemble:
     >>> from sklearn.ensemble import RandomForestClassifier
     >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
     >>> q = from_sklearn(forest, [[0.5], [1.4]])
-    >>> q.probs.shape, q.names
+    >>> q.probs.shape, q.class_names
     ((20, 2, 2), ('no', 'yes'))
     """
     if isinstance(model, Pipeline):
@@ -80,7 +80,7 @@ def from_sklearn(model: Any, X: Any) -> Ensemble:
         delayed(_probabilities)(member, data if views is None else data[:, views[i]], member.classes_, k)
         for i, member in enumerate(model.estimators_)
     )
-    return Ensemble(np.stack(probs), weights=weights, member_axis=0, names=[str(c) for c in model.classes_])
+    return Ensemble(np.stack(probs), weights=weights, member_axis=0, class_names=[str(c) for c in model.classes_])
 
 
 def _check_supported(model: Any) -> None:
@@ -211,7 +211,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         X = self._check_input(X, reset=False)
         probs = [_probabilities(m, X, np.searchsorted(self.classes_, m.classes_), len(self.classes_)) for m in self.estimators_]
-        return Ensemble(np.stack(probs), member_axis=0, names=[str(c) for c in self.classes_])
+        return Ensemble(np.stack(probs), member_axis=0, class_names=[str(c) for c in self.classes_])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """The mean of the members' probabilities, (N, K)."""

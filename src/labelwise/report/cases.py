@@ -23,7 +23,7 @@ class Cases:
     """N instances: their second-order predictions in blocks, and what is known about them."""
 
     n: int
-    names: tuple[str, ...]
+    class_names: tuple[str, ...]
     named: bool
     """Whether the names came with the predictions."""
     n_members: int | None
@@ -38,7 +38,7 @@ class Cases:
 
     def blocks(self) -> Iterator[tuple[slice, Distribution]]:
         """All instances, in blocks that fit in memory."""
-        step = max(1, BLOCK // (len(self.names) * (self.n_members or 4)))
+        step = max(1, BLOCK // (len(self.class_names) * (self.n_members or 4)))
         for start in range(0, self.n, step):
             part = slice(start, min(start + step, self.n))
             yield part, self.rows(part)
@@ -57,7 +57,7 @@ def as_cases(q: Distribution | Predictions | Source, y_true: Any = None, ids: An
         raise ValueError("`multilabel` is for stored predictions; make the distribution an lw.MultiLabelEnsemble instead")
     members = q.n_members if q.finite else None
     weighted = getattr(q, "weights", None) is not None
-    return _cases(shape[0], q.n_classes, q.names, members, not q.exclusive, y_true, ids, weighted, q.__getitem__)
+    return _cases(shape[0], q.n_classes, q.class_names, members, not q.exclusive, y_true, ids, weighted, q.__getitem__)
 
 
 def _stored(p: Predictions | Source, y_true: Any, ids: Any, multilabel: bool) -> Cases:
@@ -77,8 +77,8 @@ def _stored(p: Predictions | Source, y_true: Any, ids: Any, multilabel: bool) ->
         part = p.rows(i.start, i.stop)
         block = np.array(part.probs if kind == "probs" else part.alpha)
         if kind == "alpha":
-            return Dirichlet(block, names=p.class_names)
-        return (MultiLabelEnsemble if several else Ensemble)(block, weights=part.weights, member_axis=0, names=p.class_names)
+            return Dirichlet(block, class_names=p.class_names)
+        return (MultiLabelEnsemble if several else Ensemble)(block, weights=part.weights, member_axis=0, class_names=p.class_names)
 
     return _cases(n, p.n_classes, p.class_names, members if kind == "probs" else None, several, truth, called, weighted, rows)
 
@@ -86,7 +86,7 @@ def _stored(p: Predictions | Source, y_true: Any, ids: Any, multilabel: bool) ->
 def _cases(
     n: int,
     k: int,
-    names: tuple[str, ...] | None,
+    class_names: tuple[str, ...] | None,
     members: int | None,
     several: bool,
     y_true: Any,
@@ -96,7 +96,7 @@ def _cases(
 ) -> Cases:
     if n == 0:
         raise ValueError("there are no instances to report on")
-    known = names or tuple(str(i) for i in range(k))
+    known = class_names or tuple(str(i) for i in range(k))
     truth = None
     if y_true is not None and several:
         truth = to_numpy(y_true)
@@ -108,4 +108,4 @@ def _cases(
     called = None if ids is None else np.asarray(ids[:])
     if called is not None and called.shape != (n,):
         raise ValueError(f"`ids` must name each of the {n} instances; got shape {called.shape}")
-    return Cases(n, known, names is not None, members, several, truth, called, weighted, rows)
+    return Cases(n, known, class_names is not None, members, several, truth, called, weighted, rows)

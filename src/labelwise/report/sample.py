@@ -70,7 +70,7 @@ class Sample:
         """As plain data for the page."""
         codes = np.concatenate(self.codes)
         cases, n = self.cases, len(self.index)
-        wide = "u2" if len(cases.names) <= 1 << 16 else "u4"
+        wide = "u2" if len(cases.class_names) <= 1 << 16 else "u4"
         found: dict[str, Any] = {
             "n": n,
             "m": int(codes.shape[1]),
@@ -101,7 +101,7 @@ class Sample:
             weights = np.concatenate(self.weights)
             weights = weights.T if weights.ndim == 2 else weights
         kind = MultiLabelEnsemble if self.cases.multilabel else Ensemble
-        q = kind(probs, weights=weights, member_axis=0, names=self.cases.names)
+        q = kind(probs, weights=weights, member_axis=0, class_names=self.cases.class_names)
         error = {}
         for name, pieces in self.exact.items():
             u = decompose(q, name, events=events)
@@ -112,7 +112,7 @@ class Sample:
 
 def choose(cases: Cases, losses: Sequence[str], n_labels: int, most: int, seed: int) -> Sample:
     """All instances if they are few enough, else a random sample of as many as fit."""
-    k = len(cases.names)
+    k = len(cases.class_names)
     each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
     n = max(1, min(cases.n, most, NUMBERS // each))
     if n == cases.n:

@@ -39,7 +39,7 @@ def decompose_all(q: Distribution, events: Events | None) -> dict[str, Uncertain
 def added(u: Uncertainty) -> Components:
     """One number per instance: the sum over labels, or their mean where events overlap and a sum would count classes twice."""
     if u.structure in ("overlapping", "pairs"):
-        return u.sum(weights=np.full(len(u.names), 1 / len(u.names)))  # type: ignore[arg-type]
+        return u.sum(weights=np.full(len(u.class_names), 1 / len(u.class_names)))  # type: ignore[arg-type]
     return u.sum()
 
 
@@ -62,7 +62,7 @@ class Tally:
         values = [to_numpy(getattr(u, name)).astype(float) for name in PARTS]
         for rule, w in weights.items():
             if w is None:
-                block = np.stack([np.full(len(u.names), float(len(values[0]))), *(x.sum(axis=0) for x in values)])
+                block = np.stack([np.full(len(u.class_names), float(len(values[0]))), *(x.sum(axis=0) for x in values)])
             else:
                 block = np.stack([w.sum(axis=0), *(np.einsum("nk,nk->k", w, x) for x in values)])
             self.sums[rule] = self.sums.get(rule, 0.0) + block
@@ -91,7 +91,7 @@ class Outcomes:
 
 def outcomes_of(cases: Cases) -> Outcomes:
     """Empty, to be filled block by block."""
-    k = len(cases.names)
+    k = len(cases.class_names)
     known = cases.y_true is not None
     shape: tuple[int, ...] = (k,)
     if known:
@@ -103,7 +103,7 @@ def outcomes_of(cases: Cases) -> Outcomes:
 def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
     """Predictions of one block, and how good they are."""
     y = None if cases.y_true is None else cases.y_true[part]
-    k = len(cases.names)
+    k = len(cases.class_names)
     if not cases.multilabel:
         guess = np.argmax(mean, axis=-1)
         out.predicted[part], out.top[part] = guess, np.max(mean, axis=-1)
@@ -159,8 +159,8 @@ def _happened(cases: Cases, events: Events | None, part: slice) -> np.ndarray:
     if cases.multilabel:
         return np.asarray(y)
     if events is None:
-        return np.asarray(y[:, None] == np.arange(len(cases.names)))
-    sets = events.resolve(len(cases.names), cases.names)
+        return np.asarray(y[:, None] == np.arange(len(cases.class_names)))
+    sets = events.resolve(len(cases.class_names), cases.class_names)
     return np.stack([np.isin(y, inside) for inside, _ in sets], axis=-1)
 
 

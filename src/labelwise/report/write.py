@@ -91,7 +91,7 @@ def build_report(
 
     Examples
     --------
-    >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.6, 0.4]]]), names=["cat", "dog"])
+    >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.4, 0.6]], [[0.7, 0.3], [0.6, 0.4]]]), class_names=["cat", "dog"])
     >>> report = build_report(q, y_true=[0, 1], title="Pets")
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
@@ -102,8 +102,8 @@ def build_report(
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError("`events` have no meaning where labels may occur together; leave `events` out")
-    sets = None if family is None else family.resolve(len(cases.names), cases.names if cases.named else None)
-    labels = cases.names if family is None else family.names
+    sets = None if family is None else family.resolve(len(cases.class_names), cases.class_names if cases.named else None)
+    labels = cases.class_names if family is None else family.names
     others = _others(ood, cases, multilabel)
     sample = choose(cases, tuple(LOSSES), len(labels), int(most), seed)
     data = summarise(cases, family, sample, progress)
@@ -117,11 +117,11 @@ def build_report(
         "members": cases.n_members,
         "weighted": cases.weighted,
         "multilabel": cases.multilabel,
-        "classes_names": cases.names,
+        "classes_names": cases.class_names,
         "named": cases.named,
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
-        "averaged": family is not None and family.structure(len(cases.names), cases.names) in ("overlapping", "pairs"),
+        "averaged": family is not None and family.structure(len(cases.class_names), cases.class_names) in ("overlapping", "pairs"),
         "detection": detection(tallies, others, family),
         "sentences": SENTENCES,
         "short": SHORT,
@@ -150,9 +150,9 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | S
 def _others(ood: Mapping[str, Any] | None, cases: Cases, multilabel: bool) -> dict[str, Cases]:
     others = {str(name): as_cases(q, multilabel=multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
-        if len(other.names) != len(cases.names):
+        if len(other.class_names) != len(cases.class_names):
             raise ValueError(
-                f"`ood` {name!r} has {len(other.names)} classes; the predictions have {len(cases.names)}: they must be of one model"
+                f"`ood` {name!r} has {len(other.class_names)} classes; the predictions have {len(cases.class_names)}: they must be of one model"
             )
     return others
 
