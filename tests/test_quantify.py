@@ -189,7 +189,7 @@ def kill(process: subprocess.Popen) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("memory", ["1MB", "2MB"])  # the same job, and another one, which would begin anew
+@pytest.mark.parametrize("memory", ["1MB", "2MB"])  # the same job, and another one, which would start over
 def test_only_one_process_writes_an_output(memory: str, tmp_path) -> None:
     np.save(tmp_path / "in.npy", predictions(20_000))
     quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")

@@ -1,4 +1,4 @@
-"""Checks at the door: what users pass in, validated once, with a sentence for each mistake."""
+"""Validation of what users pass in: done once, with a sentence for each mistake."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ from .mutations import Tree
 START = 180.0
 """Seconds that a process may take to import everything and to read all valid samples."""
 LOST = 25
-"""After so many crashes and hangs of one format the rest of its files is left out: starting anew takes seconds."""
+"""After so many crashes and hangs of one format the rest of its files is left out: a new worker takes seconds to start."""
 
 
 @dataclass

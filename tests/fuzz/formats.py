@@ -318,7 +318,7 @@ def _fixed_time(folder: Path) -> None:
 
 
 def resume(folder: Path) -> None:
-    """`quantify` finds a damaged state and resumes, or begins anew; either way it finishes."""
+    """`quantify` finds a damaged state and resumes, or starts over; either way it finishes."""
     from labelwise.quantify import quantify
 
     _fixed_time(folder)

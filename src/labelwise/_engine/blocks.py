@@ -1,6 +1,6 @@
 """A distribution cut into blocks of instances: one after another (NumPy), or each a task that runs when it is asked for (Dask).
 
-Of Dask arrays only shapes and types are checked at the door; the values are checked in the tasks, which compute with NumPy.
+Dask arrays are validated twice: shapes and types when the distribution is made, values in the tasks, which compute with NumPy.
 """
 
 from __future__ import annotations
