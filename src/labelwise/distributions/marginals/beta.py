@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 from ..._arrays import Array, namespace, sum_first
 from ...losses import Loss
@@ -33,20 +34,30 @@ class Beta(Marginal):
         """E G(Θ): in closed form where the loss has one, else by quadrature."""
         law, sure = self._unsure()
         closed = loss.aleatoric_of_beta(law.a, law.b)
-        value = super(Beta, law).aleatoric(loss) if closed is None else closed
+        value = self._by_quadrature(loss)[0] if closed is None else closed
         return namespace(sure).where(sure, 0 * value, value)
 
     def epistemic(self, loss: Loss) -> Array:
         """E D(Θ‖E Θ): in closed form where the loss has one, else by quadrature."""
         law, sure = self._unsure()
-
-        def of_block(a: Array, b: Array) -> tuple[Array]:
-            block = Beta(a, b)
-            return (loss.epistemic(block._expectation(loss.kink), *block.mean),)
-
         closed = loss.epistemic_of_beta(law.a, law.b)
-        value = blocks(of_block, (law.a, law.b), 3 * NODES)[0] if closed is None else closed
+        value = self._by_quadrature(loss)[1] if closed is None else closed
         return namespace(sure).where(sure, 0 * value, value)
+
+    def _by_quadrature(self, loss: Loss) -> tuple[Array, ...]:
+        """Both from the same nodes, which cost more than either; kept, because one is asked for after the other."""
+        law, _ = self._unsure()
+
+        def of_block(a: Array, b: Array) -> tuple[Array, Array]:
+            block = Beta(a, b)
+            expect = block._expectation(loss.kink)
+            return expect(lambda t, c, d: loss.entropy(t, c)), loss.epistemic(expect, *block.mean)
+
+        kept: tuple[Any, tuple[Array, ...]] = self.__dict__.get("_kept", (None, ()))
+        if kept[0] is not loss:
+            kept = loss, blocks(of_block, (law.a, law.b), 3 * NODES)
+            self.__dict__["_kept"] = kept
+        return kept[1]
 
     def expect(self, f: Function, kink: Array | None = None, mean: tuple[Array, Array] | None = None) -> Array:
         """E f(Θ, 1 − Θ, Θ − mean) by quadrature, by default around its own mean."""
