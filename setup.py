@@ -1,10 +1,11 @@
 """The native kernel; everything else about the package is in pyproject.toml.
 
-Without a compiler the package installs all the same and uses its NumPy twin. LABELWISE_BUILD=strict makes a failed build an error.
+Without a compiler the package installs all the same and computes with NumPy alone. LABELWISE_BUILD=strict makes a failed build an error.
 """
 
 import os
 import sys
+from pathlib import Path
 
 from setuptools import Extension, setup
 
@@ -24,7 +25,7 @@ setup(
         Extension(
             "labelwise._engine._fused",
             [f"{folder}/fused.c"],
-            depends=[f"{folder}/fused_impl.h", f"{folder}/fused_level.h", f"{folder}/coefficients.h", f"{folder}/crew.h"],
+            depends=sorted(map(str, Path(folder).glob("*.h"))),
             define_macros=[("Py_LIMITED_API", "0x030B0000")],
             py_limited_api=True,
             extra_compile_args=flags,

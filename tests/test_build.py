@@ -51,7 +51,7 @@ def test_the_archive_holds_all_that_is_compiled(archive: Path) -> None:
     assert not [name for name in names if name.endswith((".so", ".pyc"))]
 
 
-def test_without_a_compiler_the_twin_does_the_work(archive: Path, tmp_path: Path) -> None:
+def test_without_a_compiler_numpy_does_the_work(archive: Path, tmp_path: Path) -> None:
     done = install(archive, tmp_path / "site", CC="/bin/false")
     assert done.returncode == 0, done.stderr
     code = (

@@ -1,4 +1,4 @@
-"""The fused kernel, its NumPy twin and the general path: one answer, whatever the layout, type, threads or blocks."""
+"""The fused kernel and the general path: one answer, whatever the layout, type, threads or blocks."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def probs(m: int = 5, n: int = 300, k: int = 7, dtype: str = "float64", seed: in
     return p.astype(dtype)
 
 
-@pytest.fixture(params=KERNELS)
+@pytest.fixture(params=[name for name in KERNELS if name != "numpy"])
 def kernel(request, monkeypatch):
     use_kernel(request.param, monkeypatch)
     return request.param
@@ -96,17 +96,6 @@ def test_same_bits_for_any_number_of_threads_and_any_block(kernel: str, loss: st
             assert np.array_equal(a, b)
     cut = [everything(p[:, i : i + 37], loss, threads=1) for i in range(0, shape[1], 37)]
     for a, b in zip((np.concatenate(parts) for parts in zip(*cut, strict=True)), one, strict=True):
-        assert np.array_equal(a, b)
-
-
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_the_twin_may_leave_out_steps_for_small_probabilities(dtype: str, monkeypatch) -> None:
-    monkeypatch.setattr(_kernels, "_fused", None)
-    p = np.random.default_rng(3).dirichlet(np.full(50, 2.0), (6, 40)).astype(dtype)
-    assert p.max() < 0.35
-    short = everything(p, "log")
-    monkeypatch.setattr("labelwise._engine.numpy_twin.SMALL", 0)
-    for a, b in zip(short, everything(p, "log"), strict=True):
         assert np.array_equal(a, b)
 
 
@@ -187,21 +176,6 @@ def test_checks_find_a_single_bad_sum(kernel: str) -> None:
         assert not _kernels.check(p, 1e-6)
         assert _kernels.check(p, 1e-6, sum_to_one=False)
         assert _kernels.check(p, 1e-3)
-
-
-@pytest.mark.parametrize("loss", ["log", "squared"])
-def test_the_twin_takes_wide_rows_in_parts(loss: str, monkeypatch) -> None:
-    monkeypatch.setattr(_kernels, "_fused", None)
-    for layout in LAYOUTS.values():
-        p = layout(probs(n=9, k=300))
-        whole = everything(p, loss)
-        with monkeypatch.context() as patch:
-            patch.setattr("labelwise._engine.numpy_twin.BLOCK", 500)
-            assert _kernels.split(loss, p, tolerance=1e-6).valid
-            for a, b in zip(everything(p, loss), whole, strict=True):
-                np.testing.assert_allclose(a, b, rtol=1e-13)
-            p[2, 4, 299] += 1e-4
-            assert not _kernels.split(loss, p, tolerance=1e-6).valid
 
 
 LAYOUTS = {
@@ -311,7 +285,7 @@ def test_a_kernel_that_is_not_there_is_refused_with_those_that_are(name: str) ->
     assert expected in done.stderr
 
 
-@pytest.mark.skipif(_kernels._fused is None, reason="the native kernel is not in use")
+@pytest.mark.skipif(_kernels.native is None, reason="the native kernel is not in use")
 def test_the_native_kernel_refuses_a_level_that_it_does_not_have(monkeypatch) -> None:
     monkeypatch.setattr(_kernels, "_level", "v9")
     with pytest.raises(ValueError, match="no level 'v9'"):
@@ -453,15 +427,15 @@ import numpy as np
 from labelwise._engine import kernel as _kernels
 
 spec = importlib.util.spec_from_file_location("labelwise._engine._fused", sys.argv[1])
-_kernels._fused = importlib.util.module_from_spec(spec)
-spec.loader.exec_module(_kernels._fused)
+_kernels.native = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(_kernels.native)
 
 def shifted(x):
     moved = np.frombuffer(bytearray(x.nbytes + 1), x.dtype, x.size, 1).reshape(x.shape)
     moved[...] = x
     return moved
 
-for level in _kernels._fused.levels():
+for level in _kernels.native.levels():
     _kernels._level = level
     for dtype in (np.float16, np.float32, np.float64):
         computed = np.promote_types(dtype, np.float32)

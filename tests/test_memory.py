@@ -45,7 +45,6 @@ def test_no_temporary_has_the_size_of_the_predictions(loss: Any, monkeypatch: py
     """With blocks that are as small beside these predictions as the usual ones are beside a gigabyte."""
     slow = isinstance(loss, lw.BetaLoss)
     monkeypatch.setattr(compute, "BLOCK", 1 << 12)
-    monkeypatch.setattr("labelwise._engine.numpy_twin.BLOCK", 1 << 12)
     p = probs(4000 if slow else 6000)
     maps = p.reshape(9, -1, 1000, 10)
     lw.decompose(lw.Ensemble(p[:, :2], weights=np.ones(9)), loss)  # what it imports stays

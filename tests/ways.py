@@ -1,4 +1,4 @@
-"""The ways to the same numbers: the native kernel at each of its levels, its NumPy twin, the code for every array library, and the Accumulator."""
+"""The ways to the same numbers: the native kernel at each of its levels, the code for every array library, and the Accumulator."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KERNELS = [_ASKED] if _ASKED else [*_kernels.AVAILABLE] if "baseline" in _kernel
 
 def use_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "numpy":
-        monkeypatch.setattr(_kernels, "_fused", None)
+        monkeypatch.setattr(_kernels, "native", None)
     elif name in _kernels.AVAILABLE:
         monkeypatch.setattr(_kernels, "_level", name)
     else:
@@ -33,15 +33,24 @@ Way = Callable[[type, np.ndarray, Any, Any], lw.Uncertainty]
 
 
 def decomposed(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
-    """As users do it: log and squared loss come from the kernel, all others block by block."""
+    """As users do it: most losses come from the kernel, all others block by block."""
     return lw.decompose(kind(probs, weights=weights, member_axis=0), loss)
 
 
-def general(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
-    """By the code that serves PyTorch and JAX."""
+def general(kind: type, probs: Any, weights: Any, loss: Any) -> lw.Uncertainty:
+    """By the code that serves every array library."""
     loss = lw.losses.as_loss(loss)
     law = kind(probs, weights=weights, member_axis=0).marginal()
-    return lw.Uncertainty(loss.entropy(*law.mean), law.aleatoric(loss), law.epistemic(loss), tuple(map(str, range(probs.shape[-1]))), loss)
+    parts = loss.entropy(*law.mean), law.aleatoric(loss), law.epistemic(loss)
+    return lw.Uncertainty(*map(np.asarray, parts), tuple(map(str, range(probs.shape[-1]))), loss)
+
+
+def with_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    import torch
+
+    known = probs.dtype.name != "bfloat16"
+    tensor = torch.from_numpy(probs) if known else torch.from_numpy(probs.view(np.uint16)).view(torch.bfloat16)
+    return general(kind, tensor, weights, loss)
 
 
 def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
@@ -53,7 +62,7 @@ def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Un
     return halves[0].merge(halves[1]).result()
 
 
-WAYS: dict[str, Way] = {**dict.fromkeys(KERNELS, decomposed), "general": general, "accumulated": accumulated}
+WAYS: dict[str, Way] = {**dict.fromkeys(KERNELS, decomposed), "general": general, "torch": with_torch, "accumulated": accumulated}
 
 
 def choose(name: str, monkeypatch: pytest.MonkeyPatch) -> Way:

@@ -25,6 +25,7 @@ from ._arrays import (
     without_gradient,
 )
 from ._engine import kernel
+from ._engine.host import on_host
 from .events import Events
 
 
@@ -83,7 +84,8 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
     """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
     if values_known(stored) and 0 not in stored.shape:
         tolerance = SUM_TOLERANCE[dtype_name(stored)]
-        if isinstance(stored, np.ndarray) and kernel.holds_probabilities(stored, tolerance, sum_to_one):
+        values = on_host(without_gradient(stored))
+        if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
         probs = widen(stored)
         check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")

@@ -75,8 +75,8 @@ class Uncertainty(Generic[ArrayT]):
     sums: Components[ArrayT] | None = None
     """The plain sums, where they came with the labels' values."""
     joint: JointUncertainty[ArrayT] | None = None
-    """The uncertainty about all classes at once, where the same pass over the predictions gave it: for NumPy and Dask arrays in an
-    `Ensemble`, log or squared loss, no ``events`` and no ``correction``. ``None`` elsewhere: use `labelwise.joint.decompose`."""
+    """The uncertainty about all classes at once, where the same pass of the kernel over the predictions gave it: for an `Ensemble` in main
+    memory, log or squared loss, no ``events`` and no ``correction``. ``None`` elsewhere: use `labelwise.joint.decompose`."""
     unit: Array = 1.0
     """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
 
@@ -225,7 +225,7 @@ def decompose(
         epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
         return Computed((total, aleatoric, epistemic), law.error(loss))
 
-    computed = compute(equations, q, loss if family is None else None, n_jobs=n_jobs)  # the same numbers, by the fastest road
+    computed = compute(equations, q, loss, events=family, n_jobs=n_jobs)  # the same numbers, by the fastest road
     if correction is not None:
         (bias,) = compute(lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs).parts
         total, aleatoric, epistemic = computed.parts

@@ -1,21 +1,24 @@
 """Evaluate equations for all instances of a distribution, by the fastest road there is.
 
-Log and squared loss of NumPy ensembles go to the kernel. Everything else of NumPy goes in blocks of instances, so that no temporary
-has the size of the predictions; Dask arrays become one task for each block. The results do not depend on the road.
+Ensembles in main memory go to the kernel, for the losses that it has. Everything else of NumPy goes in blocks of instances, so that no
+temporary has the size of the predictions; Dask arrays become one task for each block.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from math import log, prod
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, Array, dtype_name
-from ..losses import LogLoss, Loss, SquaredLoss
+from ..events import Events
+from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
 from .blocks import in_blocks, in_tasks, library_of
+from .host import back, on_host
 
 BLOCK = 1 << 17
 """Numbers of a block that are held at once; some dozen arrays of that size are made."""
@@ -35,20 +38,40 @@ Distribution: TypeAlias = Any
 Equations = Callable[[Distribution], Computed]
 
 
+_NAMES: dict[type[Loss], str] = {
+    LogLoss: "log", SquaredLoss: "squared", SphericalLoss: "spherical", CostLoss: "cost", ZeroOneLoss: "cost",
+}  # fmt: skip
+"""The losses of the kernel; not their subclasses, which may mean something else."""
+MOST = 1 << 24
+"""Predictions of a tile of the kernel (members x classes x 256) up to which it asks for events."""
+
+
 def compute(
-    equations: Equations, q: Distribution, loss: Loss | None = None, *, labelwise: bool = True, n_jobs: int | None = None
+    equations: Equations,
+    q: Distribution,
+    loss: Loss | None = None,
+    *,
+    events: Events | None = None,
+    labelwise: bool = True,
+    n_jobs: int | None = None,
 ) -> Computed:
     """``equations(q)``; ``loss`` says that these are what the kernel computes, label-wise or only for all classes at once."""
 
     def again(part: Distribution) -> Computed:
-        return compute(equations, part, loss, labelwise=labelwise, n_jobs=n_jobs)
+        return compute(equations, part, loss, events=events, labelwise=labelwise, n_jobs=n_jobs)
 
     if n_jobs is not None:
         kernel.thread_count(n_jobs)
     stored = getattr(q, "stored", None)
-    if type(stored) is np.ndarray and type(loss) in (LogLoss, SquaredLoss):
-        view = kernel.flat(stored)
-        return Computed(*in_blocks(again, q, 0)) if view is None else _fused(q, view, loss, labelwise, n_jobs)
+    if stored is not None and type(loss) in _NAMES and kernel.native is not None and (events is None or q.exclusive):
+        if type(stored) is np.ndarray:
+            view = kernel.flat(stored)
+            if view is None:
+                return Computed(*in_blocks(again, q, 0))
+        else:
+            view = _other_view(q)
+        if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
+            return _fused(q, view, loss, events, labelwise, n_jobs)
 
     library = library_of(q)
     if library == "dask":
@@ -58,23 +81,52 @@ def compute(
     return equations(q)
 
 
-def _fused(q: Any, view: np.ndarray, loss: Any, labelwise: bool, n_jobs: int | None) -> Computed:
+def _other_view(q: Any) -> np.ndarray | None:
+    """The predictions of another array library as the kernel sees them, or ``None`` if it cannot."""
+    values = on_host(q.stored)
+    if values is None or (q.weights is not None and on_host(q.weights) is None):
+        return None
+    return kernel.flat(values)
+
+
+def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise: bool, n_jobs: int | None) -> Computed:
     """All from one pass of the kernel over an ensemble ``q`` whose predictions are ``view`` (M, N, K)."""
-    weights = q.weights if q.weights is None or q.weights.ndim == 1 else q.weights.reshape(view.shape[:2])
-    unit = log(2) / log(loss.base) if loss.name == "log" else 1.0
-    tolerance = SUM_TOLERANCE[dtype_name(q.stored)] if q.pending else None
+    stored, weights = q.stored, q.weights
+    if weights is not None:
+        weights = on_host(weights)
+        weights = weights if weights.ndim == 1 else weights.reshape(view.shape[:2])
+    name = _NAMES[type(loss)]
+    kind = dtype_name(stored) if q.pending or name == "cost" else ""
     result = kernel.split(
-        loss.name, view, weights, unit=unit, labelwise=labelwise, tolerance=tolerance, sum_to_one=q.exclusive, threads=n_jobs
+        name,
+        view,
+        weights,
+        unit=log(2) / log(loss.base) if name == "log" else 1.0,
+        labelwise=labelwise,
+        tolerance=SUM_TOLERANCE[kind] if q.pending else None,
+        sum_to_one=q.exclusive,
+        threads=n_jobs,
+        costs=loss.table(view.shape[-1] if events is None else len(events.names), kind) if name == "cost" else None,
+        events=None if events is None else _sums(events, view.shape[-1], q.class_names),
     )
     if q.pending:
         q.check(valid=result.valid)
         if not result.valid:  # a sum at the very edge, which passes when it is added up in another order; the kernel had stopped at it
-            return _fused(q, view, loss, labelwise, n_jobs)
-    batch = q.stored.shape[1:-1]
-    if len(batch) == 1:
+            return _fused(q, view, loss, events, labelwise, n_jobs)
+    batch = tuple(stored.shape[1:-1])
+    if len(batch) == 1 and stored is view:
         return Computed(result.labelwise or (), None, result.sums, result.joint)
-    sums, joint = (tuple(part.reshape(batch) for part in parts) for parts in (result.sums, result.joint))
-    return Computed(tuple(_unflat(part, batch) for part in result.labelwise or ()), None, sums, joint)
+    parts = tuple(back(_unflat(part, batch), stored) for part in result.labelwise or ())
+    sums, joint = (x and tuple(back(part.reshape(batch), stored) for part in x) for x in (result.sums, result.joint))
+    return Computed(parts, None, sums, joint)
+
+
+@lru_cache(maxsize=64)
+def _sums(events: Events, n_classes: int, class_names: tuple[str, ...] | None) -> kernel.Sums:
+    """Events as the kernel adds them up."""
+    lists = [np.asarray(side, np.int64) for pair in events.resolve(n_classes, class_names) for side in pair]
+    offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
+    return kernel.Sums(offsets, np.concatenate(lists), events.given is not None)
 
 
 def _unflat(part: np.ndarray, batch: tuple[int, ...]) -> np.ndarray:

@@ -5,6 +5,7 @@
 #define _GNU_SOURCE /* sched_getcpu */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,7 @@
 
 #define TILE 256
 #define BLOCK 4096
-#define FEW 12    /* members up to which EU, under squared loss, is accurate enough to be added to AU */
+#define FEW 10    /* members up to which EU, under squared loss, is accurate enough to be added to AU */
 #define NARROW 64 /* classes up to which rows are added up several at a time */
 #define LOG2_E 1.4426950408889634074
 
@@ -60,21 +61,23 @@
 #define EACH(i) for (int i = 0; i < TILE; i++)
 #endif
 
-enum loss { LOG, SQUARED };
+enum loss { LOG, SQUARED, SPHERICAL, COST };
 enum kind { NATIVE, FLOAT16, BFLOAT16 };
 enum { INVALID = 1, NO_MEMORY = 2 };
 
 typedef struct {
     enum loss loss;
     enum kind kind;
-    const char *probs, *weights;
+    const char *probs, *weights, *costs; /* costs: four numbers for each label */
     int64_t members, instances, classes, stride_m, stride_n, stride_k, weight_stride_m, weight_stride_n, heaviest;
-    int aligned, class_major, element_weights, totals, check, sum_to_one;
+    int64_t labels; /* classes, or events */
+    const int64_t *offsets, *positions; /* of an event's classes, then of its complement's; offsets has 2 labels + 1 entries */
+    int aligned, class_major, element_weights, totals, results, added /* the sum of TU is that of AU and EU */, check, sum_to_one, events, given;
     double unit, tolerance;
     void *out[9]; /* TU, AU, EU label-wise; their sums; joint TU, AU, EU */
 } Job;
 typedef int Range(const Job *, int64_t, int64_t); /* does a job for instances from ... to; gives its status */
-#include "crew.h"
+#include "threads.h"
 
 /* Rows of so many classes that make up a block: if possible whole tiles, because a part of one has to be copied. */
 static int64_t rows_at_once(int64_t classes)
@@ -141,7 +144,7 @@ static const Level *find_level(const char *name)
 }
 
 /* The buffers of a call; all are released together. */
-typedef struct { Py_buffer view[11]; int count; } Views;
+typedef struct { Py_buffer view[14]; int count; } Views;
 
 static void release(Views *views) { while (views->count > 0) PyBuffer_Release(&views->view[--views->count]); }
 
@@ -195,62 +198,92 @@ static PyObject *done(Range *run, const Job *job, Py_ssize_t pieces, int helpers
     return status < 0 ? NULL : PyLong_FromLong(status);
 }
 
-/* split(level, loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, outputs, pieces, helpers) -> status */
+/* Fill in the weights, (members,) or (members, instances). */
+static int weigh(Job *job, Views *views, PyObject *weights, Py_ssize_t size)
+{
+    if (weights == Py_None) return 0;
+    Py_buffer *view = take(views, weights, PyBUF_STRIDES);
+    if (!view) return -1;
+    const int fits = view->itemsize == size && view->ndim <= 2 && view->shape[0] == job->members && (view->ndim < 2 || view->shape[1] == job->instances);
+    if (!fits || (view->ndim == 1 && (view->strides[0] != size || (uintptr_t)view->buf % (uintptr_t)size))) {
+        PyErr_SetString(PyExc_ValueError, "weights must fit, and those of members be contiguous and aligned");
+        return -1;
+    }
+    job->weights = view->buf;
+    job->element_weights = view->ndim == 2;
+    job->weight_stride_m = view->strides[0];
+    job->weight_stride_n = view->ndim == 2 ? view->strides[1] : 0;
+    return 0;
+}
+
+/* Fill in events: offsets and positions of their classes, which are checked. */
+static int ask(Job *job, Views *views, PyObject *offsets, PyObject *positions)
+{
+    job->labels = job->classes;
+    if (offsets == Py_None) return 0;
+    Py_buffer *at = take(views, offsets, PyBUF_C_CONTIGUOUS), *of = at ? take(views, positions, PyBUF_C_CONTIGUOUS) : NULL;
+    if (!of) return -1;
+    const int64_t count = at->len / 8, *o = at->buf, *k = of->buf;
+    int good = at->itemsize == 8 && of->itemsize == 8 && count >= 3 && count % 2 == 1 && o[0] == 0 && o[count - 1] == of->len / 8;
+    for (int64_t i = 0; good && i + 1 < count; i++) good = o[i] <= o[i + 1];
+    for (int64_t i = 0; good && i < of->len / 8; i++) good = k[i] >= 0 && k[i] < job->classes;
+    if (!good) {
+        PyErr_SetString(PyExc_ValueError, "events do not fit");
+        return -1;
+    }
+    job->events = 1;
+    job->labels = count / 2;
+    job->offsets = o;
+    job->positions = k;
+    return 0;
+}
+
+/* split(level, loss, double, kind, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, outputs, pieces, helpers,
+ *       costs, offsets, positions, given) -> status */
 static PyObject *split(PyObject *self, PyObject *args)
 {
     (void)self;
     const char *name;
-    int loss, double_precision, kind, class_major, sum_to_one, helpers;
-    Py_ssize_t heaviest, pieces;
-    double unit, tolerance;
-    PyObject *probs, *weights, *outputs;
-    if (!PyArg_ParseTuple(args, "siiiOOndidiOni", &name, &loss, &double_precision, &kind, &probs, &weights, &heaviest, &unit, &class_major, &tolerance, &sum_to_one, &outputs, &pieces, &helpers))
+    int loss, double_precision, kind, helpers;
+    Py_ssize_t pieces, heaviest;
+    PyObject *probs, *weights, *outputs, *costs, *offsets, *positions;
+    Job job;
+    Views views;
+    memset(&job, 0, sizeof job);
+    views.count = 0;
+    if (!PyArg_ParseTuple(args, "siiiOOndidiOniOOOi", &name, &loss, &double_precision, &kind, &probs, &weights, &heaviest, &job.unit, &job.class_major, &job.tolerance, &job.sum_to_one, &outputs, &pieces, &helpers, &costs, &offsets, &positions, &job.given))
         return NULL;
     const Level *level = find_level(name);
     if (!level) return NULL;
-    Job job;
-    memset(&job, 0, sizeof job);
-    Views views;
-    views.count = 0;
     const Py_ssize_t size = double_precision ? 8 : 4;
+    const char *wrong = NULL;
     job.loss = (enum loss)loss;
-    job.unit = unit;
-    job.class_major = class_major;
-    job.tolerance = tolerance;
-    job.check = tolerance >= 0;
-    job.sum_to_one = sum_to_one;
+    job.results = loss == LOG ? 6 : 3;
+    job.added = loss == SQUARED;
+    job.check = job.tolerance >= 0;
     job.heaviest = heaviest;
-    if (describe(&job, &views, probs, double_precision, kind) < 0) goto failed;
-    if (class_major && job.stride_n != (kind == NATIVE ? size : 2)) { PyErr_SetString(PyExc_ValueError, "class_major needs instances side by side"); goto failed; }
-    if (heaviest < 0 || heaviest >= job.members || (weights == Py_None && heaviest > 0)) { PyErr_SetString(PyExc_ValueError, "no such member"); goto failed; }
-    if (weights != Py_None) {
-        Py_buffer *view = take(&views, weights, PyBUF_STRIDES);
+    if (describe(&job, &views, probs, double_precision, kind) < 0 || weigh(&job, &views, weights, size) < 0 || ask(&job, &views, offsets, positions) < 0) goto failed;
+    if (job.class_major && job.stride_n != (kind == NATIVE ? size : 2)) wrong = "class_major needs instances side by side";
+    if (heaviest < 0 || heaviest >= job.members || (weights == Py_None && heaviest > 0)) wrong = "no such member";
+    if (PyTuple_Size(outputs) != 9) wrong = "nine outputs (or None) are expected";
+    if (loss == COST) {
+        Py_buffer *view = take(&views, costs, PyBUF_C_CONTIGUOUS);
         if (!view) goto failed;
-        if (view->itemsize != size || view->shape[0] != job.members || (view->ndim == 2 && view->shape[1] != job.instances) || view->ndim > 2) {
-            PyErr_SetString(PyExc_ValueError, "weights do not fit");
-            goto failed;
-        }
-        job.weights = view->buf;
-        job.element_weights = view->ndim == 2;
-        job.weight_stride_m = view->strides[0];
-        job.weight_stride_n = view->ndim == 2 ? view->strides[1] : 0;
-        if (view->ndim == 1 && (view->strides[0] != size || (uintptr_t)view->buf % (uintptr_t)size)) {
-            PyErr_SetString(PyExc_ValueError, "weights must be contiguous and aligned");
-            goto failed;
-        }
+        if (view->len != 4 * job.labels * size || (uintptr_t)view->buf % (uintptr_t)size) wrong = "four costs are needed for each label";
+        job.costs = view->buf;
     }
-    if (PyTuple_Size(outputs) != 9) { PyErr_SetString(PyExc_ValueError, "nine outputs (or None) are expected"); goto failed; }
-    for (int j = 0; j < 9; j++) {
+    for (int j = 0; j < 9 && !wrong; j++) {
         PyObject *item = PyTuple_GetItem(outputs, j);
         if (!item) goto failed;
         if (item == Py_None) continue;
         Py_buffer *view = take(&views, item, PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
         if (!view) goto failed;
-        if (view->len != size * job.instances * (j < 3 ? job.classes : 1)) { PyErr_SetString(PyExc_ValueError, "an output has the wrong size"); goto failed; }
+        if (view->len != size * job.instances * (j < 3 ? job.labels : 1)) wrong = "an output has the wrong size";
         job.out[j] = view->buf;
         if (j >= 3) job.totals = 1;
     }
-    return done(level->split[!!double_precision], &job, pieces, helpers, &views);
+    if (!wrong) return done(level->split[!!double_precision], &job, pieces, helpers, &views);
+    PyErr_SetString(PyExc_ValueError, wrong);
 failed:
     release(&views);
     return NULL;

@@ -5,6 +5,9 @@
 #define UINT uint32_t
 #define WIDTH 4
 #define TINY 1.17549435e-38f
+#define CUT_SQUARE 1.1e-19f
+#define CUT_POWERS 1e-9f
+#define SQRT sqrtf
 #define MANTISSA 23
 #define EXPONENT_BIAS 127
 #define MANTISSA_MASK 0x007fffffu
@@ -16,13 +19,16 @@
 #define LOG2_POLYNOMIAL LOG2_F32
 #define COMPLEMENT_POLYNOMIAL COMPLEMENT_F32
 #define ARTANH_POLYNOMIAL ARTANH_F32
-#include "fused_impl.h"
+#include "fused_type.h"
 
 #define REAL double
 #define NAME(x) PASTE(f64, LEVEL, x)
 #define UINT uint64_t
 #define WIDTH 2
 #define TINY 2.2250738585072014e-308
+#define CUT_SQUARE 1.5e-154
+#define CUT_POWERS 1e-17
+#define SQRT sqrt
 #define MANTISSA 52
 #define EXPONENT_BIAS 1023
 #define MANTISSA_MASK 0x000fffffffffffffull
@@ -34,4 +40,4 @@
 #define LOG2_POLYNOMIAL LOG2_F64
 #define COMPLEMENT_POLYNOMIAL COMPLEMENT_F64
 #define ARTANH_POLYNOMIAL ARTANH_F64
-#include "fused_impl.h"
+#include "fused_type.h"

@@ -1,17 +1,14 @@
-"""The fast path for NumPy ensembles: a native kernel, or its NumPy twin where it could not be built.
+"""The native kernel: label-wise TU, AU and EU of ensembles in main memory, where it could be built.
 
-Both give label-wise TU, AU and EU, their sums over the labels and, for log loss, the joint measures from one pass over the
-predictions, in blocks, so that no temporary has the size of the input. This is the only performance-motivated code in the package;
-the formulas are those of `labelwise.losses`, to a few units in the last place.
+Their sums over the labels and, for log loss, the joint measures come from the same pass over the predictions, in tiles, so that no
+temporary has the size of the input. The formulas are those of `labelwise.losses`, to a few units in the last place; results below the
+smallest normal number may become 0.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from collections import deque
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -34,21 +31,21 @@ def _choose(available: tuple[str, ...], wanted: str | None) -> str:
     return wanted or available[-1]
 
 
-_fused = _load()
-AVAILABLE: tuple[str, ...] = ("numpy",) if _fused is None else ("numpy", *_fused.levels())
-"""The kernels of this machine, from slow to fast: the NumPy twin, then the native kernel for each level of instructions."""
+native = _load()
+"""The compiled kernel; ``None``: everything is computed by the general path."""
+AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native.levels())
+"""The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each level of instructions."""
 _level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
 if _level == "numpy":
-    _fused = None
+    native = None
 
-SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "check": 1 << 18}
+SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 16, "cost": 1 << 17, "check": 1 << 18}
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
-_LOSSES = {"log": 0, "squared": 1}
+_LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
 _NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
-_pools: dict[int, ThreadPoolExecutor] = {}  # of the twin; the kernel has threads of its own
 
 
 def kernel_info() -> dict[str, Any]:
@@ -60,9 +57,9 @@ def kernel_info() -> dict[str, Any]:
     >>> sorted(kernel_info())
     ['kernel', 'threads']
     """
-    if _fused is None:
+    if native is None:
         return {"kernel": "numpy", "threads": thread_count()}
-    return {"kernel": _level, "threads": thread_count() if _fused.threads() else 1}
+    return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
 
 
 def thread_count(threads: int | None = None) -> int:
@@ -79,12 +76,22 @@ def thread_count(threads: int | None = None) -> int:
     return int(threads)
 
 
+class Sums(NamedTuple):
+    """Events as sums of classes: ``positions`` of the classes of the first event, of its complement, of the second event, and so on."""
+
+    offsets: np.ndarray
+    """Where each of these lists begins, and the end, (2 E + 1,)."""
+    positions: np.ndarray
+    given: bool
+    """Whether the classes of an event and its complement are not all: then their shares are taken."""
+
+
 class Split(NamedTuple):
-    """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log loss, joint (N,)."""
+    """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log and squared loss, joint (N,)."""
 
     labelwise: Three | None
     sums: Three
-    joint: Three
+    joint: Three | None
     valid: bool
     """Whether the values were found to be probabilities, if they were checked."""
 
@@ -99,14 +106,19 @@ def split(
     tolerance: float | None = None,
     sum_to_one: bool = True,
     threads: int | None = None,
+    costs: np.ndarray | None = None,
+    events: Sums | None = None,
 ) -> Split:
-    """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``) or "squared" loss.
+    """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared", "spherical" or "cost" loss.
 
-    ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are checked in the same pass.
+    ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are checked in the same pass. ``costs``
+    (4, K) are those of false positives and negatives, and the edges of the decision. With ``events`` the results are (N, E).
     """
     _, n, k = probs.shape
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
-    shape = (k, n) if class_major else (n, k)
+    labels = k if events is None else len(events.offsets) // 2
+    planes = class_major or events is not None
+    shape = (labels, n) if planes else (n, labels)
     parts = (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)) if labelwise else _NONE
     sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
@@ -115,19 +127,12 @@ def split(
     heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
-    if _fused is not None:
-        how = (_level, _LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
-        status = _fused.split(*how, pieces, count - 1)
-    else:
-        from .numpy_twin import split_range
-
-        def work(start: int, stop: int) -> int:
-            return split_range(loss, probs, weights, heaviest, unit, class_major, tolerance, sum_to_one, start, stop, outputs)
-
-        status = _in_ranges(work, n, pieces, count)
-    if labelwise and class_major:
+    how = (_level, _LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
+    values = None if costs is None else np.ascontiguousarray(costs, dtype)
+    status = native.split(*how, pieces, count - 1, values, *(events or (None, None, False)))
+    if labelwise and planes:
         parts = (parts[0].T, parts[1].T, parts[2].T)
-    return Split(parts if labelwise else None, sums, joint if loss == "log" else sums, status == 0)
+    return Split(parts if labelwise else None, sums, {"log": joint, "squared": sums}.get(loss) if events is None else None, status == 0)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
@@ -141,7 +146,9 @@ def flat(x: np.ndarray) -> np.ndarray | None:
 
 
 def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    """Whether all values (M, ..., K) are probabilities, in one pass; what is wrong is found out elsewhere."""
+    """Whether all values (M, ..., K) are known to be probabilities, from one pass; what is wrong is found out elsewhere."""
+    if native is None:
+        return False
     view = flat(stored)
     if view is None:
         return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
@@ -151,11 +158,7 @@ def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) 
 def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:
     """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums of 1 over K."""
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL["check"], threads)
-    if _fused is not None:
-        return bool(_fused.check(_level, dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
-    from .numpy_twin import check_range
-
-    return _in_ranges(lambda start, stop: check_range(probs, tolerance, sum_to_one, start, stop), probs.shape[1], pieces, count) == 0
+    return bool(native.check(_level, dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
 
 
 def _plan(probs: np.ndarray, several: int, threads: int | None) -> tuple[int, np.dtype[Any], bool, int, int]:
@@ -174,37 +177,10 @@ def _plan(probs: np.ndarray, several: int, threads: int | None) -> tuple[int, np
     return kind, dtype, class_major, count, 1 if count == 1 else min(probs.shape[1], max(2 * count, min(8 * count, size >> 18)))
 
 
-def _in_ranges(work: Callable[[int, int], int], n: int, pieces: int, count: int) -> int:
-    """Run ``work`` over all ``n`` instances, on ``count`` threads, of which this is one; 0 if it is 0 for all."""
-    if count == 1 or pieces == 1:
-        return work(0, n)
-    left = deque(range(pieces))  # all threads take from it
-
-    def run() -> int:
-        status = 0
-        while True:
-            try:
-                i = left.popleft()
-            except IndexError:
-                return status
-            status = max(status, work(n * i // pieces, n * (i + 1) // pieces))
-
-    others = [_pool(count - 1).submit(run) for _ in range(count - 1)]
-    status = run()
-    return max([status, *(other.result() for other in others if not other.cancel())])
-
-
-def _pool(count: int) -> ThreadPoolExecutor:
-    if count not in _pools:
-        _pools[count] = ThreadPoolExecutor(count, thread_name_prefix="labelwise")
-    return _pools[count]
-
-
 def _after_fork() -> None:
     """Threads do not survive a fork."""
-    _pools.clear()
-    if _fused is not None:
-        _fused.forget()
+    if native is not None:
+        native.forget()
 
 
 if hasattr(os, "register_at_fork"):

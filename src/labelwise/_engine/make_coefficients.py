@@ -12,6 +12,7 @@ from typing import Any
 import mpmath as mp
 
 mp.mp.dps = 60
+HORNER = ("ARTANH_F32", "ARTANH_F64")
 
 
 def fit(f: Callable[[Any], Any], low: Any, high: Any, n: int) -> list[Any]:
@@ -59,11 +60,14 @@ def main() -> None:
         "ARTANH_F64": (fit(artanh_rest, mp.mpf(0), mp.mpf(1) / 9, 9), ""),
     }
     lines = [
-        "/* Written by make_coefficients.py. Four interleaved Horner schemes in x^4, spelt out: the loops around them vectorise,",
-        " * and the chains of dependent operations are short. x2 and x4 are powers of x. */",
+        "/* Written by make_coefficients.py. Polynomials as Horner schemes, in which no power of a small argument becomes subnormal, or as",
+        " * four interleaved ones in x^4, whose chains of dependent operations are short: x2 and x4 are powers of x. */",
     ]
     for name, (coefficients, suffix) in tables.items():
         values = [mp.nstr(c, 10 if suffix else 20, min_fixed=1, max_fixed=0) + suffix for c in coefficients]
+        if name in HORNER:
+            lines.append(f"#define {name}(x) ({' + (x) * ('.join(values)}{')' * len(values)}")
+            continue
         chains = []
         for lane in range(4):
             own = values[lane::4]

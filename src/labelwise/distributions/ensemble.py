@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,6 +12,7 @@ from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from .._engine.blocks import in_one_chunk
+from .._engine.host import on_host
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
@@ -41,8 +43,8 @@ class Members(Distribution[ArrayT]):
     """Whether the values have yet to be checked."""
 
     def _set(self, stored: Array, weights: Any, class_names: Sequence[str] | None) -> None:
-        """Set the fields after their values have been checked, or, of large arrays of NumPy, when they are first computed with."""
-        if isinstance(stored, np.ndarray) and stored.size > CHECKED_AT_ONCE:
+        """Set the fields after their values have been checked; those of large arrays in main memory are when they are first used."""
+        if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
@@ -119,8 +121,8 @@ class Ensemble(Members[ArrayT]):
     ----------
     probs : array (M, ..., K)
         Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
-        They must sum to 1 and are never renormalised. float16 and bfloat16 are widened to float32. That they do is checked at once,
-        but for more than 262,144 values from NumPy in the same pass that first computes with them.
+        They must sum to 1 and are never renormalized. float16 and bfloat16 are widened to float32. Up to 262,144 values are validated
+        here; larger arrays in main memory on first use.
     weights : array (M,) or (M, ...), optional
         Weights of the members (for all, or for each instance), used in every expectation. They need not sum to 1.
     member_axis, class_axis : int

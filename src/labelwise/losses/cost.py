@@ -103,6 +103,11 @@ class CostLoss(Loss):
         share = np.vectorize(_share, otypes=[float])
         return {kind: (share(a, b, kind, up=False), share(b, a, kind, up=True)) for kind in ("float32", "float64")}
 
+    def table(self, n: int, kind: str) -> np.ndarray:
+        """For each of ``n`` events both costs and both edges of the decision in the type ``kind``, (4, n)."""
+        numbers = (*self._costs(np.zeros(())), *self._edges["float64" if kind == "float64" else "float32"])
+        return np.stack([np.broadcast_to(x, (n,)) for x in numbers])
+
     def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
         """What not acting, and what acting, costs more than the better of the two."""
         xp = namespace(t)

@@ -1,0 +1,64 @@
+/* Numbers of one floating-point type; included by fused_level.h once for each.
+ *
+ * No intermediate is subnormal where the result is not: some processors take 150 cycles for each of those, and the predictions of
+ * confident networks are full of them. So small arguments are cut before they are squared: below CUT_SQUARE the square would be subnormal,
+ * and results that are smaller than the smallest normal number may become 0. */
+
+#if HAS_VECTORS
+typedef REAL NAME(Vector) __attribute__((vector_size(16)));
+typedef UINT NAME(Bits) __attribute__((vector_size(16)));
+#endif
+
+static ALWAYS_INLINE REAL NAME(clamp)(REAL x) { return x > 0 ? x : 0; }
+
+/* A prediction: above 1 only by rounding, as far as the tolerance goes. */
+static ALWAYS_INLINE REAL NAME(clip)(REAL x) { return x < 1 ? x : 1; }
+
+static ALWAYS_INLINE REAL NAME(smaller)(REAL x, REAL y) { return x < y ? x : y; }
+
+static ALWAYS_INLINE REAL NAME(magnitude)(REAL x) { return x < 0 ? -x : x; }
+
+/* x, or 0 where its square would be subnormal. */
+static ALWAYS_INLINE REAL NAME(cut)(REAL x) { return NAME(magnitude)(x) > CUT_SQUARE ? x : 0; }
+
+static ALWAYS_INLINE UINT NAME(bits)(REAL x)
+{
+    union { REAL f; UINT i; } v;
+    v.f = x;
+    return v.i;
+}
+
+/* -log2(x) for TINY <= x <= 1/2 (where it is at least 1, so that absolute accuracy is relative accuracy). */
+static ALWAYS_INLINE REAL NAME(neg_log2)(REAL x)
+{
+    union { REAL f; UINT i; } v, e;
+    v.f = x;
+    UINT bits = v.i + (ONE_BITS - ROOT_HALF_BITS);
+    e.i = (bits >> MANTISSA) | MAGIC_BITS; /* the exponent as the low bits of a large float: no integer conversion needed */
+    REAL exponent = (REAL)(MAGIC + EXPONENT_BIAS) - e.f;
+    v.i = (bits & MANTISSA_MASK) + ROOT_HALF_BITS; /* mantissa in [sqrt(1/2), sqrt(2)) */
+    REAL r = v.f - 1;
+#if LOG2_BY_DIVISION
+    REAL s = r / (r + 2), z = s * s, z2 = z * z, z4 = z2 * z2;
+    return exponent - s * LOG2_POLYNOMIAL(z, z2, z4);
+#else
+    REAL r2 = r * r, r4 = r2 * r2;
+    return exponent - r * LOG2_POLYNOMIAL(r, r2, r4);
+#endif
+}
+
+/* -(1-u) log2(1-u) for 0 <= u <= 1/2, as u P(u). */
+static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
+{
+    REAL v = u > CUT_POWERS ? u : 0, v2 = v * v, v4 = v2 * v2;
+    return u * COMPLEMENT_POLYNOMIAL(v, v2, v4);
+}
+
+/* x log2(x/m) - e with e = (x - m) log2(e) and s = (x - m) / (x + m); x_part = -x log2 x and log_m = -log2 m are known already. `small`:
+ * s may be so small that its square is subnormal. */
+static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL x_part, REAL log_m, const int small)
+{
+    REAL v = small ? NAME(cut)(s) : s, z = v * v, close = e * v * (1 + (z + v) * ARTANH_POLYNOMIAL(z));
+    REAL far = x * log_m - x_part - e;
+    return z < (REAL)(1.0 / 9) ? close : far;
+}

@@ -1,0 +1,59 @@
+"""Values of PyTorch and JAX in main memory as NumPy arrays without a copy, and back: so that the kernel can work on them."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+
+
+def on_host(x: Array) -> np.ndarray | None:
+    """``x`` as a NumPy array on the same memory, or ``None``: on another device, traced, lazy, or to be differentiated.
+
+    bfloat16, which NumPy does not have, comes as its bits.
+    """
+    if isinstance(x, np.ndarray):
+        return x
+    library = type(x).__module__.partition(".")[0]
+    return _of_torch(x) if library == "torch" else _of_jax(x) if library in ("jax", "jaxlib") else None
+
+
+def _of_torch(x: Any) -> np.ndarray | None:
+    import torch
+
+    if torch.compiler.is_compiling() or type(x) not in (torch.Tensor, torch.nn.Parameter):
+        return None
+    if x.device.type != "cpu" or x.layout is not torch.strided or (x.requires_grad and torch.is_grad_enabled()) or transformed(x):
+        return None
+    x = x.detach()
+    return np.asarray((x.view(torch.uint16) if x.dtype == torch.bfloat16 else x).numpy())
+
+
+def transformed(x: Any) -> bool:
+    """Whether a tensor is seen through ``vmap``, ``torch.func.grad`` or forward-mode differentiation."""
+    from torch._C._functorch import is_functorch_wrapped_tensor
+    from torch.autograd import forward_ad
+
+    return bool(is_functorch_wrapped_tensor(x)) or getattr(forward_ad, "_current_level", -1) >= 0
+
+
+def _of_jax(x: Any) -> np.ndarray | None:
+    jax = sys.modules["jax"]
+    if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array) or any(device.platform != "cpu" for device in x.devices()):
+        return None
+    values = np.asarray(x)
+    return values.view(np.uint16) if values.dtype.name == "bfloat16" else values
+
+
+def back(result: np.ndarray, x: Array) -> Array:
+    """``result`` in the library of ``x``."""
+    if isinstance(x, np.ndarray):
+        return result
+    if type(x).__module__.partition(".")[0] == "torch":
+        import torch
+
+        return torch.from_numpy(result)
+    return sys.modules["jax"].numpy.asarray(result)

@@ -1,0 +1,158 @@
+/* Sums over the classes, and the checks that values are probabilities; included by fused_level.h once for each type. */
+
+/* The sum of n numbers added to `total`, in lanes; the same whether it is done at once or in pieces of a multiple of 512. */
+static ALWAYS_INLINE double NAME(add_up)(const REAL *restrict x, int64_t n, double total)
+{
+    for (int64_t k = 0; k < n; k += 512) {
+        const int64_t end = n - k < 512 ? n - k : 512;
+        const REAL *restrict y = x + k;
+        REAL lane[16] = {0};
+        int64_t j = 0;
+        for (; j + 16 <= end; j += 16)
+            for (int l = 0; l < 16; l++) lane[l] += y[j + l];
+        for (; j < end; j++) lane[j & 15] += y[j];
+        for (int l = 0; l < 8; l++) lane[l] += lane[l + 8];
+        for (int l = 0; l < 4; l++) lane[l] += lane[l + 4];
+        total += (lane[0] + lane[1]) + (lane[2] + lane[3]);
+    }
+    return total;
+}
+
+static double NAME(add_row)(const REAL *x, int64_t n, double total) { return NAME(add_up)(x, n, total); }
+
+#if HAS_VECTORS
+/* A row in a vector: `whole` numbers, a multiple of WIDTH, and the few more that `rest` lets through. */
+static ALWAYS_INLINE NAME(Vector) NAME(part)(const REAL *row, const int64_t whole, NAME(Bits) rest)
+{
+    NAME(Bits) last;
+    memcpy(&last, row + whole, sizeof last);
+    NAME(Vector) sum = (NAME(Vector))(last & rest), x;
+    for (int64_t k = 0; k < whole; k += WIDTH) { memcpy(&x, row + k, sizeof x); sum += x; }
+    return sum;
+}
+
+/* WIDTH vectors to the vector of their sums. */
+static ALWAYS_INLINE NAME(Vector) NAME(fold)(const NAME(Vector) *p)
+{
+#if WIDTH == 4
+    const NAME(Vector) a = EVEN4(p[0], p[1]) + ODD4(p[0], p[1]), b = EVEN4(p[2], p[3]) + ODD4(p[2], p[3]);
+    return EVEN4(a, b) + ODD4(a, b);
+#else
+    return EVEN2(p[0], p[1]) + ODD2(p[0], p[1]);
+#endif
+}
+
+static ALWAYS_INLINE void NAME(narrow_sums)(const REAL *restrict x, int64_t rows, int64_t classes, const int64_t whole, REAL *restrict out)
+{
+    NAME(Bits) rest;
+    NAME(Vector) p[WIDTH];
+    int64_t i = 0;
+    for (int l = 0; l < WIDTH; l++) rest[l] = l < classes - whole ? ~(UINT)0 : 0;
+    for (; (i + WIDTH) * classes + WIDTH <= rows * classes; i += WIDTH) { /* rows read beyond their end: the last ones from a copy */
+        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(x + (i + r) * classes, whole, rest);
+        p[0] = NAME(fold)(p);
+        memcpy(out + i, p, sizeof *p);
+    }
+    for (; i < rows; i += WIDTH) {
+        REAL copy[WIDTH * NARROW + WIDTH];
+        const int64_t count = rows - i < WIDTH ? rows - i : WIDTH;
+        memcpy(copy, x + i * classes, (size_t)(count * classes) * sizeof(REAL));
+        for (int r = 0; r < WIDTH; r++) p[r] = NAME(part)(copy + (r < count ? r : 0) * classes, whole, rest);
+        p[0] = NAME(fold)(p);
+        memcpy(out + i, p, (size_t)count * sizeof(REAL));
+    }
+}
+#endif
+
+/* out[i] = sum over k of x[i*K + k] */
+static void NAME(row_sums)(const REAL *restrict x, int64_t rows, int64_t classes, REAL *restrict out)
+{
+    if (classes > NARROW) {
+        for (int64_t i = 0; i < rows; i++) out[i] = (REAL)NAME(add_up)(x + i * classes, classes, 0);
+        return;
+    }
+#if HAS_VECTORS
+    switch (classes / WIDTH) {
+#define CASE(n) case n: NAME(narrow_sums)(x, rows, classes, n * WIDTH, out); return;
+    CASE(0) CASE(1) CASE(2) CASE(3) CASE(4) CASE(5)
+#undef CASE
+    default: NAME(narrow_sums)(x, rows, classes, classes / WIDTH * WIDTH, out);
+    }
+#else
+    for (int64_t i = 0; i < rows; i++) {
+        REAL total = x[i * classes];
+        for (int64_t k = 1; k < classes; k++) total += x[i * classes + k];
+        out[i] = total;
+    }
+#endif
+}
+
+/* Whether all of x lie in [0, high]. Compared as integers, because the file is compiled as if no number were infinite or NaN:
+ * those, and negative numbers, are larger than any number in range; only -0 needs a word of its own. */
+static int NAME(in_range)(const REAL *restrict x, int64_t n, REAL high)
+{
+    union { REAL f; UINT i; } limit;
+    limit.f = high;
+    const UINT largest = limit.i, negative_zero = (UINT)1 << (8 * sizeof(UINT) - 1);
+    UINT bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        union { REAL f; UINT i; } v;
+        v.f = x[i];
+        bad |= (UINT)((v.i > largest) & (v.i != negative_zero));
+    }
+    return !bad;
+}
+
+/* Every bit that is set in any of x. Four quarters at once: each waits for its last step. */
+static UINT NAME(all_bits)(const REAL *restrict x, int64_t n)
+{
+    UINT seen[4] = {0};
+    const int64_t quarter = n / 4;
+    for (int64_t i = 0; i < quarter; i++) {
+        seen[0] |= NAME(bits)(x[i]);
+        seen[1] |= NAME(bits)(x[quarter + i]);
+        seen[2] |= NAME(bits)(x[2 * quarter + i]);
+        seen[3] |= NAME(bits)(x[3 * quarter + i]);
+    }
+    for (int64_t i = 4 * quarter; i < n; i++) seen[0] |= NAME(bits)(x[i]);
+    return seen[0] | seen[1] | seen[2] | seen[3];
+}
+
+/* Whether all of x are within tolerance of 1; compared as integers, so that NaN and infinity are not. */
+static int NAME(near_one)(const REAL *restrict x, int64_t n, REAL tolerance)
+{
+    union { REAL f; UINT i; } low, high;
+    low.f = 1 - tolerance;
+    high.f = 1 + tolerance;
+    const UINT width = high.i - low.i;
+    UINT bad = 0;
+    for (int64_t i = 0; i < n; i++) {
+        union { REAL f; UINT i; } v;
+        v.f = x[i];
+        bad |= (UINT)(v.i - low.i > width);
+    }
+    return !bad;
+}
+
+/* Whether n numbers, in which no other bits are set than those `seen`, may be probabilities: not negative; where their sums are not looked
+ * at as well, also not larger than 1. */
+static int NAME(may_be)(const REAL *x, int64_t n, const Job *job, UINT seen)
+{
+    return (job->sum_to_one && !(seen >> (8 * sizeof(UINT) - 1))) || NAME(in_range)(x, n, (REAL)(1 + job->tolerance));
+}
+
+/* Whole rows of one member: 0 or INVALID. */
+static int NAME(check_rows)(const REAL *x, int64_t rows, const Job *job, UINT seen, REAL *sums)
+{
+    if (!NAME(may_be)(x, rows * job->classes, job, seen)) return INVALID;
+    if (!job->sum_to_one) return 0;
+    NAME(row_sums)(x, rows, job->classes, sums);
+    return NAME(near_one)(sums, rows, (REAL)job->tolerance) ? 0 : INVALID;
+}
+
+/* sums[i] += x[i] */
+static void NAME(add_to)(REAL *restrict sums, const REAL *restrict x, int64_t n)
+{
+    for (int64_t i = 0; i < n; i++) sums[i] += x[i];
+}
+
