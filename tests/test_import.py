@@ -34,10 +34,10 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_lock", "_files", "_codecs", "_suggestions", "_reading", "_csv", "_engine.make_coefficients"},
+    {"_cached", "_lock", "_files", "_codecs", "_suggestions", "_reading", "_csv", "_engine.make_coefficients"},
     {"_atomic", "_npz", "_parquet", "_engine.kernel"},
     {"_arrays", "_zarr", "_engine"},
-    {"_labels", "_engine.blocks", "_engine.host"},
+    {"_labels", "_engine.blocks", "_engine.host", "_engine.torch_gradient"},
     {"losses", "events"},
     {"_validation", "_engine.compute"},
     {"distributions"},

@@ -145,7 +145,7 @@ def into(x: Array, other: Array, name: str, other_name: str) -> Array:
 
 
 def values_known(x: Array) -> bool:
-    """Whether the values of ``x`` can be looked at now (not under ``jit``, not in a lazy Dask graph)."""
+    """Whether the values of ``x`` can be looked at now: not under ``jit``, ``torch.compile`` or ``vmap``, not in a lazy Dask graph."""
     if isinstance(x, np.ndarray):
         return True
     if is_dask_array(x):
@@ -154,7 +154,14 @@ def values_known(x: Array) -> bool:
         import jax
 
         return not isinstance(x, jax.core.Tracer)
-    return not (is_torch_array(x) and x.is_meta)
+    return not (is_torch_array(x) and (x.is_meta or traced(x)))
+
+
+def traced(x: Array) -> bool:
+    """Whether a tensor is seen through ``torch.compile``, ``vmap`` or a derivative of ``torch.func``."""
+    import torch
+
+    return torch.compiler.is_compiling() or bool(torch._C._functorch.is_functorch_wrapped_tensor(x))
 
 
 def to_numpy(x: Array) -> np.ndarray:

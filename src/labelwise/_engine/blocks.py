@@ -121,6 +121,11 @@ def _made(kind: Any, values: dict[str, Any]) -> Any:
     return q
 
 
+def with_values(q: Any, **values: Any) -> Any:
+    """A distribution with some of its fields replaced, as they are."""
+    return _made(type(q), {field.name: getattr(q, field.name) for field in fields(q)} | values)
+
+
 def _without_instances(q: Any) -> Any:
     """``q`` for an empty batch, in NumPy: what can be known of a result before any value is."""
     arrays, batch = _arrays(q)

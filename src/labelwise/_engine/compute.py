@@ -17,7 +17,7 @@ from .._arrays import SUM_TOLERANCE, Array, dtype_name
 from ..events import Events
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
 from . import kernel
-from .blocks import in_blocks, in_tasks, library_of
+from .blocks import in_blocks, in_tasks, library_of, with_values
 from .host import back, on_host
 
 BLOCK = 1 << 17
@@ -68,6 +68,8 @@ def compute(
             view = kernel.flat(stored)
             if view is None:
                 return Computed(*in_blocks(again, q, 0))
+        elif events is None and labelwise and _differentiated(q):
+            return Computed(_with_gradient(q, loss, equations, n_jobs))
         else:
             view = _other_view(q)
         if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
@@ -79,6 +81,36 @@ def compute(
     if library == "numpy" and q.n_numbers > BLOCK and prod(q.batch_shape) > 1:
         return Computed(*in_blocks(again, q, BLOCK))
     return equations(q)
+
+
+def _differentiated(q: Any) -> bool:
+    """Whether ``q`` is a PyTorch ensemble whose derivatives the kernel can compute."""
+    if not getattr(q.stored, "requires_grad", False):
+        return False
+    from .torch_gradient import applies
+
+    return applies(q)
+
+
+def _with_gradient(q: Any, loss: Any, equations: Equations, n_jobs: int | None) -> tuple[Array, ...]:
+    """Total, aleatoric and epistemic uncertainty of a PyTorch ensemble from the kernel, as part of the graph."""
+    from .torch_gradient import differentiable
+
+    def values(probs: Array) -> tuple[Array, ...]:
+        return compute(equations, with_values(q, stored=probs), loss, n_jobs=n_jobs).parts
+
+    def again(probs: Array) -> tuple[Array, ...]:
+        return equations(with_values(q, stored=probs)).parts
+
+    name = _NAMES[type(loss)]
+    options = {"loss": name, "unit": _unit(name, loss), "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None}
+    q.check()
+    return differentiable(q.stored, values, again, q.weights, options)
+
+
+def _unit(name: str, loss: Any) -> float:
+    """What a bit is in the unit of the loss."""
+    return log(2) / log(loss.base) if name == "log" else 1.0
 
 
 def _other_view(q: Any) -> np.ndarray | None:
@@ -101,7 +133,7 @@ def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise
         name,
         view,
         weights,
-        unit=log(2) / log(loss.base) if name == "log" else 1.0,
+        unit=_unit(name, loss),
         labelwise=labelwise,
         tolerance=SUM_TOLERANCE[kind] if q.pending else None,
         sum_to_one=q.exclusive,

@@ -109,8 +109,8 @@ static int64_t rows_at_once(int64_t classes)
 #pragma GCC pop_options
 #endif
 
-typedef struct { const char *name; Range *split[2], *check[2]; /* of float and of double */ } Level;
-#define ENTRY(level) {#level, {f32_##level##_split, f64_##level##_split}, {f32_##level##_check, f64_##level##_check}}
+typedef struct { const char *name; Range *split[2], *check[2], *slopes[2]; /* of float and of double */ } Level;
+#define ENTRY(level) {#level, {f32_##level##_split, f64_##level##_split}, {f32_##level##_check, f64_##level##_check}, {f32_##level##_slopes, f64_##level##_slopes}}
 static const Level levels[] = { /* from slow to fast */
     ENTRY(baseline),
 #if HAS_LEVELS
@@ -289,6 +289,49 @@ failed:
     return NULL;
 }
 
+/* slopes(level, loss, double, probs, weights, heaviest, unit, costs, given, result, pieces, helpers) -> status
+ * Of rows that lie side by side: given are the derivatives by TU, AU and EU, the result is the one by the predictions. */
+static PyObject *slopes(PyObject *self, PyObject *args)
+{
+    (void)self;
+    const char *name;
+    int loss, double_precision, helpers;
+    Py_ssize_t pieces, heaviest;
+    PyObject *probs, *weights, *costs, *objects[4];
+    Job job;
+    Views views;
+    memset(&job, 0, sizeof job);
+    views.count = 0;
+    if (!PyArg_ParseTuple(args, "siiOOndO(OOO)Oni", &name, &loss, &double_precision, &probs, &weights, &heaviest, &job.unit, &costs, &objects[0], &objects[1], &objects[2], &objects[3], &pieces, &helpers))
+        return NULL;
+    const Level *level = find_level(name);
+    if (!level) return NULL;
+    const Py_ssize_t size = double_precision ? 8 : 4;
+    const char *wrong = NULL;
+    job.loss = (enum loss)loss;
+    job.heaviest = heaviest;
+    if (describe(&job, &views, probs, double_precision, NATIVE) < 0 || weigh(&job, &views, weights, size) < 0) goto failed;
+    job.labels = job.classes;
+    if (heaviest < 0 || heaviest >= job.members) wrong = "no such member";
+    if (loss == COST) {
+        Py_buffer *view = take(&views, costs, PyBUF_C_CONTIGUOUS);
+        if (!view) goto failed;
+        if (view->len != 4 * job.labels * size) wrong = "four costs are needed for each label";
+        job.costs = view->buf;
+    }
+    for (int j = 0; j < 4 && !wrong; j++) {
+        Py_buffer *view = take(&views, objects[j], j < 3 ? PyBUF_C_CONTIGUOUS : PyBUF_WRITABLE | PyBUF_C_CONTIGUOUS);
+        if (!view) goto failed;
+        if (view->len != size * job.instances * job.classes * (j < 3 ? 1 : job.members)) wrong = "an array has the wrong size";
+        job.out[j] = view->buf;
+    }
+    if (!wrong) return done(level->slopes[!!double_precision], &job, pieces, helpers, &views);
+    PyErr_SetString(PyExc_ValueError, wrong);
+failed:
+    release(&views);
+    return NULL;
+}
+
 /* check(level, double, kind, probs, class_major, sum_to_one, tolerance, pieces, helpers) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */
 static PyObject *check(PyObject *self, PyObject *args)
 {
@@ -342,6 +385,7 @@ static PyObject *levels_here(PyObject *self, PyObject *none)
 
 static PyMethodDef methods[] = {
     {"split", split, METH_VARARGS, "Uncertainty of all instances, written into the outputs."},
+    {"slopes", slopes, METH_VARARGS, "Derivatives by the predictions, written into the result."},
     {"check", check, METH_VARARGS, "Whether an array holds probabilities."},
     {"threads", threads, METH_NOARGS, "Whether jobs can be shared by threads here."},
     {"forget", forget, METH_NOARGS, "Forget the helpers, which a fork has left behind."},

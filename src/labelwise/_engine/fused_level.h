@@ -8,6 +8,7 @@
 #define CUT_SQUARE 1.1e-19f
 #define CUT_POWERS 1e-9f
 #define SQRT sqrtf
+#define HALF_EPS 5.9604645e-8f
 #define MANTISSA 23
 #define EXPONENT_BIAS 127
 #define MANTISSA_MASK 0x007fffffu
@@ -29,6 +30,7 @@
 #define CUT_SQUARE 1.5e-154
 #define CUT_POWERS 1e-17
 #define SQRT sqrt
+#define HALF_EPS 1.1102230246251565e-16
 #define MANTISSA 52
 #define EXPONENT_BIAS 1023
 #define MANTISSA_MASK 0x000fffffffffffffull

@@ -4,6 +4,7 @@
 #include "losses.h"
 #include "sums_and_checks.h"
 #include "layouts.h"
+#include "slopes.h"
 
 #undef REAL
 #undef NAME
@@ -13,6 +14,7 @@
 #undef CUT_SQUARE
 #undef CUT_POWERS
 #undef SQRT
+#undef HALF_EPS
 #undef MANTISSA
 #undef EXPONENT_BIAS
 #undef MANTISSA_MASK

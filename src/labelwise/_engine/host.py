@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, traced
 
 
 def on_host(x: Array) -> np.ndarray | None:
@@ -24,20 +24,19 @@ def on_host(x: Array) -> np.ndarray | None:
 def _of_torch(x: Any) -> np.ndarray | None:
     import torch
 
-    if torch.compiler.is_compiling() or type(x) not in (torch.Tensor, torch.nn.Parameter):
-        return None
-    if x.device.type != "cpu" or x.layout is not torch.strided or (x.requires_grad and torch.is_grad_enabled()) or transformed(x):
+    if not in_main_memory(x) or (x.requires_grad and torch.is_grad_enabled()):
         return None
     x = x.detach()
     return np.asarray((x.view(torch.uint16) if x.dtype == torch.bfloat16 else x).numpy())
 
 
-def transformed(x: Any) -> bool:
-    """Whether a tensor is seen through ``vmap``, ``torch.func.grad`` or forward-mode differentiation."""
-    from torch._C._functorch import is_functorch_wrapped_tensor
+def in_main_memory(x: Any) -> bool:
+    """Whether a tensor of PyTorch is an ordinary one in main memory, not traced and not in forward-mode differentiation."""
+    import torch
     from torch.autograd import forward_ad
 
-    return bool(is_functorch_wrapped_tensor(x)) or getattr(forward_ad, "_current_level", -1) >= 0
+    ordinary = not traced(x) and type(x) in (torch.Tensor, torch.nn.Parameter) and x.device.type == "cpu" and x.layout is torch.strided
+    return ordinary and getattr(forward_ad, "_current_level", -1) < 0
 
 
 def _of_jax(x: Any) -> np.ndarray | None:

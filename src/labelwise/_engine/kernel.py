@@ -135,6 +135,21 @@ def split(
     return Split(parts if labelwise else None, sums, {"log": joint, "squared": sums}.get(loss) if events is None else None, status == 0)
 
 
+def slopes(
+    loss: str, probs: np.ndarray, weights: np.ndarray | None, given: Three, *, unit: float = 1.0, costs: np.ndarray | None = None
+) -> np.ndarray:
+    """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic uncertainty (N, K)."""
+    _, dtype, _, count, pieces = _plan(probs, SEVERAL["log"], None)
+    if weights is not None:
+        weights = np.require(weights, dtype, ["C", "A"]) if weights.ndim == 1 else weights.astype(dtype, copy=False)
+    heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
+    values = None if costs is None else np.ascontiguousarray(costs, dtype)
+    above = tuple(np.ascontiguousarray(x, dtype) for x in given)
+    result = np.empty(probs.shape, dtype)
+    native.slopes(_level, _LOSSES[loss], dtype is _DOUBLE, probs, weights, heaviest, unit, values, above, result, pieces, count - 1)
+    return result
+
+
 def flat(x: np.ndarray) -> np.ndarray | None:
     """(M, ..., K) as (M, N, K) on the same memory, or ``None`` where no such view exists; the bits of bfloat16, which has no buffer format."""
     if x.ndim != 3:

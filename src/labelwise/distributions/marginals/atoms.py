@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 
 from ..._arrays import Array, namespace
+from ..._cached import cached_property
 from ...losses import Loss
 from .base import Function, Marginal
 
