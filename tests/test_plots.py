@@ -94,7 +94,7 @@ def test_classes(case) -> None:
     ax = lw.plots.plot_by_class(by)
     order = [by.class_names.index(name) for name in by.ranking]
     np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], np.asarray(by.own.epistemic.value)[order])
-    ax = lw.plots.plot_ecdf(by, "total", classes=["lung"])
+    ax = lw.plots.plot_ecdf(by, "total", class_names=["lung"])
     values, shares = by.ecdf("lung", "total")
     np.testing.assert_allclose(ax.lines[0].get_xdata()[1:], values)
     np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], shares)

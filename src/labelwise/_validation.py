@@ -138,7 +138,7 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     )
 
 
-def normalised_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:
+def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:
     """Weights over members, (M,) or (M, ...), scaled to sum to 1; those from NumPy in double precision, whatever ``probs`` are in."""
     if weights is None:
         return None

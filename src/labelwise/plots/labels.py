@@ -1,4 +1,4 @@
-"""Label-wise uncertainty of single instances: the paper's bars, with the image beside them."""
+"""Label-wise uncertainty of single instances as bars, optionally beside their images."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ def plot_labels(
     most: int = 20,
     ax: Axes | None = None,
 ) -> Axes:
-    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; the truth in green, the prediction underlined.
+    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; true label in green, prediction underlined.
 
     Parameters
     ----------
     u : Uncertainty
-        Of one instance, (K,), or of several, (N, K), with ``i`` to choose one.
+        One instance, (K,), or several, (N, K), with ``i`` to choose one.
     y_true, prediction : int, optional
-        Positions of the true and of the predicted label.
+        Positions of the true and predicted labels.
     most : int
-        With more labels than this, only the most uncertain are shown (and the truth and the prediction), in their order.
+        Maximum number of labels: the most uncertain ones, plus the true and predicted labels.
     """
     epistemic, aleatoric = (_row(part, i) for part in (u.epistemic, u.aleatoric))
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), most) + 1), 2.8))

@@ -18,18 +18,18 @@ LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 64, 32
 IMAGE_BYTES = 6_000_000
 
 
-def quantise(probs: np.ndarray) -> np.ndarray:
+def quantize(probs: np.ndarray) -> np.ndarray:
     """Probabilities as uint16."""
     angle = np.arcsin(np.sqrt(np.clip(np.asarray(probs, np.float64), 0, 1)))
     return np.rint(angle * (2 * STEPS / np.pi)).astype(np.uint16)
 
 
-def restore(codes: np.ndarray, *, normalise: bool) -> np.ndarray:
+def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
     """What the page makes of them, float64."""
     table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
     table[[STEPS // 2, STEPS]] = 0.5, 1.0
     probs: np.ndarray = table[codes]
-    return np.asarray(probs / probs.sum(axis=-1, keepdims=True)) if normalise else probs
+    return np.asarray(probs / probs.sum(axis=-1, keepdims=True)) if normalize else probs
 
 
 def pack(values: np.ndarray, dtype: str) -> str:

@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events
 from .cases import Cases
-from .embed import pack, quantise, restore
+from .embed import pack, quantize, restore
 
 NUMBERS = 3_000_000
 """At most so many numbers of two bytes are embedded."""
@@ -50,7 +51,7 @@ class Sample:
         members = q[here].members
         if members is not None:
             probs, weights = members
-            self.codes.append(quantise(to_numpy(probs)).transpose(1, 0, 2))
+            self.codes.append(quantize(to_numpy(probs)).transpose(1, 0, 2))
             if weights is not None and np.ndim(weights) == 2:
                 self.weights.append(to_numpy(weights).T)
             elif weights is not None:
@@ -59,8 +60,8 @@ class Sample:
                 values = np.stack([to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
                 self.exact.setdefault(name, []).append(values)
             return
-        self.codes.append(quantise(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
-        self.means.append(quantise(mean[here]))
+        self.codes.append(quantize(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
+        self.means.append(quantize(mean[here]))
         for name, u in us.items():
             top = np.maximum(u.maximum, 1e-300)
             pair = np.stack([to_numpy(x)[here] / top for x in (u.aleatoric, u.epistemic)], axis=1)
@@ -95,7 +96,7 @@ class Sample:
         """The largest change of a label-wise uncertainty by the rounding, for each loss."""
         if not self.exact:
             return None
-        probs = restore(codes, normalise=not self.cases.multilabel).transpose(1, 0, 2)
+        probs = restore(codes, normalize=not self.cases.multilabel).transpose(1, 0, 2)
         weights = None
         if self.weights:
             weights = np.concatenate(self.weights)
@@ -110,14 +111,14 @@ class Sample:
         return error
 
 
-def choose(cases: Cases, losses: Sequence[str], n_labels: int, most: int, seed: int) -> Sample:
+def choose(cases: Cases, losses: Sequence[str], n_labels: int, most: int, rng: int | np.random.Generator | None) -> Sample:
     """All instances if they are few enough, else a random sample of as many as fit."""
     k = len(cases.class_names)
     each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
     n = max(1, min(cases.n, most, NUMBERS // each))
     if n == cases.n:
         return Sample(cases, np.arange(n))
-    return Sample(cases, np.sort(np.random.default_rng(seed).choice(cases.n, size=n, replace=False)))
+    return Sample(cases, np.sort(as_rng(rng).choice(cases.n, size=n, replace=False)))
 
 
 def _shown(text: str) -> str:

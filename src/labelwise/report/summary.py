@@ -122,7 +122,7 @@ def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
         out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
 
 
-def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
+def summarize(cases: Cases, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
     """All numbers about the instances, as plain data; ``sample`` takes its instances on the way."""
     tallies = {name: Tally(cases.n) for name in LOSSES}
     out = outcomes_of(cases)
@@ -222,7 +222,7 @@ def _loss(name: str, tally: Tally, cases: Cases, out: Outcomes, events: Events |
             for rule, x in means.items()
         },
         "rejection": {
-            part: {"value": c.value, "area": c.area(), "normalized": c.normalized_area(), "augrc": c.augrc} for part, c in curves.items()
+            part: {"value": c.value, "area": c.area, "normalized": c.normalized_area, "augrc": c.augrc} for part, c in curves.items()
         },
     }
 
@@ -237,7 +237,7 @@ def _references(out: Outcomes) -> dict[str, Any]:
         "random": top.random,
         "oracle": top.oracle,
         "top": top.value,
-        "top_normalized": top.normalized_area(),
+        "top_normalized": top.normalized_area,
     }
 
 

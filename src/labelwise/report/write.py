@@ -22,7 +22,7 @@ from .embed import thumbnails
 from .explanations import LOSSES, SENTENCES, SHORT
 from .page import render
 from .sample import choose
-from .summary import detection, summarise
+from .summary import detection, summarize
 
 MOST = 10_000
 """Instances that the page can show one by one, unless told otherwise."""
@@ -54,7 +54,7 @@ def build_report(
     multilabel: bool = False,
     title: str = "Predictions",
     most: int = MOST,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
     """The explorer page for predictions of N instances: one HTML file that needs nothing else.
@@ -84,7 +84,7 @@ def build_report(
     title : str
     most : int
         Embed at most so many instances.
-    seed : int
+    rng : int, Generator or None
         Of the sample.
     progress : callable, optional
         Called with the numbers of instances done and of all.
@@ -105,8 +105,8 @@ def build_report(
     sets = None if family is None else family.resolve(len(cases.class_names), cases.class_names if cases.named else None)
     labels = cases.class_names if family is None else family.names
     others = _others(ood, cases, multilabel)
-    sample = choose(cases, tuple(LOSSES), len(labels), int(most), seed)
-    data = summarise(cases, family, sample, progress)
+    sample = choose(cases, tuple(LOSSES), len(labels), int(most), rng)
+    data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
     if images is None and isinstance(q, Predictions):
         images = q.images
@@ -117,7 +117,7 @@ def build_report(
         "members": cases.n_members,
         "weighted": cases.weighted,
         "multilabel": cases.multilabel,
-        "classes_names": cases.class_names,
+        "class_names": cases.class_names,
         "named": cases.named,
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
