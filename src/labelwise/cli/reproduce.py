@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .._reading import reading
+from ..io.files import reading
 from ._input import sha256_option
 from ._output import echo, echo_table
 
@@ -216,7 +216,7 @@ def bundle(results: Path, output: Path | None) -> None:
 @results_option
 def page(results: Path, output: Path) -> None:
     """Write the results page: every table and figure of the paper beside the reproduced results."""
-    from .._atomic import replacing
+    from ..io.atomic import replacing
     from ..paper.page import page as write
 
     text = write(results, output.parent)

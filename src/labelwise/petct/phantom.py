@@ -16,8 +16,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._atomic import replacing
 from .._validation import as_seed
+from ..io.atomic import replacing
 from .studies import FILES
 from .volumes import nibabel
 
