@@ -128,10 +128,12 @@ def test_too_few_axes(lib: Any, make: Any, shape: tuple[int, ...]) -> None:
 
 def test_members_probably_on_the_wrong_axis(lib: Any) -> None:
     probs = lib.array(np.full((100, 5, 4), 0.25))
-    with pytest.warns(UserWarning, match=r"`probs` of shape \(100, 5, 4\) is read as 100 members' predictions for 5 instances") as caught:
+    with pytest.warns(
+        UserWarning, match=r"`probs` of shape \(100, 5, 4\) is interpreted as 100 members' predictions for 5 instances"
+    ) as caught:
         assert lw.Ensemble(probs).n_members == 100
     assert "pass member_axis=1" in str(caught[0].message)
-    assert "to keep this reading, pass member_axis=0" in str(caught[0].message)
+    assert "if this is correct, pass member_axis=0" in str(caught[0].message)
     assert caught[0].filename == __file__
 
 
@@ -460,7 +462,7 @@ def test_weights_with_wrong_values(lib: Any) -> None:
         make([1, np.nan])
     with refused(ValueError, "`weights` must be finite; got infinity at index (0,)"):
         make([np.inf, 1])
-    with refused(ValueError, "`weights` are too large to be added up; the largest is 1e+308"):
+    with refused(ValueError, "`weights` are too large to be summed; the largest is 1e+308"):
         make([1e308, 1e308])
 
 
@@ -522,7 +524,7 @@ def test_mean_and_covariance_of_two_libraries(optional: Any) -> None:
 def test_names(make: Any) -> None:
     with refused(ValueError, "`class_names` must name each of the K = 3 classes; got 2 names: 'a', 'b'"):
         make(["a", "b"])
-    with refused(ValueError, "`class_names` must be different from each other; got 'b' twice"):
+    with refused(ValueError, "`class_names` must be distinct; got 'b' twice"):
         make(["a", "b", "b"])
     for value in ("abc", {"a", "b", "c"}, {0: "a", 1: "b", 2: "c"}, 3):
         with refused(TypeError, "`class_names` must be a sequence of 3 class names, in the order of the classes", repr(value)):

@@ -163,8 +163,8 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
 def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     """The nodes of a label tree, inner nodes and leaves, except the root, which always occurs.
 
-    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class that stands beside inner
-    nodes is mapped to itself. With ``conditional`` each node is taken given its parent (nested dichotomies when every node
+    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class that is a sibling of
+    inner nodes is mapped to itself. With ``conditional`` each node is taken given its parent (nested dichotomies when every node
     has two children).
 
     >>> tree({"malignant": {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}, "negative": "negative"}).names

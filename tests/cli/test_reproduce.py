@@ -32,7 +32,7 @@ def quick(tmp_path_factory) -> Path:
     results = tmp_path_factory.mktemp("results")
     for name in EXPERIMENTS:
         output = run(name, "--quick", "-o", results)
-        assert "the figure beside it" in output
+        assert "its figure" in output
     return results
 
 

@@ -71,7 +71,7 @@ def command(
             "ood": others,
             "multilabel": multilabel,
             "title": title or predictions.stem,
-            "most": instances,
+            "max_instances": instances,
             "rng": seed,
             "progress": progress,
         }

@@ -88,7 +88,7 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
         for title, columns, rows in _tables(name, folder):
             echo_table(title, columns, rows)
-        echo(f"wrote {folder / name}.json and the figure beside it")
+        echo(f"wrote {folder / name}.json and its figure")
 
     run.__doc__ = summary
     decorated: Any = run

@@ -20,10 +20,10 @@ ACTIONS = {
 }
 
 
-def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -> Axes:
+def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = None) -> Axes:
     """Number of cases per action, by most probable class (``"multiclass"``) or by label (``"per_label"``).
 
-    With more than ``most`` classes, those with the highest expected cost are shown.
+    With more than ``max_classes`` classes, those with the highest expected cost are shown.
     """
     action, cost, mean = (to_numpy(x) for x in (plan.action, plan.expected_cost, plan.mean))
     if mean.ndim != 2:
@@ -32,7 +32,7 @@ def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -
     label = np.argmax(mean, axis=-1) if plan.task == "multiclass" else np.broadcast_to(np.arange(k), action.shape)
     names = _action_names(action, plan.task)
     paid = np.bincount(label.ravel(), weights=cost.ravel(), minlength=k)
-    shown = np.argsort(-paid, kind="stable")[:most][::-1]  # bars are drawn from the bottom up
+    shown = np.argsort(-paid, kind="stable")[:max_classes][::-1]  # bars are drawn from the bottom up
     ax = new_axes(ax, (5.0, 0.32 * len(shown) + 1.2))
     left = np.zeros(len(shown))
     for name, color, hatch in ACTIONS[plan.task]:

@@ -1,4 +1,4 @@
-"""The instances that the page can show one by one: all of them, or a random sample, with their predictions in few bytes."""
+"""The instances embedded in the page: all or a random sample, with compactly encoded predictions."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ from ..io import Predictions
 from .embed import pack, quantize, restore
 
 NUMBERS = 3_000_000
-"""At most so many numbers of two bytes are embedded."""
+"""Maximum number of embedded two-byte numbers."""
 DRAWS = 16
-"""Draws that stand for a continuous distribution."""
+"""Draws that represent a continuous distribution."""
 FINE = 65535
 LONGEST_ID = 500
-"""Letters of an id that are embedded: ten thousand ids of any length would be too much for a page."""
+"""Maximum length of embedded ids: ten thousand ids of any length could be too large for a page."""
 
 
 @dataclass(eq=False)
 class Sample:
-    """What is gathered for the page while the blocks go by."""
+    """Embedded instances, collected block by block."""
 
     cases: Predictions
     index: np.ndarray
-    """Positions of the instances, rising."""
+    """Positions of the instances, increasing."""
     codes: list[np.ndarray] = field(default_factory=list)
     """Members or draws, (n, M, K)."""
     weights: list[np.ndarray] = field(default_factory=list)
@@ -39,11 +39,11 @@ class Sample:
     parts: dict[str, list[np.ndarray]] = field(default_factory=dict)
     """For a continuous distribution: aleatoric and epistemic uncertainty for each loss, (n, 2, L)."""
     exact: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    """For an ensemble: the exact label-wise uncertainties, to measure what the rounding changes, (3, n, L)."""
+    """For an ensemble: the exact label-wise uncertainties, to measure the rounding error, (3, n, L)."""
     predicted: list[np.ndarray] = field(default_factory=list)
 
     def add(self, part: slice, q: Distribution, mean: np.ndarray, us: dict[str, Uncertainty]) -> None:
-        """Take the chosen instances of one block."""
+        """Collect the chosen instances of one block."""
         here = self.index[np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)] - part.start
         if not here.size:
             return
@@ -93,7 +93,7 @@ class Sample:
         return found
 
     def _error(self, codes: np.ndarray, events: Events | None) -> dict[str, float] | None:
-        """The largest change of a label-wise uncertainty by the rounding, for each loss."""
+        """The largest rounding error of a label-wise uncertainty, for each loss."""
         if not self.exact:
             return None
         probs = restore(codes, normalize=not self.cases.multilabel).transpose(1, 0, 2)
@@ -111,11 +111,11 @@ class Sample:
         return error
 
 
-def choose(cases: Predictions, losses: Sequence[str], n_labels: int, most: int, rng: int | np.random.Generator | None) -> Sample:
-    """All instances if they are few enough, else a random sample of as many as fit."""
+def choose(cases: Predictions, losses: Sequence[str], n_labels: int, max_instances: int, rng: int | np.random.Generator | None) -> Sample:
+    """All instances, or a random sample if they are too many."""
     k = cases.n_classes
     each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
-    n = max(1, min(len(cases), most, NUMBERS // each))
+    n = max(1, min(len(cases), max_instances, NUMBERS // each))
     if n == len(cases):
         return Sample(cases, np.arange(n))
     return Sample(cases, np.sort(as_rng(rng).choice(len(cases), size=n, replace=False)))
