@@ -43,8 +43,8 @@ SEED = 0
 def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
     """Tables of numbers; a fifth of the instances for training, so that there are errors to find, a tenth for validation."""
     digits = datasets.load("digits")
-    parts = [datasets.Split(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
-    yield small(datasets.Dataset("digits", *parts, digits.classes))
+    parts = [datasets.Examples(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
+    yield small(datasets.Dataset("digits", *parts, digits.class_names))
     try:
         yield small(datasets.load("dermatology", data_dir=folder))
     except FileNotFoundError as error:
@@ -52,14 +52,14 @@ def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
 
 
 def small(data: datasets.Dataset) -> datasets.Dataset:
-    test = data.resplit(test=0.7, seed=SEED)
-    inner = datasets.Dataset(data.name, None, test.train, data.classes).resplit(test=1 / 3, seed=SEED)
-    return datasets.standardize(datasets.Dataset(data.name, inner.train, test.test, data.classes, val=inner.test))
+    test = data.resplit(test_size=0.7, seed=SEED)
+    inner = datasets.Dataset(data.name, None, test.train, data.class_names).resplit(test_size=1 / 3, seed=SEED)
+    return datasets.standardize(datasets.Dataset(data.name, inner.train, test.test, data.class_names, val=inner.test))
 
 
 def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
     """The predictions of each method for the test set."""
-    x, y, names = data.train.x, data.train.y, data.classes
+    x, y, names = data.train.x, data.train.y, data.class_names
     n_classes, n_features = len(names), x.shape[1]
 
     def network() -> nn.Module:
@@ -90,7 +90,7 @@ def main() -> None:
     torch.set_num_threads(1)  # faster for networks this small
     console = Console(width=130)
     for data in data_sets(sys.argv[1] if len(sys.argv) > 1 else None):
-        table = Table(title=f"{data.name}: {len(data.train)} training, {len(data.test)} test instances, {len(data.classes)} classes")
+        table = Table(title=f"{data.name}: {len(data.train)} training, {len(data.test)} test instances, {len(data.class_names)} classes")
         table.add_column("", style="bold")
         for column in ("accuracy", "TU", "EU", "maximum probability", "at random"):
             table.add_column(column, justify="right")

@@ -37,8 +37,8 @@ OTHERS = ("random", "entropy", "BALD")
 def load(name: str, data_dir: str | None) -> datasets.Dataset:
     data = datasets.load(name, data_dir=data_dir)
     if name == "hypothyroid":  # two cases of secondary hypothyroidism cannot be learnt, nor split
-        keep = [datasets.Split(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
-        data = datasets.Dataset(name, keep[0], keep[1], data.classes[:3], None, data.features, False)
+        keep = [datasets.Examples(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
+        data = datasets.Dataset(name, keep[0], keep[1], data.class_names[:3], None, data.features, False)
     return data
 
 
@@ -47,7 +47,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
     whole = load(name, data_dir)
     curves = {arm: {"recall": [], "labelled": []} for arm in ARMS}
     for split in range(splits):
-        data = datasets.standardize(whole.resplit(test=TEST, seed=split))
+        data = datasets.standardize(whole.resplit(test_size=TEST, seed=split))
         for arm, options in ARMS.items():
             curve = simulate(
                 RandomForestClassifier(50, n_jobs=1),
@@ -66,7 +66,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
         print(f"{name}: split {split + 1} of {splits}", flush=True)
     y = np.concatenate([whole.train.y, whole.test.y])
     return {
-        "classes": list(whole.classes),
+        "classes": list(whole.class_names),
         "cases": np.bincount(y).tolist(),
         "n_labelled": [initial + budget * r for r in range(rounds + 1)],
         "curves": curves,

@@ -59,7 +59,7 @@ def predictions(setting: Setting, run: int, sources: Sequence[Source], options: 
             options.say(f"{setting.name}, run {run}: predicting {source.name}")
             q = predict(fitted, source, images[source])
             y_true = images[source].y if source.data == setting.data else None
-            save_predictions(paths[source], probs=q.probs, y_true=y_true, class_names=fitted.classes)
+            save_predictions(paths[source], probs=q.probs, y_true=y_true, class_names=fitted.class_names)
     return {source: load_predictions(paths[source]) for source in sources}
 
 
