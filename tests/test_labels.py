@@ -94,4 +94,4 @@ def test_prediction_files_follow_the_rule(tmp_path) -> None:
     for task in ("multiclass", "per_label"):
         run = CliRunner().invoke(main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"])
         assert run.exit_code == 0, run.output
-        assert json.loads(run.output)["realised"]["argmax"] == 0
+        assert json.loads(run.output)["realized"]["argmax"] == 0
