@@ -113,7 +113,7 @@ def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
     return y if values is None else values[y]
 
 
-def happened_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """(N, K): whether each instance belongs to each class, from class labels or an array (..., K) of 0 and 1."""
     y = to_numpy(y_true)
     k = len(names)
