@@ -16,8 +16,8 @@ import numpy as np
 
 from .._arrays import Array
 from .._resampling import Estimate, Resampling
-from .._validation import as_rng
-from .reliability import Binned, check_bins, forecasts, with_top_label
+from .._validation import as_rng, check_positive
+from .reliability import Binned, forecasts, with_top_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,7 +47,7 @@ class BinnedErrors:
         self, q: Any, y_true: Any, binnings: Sequence[int], adaptive: bool, groups: Any, n_bootstrap: int, confidence: float, rng: Any
     ) -> None:
         for n_bins in binnings:
-            check_bins(n_bins)
+            check_positive(n_bins, "n_bins")
         p, outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n, self.k = p.shape
         expected = p.mean(axis=0)

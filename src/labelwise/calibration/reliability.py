@@ -16,6 +16,7 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Resampling, percentiles
+from .._validation import check_positive
 from ..distributions import Distribution
 
 
@@ -111,12 +112,6 @@ def with_top_label(p: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, np.
     return np.concatenate([first[0], p], axis=1), np.concatenate([first[1], outcomes], axis=1)
 
 
-def check_bins(n_bins: int) -> None:
-    """A positive whole number of bins."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise ValueError(f"`n_bins` must be a positive whole number; got {n_bins!r}")
-
-
 def reliability_curves(
     q: Any,
     y_true: Any,
@@ -157,7 +152,7 @@ def reliability_curves(
     >>> curves["1"].forecast, curves["1"].frequency
     (array([0.1, 0.7]), array([0.5, 1. ]))
     """
-    check_bins(n_bins)
+    check_positive(n_bins, "n_bins")
     p, outcomes, class_names, exclusive = forecasts(q, y_true)
     if exclusive:
         p, outcomes = with_top_label(p, outcomes)
