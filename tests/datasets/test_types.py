@@ -51,7 +51,7 @@ def test_resplit_pools_all_parts() -> None:
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2, float("nan")])
 def test_resplit_refuses_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(ValueError, match="`test` must be a share between 0 and 1"):
+    with pytest.raises(ValueError, match="`test_size` must be a share between 0 and 1"):
         make([0, 1], 2).resplit(test_size=share)
 
 
