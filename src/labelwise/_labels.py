@@ -173,8 +173,8 @@ def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
     return y if values is None else values[y]
 
 
-def happened_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """(N, K): whether each instance is of each class, from classes or from an array (..., K) that says so."""
+def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+    """(N, K): whether each instance belongs to each class, from class labels or an array (..., K) of 0 and 1."""
     y = plain_labels(y_true, "y_true")
     k = len(names)
     if y.shape == (*shape, k) and y.dtype.kind in "biuf" and np.all((y == 0) | (y == 1)):

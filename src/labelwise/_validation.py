@@ -213,6 +213,13 @@ def check_count(n: Any) -> int:
     return index(n)
 
 
+def check_positive(value: Any, name: str) -> int:
+    """``value`` as a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
+    return int(value)
+
+
 def as_rng(rng: Any) -> np.random.Generator:
     """A NumPy generator from a generator, a seed or ``None`` (fresh entropy), as SPEC 7 asks."""
     if rng is None or isinstance(rng, np.random.Generator):

@@ -156,7 +156,7 @@ def test_verdicts(total, epistemic, members, word) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"max_instances": 0}, "`max_instances` must be a positive number"),
+        ({"max_instances": 0}, "`max_instances` must be a positive integer"),
         ({"ids": np.arange(3)}, "`ids` must have one entry for each of the N = 20"),
         ({"images": np.zeros((3, 4, 4))}, "3 `images` for 20 instances"),
         ({"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]}, "`image_index` must be a position from 0 to 19"),

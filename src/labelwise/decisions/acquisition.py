@@ -9,7 +9,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
-from .._validation import as_rng
+from .._validation import as_rng, check_positive
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..joint import decompose as decompose_jointly
@@ -126,8 +126,8 @@ def acquire(
     if mean.ndim != 2:
         raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {mean.shape[:-1]}")
     n = len(mean)
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or not 0 < budget <= n:
-        raise ValueError(f"`budget` must be a number of cases between 1 and the pool's {n}; got {budget!r}")
+    if check_positive(budget, "budget") > n:
+        raise ValueError(f"`budget` must be at most the pool's {n} cases; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
         raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} ignores; use 'label_wise'")
     need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
@@ -212,8 +212,7 @@ def class_quotas(
     >>> class_quotas(q, budget=10)
     {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
     """
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"`budget` must be a positive number of examples; got {budget!r}")
+    check_positive(budget, "budget")
     need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
     if need.sum() <= 0:
         raise ValueError("the members agree on every case, so no class needs examples more than another")

@@ -14,6 +14,7 @@ from .._arrays import Array
 from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
 
+SUMMARIES = ("area", "normalized_area", "aurc", "augrc")
 BAND_POINTS = 200
 """Number of points of the band of a finer curve."""
 
@@ -266,8 +267,8 @@ def _band(
             again = np.repeat(np.arange(curve.n), count[order])
             replicate = _curve(curve.kind, ranked[again], values[again], shares)
             points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
-            numbers.append((replicate.area, replicate.normalized_area, replicate.aurc, replicate.augrc))
+            numbers.append([getattr(replicate, name) for name in SUMMARIES])
     interval = resampling.estimate(None, points)
-    found = (curve.area, curve.normalized_area, curve.aurc, curve.augrc)
-    area, normalized, aurc, augrc = (resampling.estimate(value, column) for value, column in zip(found, np.asarray(numbers).T, strict=True))
-    return Band(at, interval.low, interval.high, area, normalized, aurc, augrc, resampling.confidence)
+    columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
+    summaries = {name: resampling.estimate(getattr(curve, name), column) for name, column in columns}
+    return Band(at, interval.low, interval.high, confidence=resampling.confidence, **summaries)

@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import __version__
 from .._arrays import to_numpy
+from .._validation import check_positive
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
@@ -94,8 +95,6 @@ def build_report(
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
     """
-    if isinstance(max_instances, bool) or not isinstance(max_instances, int | np.integer) or max_instances < 1:
-        raise ValueError(f"`max_instances` must be a positive number of instances; got {max_instances!r}")
     cases = _with_labels(q, y_true, ids, multilabel)
     family = as_events(events)
     if family is not None and cases.multilabel:
@@ -103,7 +102,7 @@ def build_report(
     sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
-    sample = choose(cases, tuple(LOSSES), len(labels), int(max_instances), rng)
+    sample = choose(cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng)
     data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
     images = cases.images if images is None else to_numpy(images)
