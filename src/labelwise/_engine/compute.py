@@ -158,6 +158,17 @@ def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise
     return Computed(parts, None, sums, joint)
 
 
+def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy from the kernel; ``None`` if it cannot."""
+    if kernel.native is None or type(loss) not in _NAMES or not isinstance(t, np.ndarray):
+        return None
+    name, (m, *batch, k) = _NAMES[type(loss)], t.shape
+    view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)  # without a copy where the classes lie apart
+    costs = loss.table(k, dtype_name(t)) if name == "cost" else None
+    parts = kernel.split(name, view, unit=_unit(name, loss), costs=costs).labelwise or ()
+    return tuple(_unflat(part, tuple(batch)) for part in parts)
+
+
 def _of_dirichlet(q: Any, loss: Any, events: Events | None, n_jobs: int | None) -> tuple[Array, ...] | None:
     """Total, aleatoric and epistemic uncertainty of a Dirichlet or a mixture in main memory from the compiled code, if there is any."""
     name = _NAMES[type(loss)]

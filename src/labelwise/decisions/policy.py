@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +20,9 @@ from ..losses import CostLoss
 from .costs import Costs
 from .problem import ASK, Problem
 
+SAMPLES = 512
+"""Draws for the value of knowledge under a cost matrix, where the distribution has to be sampled."""
+
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
@@ -33,8 +37,6 @@ class Decisions:
     """What that costs on average, the price of asking included."""
     value_of_label: Array
     """What the expert's answer saves on average, before its price: TU for a perfect expert and costs of 0 for being right."""
-    value_of_knowledge: Array
-    """EU: what learning the class probabilities exactly would save, a bound on the worth of more training data, nobody being asked."""
     after_answer: Array
     """The decision after each possible answer of the expert, one axis more: the classes, or (per label) absent and present."""
     mean: Array
@@ -43,8 +45,23 @@ class Decisions:
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
-    error: Array | None = None
-    """95 % bound on the numerical error of ``value_of_knowledge`` where it comes from sampling; ``None``: rounding only."""
+    distribution: Distribution = field(repr=False)
+    """The prediction that was decided about."""
+
+    @cached_property
+    def _knowledge(self) -> tuple[Array, Array | None]:
+        return _value_of_knowledge(self.distribution, self.problem)
+
+    @property
+    def value_of_knowledge(self) -> Array:
+        """EU: what learning the class probabilities exactly would save, an upper bound on the value of more training data when no expert is
+        consulted. Computed on first access: unlike the decisions it needs the whole distribution, which may have to be sampled."""
+        return self._knowledge[0]
+
+    @property
+    def error(self) -> Array | None:
+        """95 % bound on the numerical error of ``value_of_knowledge`` where it comes from sampling; ``None``: rounding only."""
+        return self._knowledge[1]
 
     @property
     def words(self) -> np.ndarray:
@@ -131,19 +148,17 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
     if problem.ask is not None:
         asking = problem.ask + after
         action, cost = np.where(asking < cost, ASK, action), np.minimum(asking, cost)
-    value_of_knowledge, error = _value_of_knowledge(q, problem)
     plan = Decisions(
         index_like(action, present),
         like(cost, present),
         like(value_of_label, present),
-        value_of_knowledge,
         index_like(response, present),
         present,
         task,
         class_names,
         costs,
         problem,
-        error,
+        q,
     )
     if y_true is not None:
         _warn_if_badly_calibrated(q, y_true)
@@ -160,7 +175,7 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     """
     if problem.table.ndim == 2:
         price = None if problem.abstain is None else float(problem.abstain)
-        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price))
+        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price), samples=SAMPLES)
         return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]
     b: Any = problem.table[:, 1, 0]

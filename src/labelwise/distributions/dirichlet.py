@@ -173,9 +173,12 @@ def beta_parameters(alpha: Array, events: Family | None, class_names: tuple[str,
 
 
 def draw_dirichlet(alpha: Array, n: int, rng: np.random.Generator) -> Array:
-    """``n`` draws, in logarithms: a Gamma variable of small shape underflows, its logarithm does not."""
+    """``n`` draws; below 0.1 in logarithms: a Gamma variable of small shape underflows, its logarithm does not."""
     shape = to_numpy(alpha).astype(float)
     size = (check_count(n), *shape.shape)
+    if shape.size and shape.min() >= 0.1:
+        gamma = rng.standard_gamma(shape, size)
+        return like(gamma / gamma.sum(axis=-1, keepdims=True), alpha)
     log_gamma = np.log(rng.standard_gamma(shape + 1, size)) + np.log1p(-rng.random(size)) / shape
     odds = np.exp(log_gamma - log_gamma.max(axis=-1, keepdims=True)) if shape.size else log_gamma
     return like(odds / odds.sum(axis=-1, keepdims=True), alpha)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,7 +25,7 @@ from .._validation import as_rng, check_classes, check_count, set_fields
 from ..events import Family, as_events
 from .base import ArrayT, Distribution, batch_index, remade
 from .marginals import LogitNormal, Sampled
-from .marginals.logit_normal import REPLICATES, correlated, softmax
+from .marginals.logit_normal import correlated, softmax
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -62,7 +61,7 @@ class LogisticNormal(Distribution[ArrayT]):
     points: int
     exact_mean: ClassVar[bool] = False
 
-    def __init__(self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, seed: int = 0, points: int = 256) -> None:
+    def __init__(self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, seed: int = 0, points: int = 128) -> None:
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
             raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
@@ -91,11 +90,6 @@ class LogisticNormal(Distribution[ArrayT]):
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return tuple(self.loc.shape[:-1])
-
-    @property
-    def n_numbers(self) -> int:
-        """All points twice, with the products that make correlated logits."""
-        return int(prod(self.cov.shape)) * 2 * REPLICATES * self.points
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))

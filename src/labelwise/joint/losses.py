@@ -156,6 +156,14 @@ class CostMatrix(JointLoss):
             raise ValueError(
                 f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction has K = {p.shape[-1]} classes"
             )
+        if isinstance(p, np.ndarray):  # class by class: NumPy is slow in sums over a short last axis
+            classes = np.ascontiguousarray(np.moveaxis(p, -1, 0))
+            risks = np.empty((self.table.shape[1], *p.shape[:-1]), p.dtype)
+            for risk, column in zip(risks, self.table.T.astype(p.dtype), strict=True):
+                np.multiply(classes[0], column[0], out=risk)
+                for share, cost in zip(classes[1:], column[1:], strict=True):
+                    risk += share * cost
+            return np.moveaxis(risks, 0, -1)
         xp = namespace(p)
         return xp.stack([xp.sum(p * like(column, p), axis=-1) for column in self.table.T], axis=-1)
 
