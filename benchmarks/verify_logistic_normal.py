@@ -91,13 +91,14 @@ def main(n: int = 20, seeds: int = 20) -> None:
             for name, loss in LOSSES.items():
                 ours, theirs, covered = [], [], []
                 for seed in range(seeds):
-                    u = lw.decompose(lw.LogisticNormal(mean, cov, seed=seed), loss)
+                    u = lw.decompose(lw.LogisticNormal(mean, cov, rng=seed), loss)
                     assert u.error is not None
                     errors = np.abs(np.stack([u.total, u.aleatoric, u.epistemic]) - truth[name])
                     covered.append(np.mean(errors <= np.stack([u.error.total, u.error.aleatoric, u.error.epistemic]), axis=(1, 2)))
                     ours.append(errors[2])
                     theirs.append(plain(mean, cov, loss, np.random.default_rng(seed)) - truth[name][2])
-                rmse = np.sqrt(np.mean(np.square(theirs)) / np.mean(np.square(ours)))
+                squares = np.mean(np.square(theirs)), np.mean(np.square(ours))
+                rmse = np.sqrt(squares[0] / squares[1]) if squares[1] else np.inf  # no draw of either crosses the corner
                 shares = " ".join(f"{x:.3f}" for x in np.mean(covered, axis=0))
                 print(f"{'diagonal' if diagonal else 'full':10s} {sd:8g}  {name:9s} {ratio:17.2f} {rmse:18.2f}  {shares}", flush=True)
 
