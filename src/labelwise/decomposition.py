@@ -227,8 +227,8 @@ def decompose(
 
     def equations(q: Distribution[Any]) -> Computed:
         law = q.marginal(family)
+        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)             Eqs. (10), (18), (21); sampled laws know their mean afterwards
         total = loss.entropy(*law.mean)  # TU = G(E Θ)             Eqs. (9), (17), (20)
-        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)             Eqs. (10), (18), (21)
         epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
         return Computed((total, aleatoric, epistemic), law.error(loss))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
@@ -19,6 +20,9 @@ from ..losses import CostLoss
 from .costs import Costs
 from .problem import ASK, Problem
 
+SAMPLES = 512
+"""Draws for the value of knowledge under a cost matrix, where the distribution has to be sampled."""
+
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
@@ -30,8 +34,6 @@ class Decisions:
     """Expected cost of that action, including the price of asking."""
     value_of_label: Array
     """Expected saving from the expert's answer, before its price; equals TU if the expert is perfect and correct predictions cost 0."""
-    value_of_knowledge: Array
-    """EU: expected saving from knowing the class probabilities exactly. Upper bound on the value of more training data when no expert is consulted."""
     after_answer: Array
     """The decision after each possible answer; the added last axis holds the classes or, per label, absent and present."""
     mean: Array
@@ -40,8 +42,23 @@ class Decisions:
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
-    error: Array | None = None
-    """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if only rounding matters."""
+    distribution: Distribution = field(repr=False)
+    """The prediction that was decided about."""
+
+    @cached_property
+    def _knowledge(self) -> tuple[Array, Array | None]:
+        return _value_of_knowledge(self.distribution, self.problem)
+
+    @property
+    def value_of_knowledge(self) -> Array:
+        """EU: expected saving from knowing the class probabilities exactly. Upper bound on the value of more training data when no expert is
+        consulted. Computed on first access: unlike the decisions it needs the whole distribution, which may have to be sampled."""
+        return self._knowledge[0]
+
+    @property
+    def error(self) -> Array | None:
+        """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if only rounding matters."""
+        return self._knowledge[1]
 
     @property
     def action_names(self) -> np.ndarray:
@@ -129,19 +146,17 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
     if problem.ask is not None:
         asking = problem.ask + after
         action, cost = np.where(asking < cost, ASK, action), np.minimum(asking, cost)
-    value_of_knowledge, error = _value_of_knowledge(q, problem)
     plan = Decisions(
         index_like(action, present),
         like(cost, present),
         like(value_of_label, present),
-        value_of_knowledge,
         index_like(response, present),
         present,
         task,
         class_names,
         costs,
         problem,
-        error,
+        q,
     )
     if y_true is not None:
         _warn_if_badly_calibrated(q, y_true)
@@ -158,7 +173,7 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     """
     if problem.table.ndim == 2:
         price = None if problem.abstain is None else float(problem.abstain)
-        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price))
+        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price), n_samples=SAMPLES)
         return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]
     b: Any = problem.table[:, 1, 0]
