@@ -5,21 +5,22 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, Generic, Literal, cast
+from typing import Any, Generic, Literal, Self, cast, overload
 
 import numpy as np
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._engine.compute import Computed, compute
+from ._results import ComponentsResult, LabelwiseResult
 from ._suggestions import suggest
 from .distributions import Distribution
-from .distributions.base import ArrayT, not_a_distribution
+from .distributions.base import ArrayT, batch_index, not_a_distribution
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
 
-@dataclass(frozen=True, eq=False)
-class Components(Generic[ArrayT]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Components(ComponentsResult, Generic[ArrayT]):
     """Total, aleatoric and epistemic uncertainty, one value per instance."""
 
     total: ArrayT
@@ -29,6 +30,18 @@ class Components(Generic[ArrayT]):
     """`maximum`, or the function that finds it when it is asked for."""
     error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
+    n_members: int | None = None
+    """Number of members, where there are any: the epistemic uncertainty of one is not known, and is shown as –."""
+
+    def __getitem__(self, index: Any) -> Self:
+        """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
+        return self._at(batch_index(index, len(self.batch_shape)))
+
+    def _at(self, index: tuple[Any, ...]) -> Self:
+        error = None if self.error is None else self.error._at(index)
+        parts: Any = (self.total, self.aleatoric, self.epistemic)
+        total, aleatoric, epistemic = (x[index] for x in parts)
+        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error)
 
     @cached_property
     def maximum(self) -> float | None:
@@ -47,19 +60,20 @@ class Components(Generic[ArrayT]):
         error = None if self.error is None else self.error._scaled(factor)
         parts: Any = (self.total, self.aleatoric, self.epistemic)
         total, aleatoric, epistemic = (part * factor for part in parts)
-        return Components(total, aleatoric, epistemic, error=error)
+        return Components(total, aleatoric, epistemic, error=error, n_members=self.n_members)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointUncertainty(Components[ArrayT]):
     """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Uncertainty(Generic[ArrayT]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
-    ``u["melanoma"]`` picks a label, `sum` adds the labels up, `normalized` gives shares of the largest possible value.
+    ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` adds the labels up, `normalized` gives shares of the
+    largest possible value. `to_frame`, `to_xarray`, `to_dict` and `top` are for tables.
     """
 
     total: ArrayT
@@ -79,23 +93,40 @@ class Uncertainty(Generic[ArrayT]):
     memory, log or squared loss, no ``events`` and no ``correction``. ``None`` elsewhere: use `labelwise.joint.decompose`."""
     unit: Array = 1.0
     """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
+    n_members: int | None = None
+    """Number of members, where there are any: the epistemic uncertainty of one is not known, and is shown as –."""
 
     @property
     def maximum(self) -> np.ndarray:
         """The largest value that the total of each label can take, (K,) or (E,)."""
         return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
 
-    def __getitem__(self, name: str) -> Components[ArrayT]:
-        """The uncertainty about one label or event."""
-        if name not in self.class_names:
-            raise KeyError(f"no label {name!r}{suggest(name, self.class_names)}")
-        i = self.class_names.index(name)
+    @overload
+    def __getitem__(self, key: str) -> Components[ArrayT]: ...
+    @overload
+    def __getitem__(self, key: Any) -> Uncertainty[ArrayT]: ...
+    def __getitem__(self, key: Any) -> Any:
+        """The uncertainty about one label or event, by name; or of some instances, by an index for their axes (...)."""
+        if not isinstance(key, str):
+            return self._at(batch_index(key, len(self.batch_shape)))
+        if key not in self.class_names:
+            raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
+        i = self.class_names.index(key)
         return self._each(lambda x: x[..., i], float(self.maximum[i]))
+
+    def _at(self, index: tuple[Any, ...]) -> Uncertainty[ArrayT]:
+        labels = (*index, slice(None))
+        parts: Any = (self.total, self.aleatoric, self.epistemic)
+        total, aleatoric, epistemic = (x[labels] for x in parts)
+        error = None if self.error is None else self.error._at(labels)
+        sums = None if self.sums is None else self.sums._at(index)
+        joint = None if self.joint is None else self.joint._at(index)
+        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, sums=sums, joint=joint)
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
         """The three parts and their errors after ``f``."""
         parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
-        return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None)
+        return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None, n_members=self.n_members)
 
     def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components[ArrayT]:
         r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal stakes."""
@@ -108,7 +139,7 @@ class Uncertainty(Generic[ArrayT]):
 
         if w is None and self.sums is not None:
             own = self.sums
-            return Components(own.total, own.aleatoric, own.epistemic, lambda: self._maximum_of_sum(None), own.error)
+            return Components(own.total, own.aleatoric, own.epistemic, lambda: self._maximum_of_sum(None), own.error, self.n_members)
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
@@ -232,9 +263,11 @@ def decompose(
         computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
     total, aleatoric, epistemic = computed.parts
     structure: Structure = "partition" if q.exclusive else "free"
-    joint = None
+    joint, members = None, q.n_members if q.finite else None
     if computed.joint is not None and q.exclusive:
-        joint = JointUncertainty(computed.joint[0], computed.joint[1], computed.joint[2], partial(loss.joint_maximum, total.shape[-1]))
+        joint = JointUncertainty(
+            computed.joint[0], computed.joint[1], computed.joint[2], partial(loss.joint_maximum, total.shape[-1]), n_members=members
+        )
     return Uncertainty(
         total,
         aleatoric,
@@ -246,6 +279,7 @@ def decompose(
         error=None if computed.error is None else Components(*computed.error),
         sums=None if computed.sums is None else Components(*computed.sums),
         joint=joint,
+        n_members=members,
     )
 
 
