@@ -805,8 +805,8 @@ def test_seed(seed: Any) -> None:
 
 @pytest.mark.parametrize("q", distributions(), ids=KINDS)
 def test_sampling(q: Any) -> None:
-    for rng in (None, 1.5, True, "seed"):
-        with refused(TypeError, "`rng` must be a seed or a numpy.random.Generator", f"got {rng!r}"):
+    for rng in (1.5, True, -1, "seed"):
+        with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
             q.sample(3, rng=rng)
     for n in (2.5, "3", True):
         with refused(TypeError, "`n` must be a number of draws, an integer", f"got {n!r}"):

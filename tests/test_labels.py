@@ -35,7 +35,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
     q = lw.Ensemble(PROBS, class_names=names)
     known = q.class_names or ("0", "1", "2")
     u = lw.decompose(q)
-    plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3)), task="one_class")
+    plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3)), task="multiclass")
     for labels in (np.array(y), [known[0], known[1], known[1]]):
         assert float(lw.calibration.calibration_errors(q, labels).ece) == pytest.approx(0.02)
         curves = lw.calibration.reliability_curves(q, labels)
@@ -91,8 +91,8 @@ def test_prediction_files_follow_the_rule(tmp_path) -> None:
     assert found["accuracy"] == 1
     assert found["calibration_error"] == pytest.approx(0.02)
     costs = tmp_path / "costs.toml"
-    costs.write_text('classes = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n')
-    for task in ("one_class", "per_label"):
+    costs.write_text('class_names = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n')
+    for task in ("multiclass", "per_label"):
         run = CliRunner().invoke(main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"])
         assert run.exit_code == 0, run.output
         assert json.loads(run.output)["realised"]["argmax"] == 0

@@ -117,7 +117,7 @@ def test_simplex_places_corners_and_mean() -> None:
     assert len(lw.plots.plot_simplex(lw.Dirichlet(np.ones(3)), n_samples=50).collections[0].get_offsets()) == 50
 
 
-@pytest.mark.parametrize("task", ["one_class", "per_label"])
+@pytest.mark.parametrize("task", ["multiclass", "per_label"])
 def test_decisions_by_class(case, task) -> None:
     q, _, _ = case
     matrix = 1 - np.eye(4)
@@ -131,7 +131,7 @@ def test_decisions_by_class(case, task) -> None:
     for bars in ax.containers:
         word = bars.get_label()
         for bar, k in zip(bars, order, strict=True):
-            of_class = plan.words[likely == k] if task == "one_class" else plan.words[:, k]
+            of_class = plan.action_names[likely == k] if task == "multiclass" else plan.action_names[:, k]
             hits = ~np.isin(of_class, ["ask", "abstain"]) if word == "predict" else of_class == word
             assert bar.get_width() == np.sum(hits)
     assert sum(bar.get_width() for bars in ax.containers for bar in bars) == plan.action.size

@@ -58,7 +58,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
                 initial=initial,
                 budget=budget,
                 rounds=rounds,
-                seed=split,
+                rng=split,
                 **options,
             )
             curves[arm]["recall"].append(curve.recall.round(4).tolist())

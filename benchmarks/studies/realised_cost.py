@@ -93,8 +93,8 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
             result["calibration_error"][state].append(round(float(calibration_errors(q_test, test.y).classwise_mean), 5))
             for price in PRICES:
                 costs = Costs(MATRICES[name], abstain=ABSTAIN, ask=price, expert_error=EXPERT_ERROR)
-                plan = decide(q_test, costs, task="one_class")
-                report = evaluate_policy(plan, test.y, tune=(decide(q_tune, costs, task="one_class"), tune.y))
+                plan = decide(q_test, costs, task="multiclass")
+                report = evaluate_policy(plan, test.y, tune=(decide(q_tune, costs, task="multiclass"), tune.y))
                 for policy in POLICIES:
                     result["cost"][state][str(price)][policy].append(round(report[policy].cost, 5))
                 result["asked"][state][str(price)].append(round(report["decide"].asked, 5))

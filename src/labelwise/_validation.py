@@ -214,9 +214,15 @@ def check_count(n: Any) -> int:
 
 
 def as_rng(rng: Any) -> np.random.Generator:
-    """A NumPy generator from a seed or a generator."""
-    if isinstance(rng, np.random.Generator):
-        return rng
-    if isinstance(rng, int | np.integer) and not isinstance(rng, bool):
+    """A NumPy generator from a generator, a seed or ``None`` (fresh entropy), as SPEC 7 asks."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return np.random.default_rng(rng)
+    if isinstance(rng, int | np.integer) and not isinstance(rng, bool) and rng >= 0:
         return np.random.default_rng(int(rng))
-    raise TypeError(f"`rng` must be a seed or a numpy.random.Generator, so that the result can be had again; got {rng!r}")
+    raise TypeError(f"`rng` must be None, an integer seed from 0 or a numpy.random.Generator; got {rng!r}")
+
+
+def as_seed(rng: Any) -> int:
+    """An integer seed for libraries that have no NumPy generator: ``rng`` itself if it is one, else drawn from it."""
+    generator = as_rng(rng)
+    return int(rng) if isinstance(rng, int | np.integer) else int(generator.integers(2**32))

@@ -17,7 +17,7 @@ from labelwise.io import save_predictions
 
 NAMES = ["nevus", "[b]mel[/]"]
 COSTS = """
-classes = ["nevus", "[b]mel[/]"]
+class_names = ["nevus", "[b]mel[/]"]
 matrix = [[0, 1], [20, 0]]
 abstain = 0.8
 ask = 0.5
@@ -86,13 +86,13 @@ def test_decide_explains_compares_and_writes(preds, tmp_path) -> None:
     result = run("decide", preds, "--costs", costs, "-o", out, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.output[result.output.index("{") :])
-    plan = lw.decisions.decide(ensemble(preds), lw.decisions.Costs.from_toml(costs), task="one_class")
+    plan = lw.decisions.decide(ensemble(preds), lw.decisions.Costs.from_toml(costs), task="multiclass")
     assert found["expected_cost"] == pytest.approx(plan.expected_cost.mean())
     assert sum(found["actions"].values()) == 80
     assert set(found["realised"]) >= {"decide", "argmax", "oracle"}
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
-    assert [row["action"] for row in rows] == plan.words.tolist()
+    assert [row["action"] for row in rows] == plan.action_names.tolist()
     assert rows[5]["id"] == "case 5"
     words = run("decide", preds, "--costs", costs)
     assert words.exit_code == 0
@@ -176,16 +176,16 @@ def test_names_and_ids_cannot_control_the_terminal(evil, command: str, as_json: 
         assert len(result.output) < 20_000
 
 
-@pytest.mark.parametrize("task", ["one_class", "per_label"])
+@pytest.mark.parametrize("task", ["multiclass", "per_label"])
 @pytest.mark.parametrize("pipe", [False, True])
 def test_csv_holds_no_formula(evil, task: str, pipe: bool) -> None:
     out = evil / "plan.csv"
-    costs = evil / ("one.toml" if task == "one_class" else "each.toml")
+    costs = evil / ("one.toml" if task == "multiclass" else "each.toml")
     result = run("decide", evil / "evil.npz", "--costs", costs, "--task", task, "-o", "-" if pipe else out)
     assert result.exit_code == 0, result.output
     text = result.stdout_bytes.decode() if pipe else out.read_bytes().decode()
     rows = list(csv.DictReader(text.splitlines()))
-    each = 1 if task == "one_class" else 3
+    each = 1 if task == "multiclass" else 3
     assert [row["id"] for row in rows[::each]] == ["'+1+cmd|calc", "-2", "'\tcase", "plain", f"nevus{EVIL}"]
     for row in rows:
         assert not (row["action"] + row.get("label", "")).startswith(("=", "+", "-", "@", "\t"))

@@ -185,7 +185,7 @@ main(sys.argv[1:], prog_name="labelwise")
 
 def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
     costs = tmp_path / "costs.toml"
-    costs.write_text('classes = ["none", "mild", "severe"]\nmatrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\nask = 0.4\n')
+    costs.write_text('class_names = ["none", "mild", "severe"]\nmatrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\nask = 0.4\n')
     result = run("decide", "-", "--costs", costs, "-o", "-", input=preds.read_bytes())
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()

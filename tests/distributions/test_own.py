@@ -85,7 +85,7 @@ def test_joint(q: StickBreaking) -> None:
 
 def test_decide_and_acquire(q: StickBreaking) -> None:
     costs = lw.decisions.Costs([[0, 1, 1], [20, 0, 5], [1, 1, 0]], class_names=NAMES, ask=0.5)
-    plan = lw.decisions.decide(q, costs, task="one_class")
+    plan = lw.decisions.decide(q, costs, task="multiclass")
     assert plan.action.shape == (40,)
     assert np.all(plan.value_of_knowledge >= 0)
     assert len(lw.decisions.acquire(q, budget=5).index) == 5

@@ -19,7 +19,7 @@ from .mutations import Tree
 FOLDER = b"/@FOLDER@"
 """Stands in a sample for the folder that it is put into."""
 NAMES = ["lung", "lymphoma", "melanoma"]
-COSTS = b"""classes = ["lung", "lymphoma", "melanoma"]
+COSTS = b"""class_names = ["lung", "lymphoma", "melanoma"]
 matrix = [[0, 1, 2.5], [4, 0, 1], [20, 3, 0]]
 abstain = 0.8
 ask = 0.5
@@ -257,7 +257,7 @@ def read_costs(folder: Path) -> None:
 
     costs = Costs.from_toml(folder / "costs.toml")
     costs.to_toml()
-    for task in ("one_class", "per_label"):
+    for task in ("multiclass", "per_label"):
         with suppress(ValueError):
             costs.problem(task, 3, tuple(NAMES))
 

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 @click.option("--costs", "costs_file", required=True, type=click.Path(path_type=Path), help="Costs by class name (.toml).")
 @click.option(
     "--task",
-    type=click.Choice(["one_class", "per_label"]),
-    default="one_class",
+    type=click.Choice(["multiclass", "per_label"]),
+    default="multiclass",
     show_default=True,
     help="Choose one class, or act on each label.",
 )
@@ -44,7 +44,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
 
     \b
     Example of a costs file:
-      classes = ["nevus", "melanoma"]
+      class_names = ["nevus", "melanoma"]
       matrix = [[0, 1], [20, 0]]      # row: truth, column: prediction
       abstain = 0.8
       ask = 0.5
@@ -60,9 +60,9 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
         raise ValueError(f"decisions are written as .csv; got {output.name!r}")
     stored = read_predictions(predictions)
     plan = decide(stored.distribution(), read_costs(costs_file), task=task, y_true=stored.y_true)
-    words, counts = np.unique(plan.words, return_counts=True)
+    words, counts = np.unique(plan.action_names, return_counts=True)
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
-    per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
+    per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     worst = np.argsort(-per_case, kind="stable")[:show]
     truth = stored.y_true
     if truth is not None and task == "per_label" and not stored.multilabel:
@@ -90,7 +90,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
         return
     echo_table(
         f"{len(stored):,} cases, expected cost {per_case.mean():.4g} each",
-        ("action", "cases" if task == "one_class" else "labels", "share"),
+        ("action", "cases" if task == "multiclass" else "labels", "share"),
         [(word, count, f"{count / counts.sum():.1%}") for word, count in sorted(zip(words, counts, strict=True), key=lambda x: -x[1])],
     )
     if report is not None:
@@ -105,9 +105,9 @@ def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
     """One line for each case (per label: for each case and label)."""
     from .._csv import csv_text
 
-    values = [plan.words, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]
+    values = [plan.action_names, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]
     columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")
-    if task == "one_class":
+    if task == "multiclass":
         return csv_text(("id", *columns), ((ids[i], *(x[i] for x in values)) for i in range(len(ids))))
     rows = ((ids[i], label, *(x[i, k] for x in values)) for i in range(len(ids)) for k, label in enumerate(plan.class_names))
     return csv_text(("id", "label", *columns), rows)

@@ -71,7 +71,7 @@ def _stakes(costs: Costs, q: Distribution) -> np.ndarray:
     """What missing each class costs."""
     if costs.false_negative is not None:
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
-    table = costs.problem("one_class", q.n_classes, q.class_names)[0].table
+    table = costs.problem("multiclass", q.n_classes, q.class_names)[0].table
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
 
 

@@ -17,7 +17,7 @@ from .._suggestions import suggest
 from .._validation import set_fields
 from .problem import Problem
 
-TASKS = ("one_class", "per_label")
+TASKS = ("multiclass", "per_label")
 PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
 """The prices that may differ from label to label."""
 
@@ -91,18 +91,17 @@ class Costs:
 
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Costs:
-        """Costs from plain data: the parameters of `Costs` by name, with ``classes`` for the class names.
+        """Costs from a mapping of parameter names to values.
 
-        >>> Costs.from_dict({"classes": ["nevus", "melanoma"], "false_positive": 1, "false_negative": {"nevus": 2, "melanoma": 50}}).ask
+        >>> Costs.from_dict({"class_names": ["nevus", "melanoma"], "false_positive": 1, "false_negative": {"nevus": 2, "melanoma": 50}}).ask
         """
         if not isinstance(spec, Mapping):
             raise TypeError(f"`spec` must be a mapping such as {{'matrix': ..., 'ask': 2}}; got {type(spec).__name__}")
-        known = ("classes", "matrix", *PER_LABEL)
+        known = ("class_names", "matrix", *PER_LABEL)
         for key in spec:
             if key not in known:
                 raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
-        options = {key: value for key, value in spec.items() if key != "classes"}
-        return cls(**options, class_names=spec.get("classes"))
+        return cls(**spec)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
@@ -117,7 +116,7 @@ class Costs:
         """The costs as the text of a TOML file, by class name.
 
         >>> print(Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3).to_toml())
-        classes = ["nevus", "melanoma"]
+        class_names = ["nevus", "melanoma"]
         ask = 3.0
         expert_error = 0.0
         <BLANKLINE>
@@ -132,7 +131,7 @@ class Costs:
         """
         lines: list[str] = []
         if self.class_names is not None and self.ordered:
-            lines.append(f"classes = [{', '.join(map(_quoted, self.class_names))}]")
+            lines.append(f"class_names = [{', '.join(map(_quoted, self.class_names))}]")
         elif self.matrix is not None and self.class_names is None:
             lines.append(f"matrix = {self.matrix.tolist()}")
         tables: list[str] = []
@@ -156,32 +155,32 @@ class Costs:
     def problem(self, task: str, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
         """The decision problem of a prediction with ``n_classes`` classes called ``class_names``, and the names to speak of."""
         if task not in TASKS:
-            raise ValueError(f"`task` must be 'one_class' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
+            raise ValueError(f"`task` must be 'multiclass' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
         rows = self._rows(n_classes, class_names)
         spoken = class_names or (self.class_names if self.ordered else None) or tuple(map(str, range(n_classes)))
-        if task == "one_class":
-            return self._one_class(rows, n_classes), spoken
+        if task == "multiclass":
+            return self._multiclass(rows, n_classes), spoken
         if self.false_positive is None:
             raise ValueError(
                 "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is about "
-                "choosing one class. Use task='one_class'"
+                "choosing one class. Use task='multiclass'"
             )
         each = {name: _per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
         a, b = each["false_positive"], each["false_negative"]
         table = np.stack([np.stack([0 * a, a], axis=-1), np.stack([b, 0 * b], axis=-1)], axis=-2)
         return Problem(table, each["abstain"], each["ask"], each["expert_error"]), spoken
 
-    def _one_class(self, rows: list[int], n_classes: int) -> Problem:
+    def _multiclass(self, rows: list[int], n_classes: int) -> Problem:
         if self.matrix is None:
             raise ValueError(
-                "task='one_class' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
+                "task='multiclass' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
                 "task='per_label', or if a wrong class costs its false positive plus the truth's false negative, pass that matrix: "
                 "matrix[k, j] = false_negative[k] + false_positive[j] for k != j"
             )
         for name in ("abstain", "ask", "expert_error"):
             if isinstance(getattr(self, name), np.ndarray):
                 raise ValueError(
-                    f"`{name}` must be one number for task='one_class', where a case is handed over or asked about as a whole; got one per label"
+                    f"`{name}` must be one number for task='multiclass', where a case is handed over or asked about as a whole; got one per label"
                 )
         if len(self.matrix) != n_classes:
             raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {n_classes} classes")

@@ -30,7 +30,7 @@ class LearningCurve:
     """Mean cost of the cheapest prediction or abstention, (R + 1,), if there is a cost matrix."""
     order: np.ndarray
     """Positions in the pool in the order in which they were labelled."""
-    classes: tuple[str, ...]
+    class_names: tuple[str, ...]
     strategy: str
 
     @property
@@ -54,11 +54,11 @@ def simulate(
     batch: str = "top",
     loss: str = "log",
     n_members: int = 10,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
 ) -> LearningCurve:
     """Label ``budget`` more cases in each of ``rounds`` rounds, refit, and measure.
 
-    The same seed gives every strategy the same initial cases and the same randomness of the fits, so that curves can be compared in pairs.
+    The same ``rng`` seed gives every strategy the same initial cases and the same randomness of the fits, for paired comparisons.
 
     Parameters
     ----------
@@ -74,7 +74,8 @@ def simulate(
         The cases labelled at the start: so many at random, or these. They must be of at least two classes.
     costs, strategy, batch, loss
         As for `acquire`; distances for ``"diverse"`` are taken in ``X``.
-    seed : int
+    rng : int, Generator or None
+        Random seed or generator for the initial cases, the fits and the ``"random"`` strategy.
 
     Examples
     --------
@@ -88,7 +89,7 @@ def simulate(
     X, X_test, y, y_test = np.asarray(X), np.asarray(X_test), np.asarray(y), np.asarray(y_test)
     classes = np.unique(np.concatenate([y, y_test]))
     names = tuple(map(str, classes.tolist()))
-    rng = as_rng(seed)
+    rng = as_rng(rng)
     labelled = _start(y, initial, rng)
     if budget < 1 or rounds < 0 or len(labelled) + budget * rounds > len(y):
         raise ValueError(
@@ -106,7 +107,7 @@ def simulate(
         recall.append([right[truth == k].mean() if np.any(truth == k) else np.nan for k in range(len(classes))])
         counts.append([int(np.sum(y[labelled] == k)) for k in classes])
         if costs is not None and costs.matrix is not None:
-            plan = decide(test, costs, task="one_class")
+            plan = decide(test, costs, task="multiclass")
             paid.append(plan.problem.cost_of(plan.problem.now(mean)[0], truth).mean())
         if r == rounds:
             break

@@ -62,19 +62,19 @@ class ClassThresholds:
     def __getitem__(self, label: Any) -> Threshold:
         return self.by_class[label]
 
-    def accept(self, score: Array, classes: Any) -> np.ndarray:
-        """Whether to accept each case; classes without a threshold, or never seen, are rejected."""
-        score, classes = to_numpy(score), to_numpy(classes)
+    def accept(self, score: Array, y_pred: Any) -> np.ndarray:
+        """Whether to accept each case; predicted classes without a threshold are rejected."""
+        score, y_pred = to_numpy(score), to_numpy(y_pred)
         accepted = np.zeros(score.shape, dtype=bool)
         for label, threshold in self.by_class.items():
-            accepted |= (classes == label) & (score <= threshold.value)
+            accepted |= (y_pred == label) & (score <= threshold.value)
         return accepted
 
     def __str__(self) -> str:
         return "\n".join(f"{label}: {threshold}" for label, threshold in self.by_class.items())
 
 
-def choose_threshold(score: Array, correct: Any, *, target: float, confidence: float, classes: Any = None) -> Threshold | ClassThresholds:
+def choose_threshold(score: Array, correct: Any, *, target: float, confidence: float, y_pred: Any = None) -> Threshold | ClassThresholds:
     r"""The largest threshold for which the error among the accepted is provably below ``target``.
 
     For cases drawn like these, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
@@ -93,13 +93,13 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
         The largest acceptable share of wrong predictions among the accepted.
     confidence : float
         How surely it must hold, e.g. 0.95.
-    classes : array (n,), optional
-        The predicted class of each case, for one threshold per class. The error probability is divided by the number of
-        classes, so that all of them hold at once.
+    y_pred : array (n,), optional
+        Predicted class of each case, for one threshold per class. The error probability is divided by the number of classes, so
+        that all thresholds hold simultaneously.
 
     Returns
     -------
-    Threshold, or ClassThresholds if ``classes`` is given
+    Threshold, or ClassThresholds if ``y_pred`` is given
         ``print`` it for one sentence; ``.found`` is false and ``.reason`` says why where the target cannot be shown to hold.
 
     Notes
@@ -123,14 +123,14 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     for name, value in (("target", target), ("confidence", confidence)):
         if not 0 < value < 1:
             raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
-    if classes is None:
+    if y_pred is None:
         return _choose(score, wrong, target, 1 - confidence, confidence)
-    classes = to_numpy(classes)
-    if classes.shape != score.shape:
-        raise ValueError(f"`classes` must have one class per case, shape {score.shape}; got shape {classes.shape}")
-    labels = np.unique(classes)
+    y_pred = to_numpy(y_pred)
+    if y_pred.shape != score.shape:
+        raise ValueError(f"`y_pred` must have one class per case, shape {score.shape}; got shape {y_pred.shape}")
+    labels = np.unique(y_pred)
     share = (1 - confidence) / max(len(labels), 1)
-    chosen = {k.item(): _choose(score[classes == k], wrong[classes == k], target, share, confidence) for k in labels}
+    chosen = {k.item(): _choose(score[y_pred == k], wrong[y_pred == k], target, share, confidence) for k in labels}
     return ClassThresholds(chosen, target, confidence)
 
 

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ACTIONS = {
-    "one_class": (("predict", _style.PREDICT, ""), ("abstain", _style.ABSTAIN, "////"), ("ask", _style.ASK, "....")),
+    "multiclass": (("predict", _style.PREDICT, ""), ("abstain", _style.ABSTAIN, "////"), ("ask", _style.ASK, "....")),
     "per_label": (("act", _style.ACT, ""), ("leave", "#C9D0D8", ""), ("abstain", _style.ABSTAIN, "////"), ("ask", _style.ASK, "....")),
 }
 
@@ -23,14 +23,14 @@ ACTIONS = {
 def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -> Axes:
     """How many cases of each class are predicted, handed over and asked about.
 
-    For ``"one_class"`` the classes are the most probable ones, for ``"per_label"`` the labels; with more than ``most`` of them, those
+    For ``"multiclass"`` the classes are the most probable ones, for ``"per_label"`` the labels; with more than ``most`` of them, those
     with the highest expected cost are shown.
     """
     action, cost, mean = (to_numpy(x) for x in (plan.action, plan.expected_cost, plan.mean))
     if mean.ndim != 2:
         raise ValueError(f"`plan` must be about cases on one axis; got shape {mean.shape[:-1]}")
     k = len(plan.class_names)
-    label = np.argmax(mean, axis=-1) if plan.task == "one_class" else np.broadcast_to(np.arange(k), action.shape)
+    label = np.argmax(mean, axis=-1) if plan.task == "multiclass" else np.broadcast_to(np.arange(k), action.shape)
     words = _words(action, plan.task)
     paid = np.bincount(label.ravel(), weights=cost.ravel(), minlength=k)
     shown = np.argsort(-paid, kind="stable")[:most][::-1]  # bars are drawn from the bottom up
@@ -42,7 +42,7 @@ def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -
         left = left + number
     ax.set_yticks(np.arange(len(shown)), [plan.class_names[i].replace("$", r"\$")[:24] for i in shown])
     ax.set_xlabel("cases")
-    ax.set_ylabel("most probable class" if plan.task == "one_class" else "label")
+    ax.set_ylabel("most probable class" if plan.task == "multiclass" else "label")
     ax.set_axisbelow(True)
     ax.grid(visible=False, axis="y")
     ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
@@ -72,7 +72,7 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
 
 
 def _words(action: np.ndarray, task: str) -> np.ndarray:
-    names = np.asarray(["predict", "predict"] if task == "one_class" else ["leave", "act"])
+    names = np.asarray(["predict", "predict"] if task == "multiclass" else ["leave", "act"])
     words: np.ndarray = names[np.clip(action, 0, 1)].astype("<U8")
     words[action == ABSTAIN], words[action == ASK] = "abstain", "ask"
     return words

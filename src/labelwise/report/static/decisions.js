@@ -6,7 +6,7 @@ const ASK = -2;
 /**
  * Per class what missing it and a false alarm cost; predicting class j when the truth is k costs missed[k] + alarm[j] (0 if k = j).
  * @typedef {object} CostsSpec
- * @property {"one_class" | "per_label"} task
+ * @property {"multiclass" | "per_label"} task
  * @property {Float64Array} missed
  * @property {Float64Array} alarm
  * @property {number | null} abstain
@@ -174,7 +174,7 @@ function twoSmallest(x) {
 
 /** @param {Sample} s @param {CostsSpec} c */
 function makePlan(s, c) {
-  return c.task === "one_class" ? chooseClass(s, c) : chooseLabels(s, c);
+  return c.task === "multiclass" ? chooseClass(s, c) : chooseLabels(s, c);
 }
 
 /** A text as TOML writes it. @param {string} text */
@@ -190,7 +190,7 @@ function decimal(x) {
 
 /** The costs in the format of `labelwise decide --costs`. @param {CostsSpec} c @param {string[]} names */
 function asToml(c, names) {
-  const lines = ["classes = [" + names.map(quoted).join(", ") + "]"];
+  const lines = ["class_names = [" + names.map(quoted).join(", ") + "]"];
   if (c.abstain !== null) lines.push("abstain = " + decimal(c.abstain));
   if (c.ask !== null) lines.push("ask = " + decimal(c.ask));
   lines.push("expert_error = " + decimal(c.error));

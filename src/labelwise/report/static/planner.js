@@ -10,7 +10,7 @@ function actionWord(action) {
 
 /** @param {Data} data */
 function startPlanner(data) {
-  const tasks = /** @type {[string, string][]} */ ([["one_class", "one class for each case"], ["per_label", "each label for itself"]]);
+  const tasks = /** @type {[string, string][]} */ ([["multiclass", "one class for each case"], ["per_label", "each label for itself"]]);
   options("task", data.multilabel ? tasks.slice(1) : tasks);
   resetCosts(data);
   $("cost-search").closest("label")?.toggleAttribute("hidden", data.classes_names.length <= SHOWN);
@@ -21,7 +21,7 @@ function startPlanner(data) {
 function resetCosts(data) {
   const k = data.classes_names.length;
   planner.tables = {
-    one_class: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k) },
+    multiclass: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k) },
     per_label: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k).fill(1) },
   };
   field("abstain").value = "0.34";
@@ -38,7 +38,7 @@ function cost(text) {
 
 /** The costs on the page, or what is wrong with them. @returns {CostsSpec | string} */
 function readCosts() {
-  const task = /** @type {"one_class" | "per_label"} */ (field("task").value);
+  const task = /** @type {"multiclass" | "per_label"} */ (field("task").value);
   const table = planner.tables[task];
   for (const id of ["abstain", "ask", "expert-error"]) {
     if (field(id).validity.badInput || cost(field(id).value) === undefined) return "Prices must be numbers, not negative. Leave a price empty if it is not possible.";
@@ -54,7 +54,7 @@ function drawCosts({ data }, changed) {
   const task = field("task").value;
   const table = planner.tables[task];
   const k = data.classes_names.length;
-  $("costs-note").textContent = task === "one_class"
+  $("costs-note").textContent = task === "multiclass"
     ? "Predicting another class costs “missed” of the true class plus “false alarm” of the predicted one."
     : "Prices are per label. For each label: acting on it when it is not there, and not acting when it is.";
   const word = field("cost-search").value.toLowerCase();
@@ -121,7 +121,7 @@ function meanAndError(x, n) {
 
 /** @param {View} view @param {Plan} plan @param {CostsSpec} costs */
 function showPlan({ data, sample: s }, plan, costs) {
-  const each = costs.task === "one_class";
+  const each = costs.task === "multiclass";
   const tally = { predict: 0, abstain: 0, ask: 0, act: 0 };
   for (const action of plan.action) {
     if (action === ASK) tally.ask++;
@@ -169,7 +169,7 @@ function advice(answer, knowledge, costs, asked) {
 function alwaysPredict(s, c) {
   const { n, k, y } = s;
   if (y === null) return new Float64Array(n);
-  if (c.task === "one_class") return Float64Array.from({ length: n }, (_, i) => (s.predicted[i] === y[i] ? 0 : c.missed[y[i]] + c.alarm[s.predicted[i]]));
+  if (c.task === "multiclass") return Float64Array.from({ length: n }, (_, i) => (s.predicted[i] === y[i] ? 0 : c.missed[y[i]] + c.alarm[s.predicted[i]]));
   return Float64Array.from({ length: n * k }, (_, at) => {
     const [i, e] = [Math.floor(at / k), at % k];
     const [acts, there] = [s.mean[at] > 0.5, isTrue(s, i, e)];
