@@ -171,6 +171,12 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def channels_last(images: np.ndarray) -> np.ndarray:
+    """Images (N, H, W, C) as they are; (N, C, H, W) with 1 or 3 channels, as PyTorch has them, with the channels last."""
+    first = images.ndim == 4 and images.shape[1] in (1, 3) and images.shape[3] not in (1, 3, 4)
+    return np.moveaxis(images, 1, -1) if first else images
+
+
 def without_gradient(x: Array) -> Array:
     """``x`` as a constant for automatic differentiation."""
     if is_torch_array(x):

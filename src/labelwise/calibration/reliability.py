@@ -96,12 +96,13 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
         return np.minimum(p, 1.0), happened, class_names, False
     sums = p.sum(axis=1)
     exclusive = bool(np.allclose(sums, 1, atol=1e-2))
-    if single and not exclusive:
+    one_hot = bool(np.all(happened.sum(axis=1) == 1))
+    if (single or one_hot) and not exclusive:
         raise ValueError(
             f"`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums range from {sums.min():.4g} to "
-            f"{sums.max():.4g}. For labels that may occur together, pass an lw.MultiLabelEnsemble, or `y_true` as an array (N, K) of 0 and 1"
+            f"{sums.max():.4g}. For labels that may occur together, pass lw.MultiLabelEnsemble(q[None])"
         )
-    return np.minimum(p, 1.0), happened, class_names, exclusive and bool(np.all(happened.sum(axis=1) == 1))
+    return np.minimum(p, 1.0), happened, class_names, exclusive and one_hot
 
 
 def with_top_label(p: np.ndarray, happened: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

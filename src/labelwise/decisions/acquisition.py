@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
+from .._tables import Shown, Summary, frame, index_columns
 from .._validation import as_rng
 from ..decomposition import decompose
 from ..distributions import Distribution
@@ -20,8 +21,8 @@ STRATEGIES = ("label_wise", "entropy", "bald", "margin", "random")
 BATCHES = ("top", "balanced", "diverse")
 
 
-@dataclass(frozen=True, eq=False)
-class Acquisition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Acquisition(Shown):
     """Which cases to label next, best first."""
 
     index: np.ndarray
@@ -33,6 +34,21 @@ class Acquisition:
     need: np.ndarray | None
     """For ``"label_wise"``, what each class adds to each case's score, (N, K)."""
     strategy: str
+
+    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
+        """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name all cases of the pool."""
+        columns = {
+            "rank": np.arange(1, len(self.index) + 1),
+            **index_columns(self.score.shape, ids, self.index),
+            "score": self.score[self.index],
+        }
+        return frame(columns if self.label is None else {**columns, "label": np.asarray(self.label)}, library)
+
+    def _summary(self) -> Summary:
+        labels = self.label or ("",) * len(self.index)
+        rows = [(str(i), float(self.score[i]), label) for i, label in zip(self.index[:10].tolist(), labels, strict=False)]
+        title = f"Acquisition ({self.strategy}): {len(self.index):,} of {len(self.score):,} cases, best first"
+        return Summary(title, ("case", "score", "label"), rows, f"… and {len(self.index) - 10:,} more" if len(self.index) > 10 else "")
 
     def explain(self, j: int = 0) -> str:
         """One sentence about the ``j``-th choice."""

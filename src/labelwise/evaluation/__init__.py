@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .._resampling import Estimate
-from .classes import ByClass, ClassMeans, by_class
+from .classes import ByClass, ClassMeans, by_class, epistemic_share
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
@@ -30,6 +30,7 @@ __all__ = [
     "by_class",
     "compare_detection",
     "detection_scores",
+    "epistemic_share",
     "mean_curve",
     "mean_over_runs",
     "members_needed",

@@ -36,6 +36,22 @@ class ClassMeans:
     aleatoric: Estimate
     epistemic: Estimate
 
+    @property
+    def epistemic_share(self) -> np.ndarray:
+        """The `epistemic_share` of each class, (K,)."""
+        return epistemic_share(self.epistemic.value, self.total.value)
+
+
+def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
+    """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same instances (a ratio of means).
+
+    A mean of ratios would count an instance without doubt as much as one full of it. NaN where there is no uncertainty.
+
+    >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
+    array([0.25,  nan])
+    """
+    return _ratio(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
+
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
@@ -50,7 +66,7 @@ class ByClass:
     likely: ClassMeans | None
     """Means weighted by the predicted probability of each class; needs ``mean``."""
     ratio: Estimate
-    """ΣEU_k / ΣTU_k, NaN for a class about which there is no doubt anywhere."""
+    """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class about which there is no doubt anywhere."""
     counts: Array | None
     """How many instances each class has; needs ``y_true``."""
     first: dict[str, Array] | None

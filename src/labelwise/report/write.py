@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._arrays import to_numpy
+from .._arrays import channels_last, to_numpy
 from .._atomic import replacing
 from .._sources import Source
+from .._tables import Shown, Summary, counted
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
@@ -28,8 +29,8 @@ MOST = 10_000
 """Instances that the page can show one by one, unless told otherwise."""
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Shown):
     """A page and the numbers on it."""
 
     html: str
@@ -41,6 +42,11 @@ class Report:
         """Instances that can be looked at one by one."""
         return int(self.data["sample"]["n"])
 
+    def _summary(self) -> Summary:
+        size = len(self.html.encode("utf-8", "replace")) / 1e6
+        what = f"{counted(self.data['n'], 'case')}, {self.n_shown:,} of them one by one"
+        return Summary(f"Report {self.data['title']!r}: {what}; {size:.1f} MB of HTML. Save it with lw.report.write_report(path, q)")
+
 
 def build_report(
     q: Distribution | Predictions | Source,
@@ -50,7 +56,7 @@ def build_report(
     images: Any = None,
     image_index: Any = None,
     events: Family | None = None,
-    ood: Mapping[str, Distribution | Predictions | Source] | None = None,
+    ood: Distribution | Predictions | Source | Mapping[str, Distribution | Predictions | Source] | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
     most: int = MOST,
@@ -71,13 +77,13 @@ def build_report(
         Without it the page has no accuracies, and its rejection curves show what the model itself expects.
     ids : array (N,), optional
         What the instances are called.
-    images : array (n, H, W) or (n, H, W, C), optional
+    images : array (n, H, W), (n, H, W, C) or, with 1 or 3 channels, (n, C, H, W), optional
         Shown as thumbnails.
     image_index : array (n,), optional
         Which instances the images belong to; without it there must be N.
     events : mapping or Events, optional
         Ask about groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
-    ood : mapping from names to distributions or Predictions, optional
+    ood : distribution or Predictions, or a mapping from names to these, optional
         Instances from elsewhere, for out-of-distribution detection.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
@@ -147,7 +153,11 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | S
     return report
 
 
-def _others(ood: Mapping[str, Any] | None, cases: Cases, multilabel: bool) -> dict[str, Cases]:
+def _others(ood: Any, cases: Cases, multilabel: bool) -> dict[str, Cases]:
+    if isinstance(ood, Distribution | Predictions | Source):
+        ood = {"out of distribution": ood}
+    if ood is not None and not isinstance(ood, Mapping):
+        raise TypeError(f"`ood` must be a distribution, Predictions, or a mapping from names to these; got {type(ood).__name__}")
     others = {str(name): as_cases(q, multilabel=multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
         if len(other.class_names) != len(cases.class_names):
@@ -167,7 +177,8 @@ def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray
     n = len(score)
     pictures = images if isinstance(images, np.ndarray) else to_numpy(images)
     if pictures.ndim not in (3, 4):
-        raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {pictures.shape}")
+        raise ValueError(f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {pictures.shape}")
+    pictures = channels_last(pictures)
     where = np.arange(len(pictures)) if image_index is None else np.asarray(to_numpy(image_index))
     if image_index is None and len(pictures) != n:
         raise ValueError(f"there are {len(pictures)} `images` for {n} instances; say which they belong to with `image_index`")
