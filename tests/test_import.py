@@ -42,7 +42,7 @@ LAYERS = [
     {"_validation", "_engine.compute"},
     {"distributions"},
     {"decomposition"},
-    {"joint", "accumulator", "_resampling", "io", "datasets"},
+    {"joint", "accumulator", "metrics", "_resampling", "io", "datasets"},
     {"_sources"},
     {"_staging"},
     {"axioms", "predictors", "evaluation", "quantify"},

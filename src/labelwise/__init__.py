@@ -51,7 +51,20 @@ __all__ = [
 ]
 
 # Imported when first used, so that `import labelwise` stays light.
-_LATER = ("axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "paper", "plots", "predictors", "report")
+_LATER = (
+    "axioms",
+    "calibration",
+    "datasets",
+    "decisions",
+    "evaluation",
+    "io",
+    "joint",
+    "metrics",
+    "paper",
+    "plots",
+    "predictors",
+    "report",
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -240,7 +240,8 @@ class LabelwiseResult(Result):
         if given.shape == (*shape, k) and given.dtype.kind in "biu":
             return np.asarray(given.reshape(-1, k).astype(bool))
         if self.events is None:
-            return np.asarray(self.class_names, dtype=object)[as_labels(y, name, self.class_names, shape)]
+            names: np.ndarray = np.asarray(self.class_names, dtype=object)[as_labels(y, name, self.class_names, shape)]
+            return names
         if given.shape != shape:
             raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}")
         return np.asarray(given.reshape(-1))

@@ -17,7 +17,8 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._resampling import Estimate, Resampling
 from .._validation import as_rng
-from .reliability import Binned, check_bins, forecasts, with_top_label
+from ..evaluation._forecasts import forecasts
+from .reliability import Binned, check_bins, with_top_label
 
 
 @dataclass(frozen=True, eq=False)

@@ -13,6 +13,7 @@ from .._tables import Shown, Summary, frame, index_columns
 from .._validation import as_rng
 from ..decomposition import decompose
 from ..distributions import Distribution
+from ..evaluation import margin
 from ..joint import decompose as decompose_jointly
 from ..losses import Loss
 from .costs import Costs
@@ -160,13 +161,9 @@ def acquire(
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
     if strategy == "random":
         return as_rng(rng).random(len(mean))
-    several = not q.exclusive
     if strategy == "margin":
-        if several:
-            return np.asarray(1 - np.abs(2 * mean - 1).min(axis=1))
-        ordered = np.sort(mean, axis=1)
-        return np.asarray(1 - (ordered[:, -1] - ordered[:, -2]))
-    u = decompose(q, "log").sum() if several else decompose_jointly(q, "log")
+        return margin(q)
+    u = decompose_jointly(q, "log") if q.exclusive else decompose(q, "log").sum()
     return to_numpy(u.total if strategy == "entropy" else u.epistemic).astype(float)
 
 
