@@ -20,6 +20,8 @@ HEAVY = [
     "jax",
     "matplotlib",
     "pandas",
+    "polars",
+    "xarray",
     "click",
     "rich",
     "sklearn",
