@@ -16,6 +16,7 @@ from ._suggestions import suggest
 from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, frame, imported, index_columns, some
 
 PARTS = ("total", "aleatoric", "epistemic")
+"""What uncertainty is decomposed into: the fields of the results."""
 MOST_NUMBERS = 1 << 24
 """Means of larger results are not computed only to be printed."""
 Library = Literal["pandas", "polars"]

@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from ._arrays import to_numpy
-from ._results import PARTS
-from .decomposition import Uncertainty, decompose
+from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .losses import Loss, as_loss
+
+__all__ = ["LabelwiseMetric"]
 
 
 class LabelwiseMetric:

@@ -68,8 +68,8 @@ def test_intervals_hold_the_truth():
 
 def test_groups_are_drawn_whole():
     q, y = case(n=40)
-    alone = brier_score(q, y, rng=0)
-    twice = brier_score(np.concatenate([q.mean()] * 4), np.tile(y, 4), groups=np.tile(np.arange(40), 4), rng=0)
+    alone = brier_score(q, y, n_bootstrap=1000, rng=0)
+    twice = brier_score(np.concatenate([q.mean()] * 4), np.tile(y, 4), groups=np.tile(np.arange(40), 4), n_bootstrap=1000, rng=0)
     assert float(twice) == pytest.approx(float(alone))
     assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high))
 

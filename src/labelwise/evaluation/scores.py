@@ -22,7 +22,7 @@ def brier_score(
     *,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> Estimate:
     r"""Brier score: the mean squared error of the probabilities, summed over the classes; 0 is perfect, 2 the worst.
@@ -41,7 +41,7 @@ def brier_score(
     groups : array (N,), optional
         What belongs together (patients), for the interval.
     confidence, n_bootstrap, rng
-        With ``rng`` there is a bootstrap interval.
+        With ``n_bootstrap`` > 0 there is a bootstrap interval.
 
     Returns
     -------
@@ -63,7 +63,7 @@ def log_loss(
     base: float = 2.0,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> Estimate:
     r"""Log loss (negative log-likelihood, cross-entropy) in bits: 0 is perfect, infinite if what happened had probability 0.
@@ -88,7 +88,7 @@ def log_loss(
 
 
 def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
-    """The mean over the instances (N,), with a bootstrap interval if ``rng`` is given."""
+    """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""
     n = len(each)
     resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
     if not resampling.wanted:

@@ -1,4 +1,4 @@
-"""What the numbers mean, in plain words. The same sentences are on the page and in the tables of ``labelwise demo``."""
+"""Explanations of the numbers, shared by the page and ``labelwise demo``."""
 
 from __future__ import annotations
 
@@ -7,29 +7,29 @@ import math
 FEWEST = 10
 """Fewer cases of a class (or a sum of probabilities below it) are too few to say whether data would help."""
 SENTENCES = {
-    "none": "There is hardly any doubt about {}.",
-    "aleatoric": "Most of the doubt about {} is aleatoric: more data of this kind will hardly help.",
-    "mixed": "The doubt about {} is mostly aleatoric, but a good part is epistemic: more data may help somewhat.",
-    "epistemic": "Most of the doubt about {} is epistemic: the model has not seen enough, and more data should help.",
-    "unknown": "How much of the doubt about {} is epistemic cannot be known from a single member.",
-    "few": f"There are too few cases (fewer than {FEWEST}) to judge {{}} by.",
-    "absent": "There are no cases to judge {} by.",
+    "none": "There is hardly any uncertainty about {}.",
+    "aleatoric": "Most of the uncertainty about {} is aleatoric: more data will hardly help.",
+    "mixed": "The uncertainty about {} is mostly aleatoric, but a considerable part is epistemic: more data may help somewhat.",
+    "epistemic": "Most of the uncertainty about {} is epistemic: more data should help.",
+    "unknown": "How much of the uncertainty about {} is epistemic cannot be determined from a single member.",
+    "few": f"There are too few cases (fewer than {FEWEST}) to judge {{}}.",
+    "absent": "There are no cases of {}.",
 }
 SHORT = {
-    "none": "Hardly any doubt",
+    "none": "Hardly any uncertainty",
     "aleatoric": "Data will hardly help",
     "mixed": "Data may help somewhat",
     "epistemic": "Data should help",
-    "unknown": "Not known from one member",
+    "unknown": "Unknown from one member",
     "few": "Too few cases",
     "absent": "No cases",
 }
 HELP = {
-    "none": "no doubt",
+    "none": "little uncertainty",
     "aleatoric": "hardly",
     "mixed": "somewhat",
     "epistemic": "yes",
-    "unknown": "not known",
+    "unknown": "unknown",
     "few": "too few cases",
     "absent": "–",
 }
