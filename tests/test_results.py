@@ -109,7 +109,7 @@ def test_every_distribution_and_library(kind, lib):
         (lambda u: u.to_frame(layout="tall"), "`layout` must be 'wide' or 'long'; got 'tall'"),
         (lambda u: u.to_frame(ids=[1, 2]), "`ids` must name each of the 12 instances"),
         (lambda u: u.to_frame(y_true=[1, 2]), "`y_true` must have one class per instance"),
-        (lambda u: u.to_frame(y_pred=["melanom"] * 12), "names the unknown class 'melanom'. Did you mean 'melanoma'?"),
+        (lambda u: u.to_frame(y_pred=["melanom"] * 12), "names the unknown class 'melanom'"),
         (lambda u: u.to_xarray(dims=("label",)), "`dims` must name the 1 axes"),
         (lambda u: u.to_xarray(label_axis=2), "`label_axis` must be a position among the 2 axes"),
         (lambda u: u[:0].to_dict(), "no instances"),

@@ -69,8 +69,6 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
         hint = f". For probabilities use {name}.argmax(-1)" if labels.shape == (*shape, k) else ""
         raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}{hint}")
     labels = labels.reshape(-1)
-    if labels.dtype.kind in "OT" and all(isinstance(word, str) for word in labels.tolist()):  # text of pandas
-        labels = labels.astype(str)
     if labels.dtype.kind in "US":
         labels = labels.astype(str)
         unknown = sorted(set(np.unique(labels).tolist()) - set(names))

@@ -238,7 +238,8 @@ class LabelwiseResult(Result):
         """Class names (N,); or, for labels that may occur together, whether each does (N, K)."""
         shape, k = self.batch_shape, len(self.class_names)
         given = to_numpy(y)
-        if given.shape == (*shape, k) and given.dtype.kind in "biu":
+        several = self.structure == "free" or self.events is not None
+        if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
             return np.asarray(given.reshape(-1, k).astype(bool))
         if self.events is None:
             names: np.ndarray = np.asarray(self.class_names, dtype=object)[as_labels(y, name, self.class_names, shape)]

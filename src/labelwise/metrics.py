@@ -19,8 +19,8 @@ __all__ = ["LabelwiseMetric"]
 class LabelwiseMetric:
     """Mean total, aleatoric and epistemic uncertainty of each label over all instances seen, batch after batch.
 
-    The state is 3K + 1 sums over instances (`state`), however many these are. Sums of several processes are added, so that the
-    result does not depend on how instances were distributed: ``all_reduce`` the state, or `merge`.
+    The state is 3K + 1 sums over instances (`state`). To combine processes, add their states (``all_reduce``) or `merge`; the result
+    does not depend on how the instances were distributed.
 
     Parameters
     ----------
@@ -46,7 +46,7 @@ class LabelwiseMetric:
         self.reset()
 
     def reset(self) -> LabelwiseMetric:
-        """Forget all instances."""
+        """Set all sums to zero."""
         self._sums = np.zeros(0)
         self._like: Uncertainty | None = None
         return self
@@ -67,7 +67,7 @@ class LabelwiseMetric:
         return self._sums.copy()
 
     def load_state(self, state: Any) -> LabelwiseMetric:
-        """Go on from a `state`, such as the sum of those of several processes."""
+        """Replace the state, for instance by the sum over several processes."""
         sums = to_numpy(state).astype(float)
         if sums.ndim != 1 or len(sums) % 3 != 1 or not np.all(np.isfinite(sums)) or np.any(sums < 0):
             raise ValueError(f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}")

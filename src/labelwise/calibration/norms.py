@@ -24,13 +24,13 @@ class CalibrationNorms:
 
 
 def calibration_norms(q: Any, y_true: Any, *, p: float = 2.0, n_bins: int = 15, adaptive: bool = False) -> CalibrationNorms:
-    r"""Calibration errors by a p-norm: p = 1 is the ECE, p = 2 its root-mean-square kin, p = ∞ the maximum calibration error (MCE).
+    r"""Calibration errors by a p-norm: the ECE (p = 1), the root-mean-square (p = 2) or the maximum (p = ∞, MCE).
 
     .. math:: \Big( \sum_b \frac{n_b}{n} \left| \text{frequency}_b - \text{mean forecast}_b \right|^p \Big)^{1/p}, \qquad
               \max_{b: n_b > 0} \left| \text{frequency}_b - \text{mean forecast}_b \right|
 
-    The maximum is decided by the bins with fewest instances: with few data it says more about chance than about the model. For intervals and
-    for what chance alone would show, use `calibration_errors`.
+    The maximum depends mostly on the bins with fewest instances, where chance dominates. For intervals, and for the error of perfect
+    probabilities, use `calibration_errors`.
 
     Parameters
     ----------

@@ -44,7 +44,7 @@ class ClassMeans:
 def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
     """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same instances (a ratio of means).
 
-    A mean of ratios would count an instance without doubt as much as one full of it. NaN where there is no uncertainty.
+    A mean of ratios would give certain and uncertain instances the same weight. NaN without any uncertainty.
 
     >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
     array([0.25,  nan])

@@ -50,11 +50,6 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     ...     predict_ensemble(fitted, data.test).probs.shape
     (2, 539, 10)
     """
-    if not isinstance(fitted, FittedEnsemble):
-        raise TypeError(
-            f"`fitted` must come from fit_ensemble or load_ensemble; got {type(fitted).__name__}. "
-            "For models of your own use lw.from_models(models, x)"
-        )
     y_true = None
     if isinstance(x, Split):
         x, y_true = x.x, x.y
