@@ -43,7 +43,7 @@ SEED = 0
 def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
     """Tables of numbers; a fifth of the instances for training, so that there are errors to find, a tenth for validation."""
     digits = datasets.load("digits")
-    parts = [datasets.Split(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
+    parts = [datasets.Examples(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
     yield small(datasets.Dataset("digits", *parts, digits.class_names))
     try:
         yield small(datasets.load("dermatology", data_dir=folder))

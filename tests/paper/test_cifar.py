@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 from labelwise.datasets.cifar import CLASSES
 from labelwise.paper import artefact, holdout, human, ood, settings
 from labelwise.paper import results_folder as folder
@@ -17,11 +17,11 @@ from labelwise.paper.settings import Setting
 SETTING = Setting("cifar10", members=2, epochs=1, changes=(("network", "mlp"), ("batch_size", 30)))
 
 
-def images(n: int, seed: int) -> Split:
+def images(n: int, seed: int) -> Examples:
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 10
     x = rng.integers(0, 80, (n, 32, 32, 3)) + (y * 15)[:, None, None, None]
-    return Split(x.astype(np.uint8), y)
+    return Examples(x.astype(np.uint8), y)
 
 
 class Shelf:
