@@ -425,7 +425,10 @@ Q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
         (lambda: mean_preserving_spread(Q, [0.1, -0.1], p=1.0), "`p` must lie strictly between 0 and 1"),
         (lambda: center_shift(Q, 1.0), "`lam` must lie strictly between 0 and 1"),
         (lambda: center_shift(lw.Ensemble(np.array([[0.5, 0.5]]), member_axis=0), 0.5), "has no center shift"),
-        (lambda: center_shift(lw.Ensemble(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0), 0.5), "leaves the probability simplex"),
+        (
+            lambda: center_shift(lw.Ensemble(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0), 0.5),
+            "leaves the probability simplex",
+        ),
         (lambda: check(lw.CostLoss({"a": 1.0}, 1)), "at least 2 classes"),
         (lambda: check("sqared"), "Did you mean 'squared'"),
         (lambda: check(lambda q: lw.decompose(q, "log")), r"Sum over the labels: lw.decompose\(q, loss\).sum\(\)"),

@@ -51,7 +51,20 @@ __all__ = [
 ]
 
 # Imported when first used, so that `import labelwise` stays light.
-_LATER = ("axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "paper", "plots", "predictors", "report")
+_LATER = (
+    "axioms",
+    "calibration",
+    "datasets",
+    "decisions",
+    "evaluation",
+    "io",
+    "joint",
+    "metrics",
+    "paper",
+    "plots",
+    "predictors",
+    "report",
+)
 _FUNCTIONS = {"load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"}
 
 

@@ -17,6 +17,10 @@ def as_numpy(x: Any, name: str) -> np.ndarray:
     """Finite real numbers of any array library as a NumPy array of the same type."""
     if is_array_api_obj(x) and dtype_name(x) in ("float16", "bfloat16"):
         x = as_floating(x, name)
+    if hasattr(x, "epistemic"):
+        raise TypeError(
+            f"`{name}` must be an array; got {type(x).__name__}, which holds three. Use u.sum().epistemic, or u['name'].epistemic"
+        )
     values: np.ndarray = to_numpy(x)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"`{name}` must be numbers; got {values.dtype}")

@@ -17,7 +17,8 @@ import numpy as np
 from .._arrays import Array
 from .._resampling import Estimate, Resampling
 from .._validation import as_rng, check_positive
-from .reliability import Binned, forecasts, with_top_label
+from ..evaluation._forecasts import forecasts
+from .reliability import Binned, with_top_label
 
 
 @dataclass(frozen=True, eq=False)

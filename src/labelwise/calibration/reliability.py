@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
-from .._labels import as_numpy, outcomes_by_class
+from .._arrays import Array
 from .._resampling import Resampling, percentiles
 from .._validation import check_positive
-from ..distributions import Distribution
+from ..evaluation._forecasts import forecasts
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,32 +76,6 @@ def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
         return np.linspace(0, 1, n_bins + 1)
     inner = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins, method="inverted_cdf"))
     return np.concatenate([[0.0], inner[inner < p.max()], [1.0]])
-
-
-def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
-    """Mean probabilities (N, K), outcomes (N, K), class names, and whether the classes exclude each other."""
-    distribution = isinstance(q, Distribution)
-    p = as_numpy(q.mean() if distribution else q, "q").astype(float)
-    if p.ndim < 2:
-        raise ValueError(f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}")
-    if not p.size:
-        raise ValueError("`q` must have at least one instance")
-    if p.min() < 0 or p.max() > 1 + 1e-3:
-        raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
-    class_names = (q.class_names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
-    outcomes = outcomes_by_class(y_true, class_names, p.shape[:-1])
-    single = to_numpy(y_true).ndim < p.ndim
-    p = p.reshape(-1, p.shape[-1])
-    if isinstance(q, Distribution) and not q.exclusive:
-        return np.minimum(p, 1.0), outcomes, class_names, False
-    sums = p.sum(axis=1)
-    exclusive = bool(np.allclose(sums, 1, atol=1e-2))
-    if single and not exclusive:
-        raise ValueError(
-            f"`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums range from {sums.min():.4g} to "
-            f"{sums.max():.4g}. For labels that may occur together, pass an lw.MultiLabelEnsemble, or `y_true` as an array (N, K) of 0 and 1"
-        )
-    return np.minimum(p, 1.0), outcomes, class_names, exclusive and bool(np.all(outcomes.sum(axis=1) == 1))
 
 
 def with_top_label(p: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -46,8 +46,8 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
     )
     echo_table(
         "Classes, least known first",
-        ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share"),
-        [(x["class"], x["instances"], x["epistemic_own"], x["epistemic_all"], x["share"]) for x in result["classes"]],
+        ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share, own instances"),
+        [(x["class"], x["instances"], x["epistemic_own"], x["epistemic_all"], x["epistemic_share"]) for x in result["classes"]],
     )
     if "detection" in result:
         echo_table(
@@ -89,7 +89,7 @@ def evaluate(stored: Any, other: Any, loss: str, seed: int) -> dict[str, Any]:
                 "instances": int(by.counts[k]) if by.counts is not None else None,
                 "epistemic_own": float(by.own.epistemic.value[k]) if by.own is not None else None,
                 "epistemic_all": float(by.everywhere.epistemic.value[k]),
-                "share": float(by.ratio.value[k]),
+                "epistemic_share": float((by.own or by.everywhere).epistemic_share[k]),
             }
             for name in by.ranking
             for k in [by.class_names.index(name)]

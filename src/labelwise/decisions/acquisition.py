@@ -9,9 +9,11 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
+from .._tables import Shown, Summary, frame, index_columns
 from .._validation import as_rng, check_positive
 from ..decomposition import decompose
 from ..distributions import Distribution
+from ..evaluation import margin
 from ..joint import decompose as decompose_jointly
 from ..losses import Loss
 from .costs import Costs
@@ -20,8 +22,8 @@ STRATEGIES = ("label_wise", "entropy", "bald", "margin", "random")
 BATCHES = ("top", "balanced", "diverse")
 
 
-@dataclass(frozen=True, eq=False)
-class Acquisition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Acquisition(Shown):
     """Which cases to label next, best first."""
 
     index: np.ndarray
@@ -33,6 +35,21 @@ class Acquisition:
     need: np.ndarray | None
     """For ``"label_wise"``: contribution of each class to each case's score, (N, K)."""
     strategy: str
+
+    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
+        """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name all cases of the pool."""
+        columns = {
+            "rank": np.arange(1, len(self.index) + 1),
+            **index_columns(self.score.shape, ids, self.index),
+            "score": self.score[self.index],
+        }
+        return frame(columns if self.label is None else {**columns, "label": np.asarray(self.label)}, library)
+
+    def _summary(self) -> Summary:
+        labels = self.label or ("",) * len(self.index)
+        rows = [(str(i), float(self.score[i]), label) for i, label in zip(self.index[:10].tolist(), labels, strict=False)]
+        title = f"Acquisition ({self.strategy}): {len(self.index):,} of {len(self.score):,} cases, best first"
+        return Summary(title, ("case", "score", "label"), rows, f"… and {len(self.index) - 10:,} more" if len(self.index) > 10 else "")
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
@@ -144,13 +161,9 @@ def acquire(
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
     if strategy == "random":
         return as_rng(rng).random(len(mean))
-    several = not q.exclusive
     if strategy == "margin":
-        if several:
-            return np.asarray(1 - np.abs(2 * mean - 1).min(axis=1))
-        ordered = np.sort(mean, axis=1)
-        return np.asarray(1 - (ordered[:, -1] - ordered[:, -2]))
-    u = decompose(q, "log").sum() if several else decompose_jointly(q, "log")
+        return margin(q)
+    u = decompose_jointly(q, "log") if q.exclusive else decompose(q, "log").sum()
     return to_numpy(u.total if strategy == "entropy" else u.epistemic).astype(float)
 
 

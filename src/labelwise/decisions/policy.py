@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
 from .._suggestions import suggest
+from .._tables import Shown, Summary, counted
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution
@@ -24,8 +25,8 @@ SAMPLES = 512
 """Draws for the value of knowledge under a cost matrix, where the distribution has to be sampled."""
 
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions(Shown):
     """The action for each case: arrays (...,) for ``"multiclass"``, (..., K) for ``"per_label"``, of the prediction's array library."""
 
     action: Array
@@ -66,6 +67,23 @@ class Decisions:
         predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
         names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
         return names
+
+    def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for each case (per label: each case and label), as `Uncertainty.to_frame` has them.
+
+        Columns: the case, ``y_true`` if given, the most probable class (per label: the label) and its ``probability``, the ``action``,
+        its ``expected_cost``, ``value_of_label`` and ``value_of_knowledge``.
+        """
+        from .frames import plan_frame
+
+        return plan_frame(self, ids, y_true, library)
+
+    def _summary(self) -> Summary:
+        names, counts = np.unique(self.action_names, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        cost = to_numpy(self.expected_cost).astype(float)
+        title = f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost {cost.mean() if cost.size else 0:.4g}"
+        return Summary(title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]])
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | None = None) -> str:
         """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of more training data.

@@ -15,7 +15,7 @@ from .base import ArrayT, Distribution, batch_index, remade
 from .marginals import Beta, BetaMixture
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Dirichlet(Distribution[ArrayT]):
     r"""Θ ~ Dir(α), so that every event has a Beta law: Θ_A ~ Beta(Σ_{A} α, Σ_{not A} α).
 
@@ -74,7 +74,7 @@ class Dirichlet(Distribution[ArrayT]):
         return draw_dirichlet(self.alpha, n, as_rng(rng))
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class DirichletMixture(Distribution[ArrayT]):
     r"""Θ ~ Σ_m w_m Dir(α_m): an ensemble of evidential networks.
 

@@ -28,7 +28,7 @@ from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class LogisticNormal(Distribution[ArrayT]):
     r"""Θ = softmax(z) with Gaussian logits z ~ N(mean, cov).
 

@@ -14,7 +14,7 @@ from .ensemble import Members
 from .marginals import Atoms
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions of M members for K labels that may occur together; parameters as for `Ensemble`, without the sum to 1.
 

@@ -35,6 +35,22 @@ class ClassMeans:
     aleatoric: Estimate
     epistemic: Estimate
 
+    @property
+    def epistemic_share(self) -> np.ndarray:
+        """The `epistemic_share` of each class, (K,)."""
+        return epistemic_share(self.epistemic.value, self.total.value)
+
+
+def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
+    """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same instances (a ratio of means).
+
+    A mean of ratios would give certain and uncertain instances the same weight. NaN without any uncertainty.
+
+    >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
+    array([0.25,  nan])
+    """
+    return _ratio(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
+
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
@@ -49,7 +65,7 @@ class ByClass:
     likely: ClassMeans | None
     """Means weighted by the predicted probability of each class; needs ``mean``."""
     ratio: Estimate
-    """ΣEU_k / ΣTU_k; NaN for a class with no uncertainty on any instance."""
+    """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class with no uncertainty on any instance."""
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
     first: dict[str, Array] | None

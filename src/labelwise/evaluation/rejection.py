@@ -130,6 +130,23 @@ class RejectionCurve:
         kept = min(self.n, math.ceil(round(coverage * self.n, 6)))  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
+    def risk_at_coverage(self, coverage: float) -> float:
+        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the loss itself, or minus the utility."""
+        value = self.at_coverage(coverage)
+        return 1 - value if self.kind == "accuracy" else -value if self.higher_is_better else value
+
+    def coverage_at_risk(self, risk: float) -> float:
+        """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share can.
+
+        Of the data at hand: for a guarantee about new cases use `labelwise.decisions.choose_threshold`.
+        """
+        if isinstance(risk, bool) or not isinstance(risk, int | float | np.number) or math.isnan(risk):
+            raise ValueError(f"`risk` must be a number; got {risk!r}")
+        kept = np.arange(1, self.n + 1)
+        rounding = 1e-12 * np.abs(self._risks[1:]).max(initial=1.0)
+        good = np.flatnonzero(self._risks[1:] <= risk * kept + rounding)
+        return float(kept[good[-1]] / self.n) if good.size else 0.0
+
     @cached_property
     def monotonicity(self) -> float:
         """How consistently rejecting more improves the rest: 1 if it never gets worse, 0 if it never improves, NaN if it is flat.
