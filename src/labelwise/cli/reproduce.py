@@ -1,4 +1,4 @@
-"""``labelwise reproduce``: the paper's experiments on real data, run after run into a results folder."""
+"""``labelwise reproduce``: the paper's experiments on real data, run by run into a results folder."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ DEFAULT_DATA = {
     "losses": "fashion-mnist",
     "gallery": "mnist",
     "holdout": "fashion-mnist",
-    "artefact": "cifar10",
+    "artifact": "cifar10",
     "human": "cifar10",
 }
 
 
 @click.group()
 def command() -> None:
-    """The experiments of the paper, with its protocol or its code's, corrected and with controls.
+    """Reproduce the paper's experiments (published protocol or released code), corrected, with control arms.
 
     \b
-    Everything goes into a results folder, run by run; what is there is not computed again, and an interrupted training goes on.
+    Everything goes into a results folder, run by run; stored predictions are not recomputed, and an interrupted training is resumed.
       labelwise reproduce ood --runs 5 --data-dir DATA
       labelwise reproduce holdout --data cifar10 --runs 2 --arm swap --arm no-swap
       labelwise reproduce arc --quick
@@ -39,15 +39,13 @@ def command() -> None:
     """
 
 
-def results_option(f: Callable[..., None]) -> Callable[..., None]:
-    """``--results``."""
-    return click.option(
-        "-o", "--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS, show_default=True, help="Results folder."
-    )(f)
+RESULTS_OPTION = click.option(
+    "-o", "--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS, show_default=True, help="Results folder."
+)
 
 
-def experiment(name: str, summary: str, *more: Any) -> click.Command:
-    """The command of one experiment; they share their options."""
+def experiment(name: str, summary: str, *more: Any) -> None:
+    """Add the command of one experiment; they share their options."""
 
     def run(
         results: Path,
@@ -64,11 +62,19 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         quick: bool,
         **options: Any,
     ) -> None:
-        import importlib
-
+        from ..paper import arc, artifact, gallery, holdout, human, losses, ood
         from ..paper.results_folder import Options
         from ..paper.settings import QUICK, Setting, parse_change
 
+        runners: dict[str, Callable[..., Any]] = {
+            "arc": arc.run,
+            "ood": ood.run,
+            "losses": losses.run,
+            "gallery": gallery.run,
+            "holdout": holdout.run,
+            "artifact": artifact.run,
+            "human": human.run,
+        }
         if quick and data not in (None, "digits"):
             raise ValueError(f"--quick is a trial on scikit-learn's digits; got --data {data} as well. Leave one of the two out")
         setting = Setting(
@@ -78,42 +84,32 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
             epochs or (QUICK["epochs"] if quick and name != "holdout" else None),
             tuple(parse_change(text) for text in change),
         )
-        module = importlib.import_module(f"labelwise.paper.{name}")
-        module.run(
-            setting,
-            runs or (QUICK["runs"] if quick else 1),
-            Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed(), sha256),
-            **{key: value for key, value in options.items() if value},
-        )
+        about = Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed(), sha256)
+        runners[name](setting, runs or (QUICK["runs"] if quick else 1), about, **{key: value for key, value in options.items() if value})
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
-        for title, columns, rows in _tables(name, folder):
-            echo_table(title, columns, rows)
+        _echo_tables(folder / f"{name}.json")
         echo(f"wrote {folder / name}.json and the figure beside it")
 
-    run.__doc__ = summary
     decorated: Any = run
     for option in (*more, *_shared(name)):
         decorated = option(decorated)
-    return click.command(name)(decorated)
+    command.command(name, help=summary)(decorated)
 
 
 def _shared(name: str) -> list[Any]:
     from ..paper.settings import DATA
 
+    folder, count = click.Path(path_type=Path, file_okay=False), click.IntRange(1)
     return [
         click.option("--quick", is_flag=True, help="Try it out on scikit-learn's digits: 2 runs of 2 members, seconds."),
-        click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]"),
+        click.option("--jobs", type=count, help="Members trained at a time.  [default: as processors allow]"),
         sha256_option(),
-        click.option("--download", is_flag=True, help="Get missing files from their publisher."),
-        click.option(
-            "--data-dir",
-            type=click.Path(path_type=Path, file_okay=False),
-            help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
-        ),
+        click.option("--download", is_flag=True, help="Download missing files from their publisher."),
+        click.option("--data-dir", type=folder, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
         click.option("--change", multiple=True, metavar="FIELD=VALUE", help="Depart from the recipe, such as batch_size=64; repeatable."),
-        click.option("--epochs", type=click.IntRange(1), help="Fewer epochs, the schedule compressed.  [default: the recipe's]"),
-        click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]"),
-        click.option("--runs", type=click.IntRange(1), help="Independent ensembles; the seed is the number of the run.  [default: 1]"),
+        click.option("--epochs", type=count, help="Fewer epochs, the schedule compressed.  [default: the recipe's]"),
+        click.option("--members", type=count, help="Size of the ensemble.  [default: 5]"),
+        click.option("--runs", type=count, help="Independent ensembles; the seed is the number of the run.  [default: 1]"),
         click.option(
             "--protocol",
             type=click.Choice(["paper", "code"]),
@@ -122,7 +118,7 @@ def _shared(name: str) -> list[Any]:
             help="The text's settings, or the code's.",
         ),
         click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
-        results_option,
+        RESULTS_OPTION,
     ]
 
 
@@ -138,34 +134,29 @@ def _typed() -> str:
     return " ".join(["labelwise", *words])
 
 
-def _tables(name: str, folder: Path) -> list[tuple[str, list[str], list[list[str]]]]:
+def _echo_tables(path: Path, prefix: str = "") -> None:
     from ..paper.tables import tables
 
-    return tables(folder / f"{name}.json")
+    for title, columns, rows in tables(path):
+        echo_table(prefix + title, columns, rows)
 
 
-ARM = click.option(
-    "--arm",
-    "arms",
-    multiple=True,
-    callback=lambda ctx, option, value: value or None,
-    help="Only these ways to go on; repeatable.  [default: all]",
-)
+ARM = click.option("--arm", "arms", multiple=True, help="Only these arms; repeatable.  [default: all]")
 
-command.add_command(experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures."))
-command.add_command(experiment("ood", "Out-of-distribution detection: AUROC of three measures."))
-command.add_command(experiment("losses", "Which loss? Six of them, for rejecting errors and for finding strangers."))
-command.add_command(experiment("gallery", "The most uncertain instances of the first run, label by label."))
-command.add_command(experiment("artefact", "What preprocessing alone does to the AUROC of CIFAR-10 against itself."))
-command.add_command(experiment("human", "Aleatoric uncertainty against the votes of people (CIFAR-10H), label by label."))
-command.add_command(experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM))
+experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.")
+experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
+experiment("losses", "Which loss? Six of them, for rejecting errors and for out-of-distribution detection.")
+experiment("gallery", "The most uncertain instances of the first run, label by label.")
+experiment("artifact", "What preprocessing alone does to the AUROC of CIFAR-10 against itself.")
+experiment("human", "Aleatoric uncertainty against people's votes (CIFAR-10H), label by label.")
+experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM)
 
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@results_option
+@RESULTS_OPTION
 def published(files: tuple[Path, ...], results: Path) -> None:
-    """Table 2 again from the arrays that the authors published: .npz FILES with `eus_before` and `eus_after`.
+    """Table 2 recomputed from the arrays that the authors published: .npz FILES with `eus_before` and `eus_after`.
 
     The data set is taken from the end of the file name, as in label_uq_holdout_cifar.npz.
     """
@@ -177,30 +168,25 @@ def published(files: tuple[Path, ...], results: Path) -> None:
         with reading(path):
             numbers, drops = recompute(path)
         record("published", name, numbers, Options(results, command=f"labelwise reproduce published {path.name}"), runs=drops.n_runs)
-        for title, columns, rows in _tables(name, results / "published"):
-            echo_table(f"{name}: {title}", columns, rows)
+        _echo_tables(results / "published" / f"{name}.json", f"{name}: ")
 
 
 @command.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
-@results_option
+@RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:
-    """The predictions that come with the package, from run 0 of `reproduce ood --data fashion-mnist`."""
+    """Write the predictions that come with the package, from run 0 of `reproduce ood --data fashion-mnist`."""
     from ..datasets import load
     from ..datasets.bundled import FILE, OOD
     from ..paper.bundle import as_printed
     from ..paper.bundle import bundle as write
     from ..paper.results_folder import Options, predictions
-    from ..paper.settings import Setting, Source
+    from ..paper.settings import Setting, TestImages
 
-    inside, outside = Source("fashion-mnist"), {name: Source(name) for name in OOD}
-    stored = predictions(Setting("fashion-mnist"), 0, [inside, *outside.values()], Options(results, say=lambda text: echo(text, err=True)))
-    numbers = write(
-        stored[inside],
-        {name: stored[source] for name, source in outside.items()},
-        images=load("fashion-mnist").test.x,
-        out=output or FILE,
-    )
+    wanted = [TestImages(name) for name in ("fashion-mnist", *OOD)]
+    stored = predictions(Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True)))
+    inside, *outside = stored.values()
+    numbers = write(inside, dict(zip(OOD, outside, strict=True)), images=load("fashion-mnist").test.x, out=output or FILE)
     echo_table("The same to every printed digit in float16", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()])
     echo(f"wrote {output or FILE}")
 
@@ -209,9 +195,9 @@ def bundle(results: Path, output: Path | None) -> None:
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("docs/results.md"), show_default=True, help="Page to write."
 )
-@results_option
+@RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
-    """The results page: every table and figure of the paper beside what is in the results folder."""
+    """Write the results page: every table and figure of the paper beside what is in the results folder."""
     from .._atomic import replacing
     from ..paper.page import page as write
 
