@@ -8,7 +8,7 @@ from labelwise.paper.results_folder import Options
 
 def test_four_ways_to_handle_the_images_and_cifar10_2_if_it_is_there(tmp_path, available_data, small_setting):
     available_data("cifar10", "svhn")
-    options = Options(tmp_path, jobs=1)
+    options = Options(tmp_path, n_jobs=1)
     four = artifact.run(small_setting, 1, options)
     assert four["auroc"]["cifar10", "scaled", "upright", "variance"]["mean"] == 0.5
     assert len(four["auroc"]) == 4 * 3

@@ -92,7 +92,7 @@ def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):
     said: list[str] = []
     setting = Setting("digits", members=2, changes=(("epochs", 2),))
     monkeypatch.setattr(holdout, "recipe_for", lambda *_: Recipe("mlp", 4, 64, rates=((0, 1e-3), (2, 1e-4))))
-    options = Options(tmp_path, jobs=1, say=said.append)
+    options = Options(tmp_path, n_jobs=1, say=said.append)
     run = holdout.run_one(setting, 0, options)
     assert [line.rpartition(", ")[2].partition(":")[0] for line in said][:3] == ["before", "swap", "no-swap"]
     assert set(run.after) == set(ARMS)  # the learning rate falls here
@@ -123,7 +123,7 @@ def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch
 
     monkeypatch.setattr(holdout._Training, "fit", spy)
     available_data("cifar10", n_test=12)
-    run = holdout.run_one(setting, 0, Options(tmp_path, jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
+    run = holdout.run_one(setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
     assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [0.001, 0.001, 0.1]
     assert recipes["before"].epochs == 20
     assert set(run.after) == {"swap", "no-swap", "no-swap-constant"}

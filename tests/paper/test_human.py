@@ -13,7 +13,7 @@ def test_correlations_for_each_label(tmp_path, available_data, small_setting, mo
     available_data("cifar10", "svhn")
     votes = np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
-    found = human.run(small_setting, 1, Options(tmp_path, jobs=1))
+    found = human.run(small_setting, 1, Options(tmp_path, n_jobs=1))
     assert set(found["spearman by label"]) == set(CLASSES)
     assert all(-1 <= cell["mean"] <= 1 for cell in found["spearman"].values())
 

@@ -8,7 +8,7 @@ from labelwise.paper.results_folder import Options
 
 def test_a_missing_set_is_noted(tmp_path, available_data, small_setting):
     available_data("cifar10", "svhn")
-    numbers = ood.run(small_setting, 1, Options(tmp_path, jobs=1))
+    numbers = ood.run(small_setting, 1, Options(tmp_path, n_jobs=1))
     assert {key[0] for key in numbers["auroc"]} == {"svhn"}
     assert numbers["not run"] == {"cifar10.2": "cifar10.2 was not found."}
     assert numbers["auroc"]["svhn", "variance", "total"]["sd"] is None

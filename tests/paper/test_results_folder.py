@@ -66,8 +66,8 @@ def test_the_results_folder_fits_a_checkout():
 def test_fewer_members_are_the_first_of_five(tmp_path):
     five = Setting("digits", epochs=1)
     three, images = replace(five, members=3), TestImages("digits")
-    trained = predictions(three, 0, [images], Options(tmp_path / "a", jobs=1))[images]
-    all_five = predictions(five, 0, [images], Options(tmp_path / "b", jobs=1))[images]
+    trained = predictions(three, 0, [images], Options(tmp_path / "a", n_jobs=1))[images]
+    all_five = predictions(five, 0, [images], Options(tmp_path / "b", n_jobs=1))[images]
     derived = predictions(three, 0, [images], Options(tmp_path / "b", say=pytest.fail))[images]  # nothing is trained
     np.testing.assert_array_equal(derived.probs, all_five.probs[:3])
     np.testing.assert_array_equal(derived.probs, trained.probs)

@@ -1,4 +1,4 @@
-"""``labelwise reproduce``: the paper's experiments on real data, run by run into a results folder."""
+"""``labelwise reproduce``: the paper's experiments on real data, saved to a results folder."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 import click
 
-from .._reading import reading
+from ..io.files import reading
 from ._input import sha256_option
 from ._output import echo, echo_table
 
 RESULTS = Path("results")
-# experiment -> the data set it is about, unless said otherwise
+# default data set of each experiment
 DEFAULT_DATA = {
     "arc": "fashion-mnist",
     "ood": "fashion-mnist",
@@ -31,7 +31,7 @@ def command() -> None:
     """Reproduce the paper's experiments (published protocol or released code), corrected, with control arms.
 
     \b
-    Everything goes into a results folder, run by run; stored predictions are not recomputed, and an interrupted training is resumed.
+    Results are saved run by run. Finished runs are loaded; interrupted ones are resumed.
       labelwise reproduce ood --runs 5 --data-dir DATA
       labelwise reproduce holdout --data cifar10 --runs 2 --arm swap --arm no-swap
       labelwise reproduce arc --quick
@@ -58,7 +58,7 @@ def experiment(name: str, summary: str, *more: Any) -> None:
         data_dir: Path | None,
         download: bool,
         sha256: dict[str, str],
-        jobs: int | None,
+        n_jobs: int | None,
         quick: bool,
         **options: Any,
     ) -> None:
@@ -76,7 +76,7 @@ def experiment(name: str, summary: str, *more: Any) -> None:
             "human": human.run,
         }
         if quick and data not in (None, "digits"):
-            raise ValueError(f"--quick is a trial on scikit-learn's digits; got --data {data} as well. Leave one of the two out")
+            raise ValueError(f"--quick uses scikit-learn's digits; it cannot be combined with --data {data}")
         setting = Setting(
             "digits" if quick else data or DEFAULT_DATA[name],
             protocol,
@@ -84,11 +84,11 @@ def experiment(name: str, summary: str, *more: Any) -> None:
             epochs or (QUICK["epochs"] if quick and name != "holdout" else None),
             tuple(parse_change(text) for text in change),
         )
-        about = Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed(), sha256)
+        about = Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256)
         runners[name](setting, runs or (QUICK["runs"] if quick else 1), about, **{key: value for key, value in options.items() if value})
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
         _echo_tables(folder / f"{name}.json")
-        echo(f"wrote {folder / name}.json and the figure beside it")
+        echo(f"wrote {folder / name}.json and its figure")
 
     decorated: Any = run
     for option in (*more, *_shared(name)):
@@ -101,21 +101,23 @@ def _shared(name: str) -> list[Any]:
 
     folder, count = click.Path(path_type=Path, file_okay=False), click.IntRange(1)
     return [
-        click.option("--quick", is_flag=True, help="Try it out on scikit-learn's digits: 2 runs of 2 members, seconds."),
-        click.option("--jobs", type=count, help="Members trained at a time.  [default: as processors allow]"),
+        click.option("--quick", is_flag=True, help="Quick trial on scikit-learn's digits: 2 runs of 2 members."),
+        click.option("--n-jobs", type=count, help="Members trained in parallel.  [default: by number of processors]"),
         sha256_option(),
         click.option("--download", is_flag=True, help="Download missing files from their publisher."),
         click.option("--data-dir", type=folder, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
-        click.option("--change", multiple=True, metavar="FIELD=VALUE", help="Depart from the recipe, such as batch_size=64; repeatable."),
-        click.option("--epochs", type=count, help="Fewer epochs, the schedule compressed.  [default: the recipe's]"),
+        click.option(
+            "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
+        ),
+        click.option("--epochs", type=count, help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]"),
         click.option("--members", type=count, help="Size of the ensemble.  [default: 5]"),
-        click.option("--runs", type=count, help="Independent ensembles; the seed is the number of the run.  [default: 1]"),
+        click.option("--runs", type=count, help="Number of independent ensembles; run r has random seed r.  [default: 1]"),
         click.option(
             "--protocol",
             type=click.Choice(["paper", "code"]),
             default="paper",
             show_default=True,
-            help="The text's settings, or the code's.",
+            help="Settings of the paper's text or of the released code.",
         ),
         click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
         RESULTS_OPTION,
@@ -123,13 +125,13 @@ def _shared(name: str) -> list[Any]:
 
 
 def _typed() -> str:
-    """The command as it was typed, without the user's folders."""
+    """The command line without local folders."""
     words, skip = [], False
     for word in sys.argv[1:]:
-        if skip or word in ("--data-dir", "-o", "--results", "--jobs"):
+        if skip or word in ("--data-dir", "-o", "--results", "--n-jobs"):
             skip = not skip
             continue
-        if not word.startswith(("--data-dir=", "--results=", "--jobs=")):
+        if not word.startswith(("--data-dir=", "--results=", "--n-jobs=")):
             words.append(word)
     return " ".join(["labelwise", *words])
 
@@ -141,14 +143,14 @@ def _echo_tables(path: Path, prefix: str = "") -> None:
         echo_table(prefix + title, columns, rows)
 
 
-ARM = click.option("--arm", "arms", multiple=True, help="Only these arms; repeatable.  [default: all]")
+ARM = click.option("--arm", "arms", multiple=True, help="Run only this arm; repeatable.  [default: all]")
 
 experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.")
 experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
-experiment("losses", "Which loss? Six of them, for rejecting errors and for out-of-distribution detection.")
-experiment("gallery", "The most uncertain instances of the first run, label by label.")
-experiment("artifact", "What preprocessing alone does to the AUROC of CIFAR-10 against itself.")
-experiment("human", "Aleatoric uncertainty against people's votes (CIFAR-10H), label by label.")
+experiment("losses", "Compare six losses for rejection and out-of-distribution detection.")
+experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
+experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")
+experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H).")
 experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM)
 
 
@@ -156,7 +158,7 @@ experiment("holdout", "New data for the class with the highest epistemic uncerta
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @RESULTS_OPTION
 def published(files: tuple[Path, ...], results: Path) -> None:
-    """Table 2 recomputed from the arrays that the authors published: .npz FILES with `eus_before` and `eus_after`.
+    """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and `eus_after`.
 
     The data set is taken from the end of the file name, as in label_uq_holdout_cifar.npz.
     """
@@ -175,7 +177,7 @@ def published(files: tuple[Path, ...], results: Path) -> None:
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
 @RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:
-    """Write the predictions that come with the package, from run 0 of `reproduce ood --data fashion-mnist`."""
+    """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
     from ..datasets import load
     from ..datasets.bundled import FILE, OOD
     from ..paper.bundle import as_printed
@@ -187,7 +189,9 @@ def bundle(results: Path, output: Path | None) -> None:
     stored = predictions(Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True)))
     inside, *outside = stored.values()
     numbers = write(inside, dict(zip(OOD, outside, strict=True)), images=load("fashion-mnist").test.x, out=output or FILE)
-    echo_table("The same to every printed digit in float16", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()])
+    echo_table(
+        "Numbers that float16 reproduces to every printed digit", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()]
+    )
     echo(f"wrote {output or FILE}")
 
 
@@ -197,8 +201,8 @@ def bundle(results: Path, output: Path | None) -> None:
 )
 @RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
-    """Write the results page: every table and figure of the paper beside what is in the results folder."""
-    from .._atomic import replacing
+    """Write the results page: every table and figure of the paper beside the reproduced results."""
+    from ..io.atomic import replacing
     from ..paper.page import page as write
 
     text = write(results, output.parent)

@@ -7,10 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..decomposition import PARTS
 from ..distributions import Ensemble
 from ..evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
 from .results_folder import Options, over_runs, predictions, record, save_figure
-from .scores import MEASURES, PARTS, differences, scores
+from .scores import MEASURES, differences, scores
 from .settings import Setting, TestImages
 
 __all__ = ["run"]
@@ -32,13 +33,13 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         # A single run gets a bootstrap band over instances; several get the spread between runs.
         band: dict[str, Any] = {"rng": 0, "n_bootstrap": 300} if runs == 1 else {}
         curves.append({key: rejection_curve(score, correct=correct, grid=GRID, **band) for key, score in of.items()})
-        areas = {key: curve.area() for key, curve in full.items()}
+        areas = {key: curve.area for key, curve in full.items()}
         found.append(
             {
                 "accuracy": correct.mean(),
                 "accuracy of a member": (q.probs.argmax(-1) == y).mean(),
                 "area": areas,
-                "share of the possible gain": {key: curve.normalized_area() for key, curve in full.items()},
+                "share of the possible gain": {key: curve.normalized_area for key, curve in full.items()},
                 "monotonicity": {key: curve.monotonicity for key, curve in curves[-1].items()},
                 "area difference": differences(areas),
             }

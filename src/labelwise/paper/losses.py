@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import detection_scores, rejection_curve
 from ..losses import CostLoss, Loss, as_loss
 from .results_folder import Options, available, over_runs, predictions, record, save_figure
-from .scores import PARTS
 from .settings import DATA, Setting, TestImages
 
 __all__ = ["LOSSES", "run"]
@@ -54,7 +53,7 @@ def compare(stored: dict[TestImages, Any], inside: TestImages) -> dict[Key, floa
         u = {images: decompose(x, as_loss(loss)).sum() for images, x in q.items()}
         for part in PARTS:
             score = {images: np.asarray(getattr(x, part)) for images, x in u.items()}
-            numbers["rejection", name, part] = rejection_curve(score[inside], correct=correct).area()
+            numbers["rejection", name, part] = rejection_curve(score[inside], correct=correct).area
             for images in [images for images in score if images != inside]:
                 numbers[images.data, name, part] = float(detection_scores(score[inside], score[images]).auroc)
     return numbers

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+from ..decomposition import PARTS
 from .comparison import detection, holdout
 from .provenance import TITLES, Results, data_of, in_words, provenance
-from .scores import PARTS
 from .tables import runs_word, spread
 
 __all__ = ["page"]

@@ -20,12 +20,12 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._atomic import replacing
-from .._npz import read_npz
 from ..datasets.bundled import packed, unpacked
 from ..distributions import Ensemble
 from ..evaluation import Estimate, mean_over_runs
 from ..io import Predictions
+from ..io.atomic import replacing
+from ..io.npz import read_npz
 from .settings import DATA, Setting, TestImages, image_shape, training_data
 
 __all__ = [
@@ -45,7 +45,7 @@ class Options:
     results: Path
     data_dir: Path | None = None
     download: bool = False
-    jobs: int | None = None
+    n_jobs: int | None = None
     say: Callable[[str], None] = lambda text: None
     command: str = ""
     """As typed, for the record."""
@@ -75,7 +75,7 @@ def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], option
         for images, split in splits.items():
             options.say(f"{setting.name}, run {run}: predicting {images.name}")
             y_true = split.y if images.data == setting.data else None
-            write_predictions(options.path(setting, run, images), predict(fitted, images, split).probs, y_true, fitted.classes)
+            write_predictions(options.path(setting, run, images), predict(fitted, images, split).probs, y_true, fitted.class_names)
     return {images: read_predictions(options.path(setting, run, images), setting.members) for images in wanted}
 
 
@@ -125,7 +125,7 @@ def train(setting: Setting, run: int, options: Options) -> Any:
     options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
-        recipe.network, data, n_members=setting.members, recipe=recipe, seed=run, out_dir=folder, resume=True, jobs=options.jobs
+        recipe.network, data, n_members=setting.members, recipe=recipe, rng=run, out_dir=folder, resume=True, n_jobs=options.n_jobs
     )
 
 

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import detection_scores, rejection_curve
-from ..evaluation.classes import MEASURES as PARTS
 
-__all__ = ["MEASURES", "PARTS", "Scores", "accuracy_and_areas", "aurocs", "differences", "scores"]
+__all__ = ["MEASURES", "Scores", "accuracy_and_areas", "aurocs", "differences", "scores"]
 
 MEASURES = ("variance", "label-wise entropy", "entropy")
 """As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and entropy of all classes at once, whose
@@ -36,7 +35,7 @@ def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
 def accuracy_and_areas(q: Ensemble, found: Scores, y_true: np.ndarray) -> tuple[float, dict[tuple[str, str], float]]:
     """Accuracy of the ensemble, and the area under the accuracy–rejection curve of each score."""
     correct = q.mean().argmax(-1) == y_true
-    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area() for key, score in found.items()}
+    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area for key, score in found.items()}
 
 
 def aurocs(inside: Scores, outside: Scores, parts: Sequence[str] = PARTS) -> dict[tuple[str, str], float]:

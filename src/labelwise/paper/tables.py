@@ -7,7 +7,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from .scores import PARTS
+from ..decomposition import PARTS
 
 __all__ = ["DROP_COLUMNS", "Table", "drop_rows", "effect_rows", "interval", "number", "read", "runs_word", "spread", "tables"]
 
