@@ -5,6 +5,8 @@ LOWEST ?= .venv-lowest
 BIN := $(VENV)/bin
 KERNEL := $(wildcard src/labelwise/_engine/*.[ch])
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# the first with --group is 25.1
+PIP_VERSION := 26.3
 PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
@@ -29,7 +31,8 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
-	$(PIP) -e ".[dev]"
+	$(BIN)/python $(PIP_INSTALL) pip==$(PIP_VERSION)
+	$(PIP) -e . --group dev
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -43,8 +46,9 @@ test-baseline: $(VENV)/.dev
 
 $(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_versions.py
 	python3.11 -m venv $(LOWEST)
+	$(LOWEST)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e ".[dev]"
+	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e . --group dev
 	@touch $@
 
 test-lowest: $(LOWEST)/.dev

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import check_positive
 from ..evaluation._forecasts import forecasts
-from .reliability import Binned, check_bins, with_top_label
+from .reliability import Binned, with_top_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +51,7 @@ def calibration_norms(q: Any, y_true: Any, *, p: float = 2.0, n_bins: int = 15, 
     >>> worst.classwise.round(3)
     array([0.4, 0.4])
     """
-    check_bins(n_bins)
+    check_positive(n_bins, "n_bins")
     if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not p >= 1:
         raise ValueError(f"`p` must be a number from 1 to np.inf; got {p!r}")
     mean, happened, class_names, exclusive = forecasts(q, y_true)

@@ -64,14 +64,15 @@ def load_fashion_ensemble() -> FashionEnsemble:
 
 
 def packed(probs: np.ndarray) -> np.ndarray:
-    """Logarithms of probabilities as float16; a probability of 0 is taken for 1e-45, the smallest above it in float32."""
-    return np.log(np.maximum(np.asarray(probs, np.float64), 1e-45)).astype(np.float16)
+    """Logarithms of probabilities as float16; that of 0 is −∞."""
+    with np.errstate(divide="ignore"):
+        return np.log(np.asarray(probs, np.float64)).astype(np.float16)
 
 
 def unpacked(log_probs: np.ndarray) -> np.ndarray:
     """Probabilities, float32, that sum to 1."""
-    scores = np.exp(log_probs.astype(np.float32))
-    return np.asarray(scores / scores.sum(axis=-1, keepdims=True, dtype=np.float32))
+    scores = np.exp(log_probs.astype(np.float32)).astype(np.float64)
+    return np.asarray(scores / scores.sum(axis=-1, keepdims=True), np.float32)
 
 
 def write_fashion_ensemble(
