@@ -65,6 +65,7 @@ def command(output: Path, as_json: bool) -> None:
 
 def summary(data: dict[str, Any]) -> dict[str, Any]:
     """The numbers of the tables, from those of the page."""
+    from ..decomposition import PARTS
     from ..report.explanations import HELP
 
     loss = data["losses"][0]
@@ -78,7 +79,7 @@ def summary(data: dict[str, Any]) -> dict[str, Any]:
         "classes": [
             {
                 "class": data["labels"][k],
-                **{part: float(means[part][k]) for part in ("total", "aleatoric", "epistemic")},
+                **{part: float(means[part][k]) for part in PARTS},
                 "share": float(means["epistemic"][k] / means["total"][k]),
                 "data_would_help": HELP[verdicts[k]],
             }

@@ -16,10 +16,9 @@ from .._arrays import Array, to_numpy
 from .._labels import as_numpy, happened_by_class
 from .._resampling import Estimate, Resampling
 from .._suggestions import suggest
-from ..decomposition import Uncertainty
+from ..decomposition import PARTS, Uncertainty
 from .runs import measure_of
 
-MEASURES = ("total", "aleatoric", "epistemic")
 RULES = {
     "own": "mean EU_k over the instances of class k",
     "likely": "mean EU_k weighted by the predicted probability of class k",
@@ -91,7 +90,7 @@ class ByClass:
     def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
         if name not in self.class_names:
             raise KeyError(f"no class {name!r}{suggest(name, self.class_names)}")
-        if measure not in MEASURES:
+        if measure not in PARTS:
             raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
         k = self.class_names.index(name)
         if not own:
@@ -168,7 +167,7 @@ def by_class(
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
     """
-    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in MEASURES}
+    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in PARTS}
     shape, k = values["total"].shape[:-1], len(u.class_names)
     values = {measure: x.reshape(-1, k) for measure, x in values.items()}
     n = len(values["total"])
@@ -181,7 +180,7 @@ def by_class(
     if mean is not None:
         weights["likely"] = _probabilities(mean, (*shape, k)).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
-    parts = np.stack([np.stack([w, *(w * values[measure] for measure in MEASURES)], axis=1) for w in weights.values()], axis=1)
+    parts = np.stack([np.stack([w, *(w * values[measure] for measure in PARTS)], axis=1) for w in weights.values()], axis=1)
     resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
     sums = parts.sum(axis=0)
     replicates = None

@@ -11,10 +11,8 @@ import numpy as np
 from .._arrays import to_numpy
 from .._labels import as_numpy, as_scores, same_length
 from .._resampling import Estimate, Resampling
-from ..decomposition import Uncertainty
+from ..decomposition import PARTS, Uncertainty
 from .runs import measure_of
-
-MEASURES = ("total", "aleatoric", "epistemic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,22 +172,22 @@ def agreement(
     """
     if votes is None and error is None:
         raise ValueError("give `votes`, `error` or both: there is nothing to compare the uncertainty with")
-    labelwise = {measure: as_numpy(measure_of(u, measure), measure) for measure in MEASURES}
+    labelwise = {measure: as_numpy(measure_of(u, measure), measure) for measure in PARTS}
     if labelwise["total"].ndim != 2:
         raise ValueError(f"`u` must have one row per instance, shape (N, K); got shape {labelwise['total'].shape}")
     summed = u.sum()
-    values = {measure: to_numpy(getattr(summed, measure)) for measure in MEASURES}
+    values = {measure: to_numpy(getattr(summed, measure)) for measure in PARTS}
     options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
     pairs, by_class = {}, {}
     if votes is not None:
         spread = vote_spread(votes, u)
-        for measure in MEASURES:
+        for measure in PARTS:
             pairs[measure, "votes"] = rank_agreement(values[measure], spread.sum(axis=-1), **options)
         for k, name in enumerate(u.class_names):
             by_class[name] = rank_agreement(labelwise["aleatoric"][:, k], spread[:, k], **options)
     if error is not None:
         wrong = same_length(as_scores(error, "error"), "error", len(values["total"]), "u")
-        for measure in MEASURES:
+        for measure in PARTS:
             pairs[measure, "error"] = rank_agreement(values[measure], wrong, **options)
     return Agreement(pairs, by_class)
 

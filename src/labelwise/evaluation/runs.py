@@ -12,7 +12,7 @@ from .._arrays import Array, to_numpy
 from .._labels import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence
 from .._suggestions import suggest
-from ..decomposition import Uncertainty
+from ..decomposition import PARTS, Uncertainty
 from .rejection import RejectionCurve, rejection_curve
 
 
@@ -183,6 +183,6 @@ def measure_of(u: Any, measure: str) -> Array:
     """Total, aleatoric or epistemic uncertainty by name."""
     if not hasattr(u, "epistemic"):
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
-    if measure not in ("total", "aleatoric", "epistemic"):
+    if measure not in PARTS:
         raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
     return getattr(u, measure)

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..decomposition import PARTS
 from ..distributions import Ensemble
 from ..evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
 from .results_folder import Options, over_runs, predictions, record
-from .scores import MEASURES, PARTS, scores
+from .scores import MEASURES, scores
 from .settings import Setting, Source
 
 GRID = 50

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ..datasets.bundled import FILE, OOD, packed, unpacked, write_fashion_ensemble
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..io import Predictions
-from .scores import MEASURES, PARTS, accuracy_and_areas, aurocs, scores
+from .scores import MEASURES, accuracy_and_areas, aurocs, scores
 
 N_IMAGES = 400
 LARGEST = 3_000_000

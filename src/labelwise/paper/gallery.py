@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from .arc import save
 from .results_folder import Options, predictions, record
-from .scores import PARTS
 from .settings import Setting, Source
 
 EACH = 4

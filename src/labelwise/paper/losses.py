@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import rejection_curve
 from ..evaluation.detection import detection_scores
 from ..losses import CostLoss, Loss, as_loss
 from .arc import save
 from .results_folder import Options, available, over_runs, predictions, record
-from .scores import PARTS
 from .settings import DATA, Setting, Source
 
 LOSSES: dict[str, str | Loss] = {

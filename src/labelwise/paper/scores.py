@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import detection_scores, rejection_curve
 
-PARTS = ("total", "aleatoric", "epistemic")
 MEASURES = ("variance", "label-wise entropy", "entropy")
 """As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and entropy of all classes at once, whose
 epistemic part is mutual information."""
