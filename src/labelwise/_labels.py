@@ -1,4 +1,4 @@
-"""Scores and labels at the door of evaluation and calibration. Behind it all is NumPy: the results are summaries, not arrays to compute on."""
+"""Validate scores and labels and convert them to NumPy, for evaluation and calibration."""
 
 from __future__ import annotations
 
@@ -50,14 +50,14 @@ def as_correct(x: Any, n: int) -> np.ndarray:
     values = same_length(as_scores(x, "correct"), "correct", n, "score")
     odd = values[(values != 0) & (values != 1)] if values.dtype.kind != "b" else values[:0]
     if odd.size:
-        raise ValueError(f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use `loss` or `utility`")
+        raise ValueError(f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use `risk` or `utility`")
     return values.astype(bool)
 
 
 def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """True or predicted classes as positions 0 … K−1, flattened.
 
-    Text is a class name. Integers are class names where all names are integers (as scikit-learn's classes often are), else positions.
+    Text is a class name. Integers are class names if all names are integers (as scikit-learn's often are), else positions.
     """
     labels: np.ndarray = to_numpy(y)
     k = len(names)
@@ -80,7 +80,7 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
 
 
 def positions(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray:
-    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value where all names are integers, else as they are."""
+    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value if all names are integers, else unchanged."""
     k = len(names)
     values = integer_names(names)
     if values is None or np.array_equal(values, np.arange(k)):
@@ -100,7 +100,7 @@ def positions(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray
 
 
 def integer_names(names: Sequence[str]) -> np.ndarray | None:
-    """The numbers that class names such as '1' (or '1.0', from a floating-point column) stand for, if all of them do and differ."""
+    """Class names such as '1' (or '1.0', from a floating-point column) as integers, if all names are distinct integers."""
     if not all(re.fullmatch(r"[+-]?[0-9]{1,18}(\.0*)?", word) for word in names):
         return None
     values = np.asarray([int(word.partition(".")[0]) for word in names], dtype=np.int64)
@@ -108,13 +108,13 @@ def integer_names(names: Sequence[str]) -> np.ndarray | None:
 
 
 def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
-    """Positions as the integer labels that `as_labels` reads: the reverse of `positions`."""
+    """Positions as integer labels: the inverse of `positions`."""
     values = None if names is None else integer_names(names)
     return y if values is None else values[y]
 
 
 def happened_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """(N, K): whether each instance is of each class, from classes or from an array (..., K) that says so."""
+    """(N, K): whether each instance belongs to each class, from class labels or an array (..., K) of 0 and 1."""
     y = to_numpy(y_true)
     k = len(names)
     if y.shape == (*shape, k) and y.dtype.kind in "biu" and np.all((y == 0) | (y == 1)):

@@ -30,14 +30,14 @@ def test_digits(tmp_path):
     assert p.probs.shape == (2, 539, 10)
     np.testing.assert_array_equal(p.y_true, data.test.y)
     np.testing.assert_array_equal(p.images, data.test.x)
-    assert p.class_names == data.classes
+    assert p.class_names == data.class_names
     accuracy = (p.probs.mean(0).argmax(-1) == p.y_true).mean()
     assert accuracy > 0.8
     assert f"ensemble {accuracy:.2%}" in output
     assert sorted(os.listdir(tmp_path)) == ["preds.npz", "preds.training"]
 
     before = out.read_bytes()
-    assert "exists already; choose another name, or go on with --resume" in run("digits", "-o", out, "--quick", code=2)
+    assert "already exists; choose another name, or resume with --resume" in run("digits", "-o", out, "--quick", code=2)
     run("digits", "-o", out, "--quick", "--resume")
     assert out.read_bytes() == before
     more = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--work-dir", tmp_path / "preds.training")

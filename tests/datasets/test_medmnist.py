@@ -22,12 +22,12 @@ def test_parts_and_names(tmp_path: Path) -> None:
     assert data.val is not None
     np.testing.assert_array_equal(data.val.x, GOOD["val_images"], strict=True)
     np.testing.assert_array_equal(data.test.y, GOOD["test_labels"][:, 0].astype(np.int64), strict=True)
-    assert data.classes == ("no retinopathy", "mild", "moderate", "severe", "proliferative")
+    assert data.class_names == ("no retinopathy", "mild", "moderate", "severe", "proliferative")
     gray = {key: value[..., :1] if key.endswith("images") else value for key, value in GOOD.items()}
     np.savez(tmp_path / "other.npz", **gray)
     data = load_medmnist(tmp_path / "other.npz")
     assert data.test.x.shape == (8, 28, 28)
-    assert data.classes == tuple("01234")
+    assert data.class_names == tuple("01234")
 
 
 @pytest.mark.parametrize(

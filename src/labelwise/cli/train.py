@@ -1,4 +1,4 @@
-"""``labelwise train``: a data set in, a deep ensemble and its predictions out."""
+"""``labelwise train``: train a deep ensemble and predict the test set."""
 
 from __future__ import annotations
 
@@ -23,28 +23,24 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 @click.argument("name")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Prediction file to write (.npz).")
 @click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]")
-@click.option(
-    "--epochs", type=click.IntRange(1), help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]"
-)
-@click.option(
-    "--recipe", type=click.Choice(["paper", "code", "default"]), help="Training settings.  [default: the paper's, where it has any]"
-)
+@click.option("--epochs", type=click.IntRange(1), help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]")
+@click.option("--recipe", type=click.Choice(["paper", "code", "default"]), help="Training settings.  [default: the paper's if available]")
 @click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
-@click.option("--augment", is_flag=True, help="Random crops and mirror images of the training images, where the recipe has none.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same ensemble.")
+@click.option("--augment", is_flag=True, help="Augment training images by random crops and flips, if the recipe does not.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the ensemble.")
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
     help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
 )
-@click.option("--download", is_flag=True, help="Get missing files from their publisher.")
+@click.option("--download", is_flag=True, help="Download missing files from their publisher.")
 @sha256_option()
 @click.option(
     "--work-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints and metrics.  [default: OUTPUT.training]"
 )
-@click.option("--resume", is_flag=True, help="Go on with an interrupted training.")
-@click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]")
-@click.option("--quick", is_flag=True, help="Try it out: 2 members, 2 epochs, at most 2000 instances.")
+@click.option("--resume", is_flag=True, help="Resume an interrupted training.")
+@click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
+@click.option("--quick", is_flag=True, help="Quick trial: 2 members, 2 epochs, at most 2000 instances.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     name: str,
@@ -60,14 +56,14 @@ def command(
     sha256: dict[str, str],
     work_dir: Path | None,
     resume: bool,
-    jobs: int | None,
+    n_jobs: int | None,
     quick: bool,
     as_json: bool,
 ) -> None:
     """Train a deep ensemble on the data set NAME and write its predictions for the test set.
 
-    A checkpoint is written after every epoch; after an interruption, the same command with --resume goes on from there and gives the
-    same result.
+    A checkpoint is written after every epoch. After an interruption, the same command with --resume continues and gives the same
+    result.
 
     \b
     Examples:
@@ -83,7 +79,7 @@ def command(
     if not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(output.parent)!r} for the prediction file")
     if output.exists() and not resume:
-        raise FileExistsError(f"{str(output)!r} exists already; choose another name, or go on with --resume")
+        raise FileExistsError(f"{str(output)!r} already exists; choose another name, or resume with --resume")
     started = time.monotonic()
     data = load(name, data_dir=data_dir, download=download, sha256=sha256)
     if data.train is None:
@@ -105,7 +101,7 @@ def command(
         err=as_json,
     )
     fitted = fit_ensemble(
-        chosen.network, data, n_members=members, recipe=chosen, seed=seed, out_dir=folder, resume=resume, epochs=epochs, jobs=jobs
+        chosen.network, data, n_members=members, recipe=chosen, rng=seed, out_dir=folder, resume=resume, epochs=epochs, n_jobs=n_jobs
     )
     predict_ensemble(fitted, data.test, out=output)
     stored = read_predictions(output)
@@ -124,7 +120,7 @@ def command(
 
 
 def _cut(data: Dataset) -> Dataset:
-    """The first instances of a data set, to try things out."""
+    """The first instances of a data set, for a quick trial."""
     train, val = (None if part is None else part[: QUICK["train"]] for part in (data.train, data.val))
     return replace(data, train=train, val=val, test=data.test[: QUICK["test"]])
 

@@ -33,7 +33,7 @@ class Entry:
     files: dict[str, Remote]
     folders: tuple[str, ...]
     """Folders below the data directory, the first being the one that downloads go to."""
-    classes: tuple[str, ...] = ()
+    class_names: tuple[str, ...] = ()
     drop: tuple[str, ...] = ()
     """Columns of a table that are not features."""
 

@@ -26,8 +26,8 @@ def load_image_folder(
     *,
     size: tuple[int, int] | None = None,
     gray: bool = False,
-    test: float = 0.3,
-    seed: int = 0,
+    test_size: float = 0.3,
+    rng: int | np.random.Generator | None = 0,
 ) -> Dataset:
     """Read images from ``path/CLASS/*``, or, split by yourself, from ``path/train/CLASS/*`` and ``path/test/CLASS/*`` (and ``path/val``).
 
@@ -41,8 +41,8 @@ def load_image_folder(
         (height, width) to which every image is resized; without it all images must have the same size.
     gray
         Read one channel, shape (N, H, W), instead of red, green and blue, shape (N, H, W, 3).
-    test, seed
-        Share of the test set, and the seed with which it is drawn, where there are no folders ``train`` and ``test``.
+    test_size, rng
+        Share of the test set, and the random seed or generator of the split, where there are no folders ``train`` and ``test``.
 
     Examples
     --------
@@ -53,8 +53,8 @@ def load_image_folder(
     ...     for i in range(10):
     ...         Path(folder, "dark" if i < 5 else "bright").mkdir(exist_ok=True)
     ...         Image.new("L", (8, 8), 20 * i).save(Path(folder, "dark" if i < 5 else "bright", f"{i}.png"))
-    ...     data = lw.datasets.load_image_folder(folder, gray=True, test=0.2)
-    >>> data.classes, data.train.x.shape, data.test.y
+    ...     data = lw.datasets.load_image_folder(folder, gray=True, test_size=0.2)
+    >>> data.class_names, data.train.x.shape, data.test.y
     (('bright', 'dark'), (8, 8, 8), array([0, 1]))
     """
     path = Path(path)
@@ -75,7 +75,7 @@ def load_image_folder(
         name: Split(_read([file for file, _ in found], shape, size, gray), np.array([k for _, k in found])) for name, found in files.items()
     }
     data = Dataset(path.name, splits.get("train"), splits["test"], classes, splits.get("val"), None, split)
-    return data if split else data.resplit(test=test, seed=seed)
+    return data if split else data.resplit(test_size=test_size, rng=rng)
 
 
 def _subfolders(path: Path) -> list[Path]:

@@ -61,7 +61,7 @@ def load(name: str, *, data_dir: str | Path | None = None, download: bool = Fals
     Examples
     --------
     >>> data = lw.datasets.load("digits")
-    >>> data.train.x.shape, data.train.x.dtype, len(data.test), data.classes
+    >>> data.train.x.shape, data.train.x.dtype, len(data.test), data.class_names
     ((1258, 8, 8), dtype('uint8'), 539, ('0', '1', '2', '3', '4', '5', '6', '7', '8', '9'))
     """
     if name == "digits":
@@ -83,9 +83,9 @@ def load(name: str, *, data_dir: str | Path | None = None, download: bool = Fals
     if name in catalogue.MEDMNIST:
         return replace(load_medmnist(path), name=name)
     table = load_table(path, drop=entry.drop)
-    if entry.classes and len(entry.classes) != len(table.classes):
-        raise refuse(path, f"{entry.title} has {len(entry.classes)} classes; this file has {len(table.classes)}")
-    return replace(table, name=name, classes=entry.classes or table.classes)
+    if entry.class_names and len(entry.class_names) != len(table.class_names):
+        raise refuse(path, f"{entry.title} has {len(entry.class_names)} classes; this file has {len(table.class_names)}")
+    return replace(table, name=name, class_names=entry.class_names or table.class_names)
 
 
 def load_cifar10h(*, data_dir: str | Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> np.ndarray:
@@ -185,7 +185,7 @@ def _parts(
 def _dataset(name: str, train: Split | None, test: Split | None, entry: Entry) -> Dataset:
     if test is None:
         raise ValueError(f"`{name}` has no test set")
-    return Dataset(name, train, test, entry.classes)
+    return Dataset(name, train, test, entry.class_names)
 
 
 def _load_idx(name: str, entry: Entry, data_dir: str | Path | None, download: bool, sha256: Mapping[str, str] | None) -> Dataset:

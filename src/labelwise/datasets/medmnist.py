@@ -55,7 +55,7 @@ def load_medmnist(path: str | Path) -> Dataset:
     ...     parts = {f"{part}_{kind}": x for part in ("train", "val", "test") for kind, x in (("images", images), ("labels", labels))}
     ...     np.savez(path, **parts)
     ...     data = lw.datasets.load_medmnist(path)
-    >>> data.name, data.val.x.shape, data.classes
+    >>> data.name, data.val.x.shape, data.class_names
     ('mymnist', (6, 28, 28), ('0', '1', '2'))
     """
     path = Path(path)

@@ -23,8 +23,8 @@ def load_table(
     *,
     target: str | int = -1,
     drop: Sequence[str] = (),
-    test: float = 0.3,
-    seed: int = 0,
+    test_size: float = 0.3,
+    rng: int | np.random.Generator | None = 0,
 ) -> Dataset:
     """Read an .arff or .csv table.
 
@@ -44,8 +44,8 @@ def load_table(
         The column of the labels, by name or position; the last by default.
     drop
         Columns to leave out, such as identifiers.
-    test, seed
-        Share of the test set, and the seed with which it is drawn: tables are seldom published with a split.
+    test_size, rng
+        Share of the test set, and the random seed or generator of the split: tables are seldom published with a split.
 
     Examples
     --------
@@ -54,8 +54,8 @@ def load_table(
     >>> with TemporaryDirectory() as folder:
     ...     path = Path(folder, "patients.csv")
     ...     _ = path.write_text("age,sex,diagnosis\\n61,F,healthy\\n47,M,ill\\n,F,ill\\n70,M,healthy\\n")
-    ...     data = lw.datasets.load_table(path, target="diagnosis", test=0.5)
-    >>> data.classes, data.features
+    ...     data = lw.datasets.load_table(path, target="diagnosis", test_size=0.5)
+    >>> data.class_names, data.features
     (('healthy', 'ill'), ('age', 'sex=M'))
     >>> data.train.x.shape, data.test.y
     ((2, 2), array([1, 0]))
@@ -75,7 +75,7 @@ def load_table(
     y, classes = _labels(label, path)
     x = np.stack([values for _, values in features], axis=1)
     whole = Dataset(path.stem, None, Split(x, y), classes, None, tuple(name for name, _ in features), False)
-    return whole.resplit(test=test, seed=seed)
+    return whole.resplit(test_size=test_size, rng=rng)
 
 
 def standardize(data: Dataset) -> Dataset:

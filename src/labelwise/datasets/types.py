@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._validation import as_rng
+
 
 @dataclass(frozen=True, eq=False)
 class Split:
@@ -32,7 +34,7 @@ class Split:
 
 @dataclass(frozen=True, eq=False)
 class Dataset:
-    """A classification data set; ``data.train.x``, ``data.test.y``, ``data.classes[k]``.
+    """A classification data set; ``data.train.x``, ``data.test.y``, ``data.class_names[k]``.
 
     ``train`` is ``None`` where only the test files are there, ``val`` where the publishers made no validation set.
     """
@@ -40,7 +42,7 @@ class Dataset:
     name: str
     train: Split | None
     test: Split
-    classes: tuple[str, ...]
+    class_names: tuple[str, ...]
     val: Split | None = None
     features: tuple[str, ...] | None = None
     """Names of the columns of a table."""
@@ -49,30 +51,30 @@ class Dataset:
 
     def __post_init__(self) -> None:
         for part, split in (("train", self.train), ("val", self.val), ("test", self.test)):
-            if split is not None and len(split) and not 0 <= split.y.min() <= split.y.max() < len(self.classes):
+            if split is not None and len(split) and not 0 <= split.y.min() <= split.y.max() < len(self.class_names):
                 raise ValueError(
                     f"`{part}` of {self.name} has labels from {split.y.min()} to {split.y.max()}; "
-                    f"they must be 0 to {len(self.classes) - 1} for {len(self.classes)} classes"
+                    f"they must be 0 to {len(self.class_names) - 1} for {len(self.class_names)} classes"
                 )
 
-    def resplit(self, *, test: float = 0.3, seed: int = 0) -> Dataset:
+    def resplit(self, *, test_size: float = 0.3, rng: int | np.random.Generator | None = 0) -> Dataset:
         """The same instances with a new random split that keeps the share of each class.
 
-        All parts are pooled (train, val, test, in this order) and a share ``test`` of each class is drawn for the test set;
+        All parts are pooled (train, val, test, in this order) and a share ``test_size`` of each class is drawn for the test set;
         there is no validation set. The order of the pool is kept inside each part.
 
         Examples
         --------
-        >>> data = lw.datasets.load("digits").resplit(test=0.5, seed=1)
+        >>> data = lw.datasets.load("digits").resplit(test_size=0.5, rng=1)
         >>> len(data.train), len(data.test), data.published_split
         (898, 899, False)
         """
-        if not 0 < test < 1:
-            raise ValueError(f"`test` must be a share between 0 and 1; got {test}")
+        if not 0 < test_size < 1:
+            raise ValueError(f"`test_size` must be a share between 0 and 1; got {test_size}")
         parts = [part for part in (self.train, self.val, self.test) if part is not None]
         pool = Split(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
-        chosen = _stratified(pool.y, test, np.random.default_rng(seed))
-        return Dataset(self.name, pool[~chosen], pool[chosen], self.classes, None, self.features, False)
+        chosen = _stratified(pool.y, test_size, as_rng(rng))
+        return Dataset(self.name, pool[~chosen], pool[chosen], self.class_names, None, self.features, False)
 
 
 def _stratified(y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:

@@ -60,7 +60,7 @@ def compare(stored: dict[Source, Any], inside: Source, outside: list[Source]) ->
         u = {source: decompose(x, as_loss(loss)).sum() for source, x in q.items()}
         for part in PARTS:
             score = np.asarray(getattr(u[inside], part))
-            numbers["rejection", name, part] = rejection_curve(score, correct=correct).area()
+            numbers["rejection", name, part] = rejection_curve(score, correct=correct).area
             for source in outside:
                 numbers[source.data, name, part] = float(detection_scores(score, np.asarray(getattr(u[source], part))).auroc)
     return numbers

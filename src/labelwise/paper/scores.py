@@ -36,7 +36,7 @@ def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
 def accuracy_and_areas(q: Ensemble, found: Scores, y_true: np.ndarray) -> tuple[float, dict[tuple[str, str], float]]:
     """Accuracy of the ensemble, and the area under the accuracy–rejection curve of each score."""
     correct = q.mean().argmax(-1) == y_true
-    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area() for key, score in found.items()}
+    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area for key, score in found.items()}
 
 
 def aurocs(inside: Scores, outside: Scores) -> dict[tuple[str, str], float]:

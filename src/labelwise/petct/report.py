@@ -119,11 +119,11 @@ def write_report(
     figures: list[tuple[str, str]] = []
     for number, (case, indices) in enumerate(chosen):
         figures.append((f"case-{number + 1}.png", case))
-        _save(plot_slices(results.prepared, results.part, results.u, indices, prediction=results.prediction), out / figures[-1][0])
+        _save(plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction), out / figures[-1][0])
     for m in PARTS:
         figures.append((f"highest-{m}.png", f"Highest {m} uncertainty"))
         indices = most_uncertain(results, m, show)
-        page = plot_slices(results.prepared, results.part, results.u, indices, prediction=results.prediction, columns=2)
+        page = plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction, columns=2)
         _save(page, out / figures[-1][0])
     figures.append(("rejection.png", "Accuracy of the rest, when the most uncertain slices are handed over"))
     _save(_rejection(results, rng), out / figures[-1][0])

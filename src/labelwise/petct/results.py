@@ -85,7 +85,7 @@ def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
         "gain_over_the_commonest_class": _plain(share(correct, part.patients, rng=rng, less=commonest)),
         "studies": len(names),
         "study_accuracy": _plain(share(hits, part.patients[first], rng=rng)),
-        "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area() for m in PARTS},
+        "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area for m in PARTS},
         "diagnoses": _by_diagnosis(results, correct, rng),
     }
     if results.held_back is not None:
@@ -139,7 +139,7 @@ def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[
     study_truth = np.asarray(results.studies.y_true)
     study_hits = to_numpy(results.studies.distribution().mean()).argmax(axis=-1) == study_truth
     rows = []
-    for k, name in enumerate(results.prepared.classes):
+    for k, name in enumerate(results.prepared.class_names):
         of = part.y == k
         row: dict[str, Any] = {
             "diagnosis": name,

@@ -26,13 +26,6 @@ def check_count(value: Any, name: str) -> int:
     return int(value)
 
 
-def check_seed(seed: Any) -> int:
-    """``seed`` as a non-negative integer: the result must be one that can be had again."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise TypeError(f"`seed` must be a non-negative integer, so that the result can be had again; got {seed!r}")
-    return int(seed)
-
-
 def as_input(x: Any) -> Array:
     """``x`` as a tensor or NumPy array of numbers with instances on its first axis."""
     if not isinstance(x, torch.Tensor):

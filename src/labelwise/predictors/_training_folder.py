@@ -21,7 +21,7 @@ from .inputs import Source
 from .recipes import Recipe
 
 _SETTINGS = "ensemble.json"
-_STORED = {"network", "n_classes", "classes", "inputs", "recipe", "threads"}
+_STORED = {"network", "n_classes", "class_names", "inputs", "recipe", "threads"}
 # What may differ when a training goes on: the threads of the first run are used again.
 _MAY_DIFFER = ("threads", "torch")
 
@@ -82,7 +82,7 @@ def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[s
     settings = {
         "network": job.make_model if isinstance(job.make_model, str) else None,
         "n_classes": job.n_classes,
-        "classes": classes,
+        "class_names": classes,
         "inputs": asdict(job.inputs),
         "recipe": asdict(job.recipe),
         "seed": job.seed,

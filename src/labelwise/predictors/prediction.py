@@ -46,7 +46,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     >>> import tempfile
     >>> data = lw.datasets.load("digits")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fitted = lw.predictors.fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, jobs=1)
+    ...     fitted = lw.predictors.fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, n_jobs=1)
     ...     predict_ensemble(fitted, data.test).probs.shape
     (2, 539, 10)
     """
@@ -59,7 +59,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     if out is None:
         probs = np.empty(shape, np.float32)
         _fill(probs, fitted, x, batch_size)
-        return Ensemble(probs, member_axis=0, class_names=fitted.classes)
+        return Ensemble(probs, member_axis=0, class_names=fitted.class_names)
     out = Path(out)
     if check_format(out) == ".npy":
         with new_array(out, shape) as mapped:
@@ -71,12 +71,12 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
                 _fill(mapped, fitted, x, batch_size)
             probs = np.load(blocks, mmap_mode="r", allow_pickle=False)
             images = x if fitted.inputs.images and y_true is not None and not isinstance(x, Source) else None
-            labels = None if y_true is None else named_labels(y_true, fitted.classes)
-            save_predictions(out, probs=probs, y_true=labels, class_names=fitted.classes, images=images)
+            labels = None if y_true is None else named_labels(y_true, fitted.class_names)
+            save_predictions(out, probs=probs, y_true=labels, class_names=fitted.class_names, images=images)
         finally:
             blocks.unlink(missing_ok=True)
     stored = load_predictions(out)
-    return Ensemble(stored.probs, member_axis=0, class_names=fitted.classes)
+    return Ensemble(stored.probs, member_axis=0, class_names=fitted.class_names)
 
 
 def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: Any, batch_size: int) -> None:

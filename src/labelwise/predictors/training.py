@@ -15,10 +15,11 @@ import torch
 from torch import nn
 
 from .._arrays import check_names, to_numpy
+from .._validation import as_seed
 from ..datasets import Dataset, Split
 from ..io.atomic import remove_all_leftovers, replacing
 from ..io.npz import write_npy
-from ._forward import check_count, check_seed
+from ._forward import check_count
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, locked, read_settings, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
@@ -37,7 +38,7 @@ class FittedEnsemble:
     n_members: int
     make_model: str | Callable[[], nn.Module]
     n_classes: int
-    classes: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
     inputs: Inputs
     recipe: Recipe
 
@@ -80,25 +81,25 @@ def fit_ensemble(
     *,
     n_members: int = 5,
     recipe: Recipe | str | None = None,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     out_dir: str | os.PathLike[str],
     resume: bool = False,
     epochs: int | None = None,
     subset: Subset | None = None,
     start: FittedEnsemble | None = None,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: bool = True,
 ) -> FittedEnsemble:
     """Train a deep ensemble; members run in parallel processes on a CPU, one after another on a GPU.
 
     After every epoch a checkpoint is written. When the training is interrupted, even by ``kill -9`` or a power cut, the same call with
-    ``resume=True`` goes on and ends with the same weights, bit by bit. On a CPU the same seed gives the same weights, with any ``jobs``.
+    ``resume=True`` goes on and ends with the same weights, bit by bit. On a CPU the same seed gives the same weights, with any ``n_jobs``.
 
     Parameters
     ----------
     make_model : str or callable
         ``"cnn"``, ``"resnet18"``, ``"resnet50"``, ``"mlp"``, or a function without arguments that returns a new ``torch.nn.Module``
-        whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``jobs=1``.
+        whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``n_jobs=1``.
     data : Dataset, Split or (x, y)
         Training data: uint8 images (N, H, W) or (N, H, W, C), or numbers (N, ...); labels 0 … K − 1. Of a Dataset, ``train`` is used, and
         ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The arrays are shared between the processes,
@@ -106,8 +107,8 @@ def fit_ensemble(
     n_members : int
     recipe : Recipe or str, optional
         A name for :func:`find_recipe`: ``"paper"``, ``"code"`` or ``"default"``.
-    seed : int
-        Of the ensemble; each member has its own random numbers derived from it.
+    rng : int, Generator or None
+        Random seed of the ensemble, from which each member's is derived; a generator, or ``None``, draws one. Resume with the same integer.
     out_dir : path
         Folder for checkpoints (``member-0.pt``), metrics (``member-0.jsonl``, one line per epoch) and settings (``ensemble.json``).
     resume : bool
@@ -117,11 +118,11 @@ def fit_ensemble(
     subset : callable, optional
         ``subset(member, epoch)`` gives the positions of the instances that a member sees in an epoch (from 0), for instance a bootstrap sample
         of its own, or other data after some epochs. It must depend on nothing else, have a ``repr`` that tells it from others (a frozen
-        dataclass does), and be importable unless ``jobs=1``.
+        dataclass does), and be importable unless ``n_jobs=1``.
     start : FittedEnsemble, optional
         Go on from these members: their weights, optimiser and random numbers, with the epoch after their last. ``start`` itself stays as
         it is, so that several trainings can branch off from it.
-    jobs : int, optional
+    n_jobs : int, optional
         Processes at a time; by default as many as there are processors for, or 1 where starting them would take longer than the training.
         With 1, training is done in this process.
     progress : bool
@@ -132,12 +133,12 @@ def fit_ensemble(
     >>> import tempfile
     >>> data = lw.datasets.load("digits")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fitted = fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, jobs=1)
+    ...     fitted = fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, n_jobs=1)
     ...     [path.name for path in fitted.checkpoints]
     ['member-0.pt', 'member-1.pt']
     """
     refuse_unguarded()
-    n_members, seed = check_count(n_members, "n_members"), check_seed(seed)
+    n_members, seed = check_count(n_members, "n_members"), as_seed(rng)
     x, y, val, classes = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
     if recipe is None or isinstance(recipe, str):
@@ -172,16 +173,16 @@ def fit_ensemble(
             _branch_off(start, job, n_members)
         done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}
         n_seen = len(x) if subset is None else len(subset(0, 0))
-        if jobs is None:
+        if n_jobs is None:
             small = n_parameters * n_seen * recipe.epochs * len(done) < _SMALL
-            jobs = 1 if small else max(1, cores // threads)
-        jobs = min(check_count(jobs, "jobs"), max(1, len(done)))
+            n_jobs = 1 if small else max(1, cores // threads)
+        n_jobs = min(check_count(n_jobs, "n_jobs"), max(1, len(done)))
         with progress_bars(list(done), n_seen, recipe.epochs, wanted=progress) as show:
-            if jobs == 1 or device != "cpu":
+            if n_jobs == 1 or device != "cpu":
                 train_here(job, list(done), threads=threads, show=show)
             else:
                 with _shared(job) as shared:
-                    train_apart(shared, done, jobs=jobs, threads=threads, show=show)
+                    train_apart(shared, done, n_jobs=n_jobs, threads=threads, show=show)
     return FittedEnsemble(folder, n_members, make_model, job.n_classes, classes, inputs, recipe)
 
 
@@ -195,7 +196,7 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
         )
     try:
         inputs, n_classes = Inputs(**settings["inputs"]), check_count(settings["n_classes"], "n_classes")
-        names = check_names(settings["classes"], n_classes)
+        names = check_names(settings["class_names"], n_classes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the settings of the ensemble in {str(folder)!r} are damaged: {error}") from error
     recipe = stored_recipe(folder, settings)
@@ -214,7 +215,7 @@ def _unpacked(data: Any) -> tuple[Any, np.ndarray, tuple[Any, Any] | None, tuple
     if isinstance(data, Dataset):
         if data.train is None:
             raise ValueError(f"`data` must have a training set; of {data.name} only the test files were found")
-        classes = data.classes
+        classes = data.class_names
         val = None if data.val is None else (data.val.x, data.val.y)
         data = data.train
     if isinstance(data, Split):
@@ -289,7 +290,7 @@ def _shared(job: Job) -> Iterator[Job]:
     except Exception as error:
         raise TypeError(
             "`make_model` must be a name or an importable function, because each member is trained in a process of its own; "
-            f"got {job.make_model!r}. Define it with def in a module, or pass jobs=1"
+            f"got {job.make_model!r}. Define it with def in a module, or pass n_jobs=1"
         ) from error
     arrays = {"train-x": job.train[0], "train-y": job.train[1]}
     if job.val is not None:
