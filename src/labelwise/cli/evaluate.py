@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._input import predictions_argument, read_predictions
+from ._input import Given, predictions_argument, read_predictions
 from ._output import echo_json, echo_table, loss_option
 
 
@@ -17,20 +17,21 @@ from ._output import echo_json, echo_table, loss_option
 @loss_option(default="log")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
+def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
 
     \b
     Examples:
       labelwise evaluate preds.npz
       labelwise evaluate preds.npz --ood other.npz --json
+      labelwise evaluate model1.csv model2.csv --labels truth.csv
     """
-    stored = read_predictions(predictions)
+    stored = read_predictions(predictions, quiet=as_json)
     if stored.y_true is None:
         raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels")
     if stored.multilabel:
         raise ValueError(f"{predictions.name} has multi-label predictions; use `labelwise report` for them")
-    other = None if ood is None else read_predictions(ood)
+    other = None if ood is None else read_predictions(predictions.other(ood), quiet=as_json)
     if other is not None and other.n_classes != stored.n_classes:
         raise ValueError(
             f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must come from the same model"

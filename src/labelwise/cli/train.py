@@ -104,7 +104,7 @@ def command(
         chosen.network, data, n_members=members, recipe=chosen, rng=seed, out_dir=folder, resume=resume, epochs=epochs, n_jobs=n_jobs
     )
     predict_ensemble(fitted, data.test, out=output)
-    stored = read_predictions(output)
+    stored = read_predictions(output, quiet=True)
     each, together = _accuracies(stored)
     elapsed = time.monotonic() - started
     if as_json:
