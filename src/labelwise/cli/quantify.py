@@ -48,6 +48,7 @@ def command(
         )
         return
     echo(f"{predictions.name}: {in_words(done.shape, done.shape[0] if len(done.shape) == 3 else None)}", err=True)
-    rows = [(name, *(means[part] for part in PARTS)) for name, means in done.means.items()]
+    single = len(done.shape) == 3 and done.shape[0] == 1
+    rows = [(name, *("–" if single and part == "epistemic" else means[part] for part in PARTS)) for name, means in done.means.items()]
     echo_table(f"{done.instances:,} instances", ("loss", *PARTS), rows)
     echo(f"Means of the sums over the classes; written to {output}")

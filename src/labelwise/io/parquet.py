@@ -204,6 +204,10 @@ def _lists(stored: _Stored, chosen: Sequence[str]) -> dict[str, Any]:
     columns: dict[str, Any] = {
         kind: ParquetColumn(path, stored.file, stored.groups, (kind,), stored.n, width, members, dtype, stored.largest)
     }
+    if members is None and kind == "probs":
+        sums = columns[kind][: min(8, stored.n)].sum(axis=-1)
+        if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
+            _members(path, "", width, kind)  # several members, and nothing says how many
     columns |= {name: stored.small(name) for name in small}
     return columns | ({"class_names": metadata["class_names"].split("\n")} if metadata["class_names"] else {})
 

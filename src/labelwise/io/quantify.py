@@ -87,7 +87,7 @@ def quantify(
     """
     target, budget = Path(target), parse_memory(memory)
     if target.suffix not in FORMATS:
-        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name!r}")
+        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
     check_can_write(target)
