@@ -96,9 +96,10 @@ def test_traceback_of_a_real_process_only_with_debug(tmp_path):
     script = """
 import sys
 import labelwise.cli as cli, labelwise.io
-def broken(path):
+def broken(path, quiet):
     raise RuntimeError("red \\x1b[31m")
-cli.main.get_command(None, "evaluate").callback.__globals__["read_predictions"] = broken
+import labelwise.cli.evaluate as evaluate
+evaluate.read_predictions = broken
 cli.main(sys.argv[1:])
 """
     run = [sys.executable, "-c", script]

@@ -237,7 +237,7 @@ def test_deep_nesting_in_costs_and_events(preds, tmp_path) -> None:
     for args in (["decide", preds, "--costs", deep], ["report", preds, "-o", tmp_path / "r.html", "--events", deep]):
         result = run(*args)
         assert result.exit_code == 2
-        assert result.output.startswith("Error: ")
+        assert result.output.splitlines()[-1].startswith("Error: ")
         assert "deep.toml" in result.output
         assert len(result.output) < 3000
 

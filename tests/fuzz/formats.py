@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import shutil
 import struct
 import tempfile
@@ -159,6 +160,59 @@ def _parquet(compression: str, fixed: bool) -> Callable[[Path], None]:
         table = pa.table({"probs": pa.array(rows, kind), "y_true": content["y_true"], "ids": content["ids"].tolist()})
         table = table.replace_schema_metadata({"members": "5", "class_names": "\n".join(NAMES)})
         pq.write_table(table, folder / "preds.parquet", compression=compression, row_group_size=5)
+
+    return make
+
+
+def _table(name: str, **options: Any) -> Callable[[Path], None]:
+    """A flat table as pandas writes it: ids, labels by name, two models below each other."""
+
+    def make(folder: Path) -> None:
+        import pandas as pd
+
+        content = arrays()
+        parts = []
+        for k, member in enumerate(content["probs"][:2]):
+            part = pd.DataFrame(member, columns=NAMES)
+            parts.append(part.assign(id=content["ids"], label=[NAMES[y] for y in content["y_true"]], model=f"model {k}"))
+        table = pd.concat(parts, ignore_index=True)
+        suffix = name.rpartition(".")[2]
+        write = {"csv": "to_csv", "tsv": "to_csv", "jsonl": "to_json", "parquet": "to_parquet", "feather": "to_feather"}[suffix]
+        getattr(table, write)(folder / name, **options)
+
+    return make
+
+
+def _pt(folder: Path) -> None:
+    import torch
+
+    content = arrays()
+    torch.save(
+        {"probs": torch.tensor(content["probs"]), "y_true": torch.tensor(content["y_true"]), "class_names": NAMES}, folder / "preds.pt"
+    )
+
+
+def _json_members(folder: Path) -> None:
+    content = arrays()
+    lines = [
+        {"id": str(content["ids"][i]), "probs": content["probs"][:, i].tolist(), "y_true": int(y)} for i, y in enumerate(content["y_true"])
+    ]
+    (folder / "preds.jsonl").write_text("\n".join(map(json.dumps, lines)))
+
+
+def _files(suffix: str) -> Callable[[Path], None]:
+    """A folder with a file for each member, and one with the labels."""
+
+    def make(folder: Path) -> None:
+        content = arrays()
+        (folder / "preds.d").mkdir()
+        for k, member in enumerate(content["probs"][:3]):
+            rows = "\n".join(",".join(map(str, [content["ids"][i], *row])) for i, row in enumerate(member))
+            if suffix == "csv":
+                (folder / "preds.d" / f"model{k}.csv").write_text(f"id,{','.join(NAMES)}\n{rows}\n")
+            else:
+                np.save(folder / "preds.d" / f"model{k}.npy", member)
+        np.save(folder / "preds.d" / "labels.npy", content["y_true"])
 
     return make
 
@@ -435,7 +489,9 @@ def command(*words: str) -> Callable[[Path], None]:
         if result.exit_code not in (0, 2) or "Traceback" in result.output:
             raise AssertionError(f"exit code {result.exit_code}: {result.output[:300]}")
         if result.exit_code == 2:
-            said = result.stderr.strip()
+            *said_before, said = result.stderr.strip().split("\n")
+            if any(not line.startswith(("Note: ", "preds.")) for line in said_before):
+                raise AssertionError(f"not notes: {said_before[0][:300]!r}")
             if not said.startswith("Error: ") or "\n" in said:
                 raise AssertionError(f"not one sentence: {said[:300]!r}")
             if any(ord(c) < 32 or 127 <= ord(c) < 160 for c in said):
@@ -464,6 +520,19 @@ FORMATS: dict[str, Format] = {
     "parquet plain": Format(_parquet("none", True), read_predictions),
     "parquet snappy": Format(_parquet("snappy", False), read_predictions),
     "parquet zstd": Format(_parquet("zstd", True), read_predictions),
+    "parquet flat": Format(_table("preds.parquet", compression="snappy"), read_predictions),
+    "parquet flat zstd": Format(_table("preds.parquet", compression="zstd"), read_predictions),
+    "feather lz4": Format(_table("preds.feather"), read_predictions),
+    "feather zstd": Format(_table("preds.feather", compression="zstd"), read_predictions),
+    "feather plain": Format(_table("preds.feather", compression="uncompressed"), read_predictions),
+    "csv": Format(_table("preds.csv", index=False), read_predictions),
+    "csv semicolon": Format(_table("preds.csv", index=False, sep=";", decimal=",", encoding="utf-8-sig"), read_predictions),
+    "tsv": Format(_table("preds.tsv", sep="\t"), read_predictions),
+    "json lines": Format(_table("preds.jsonl", orient="records", lines=True, double_precision=15), read_predictions),
+    "json lines of members": Format(_json_members, read_predictions),
+    "tensors": Format(_pt, read_predictions),
+    "folder csv": Format(_files("csv"), read_predictions),
+    "folder npy": Format(_files("npy"), read_predictions),
     "arff": Format(_file("x.arff", _arff()), _dataset("load_table", "x.arff")),
     "csv table": Format(_file("x.csv", _csv()), _dataset("load_table", "x.csv")),
     "mat": Format(_mat(False), _dataset("read_mat", "x.mat", ["X", "y"])),
@@ -490,6 +559,8 @@ FORMATS: dict[str, Format] = {
     "command quantify npz": Format(_own_npz, command("quantify", "PREDS", "-o", "OUT/u.npz")),
     "command quantify zarr": Format(_zarr3("gzip"), command("quantify", "PREDS", "-o", "OUT/u.parquet")),
     "command quantify parquet": Format(_parquet("snappy", True), command("quantify", "PREDS", "-o", "OUT/u.zarr")),
+    "command quantify csv": Format(_table("preds.csv", index=False), command("quantify", "PREDS", "-o", "OUT/u.csv")),
+    "command evaluate folder": Format(_files("csv"), command("evaluate", "PREDS", "--normalize")),
     "command evaluate": Format(_own_npz, command("evaluate", "PREDS", "--ood", "PREDS")),
     "command decide": Format(_with(_own_npz), command("decide", "PREDS", "--costs", "OUT/costs.toml", "-o", "OUT/plan.csv")),
     "command report": Format(_with(_own_npz), command("report", "PREDS", "-o", "OUT/r.html", "--events", "OUT/events.toml")),

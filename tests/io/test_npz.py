@@ -59,7 +59,7 @@ def test_everything_comes_back(tmp_path):
 def test_files_of_numpy_and_other_layouts_are_read(tmp_path):
     for name, probs in {"f": np.asfortranarray(PROBS), "big": PROBS.astype(">f4"), "half": PROBS.astype(np.float16), "c": PROBS}.items():
         for save in (np.savez, np.savez_compressed):
-            save(tmp_path / f"{name}.npz", probs=probs, extra=np.arange(3))
+            save(tmp_path / f"{name}.npz", probs=probs)
             back = load_predictions(tmp_path / f"{name}.npz").probs
             np.testing.assert_array_equal(back, probs)
             assert back.dtype.isnative
@@ -216,6 +216,7 @@ def test_class_names_that_are_bytes_of_another_language(tmp_path):
         load_predictions(tmp_path / "p.npz")
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")  # damaged names are said
 def test_random_damage_gives_one_sentence(tmp_path):
     rng = np.random.default_rng(0)
     whole = {}
@@ -244,8 +245,11 @@ def test_random_damage_gives_one_sentence(tmp_path):
 
 
 def test_archive_without_predictions(tmp_path):
-    np.savez(tmp_path / "p.npz", PROBS)
-    with pytest.raises(ValueError, match=r"must hold `probs` .* it holds arr_0"):
+    np.savez(tmp_path / "p.npz", PROBS, PROBS)
+    with pytest.raises(ValueError, match=r"must hold `probs` .* it holds arr_0, arr_1"):
+        load_predictions(tmp_path / "p.npz")
+    np.savez(tmp_path / "p.npz", probs=PROBS, extra=np.arange(3))
+    with pytest.warns(UserWarning, match=r"p\.npz: `extra` is not read"):
         load_predictions(tmp_path / "p.npz")
     np.savez(tmp_path / "q.npz", probs=PROBS, class_names=np.arange(4))
     with pytest.raises(TypeError, match=r"q\.npz: `class_names` must be text"):

@@ -465,9 +465,11 @@ def test_wrong_use_has_its_sentence(source, target, options, sentence: str, tmp_
 
 def test_parquet_must_say_how_many_members(tmp_path, optional) -> None:
     pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
-    pq.write_table(pa.table({"probs": [[0.5, 0.5]]}), tmp_path / "in.parquet")
+    pq.write_table(pa.table({"probs": [[0.5, 0.5, 0.1, 0.9]]}), tmp_path / "in.parquet")
     with pytest.raises(ValueError, match="how many `members`"):
         quantify(tmp_path / "in.parquet", tmp_path / "out.npz")
+    pq.write_table(pa.table({"probs": [[0.5, 0.5]]}), tmp_path / "in.parquet")
+    assert quantify(tmp_path / "in.parquet", tmp_path / "out.npz").shape == (1, 1, 2)
     pq.write_table(pa.table({"probs": [0.5]}), tmp_path / "in.parquet")
     with pytest.raises(TypeError, match="lists of numbers"):
         quantify(tmp_path / "in.parquet", tmp_path / "out.npz")

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from labelwise.datasets import Dataset, Examples
-from labelwise.datasets.cifar import CLASSES
+from labelwise.datasets.cifar import CLASS_NAMES
 from labelwise.paper import settings
 from labelwise.paper.settings import Setting
 
@@ -29,7 +29,7 @@ def available_data(monkeypatch) -> Callable[..., None]:
         def load(name: str, *, data_dir: Path | None = None, download: bool = False, sha256: object = None) -> Dataset:
             if name not in names:
                 raise FileNotFoundError(f"{name} was not found. Put it somewhere.")
-            return Dataset(name, images(60, 1), images(n_test, 2 + len(name)), CLASSES)
+            return Dataset(name, images(60, 1), images(n_test, 2 + len(name)), CLASS_NAMES)
 
         monkeypatch.setattr(settings, "load", load)
 

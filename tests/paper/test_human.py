@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from labelwise.datasets.cifar import CLASSES
+from labelwise.datasets.cifar import CLASS_NAMES
 from labelwise.paper import human
 from labelwise.paper.results_folder import Options
 
@@ -14,7 +14,7 @@ def test_correlations_for_each_label(tmp_path, available_data, small_setting, mo
     votes = np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
     found = human.run(small_setting, 1, Options(tmp_path, n_jobs=1))
-    assert set(found["spearman by label"]) == set(CLASSES)
+    assert set(found["spearman by label"]) == set(CLASS_NAMES)
     assert all(-1 <= cell["mean"] <= 1 for cell in found["spearman"].values())
 
 

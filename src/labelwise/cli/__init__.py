@@ -12,6 +12,8 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._suggestions import suggest
+from ._input import in_options
 from ._output import echo, one_line
 
 __all__ = ["main"]
@@ -104,6 +106,12 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         return COMMANDS[name]() if name in COMMANDS else None
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        """The subcommand that is asked for; of a mistyped one, the name that was probably meant is said."""
+        if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
+            ctx.fail(f"No such command {args[0]!r}{suggest(args[0], self.list_commands(ctx))}")
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> object:
         """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line on Ctrl-C."""
         try:
@@ -145,7 +153,7 @@ class Commands(click.Group):
             if debug:
                 raise
             sentence, code = explain(error)
-            echo(f"Error: {one_line(sentence)}", err=True)
+            echo(f"Error: {one_line(in_options(sentence))}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 

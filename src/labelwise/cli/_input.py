@@ -2,20 +2,47 @@
 
 from __future__ import annotations
 
+import functools
+import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from ..io.files import reading
+from ._output import echo, one_line
 
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
+
+
+@dataclass(frozen=True)
+class Given:
+    """The prediction files of a command, and how it was asked to read them."""
+
+    files: tuple[Path, ...]
+    options: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        """What to call them in messages."""
+        return self.files[0].name if len(self.files) == 1 else f"{self.files[0].name} and {len(self.files) - 1} others"
+
+    @property
+    def path(self) -> Path | tuple[Path, ...]:
+        return self.files[0] if len(self.files) == 1 else self.files
+
+    def other(self, path: Path) -> Given:
+        """Another file of the same kind, with labels of its own."""
+        return Given((path,), {key: value for key, value in self.options.items() if key != "labels"})
 
 
 class PredictionFile(click.Path):
@@ -35,6 +62,105 @@ class PredictionFile(click.Path):
         return path
 
 
+def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """``PREDICTIONS...`` and the options about reading them; the command gets both as one `Given`."""
+    path = click.Path(path_type=Path)
+    options = (
+        click.option("--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."),
+        click.option("--class-names", metavar="NAMES", callback=_class_names, help="Class names: a,b,c, or a text file with one per line."),
+        click.option("--labels", type=path, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."),
+        click.option("--member-axis", type=int, help="Where the members are in arrays of three axes.  [default: 0]"),
+        click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
+        click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
+        click.option("--multilabel", is_flag=True, help="The labels may occur together; their probabilities need not sum to 1."),
+    )
+    names = ("logits", "class_names", "labels", "member_axis", "class_axis", "normalize", "multilabel")
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        @functools.wraps(command)
+        def run(files: tuple[Path, ...], **rest: Any) -> None:
+            chosen = {name: rest.pop(name) for name in names}
+            command(predictions=Given(files, {name: value for name, value in chosen.items() if value not in (None, False)}), **rest)
+
+        for option in reversed(options):
+            run = option(run)
+        return click.argument("files", metavar="PREDICTIONS...", nargs=-1, required=True, type=PredictionFile())(run)
+
+    return decorate
+
+
+def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+    if value is None:
+        return None
+    if Path(value).suffix == ".txt" or Path(value).is_file():
+        from ..io.files import read_text
+
+        return tuple(line.strip() for line in read_text(value).splitlines() if line.strip())
+    return tuple(name.strip() for name in value.split(","))
+
+
+# What messages of the library advise, in the words of the command.
+_WORDS = (
+    (r"use Ensemble\.from_logits|take their sigmoid first, 1 / \(1 \+ exp\(-z\)\)", "use --logits"),
+    (r"divide by the sums: \S+ / \S+", "use --normalize"),
+    (r"use MultiLabelEnsemble", "use --multilabel"),
+    (r"`?\b(member|class)_axis=(-?[0-9]+)`?", r"--\1-axis \2"),
+    (r"`?\bnormalize=True`?", "--normalize"),
+    (r"give class_names 1 … ([0-9]+)", r"give --class-names 1,…,\1"),
+    (r"Use task='per_label'", "Use --task per_label"),
+)
+
+
+def in_options(message: str) -> str:
+    """A message of the library with the command's options instead of Python's.
+
+    >>> in_options("Saved as (N, M, K)? Use member_axis=1")
+    'Saved as (N, M, K)? Use --member-axis 1'
+    """
+    for pattern, words in _WORDS:
+        message = re.sub(pattern, words, message)
+    return message
+
+
+@contextmanager
+def notes() -> Iterator[None]:
+    """What the library warns of while it reads becomes notes on standard error."""
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        try:
+            yield
+        finally:
+            for text in dict.fromkeys(str(one.message) for one in found if one.category is UserWarning):
+                echo(f"Note: {one_line(in_options(text))}", err=True)
+
+
+def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions:
+    """Predictions of any format, opened; unless ``quiet``, what they were taken for is said on standard error."""
+    from ..io import load_predictions
+
+    if isinstance(given, Path):
+        given = Given((given,))
+    with notes():
+        predictions = load_predictions(given.path, **given.options)
+    if not quiet:
+        echo(f"{given.name}: {in_words(predictions.shape, predictions.n_members)}", err=True)
+    return predictions
+
+
+def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
+    """What predictions were taken for.
+
+    >>> in_words((5, 10_000, 10), 5)
+    '5 members × 10,000 cases × 10 classes'
+    """
+    words = f"{shape[-2]:,} cases × {shape[-1]:,} classes"
+    if len(shape) == 2:
+        return words
+    if n_members == 1:
+        return f"1 member × {words}; one member has no epistemic uncertainty"
+    return f"{shape[0]:,} members × {words}"
+
+
 def sha256_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``--sha256``."""
 
@@ -46,18 +172,6 @@ def sha256_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
 
     words = "SHA-256 of a file that is downloaded, where its publisher gives none; repeatable."
     return click.option("--sha256", multiple=True, metavar="FILE=CHECKSUM", callback=parse, help=words)
-
-
-def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``PREDICTIONS``."""
-    return click.argument("predictions", type=PredictionFile())
-
-
-def read_predictions(path: Path) -> Predictions:
-    """Predictions of any format, opened."""
-    from ..io import load_predictions
-
-    return load_predictions(path)
 
 
 def read_costs(path: Path) -> Costs:

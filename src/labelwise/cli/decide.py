@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import predictions_argument, read_costs, read_predictions
+from ._input import Given, predictions_argument, read_costs, read_predictions
 from ._output import echo, echo_data, echo_json, echo_table, one_line
 
 if TYPE_CHECKING:
@@ -22,16 +22,14 @@ if TYPE_CHECKING:
 @click.option(
     "--task",
     type=click.Choice(["multiclass", "per_label"]),
-    default="multiclass",
-    show_default=True,
-    help="Choose one class, or act on each label.",
+    help="Choose one class, or act on each label.  [default: multiclass; per_label where labels may occur together]",
 )
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), help="Write the decisions as .csv; - for standard output."
 )
 @click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Number of costliest cases to explain.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def command(predictions: Path, costs_file: Path, task: str, output: Path | None, show: int, as_json: bool) -> None:
+def command(predictions: Given, costs_file: Path, task: str | None, output: Path | None, show: int, as_json: bool) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
     With `y_true` in the file, the realized cost is compared with other policies. On the page of `labelwise report` you can explore costs
@@ -58,7 +56,11 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     to_pipe = str(output) == "-"
     if output is not None and output.suffix != ".csv" and not to_pipe:
         raise ValueError(f"decisions are written as .csv; got {output.name!r}")
-    stored = read_predictions(predictions)
+    stored = read_predictions(predictions, quiet=as_json or to_pipe)
+    if task is None:
+        task = "per_label" if stored.multilabel else "multiclass"
+        if stored.multilabel:
+            echo("Note: the labels may occur together, so each is decided by itself (--task per_label)", err=True)
     plan = decide(stored.distribution(), read_costs(costs_file), task=task, y_true=stored.y_true)
     names, counts = np.unique(plan.action_names, return_counts=True)
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)

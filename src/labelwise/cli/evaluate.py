@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import predictions_argument, read_predictions
+from ._input import Given, predictions_argument, read_predictions
 from ._output import echo_json, echo_table, loss_option
+
+if TYPE_CHECKING:
+    from ..evaluation import ByClass
+    from ..io import Predictions
 
 
 @click.command()
@@ -17,20 +21,19 @@ from ._output import echo_json, echo_table, loss_option
 @loss_option(default="log")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
+def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
 
     \b
     Examples:
       labelwise evaluate preds.npz
       labelwise evaluate preds.npz --ood other.npz --json
+      labelwise evaluate model1.csv model2.csv --labels truth.csv
     """
-    stored = read_predictions(predictions)
+    stored = read_predictions(predictions, quiet=as_json)
     if stored.y_true is None:
-        raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels")
-    if stored.multilabel:
-        raise ValueError(f"{predictions.name} has multi-label predictions; use `labelwise report` for them")
-    other = None if ood is None else read_predictions(ood)
+        raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)")
+    other = None if ood is None else read_predictions(predictions.other(ood), quiet=as_json)
     if other is not None and other.n_classes != stored.n_classes:
         raise ValueError(
             f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must come from the same model"
@@ -39,15 +42,23 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
     if as_json:
         echo_json(result)
         return
+    right = "accuracy" if not stored.multilabel else "share of labels right"
+    single = stored.n_members == 1
     echo_table(
-        f"{result['instances']:,} instances, accuracy {result['accuracy']:.1%}, calibration error {result['calibration_error']:.3f}",
-        ("reject by", "area under accuracy", "normalized area", "AUGRC", "accuracy at 80 %"),
-        [(part, x["area"], x["normalized_area"], x["augrc"], x["accuracy_at_80"]) for part, x in result["rejection"].items()],
+        f"{result['instances']:,} instances, {right} {result['accuracy']:.1%}, calibration error {result['calibration_error']:.3f}",
+        ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
+        [
+            (part, *("–" if single and part == "epistemic" else x[key] for key in ("area", "normalized_area", "augrc", "accuracy_at_80")))
+            for part, x in result["rejection"].items()
+        ],
     )
     echo_table(
         "Classes, least known first",
         ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share, own instances"),
-        [(x["class"], x["instances"], x["epistemic_own"], x["epistemic_all"], x["epistemic_share"]) for x in result["classes"]],
+        [
+            (x["class"], x["instances"], *("–" if single else x[key] for key in ("epistemic_own", "epistemic_all", "epistemic_share")))
+            for x in result["classes"]
+        ],
     )
     if "detection" in result:
         echo_table(
@@ -57,55 +68,68 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
         )
 
 
-def evaluate(stored: Any, other: Any, loss: str, seed: int) -> dict[str, Any]:
-    """All numbers of the command, as plain data."""
+def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: int) -> dict[str, Any]:
+    """All numbers of the command, as plain data; for labels that may occur together, accuracy is the share of labels that are right."""
     import numpy as np
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, detection_scores, rejection_curve
+    from ..evaluation import by_class, rejection_curve
 
     q = stored.distribution()
-    u, mean, y = decompose(q, loss), q.mean(), np.asarray(stored.y_true)
-    correct = mean.argmax(-1) == stored.true_class
+    u, mean, y = decompose(q, loss), q.mean(), stored.true_class
     total = u.sum()
-    curves = {part: rejection_curve(getattr(total, part), correct=correct) for part in PARTS}
-    curves["maximum probability"] = rejection_curve(-mean.max(-1), correct=correct)
-    by = by_class(u, y, mean=mean, rng=seed, n_bootstrap=200)
-    ece = calibration_errors(q, y).ece
+    scores = {part: getattr(total, part) for part in PARTS}
+    errors = calibration_errors(q, stored.y_true if not stored.multilabel else y)
+    if stored.multilabel:
+        correct = ((mean > 0.5) == y).mean(-1)
+        curves = {name: rejection_curve(score, utility=correct) for name, score in scores.items()}
+        curves["mean certainty"] = rejection_curve(-np.maximum(mean, 1 - mean).mean(-1), utility=correct)
+    else:
+        correct = mean.argmax(-1) == y
+        curves = {name: rejection_curve(score, correct=correct) for name, score in scores.items()}
+        curves["maximum probability"] = rejection_curve(-mean.max(-1), correct=correct)
     result: dict[str, Any] = {
         "instances": len(stored),
         "classes_total": stored.n_classes,
         "loss": loss,
         "accuracy": float(correct.mean()),
-        "calibration_error": float(ece.value) if ece is not None else None,
+        "calibration_error": float(errors.classwise.value.mean() if errors.ece is None else errors.ece.value),
         "rejection": {
             name: {"area": c.area, "normalized_area": c.normalized_area, "augrc": c.augrc, "accuracy_at_80": c.at_coverage(0.8)}
             for name, c in curves.items()
         },
-        "classes": [
-            {
-                "class": name,
-                "instances": int(by.counts[k]) if by.counts is not None else None,
-                "epistemic_own": float(by.own.epistemic.value[k]) if by.own is not None else None,
-                "epistemic_all": float(by.everywhere.epistemic.value[k]),
-                "epistemic_share": float((by.own or by.everywhere).epistemic_share[k]),
-            }
-            for name in by.ranking
-            for k in [by.class_names.index(name)]
-        ],
+        "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean, rng=seed, n_bootstrap=200)),
     }
     if other is not None:
         outside = decompose(other.distribution(), loss).sum()
         result["out_of_distribution"] = len(other)
-        result["detection"] = {}
-        for part in PARTS:
-            found = detection_scores(getattr(total, part), getattr(outside, part), rng=seed, n_bootstrap=200)
-            result["detection"][part] = {
-                "auroc": float(found.auroc.value),
-                "low": float(found.auroc.low),
-                "high": float(found.auroc.high),
-                "aupr": float(found.aupr.value),
-                "fpr95": float(found.fpr95.value),
-            }
+        result["detection"] = {part: _detection(score, getattr(outside, part), seed) for part, score in scores.items()}
     return result
+
+
+def _classes(by: ByClass) -> list[dict[str, Any]]:
+    return [
+        {
+            "class": name,
+            "instances": int(by.counts[k]) if by.counts is not None else None,
+            "epistemic_own": float(by.own.epistemic.value[k]) if by.own is not None else None,
+            "epistemic_all": float(by.everywhere.epistemic.value[k]),
+            "epistemic_share": float((by.own or by.everywhere).epistemic_share[k]),
+        }
+        for name in by.ranking
+        for k in [by.class_names.index(name)]
+    ]
+
+
+def _detection(inside: Any, outside: Any, seed: int) -> dict[str, float]:
+    from ..evaluation import detection_scores
+
+    found = detection_scores(inside, outside, rng=seed, n_bootstrap=200)
+    return {
+        "auroc": float(found.auroc.value),
+        "low": float(found.auroc.low),
+        "high": float(found.auroc.high),
+        "aupr": float(found.aupr.value),
+        "fpr95": float(found.fpr95.value),
+    }

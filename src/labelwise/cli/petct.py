@@ -139,7 +139,7 @@ def train(folder: Path, output: Path, **options: Any) -> None:
     started = time.monotonic()
     files = run(folder, output, **options)
     for name, path in files.items():
-        stored = read_predictions(path)
+        stored = read_predictions(path, quiet=True)
         line = f"{name}: {len(stored):,}"
         if stored.y_true is not None and stored.probs is not None:
             line += f", accuracy {(stored.probs.mean(0).argmax(-1) == stored.true_class).mean():.1%}"

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._input import predictions_argument, read_events, read_predictions
+from ._input import Given, predictions_argument, read_events, read_predictions
 from ._output import echo, echo_data, echo_json, progress_bar
 
 
@@ -21,18 +21,16 @@ from ._output import echo, echo_data, echo_json, progress_bar
 )
 @click.option("--events", "events_file", type=click.Path(path_type=Path), help="Groups of classes as events (.toml: name = [classes]).")
 @click.option("--ordinal", is_flag=True, help="The classes are ordered grades: use the cuts between them as events.")
-@click.option("--multilabel", is_flag=True, help="The labels may occur together; their probabilities need not sum to 1.")
 @click.option("--title", help="Heading of the page.  [default: the file's name]")
 @click.option("--instances", type=click.IntRange(1), default=10_000, show_default=True, help="Maximum number of cases to embed.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for sampling cases, if there are more.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
-    predictions: Path,
+    predictions: Given,
     output: Path,
     ood: tuple[Path, ...],
     events_file: Path | None,
     ordinal: bool,
-    multilabel: bool,
     title: str | None,
     instances: int,
     seed: int,
@@ -47,6 +45,7 @@ def command(
     Examples:
       labelwise report preds.npz -o report.html
       labelwise report preds.npz -o report.html --ood digits.npz
+      labelwise report model1.csv model2.csv model3.csv -o report.html
       labelwise report grades.npz -o report.html --ordinal
       labelwise report preds.npz -o - --events groups.toml > report.html
     """
@@ -54,7 +53,8 @@ def command(
 
     if ordinal and events_file is not None:
         raise ValueError("give --events or --ordinal, not both")
-    stored = read_predictions(predictions)
+    quiet = as_json or str(output) == "-"
+    stored = read_predictions(predictions, quiet=quiet)
     events: Any = None
     if ordinal:
         from ..events import ordinal as cuts
@@ -62,15 +62,14 @@ def command(
         events = cuts(stored.class_names or stored.n_classes)
     elif events_file is not None:
         events = read_events(events_file)
-    others = {path.stem: read_predictions(path) for path in ood}
+    others = {path.stem: read_predictions(predictions.other(path), quiet=quiet) for path in ood}
     if len(others) < len(ood):
         raise ValueError("--ood files must have different names")
     with progress_bar("report") as progress:
         options: dict[str, Any] = {
             "events": events,
             "ood": others,
-            "multilabel": multilabel,
-            "title": title or predictions.stem,
+            "title": title or predictions.files[0].stem,
             "max_instances": instances,
             "rng": seed,
             "progress": progress,

@@ -108,7 +108,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     name = Path(path).name
     try:
         yield
-    except (ImportError, MemoryError):
+    except (ImportError, MemoryError, Warning):
         raise
     except OSError as error:
         if error.filename is not None or name in str(error):

@@ -96,7 +96,7 @@ def opened_archive(file: IO[bytes], what: str) -> Iterator[zipfile.ZipFile]:
         with zipfile.ZipFile(file) as archive:
             yield archive
     except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
-        raise ValueError(f"{what} is not a readable .npz file: {error or 'it ends too early'}") from error
+        raise ValueError(f"{what} is not a readable .npz file: {error or 'it ends too early'}; cut short, or of another format?") from error
     except (OSError, OverflowError) as error:  # impossible positions; bzip2 reports damage as OSError
         raise ValueError(f"{what} is damaged: {error}") from error
     except ValueError as error:
@@ -154,7 +154,7 @@ def read_header(file: Readable, what: str) -> tuple[tuple[int, ...], bool, np.dt
     n = int.from_bytes(length, "little")
     # NumPy itself would first read as many bytes as the header claims to have, up to 4 GB.
     if start[:6] != b"\x93NUMPY" or start[6:7] not in (b"\x01", b"\x02") or n > _LONGEST_HEADER:
-        raise ValueError(f"{what} is not an array in .npy format")
+        raise ValueError(f"{what} is not an array in .npy format; cut short, or of another format?")
     parse = np.lib.format.read_array_header_1_0 if version_1 else np.lib.format.read_array_header_2_0
     try:
         shape, fortran, dtype = parse(io.BytesIO(length + file.read(n)))

@@ -16,12 +16,15 @@ from typing import Any
 import numpy as np
 
 from .files import allowed, open_regular
+from .predictions import KINDS
+from .tables import ROLES, find_roles, table_fields
 
 _AT_ONCE = 1 << 22
 """Bytes of values that are decoded at a time."""
 _LONGEST_HEADER, _LONGEST_FOOTER = 1 << 16, 1 << 24
 _DEEPEST = 8
 _SMALL = ("y_true", "ids", "groups")
+_FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
 # By the type of a page with data (version 1, version 2) the field of its header that has the number of values.
 _PAGE_HEADERS = {0: 5, 3: 8}
 
@@ -37,12 +40,13 @@ class _Cursor:
 
 @dataclass(frozen=True, eq=False)
 class ParquetColumn:
-    """Lists of numbers in the rows of a file, as an array (M, N, K) or (N, K) that can be sliced by instance."""
+    """Numbers in the rows of a file, in lists or in a column for each class, as an array (M, N, K) or (N, K) to be sliced by instance."""
 
     path: Path
     file: Any
     groups: list[_Group]
-    name: str
+    names: tuple[str, ...]
+    """One column of lists, or one column of numbers for each class."""
     n: int
     width: int
     """How many numbers there are in a row."""
@@ -50,6 +54,7 @@ class ParquetColumn:
     dtype: np.dtype[Any]
     largest: int
     """Bytes that a page may take."""
+    flat: bool = False
     _cursor: _Cursor = field(default_factory=_Cursor, repr=False)
 
     @property
@@ -77,6 +82,10 @@ class ParquetColumn:
         cursor.row = stop
         return block if self.members is None else block.reshape(len(block), self.members, self.width // self.members).transpose(1, 0, 2)
 
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
     def _batches(self, row: int) -> Iterator[np.ndarray]:
         """The rows from ``row`` on, a few at a time."""
         step = max(1, _AT_ONCE // max(self.width * self.dtype.itemsize, 1))
@@ -85,19 +94,30 @@ class ParquetColumn:
             at, end = end, end + group.rows
             if end <= row:
                 continue
-            _check_pages(self.path, group, self.name, self.largest)
-            for batch in self.file.iter_batches(batch_size=step, row_groups=[i], columns=[self.name], use_threads=False):
-                lists = batch.column(0)
-                values = lists.flatten().to_numpy(zero_copy_only=False)
-                lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
-                if lists.null_count or not np.all(lengths == self.width):
-                    raise ValueError(
-                        f"column `{self.name}` must hold {self.width} numbers in every row; rows {at} to {at + len(lists)} do not"
-                    )
-                values = values.astype(self.dtype, copy=False).reshape(len(lists), self.width)
-                if at + len(lists) > row:
+            for name in self.names:
+                _check_pages(self.path, group, name, self.largest)
+            for batch in self.file.iter_batches(batch_size=step, row_groups=[i], columns=list(self.names), use_threads=False):
+                values = self._flat(batch) if self.flat else self._lists(batch, at)
+                if at + len(values) > row:
                     yield values[max(row - at, 0) :]
-                at += len(lists)
+                at += len(values)
+
+    def _lists(self, batch: Any, at: int) -> np.ndarray:
+        lists = batch.column(0)
+        values = lists.flatten().to_numpy(zero_copy_only=False)
+        lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
+        if lists.null_count or not np.all(lengths == self.width):
+            raise ValueError(f"column `{self.names[0]}` must hold {self.width} numbers in every row; rows {at} to {at + len(lists)} do not")
+        return np.asarray(values.astype(self.dtype, copy=False).reshape(len(lists), self.width))
+
+    def _flat(self, batch: Any) -> np.ndarray:
+        block = np.empty((batch.num_rows, len(self.names)), self.dtype)
+        for k, name in enumerate(self.names):
+            column = batch.column(name)
+            if column.null_count:
+                raise ValueError(f"column `{name}` must have no missing values; {column.null_count:,} are missing")
+            block[:, k] = column.to_numpy(zero_copy_only=False)
+        return block
 
 
 def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest: int) -> dict[str, Any]:
@@ -114,37 +134,81 @@ def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest
     with _sentences(path):
         groups = _footer(path)
         found = pq.read_schema(path)
-        text = [name for name in _SMALL if name in found.names and str(found.field(name).type) in ("string", "large_string")]
+        words = [word for names in ROLES.values() for word in names]
+        text = [field.name for field in found if field.name.lower() in words and str(field.type) in ("string", "large_string")]
         file = pq.ParquetFile(path, read_dictionary=text, buffer_size=1 << 20, pre_buffer=False)
-        return _columns(path, file, groups, pick, length, largest)
+        names = file.schema_arrow.names
+        if len(set(names)) < len(names):
+            raise ValueError(f"{path.name} is damaged: two of its columns have the same name")
+        stored = _Stored(path, file, groups, sum(group.rows for group in groups), allowed(length), length, largest)
+        numeric = [field.name for field in file.schema_arrow if str(field.type) in _FLOATS]
+        lists = any(str(field.type).startswith(("list", "large_list", "fixed_size_list")) and field.name in KINDS for field in found)
+        return _table(stored, numeric) if numeric and not lists else _lists(stored, pick(names))
 
 
-def _columns(
-    path: Path, file: Any, groups: list[_Group], pick: Callable[[list[str]], Sequence[str]], length: int, largest: int
-) -> dict[str, Any]:
-    schema = file.schema_arrow
-    if len(set(schema.names)) < len(schema.names):
-        raise ValueError(f"{path.name} is damaged: two of its columns have the same name")
-    chosen = pick(schema.names)
+@dataclass(frozen=True)
+class _Stored:
+    """An open file and its limits."""
+
+    path: Path
+    file: Any
+    groups: list[_Group]
+    n: int
+    most: int
+    """Bytes that it may decode to."""
+    length: int
+    largest: int
+
+    def counts(self, names: Sequence[str], itemsize: int, n_wide: int) -> dict[str, int]:
+        """How many values the columns hold, of which the first ``n_wide`` are the predictions; they must be possible, and not too many."""
+        counts = {name: sum(_column(self.path, group, name).values for group in self.groups) for name in names}
+        if min(self.n, *(group.rows for group in self.groups), *counts.values(), 0) < 0:
+            raise ValueError(f"{self.path.name} is damaged: it says that it has fewer rows than none")
+        decoded = sum(count * (itemsize if i < n_wide else 8) for i, count in enumerate(counts.values()))
+        if decoded > self.most:
+            raise ValueError(f"{self.path.name} would unpack from {self.length:,} to {decoded:,} bytes; such files are refused")
+        return counts
+
+    def small(self, name: str) -> np.ndarray:
+        return _small_column(self.path, self.file, self.groups, name, self.n, self.largest, self.most)
+
+
+def _table(stored: _Stored, numeric: list[str]) -> dict[str, Any]:
+    """A column for each class."""
+    schema = stored.file.schema_arrow
+    roles = find_roles(stored.path.name, schema.names, numeric)
+    dtype = np.result_type(*(_FLOATS[str(schema.field(name).type)] for name in roles.classes))
+    counts = stored.counts([*roles.classes, *roles.others.values()], dtype.itemsize, len(roles.classes))
+    uneven = [name for name in roles.classes if counts[name] != stored.n]
+    if uneven:
+        raise ValueError(f"{stored.path.name} is damaged: column `{uneven[0]}` has {counts[uneven[0]]:,} values in {stored.n:,} rows")
+    k = len(roles.classes)
+    values = ParquetColumn(stored.path, stored.file, stored.groups, tuple(roles.classes), stored.n, k, None, dtype, stored.largest, True)
+    return table_fields(stored.path.name, roles, values, {role: stored.small(name) for role, name in roles.others.items()})
+
+
+def _lists(stored: _Stored, chosen: Sequence[str]) -> dict[str, Any]:
+    """A column of lists with all numbers of a row."""
+    path, schema = stored.path, stored.file.schema_arrow
     small = [name for name in chosen if name in _SMALL]
     kind = next(name for name in chosen if name not in _SMALL)
     dtype, fixed = _list_type(path, kind, schema.field(kind).type)
-    n = sum(group.rows for group in groups)
-    counts = {name: sum(_column(path, group, name).values for group in groups) for name in (kind, *small)}
-    if min(n, *(group.rows for group in groups), *counts.values(), 0) < 0:
-        raise ValueError(f"{path.name} is damaged: it says that it has fewer rows than none")
-    decoded = sum(count * (dtype.itemsize if name == kind else 8) for name, count in counts.items())
-    if decoded > allowed(length):
-        raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
-    width = counts[kind] // max(n, 1) if fixed is None else fixed
-    if width * n != counts[kind]:
+    count = stored.counts([kind, *small], dtype.itemsize, 1)[kind]
+    width = count // max(stored.n, 1) if fixed is None else fixed
+    if width * stored.n != count:
         raise ValueError(
-            f"{path.name}: column `{kind}` must hold the same number of values in every row; got {counts[kind]:,} in {n:,} rows"
+            f"{path.name}: column `{kind}` must hold the same number of values in every row; got {count:,} in {stored.n:,} rows"
         )
     metadata = {key: (schema.metadata or {}).get(key.encode(), b"").decode() for key in ("members", "class_names")}
-    members = None if kind in ("alpha", "evidence") and not metadata["members"] else _members(path, metadata["members"], width, kind)
-    columns: dict[str, Any] = {kind: ParquetColumn(path, file, groups, kind, n, width, members, dtype, largest)}
-    columns |= {name: _small_column(path, file, groups, name, n, largest, allowed(length)) for name in small}
+    members = _members(path, metadata["members"], width, kind) if metadata["members"] else None
+    columns: dict[str, Any] = {
+        kind: ParquetColumn(path, stored.file, stored.groups, (kind,), stored.n, width, members, dtype, stored.largest)
+    }
+    if members is None and kind == "probs":
+        sums = columns[kind][: min(8, stored.n)].sum(axis=-1)
+        if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
+            _members(path, "", width, kind)  # several members, and nothing says how many
+    columns |= {name: stored.small(name) for name in small}
     return columns | ({"class_names": metadata["class_names"].split("\n")} if metadata["class_names"] else {})
 
 
@@ -154,7 +218,7 @@ def _list_type(path: Path, name: str, stored: Any) -> tuple[np.dtype[Any], int |
 
     if not (pa.types.is_list(stored) or pa.types.is_fixed_size_list(stored) or pa.types.is_large_list(stored)):
         raise TypeError(f"{path.name}: column `{name}` must hold lists of numbers; got {stored}")
-    dtype = np.dtype({pa.float64(): "f8", pa.float32(): "f4", pa.float16(): "f2"}.get(stored.value_type, "O"))
+    dtype = np.dtype(_FLOATS.get(str(stored.value_type), object))
     if dtype.kind != "f":
         raise TypeError(f"{path.name}: column `{name}` must hold floating-point numbers; got {stored}")
     return dtype, stored.list_size if pa.types.is_fixed_size_list(stored) else None
@@ -199,7 +263,7 @@ def _small_column(path: Path, file: Any, groups: list[_Group], name: str, n: int
         if name != "y_true" or not pa.types.is_integer(kind.value_type) or flat.null_count or len(flat) % max(n, 1):
             raise TypeError(f"{path.name}: column `{name}` must hold whole numbers, or lists of them of one length; got {kind}")
         return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(n, -1)
-    if not pa.types.is_integer(kind):
+    if not pa.types.is_integer(kind) and not (name not in ("id", "ids") and pa.types.is_floating(kind)):
         raise TypeError(f"{path.name}: column `{name}` must hold texts or whole numbers; got {kind}")
     return np.asarray(column.to_numpy())
 

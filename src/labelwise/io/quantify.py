@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -17,10 +19,11 @@ from ..decomposition import PARTS, decompose
 from ..losses import Loss, as_loss
 from .load import load_predictions
 from .predictions import KINDS, Predictions
-from .staging import FORMATS, Columns, Staging, reserved
+from .staging import FORMATS, Columns, Staging, check_can_write, reserved
 
 __all__ = ["Quantified", "parse_memory", "quantify"]
 
+Reader = Callable[[], Predictions]
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
 
@@ -30,16 +33,21 @@ class Quantified:
     """What `quantify` has written."""
 
     path: Path
-    instances: int
+    shape: tuple[int, ...]
+    """Of the predictions: (M, N, K), or (N, K)."""
     blocks: int
     computed: int
     """How many of the blocks this call computed; the others were there from an interrupted one."""
     means: dict[str, dict[str, float]]
     """For each loss the means over all instances of the sums of total, aleatoric and epistemic uncertainty."""
 
+    @property
+    def instances(self) -> int:
+        return self.shape[-2]
+
 
 def quantify(
-    source: str | os.PathLike[str],
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
     *,
     losses: Sequence[str | Loss] = ("log",),
@@ -47,16 +55,17 @@ def quantify(
     memory: int | str = "500MB",
     scheduler: str | None = None,
     progress: Progress | None = None,
+    **options: Any,
 ) -> Quantified:
     """Label-wise uncertainty of a prediction file of any size, written to another file.
 
     Parameters
     ----------
-    source : path
-        Predictions in .npz, .npy, .zarr or .parquet.
+    source : path, or sequence of paths
+        Predictions of any format; several files, or a folder of them, are the members.
     target : path
-        .npz, .zarr or .parquet. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
-        their sums ``log_sum_total`` and so on (N,); in .parquet a column for each class, ``log_total.melanoma``.
+        .npz, .zarr, .parquet or .csv. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
+        their sums ``log_sum_total`` and so on (N,); in tables a column for each class, ``log_total.melanoma``.
     losses : sequence of str or Loss
         Several are computed from one reading of the predictions.
     labelwise : bool
@@ -67,6 +76,8 @@ def quantify(
         Address of a running Dask scheduler whose workers can read ``source``; they compute, this process writes.
     progress : callable, optional
         Called with the numbers of rows done and of all rows.
+    **options
+        How to read the predictions, as for `load_predictions`: ``logits``, ``class_names``, ``member_axis`` and so on.
 
     Notes
     -----
@@ -76,11 +87,14 @@ def quantify(
     """
     target, budget = Path(target), parse_memory(memory)
     if target.suffix not in FORMATS:
-        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name!r}")
+        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
-    stored = load_predictions(source, memory=budget)
-    if Path(source).resolve() == target.resolve():
+    check_can_write(target)
+    sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
+    stored = load_predictions(source, memory=budget, **options)
+    if any(Path(one).resolve() == target.resolve() for one in sources):
         raise ValueError("the results would overwrite the predictions; choose another name")
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
@@ -97,10 +111,10 @@ def quantify(
     }  # fmt: skip
     with reserved(target):
         staging = Staging(target, job, columns, len(stored), rows)
-        computed = _fill(staging, stored, chosen, labelwise, scheduler, progress)
+        computed = _fill(staging, stored, reader, chosen, labelwise, scheduler, progress)
         means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
         staging.finish({} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: len(stored)])}, stored.names)
-    return Quantified(target, len(stored), -(-len(stored) // rows), computed, means)
+    return Quantified(target, stored.shape, -(-len(stored) // rows), computed, means)
 
 
 def _columns(stored: Predictions, losses: dict[str, Loss], labelwise: bool) -> Columns:
@@ -114,7 +128,13 @@ def _columns(stored: Predictions, losses: dict[str, Loss], labelwise: bool) -> C
 
 
 def _fill(
-    staging: Staging, stored: Predictions, losses: dict[str, Loss], labelwise: bool, scheduler: str | None, progress: Progress | None
+    staging: Staging,
+    stored: Predictions,
+    reader: Reader,
+    losses: dict[str, Loss],
+    labelwise: bool,
+    scheduler: str | None,
+    progress: Progress | None,
 ) -> int:
     """Compute what is missing, and count these blocks."""
 
@@ -125,7 +145,7 @@ def _fill(
     staging.confirm(lambda start, stop: _checksum(stored.read(start, stop)), report)
     missing = todo = list(staging.blocks())
     while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
-        for i, (parts, checksum) in _computed(stored, losses, labelwise, missing, scheduler):
+        for i, (parts, checksum) in _computed(stored, reader, losses, labelwise, missing, scheduler):
             staging.write(i, parts, checksum)
             report()
         before, missing = len(missing), list(staging.blocks())
@@ -138,9 +158,12 @@ Block = tuple[dict[str, np.ndarray], int]
 """Results of some rows, and the checksum of the rows."""
 
 
-def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
+def of_block(reader: Reader, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
     """The results of some rows of a file; workers on other machines call this by itself."""
-    return _parts(load_predictions(path), losses, labelwise, start, stop)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # said once, where the work was started
+        stored = reader()
+    return _parts(stored, losses, labelwise, start, stop)
 
 
 def _parts(stored: Predictions, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
@@ -170,7 +193,7 @@ def _checksum(block: Predictions) -> int:
 
 
 def _computed(
-    stored: Predictions, losses: dict[str, Loss], labelwise: bool, todo: list[tuple[int, int, int]], scheduler: str | None
+    stored: Predictions, reader: Reader, losses: dict[str, Loss], labelwise: bool, todo: list[tuple[int, int, int]], scheduler: str | None
 ) -> Iterable[tuple[int, Block]]:
     """The blocks one after another, here or on the workers of a Dask cluster."""
     if scheduler is None:
@@ -181,7 +204,6 @@ def _computed(
         from distributed import Client, as_completed
     except ImportError as error:
         raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
-    path = str(stored.path.resolve()) if stored.path else ""
     with Client(scheduler) as client:
         waiting = iter(todo)
         # few blocks at a time: what is finished waits in memory until this process has written it
@@ -189,7 +211,7 @@ def _computed(
 
         def submit(block: tuple[int, int, int]) -> Any:
             i, start, stop = block
-            future = client.submit(of_block, path, losses, labelwise, start, stop, pure=False, retries=3)
+            future = client.submit(of_block, reader, losses, labelwise, start, stop, pure=False, retries=3)
             numbers[future.key] = i
             return future
 

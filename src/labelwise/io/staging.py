@@ -12,6 +12,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from math import fsum
 from pathlib import Path
 from typing import Any
@@ -19,11 +20,12 @@ from typing import Any
 import numpy as np
 
 from .atomic import remove_leftovers, replacing
+from .csv import csv_text
 from .files import open_regular
 from .lock import locked
 from .npz import read_header, release, write_npz
 
-FORMATS = (".npz", ".zarr", ".parquet")
+FORMATS = (".npz", ".zarr", ".parquet", ".csv")
 Columns = dict[str, tuple[int, np.dtype[Any]]]
 """Results by name: how wide (0: one number) and of which type."""
 _MARK = "labelwise-partial.txt"
@@ -139,7 +141,7 @@ class Staging:
 
     def finish(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
         """Pack everything into the target, then remove the folder."""
-        pack = {".npz": self._npz, ".zarr": self._zarr, ".parquet": self._parquet}[self.target.suffix]
+        pack = {".npz": self._npz, ".zarr": self._zarr, ".parquet": self._parquet, ".csv": self._csv}[self.target.suffix]
         pack(extra, class_names)
         self._arrays.clear()
         shutil.rmtree(self.folder)
@@ -186,24 +188,39 @@ class Staging:
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        def columns(start: int, stop: int) -> dict[str, Any]:
-            table: dict[str, Any] = {name: values[start:stop] for name, values in extra.items() if len(values) == self.n}
-            for name, array in self._arrays.items():
-                part = np.asarray(array[start:stop])
-                if part.ndim == 1:
-                    table[name] = part
-                else:
-                    table.update({f"{name}.{label}": np.ascontiguousarray(part[:, k]) for k, label in enumerate(class_names)})
-            return table
-
         with replacing(self.target) as file:
             writer = None
             for start, stop in self._pieces() if self.n else [(0, 0)]:
-                table = pa.table(columns(start, stop))
+                table = pa.table(self._flat(start, stop, extra, class_names))
                 writer = writer or pq.ParquetWriter(file, table.schema)
                 writer.write_table(table)
             if writer is not None:
                 writer.close()
+
+    def _csv(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
+        with replacing(self.target) as file:
+            for start, stop in self._pieces() if self.n else [(0, 0)]:
+                table = self._flat(start, stop, extra, class_names)
+                text = csv_text(list(table), zip(*(values.tolist() for values in table.values()), strict=True))
+                file.write((text if start == 0 else text.partition("\r\n")[2]).encode())
+
+    def _flat(self, start: int, stop: int, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        """Some rows as columns, one for each class: ``log_total.melanoma``."""
+        table = {name: values[start:stop] for name, values in extra.items() if len(values) == self.n}
+        for name, array in self._arrays.items():
+            part = np.asarray(array[start:stop])
+            if part.ndim == 1:
+                table[name] = part
+            else:
+                table.update({f"{name}.{label}": np.ascontiguousarray(part[:, k]) for k, label in enumerate(class_names)})
+        return table
+
+
+def check_can_write(target: Path) -> None:
+    """Whether the libraries for writing ``target`` are there: said before anything is computed."""
+    needed = {".zarr": "zarr", ".parquet": "pyarrow"}.get(target.suffix)
+    if needed is not None and find_spec(needed) is None:
+        raise ImportError(f'writing {target.suffix} needs {needed}; install it with: pip install "labelwise[dask]", or write .npz or .csv')
 
 
 def _check_replaceable(target: Path) -> None:

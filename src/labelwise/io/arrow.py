@@ -1,0 +1,156 @@
+"""Flat tables in Arrow's own format (.arrow, .feather), read without trust.
+
+Arrow believes what a file says about the sizes of its buffers. So the messages of a file are walked through first: every buffer must lie
+inside the file, and all of them together may decode to no more than its size allows.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from .files import allowed, open_regular
+from .tables import ROLES, find_roles, table_fields
+
+__all__ = ["read_arrow"]
+
+_MAGIC = b"ARROW1"
+_LONGEST_METADATA = 1 << 24
+_FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
+
+
+def read_arrow(path: Path) -> dict[str, Any]:
+    """The predictions in a table with a column for each class (and `id`, `y_true` or `label`, `group`, `model`)."""
+    try:
+        import pyarrow as pa
+    except ImportError as error:
+        raise ImportError(f'{path.suffix} files need pyarrow; install it with: pip install "labelwise[dask]"') from error
+    with open_regular(path) as file:
+        length = os.fstat(file.fileno()).st_size
+        try:
+            decoded = _walk(file, length)
+        except (struct.error, IndexError) as error:
+            raise ValueError(f"{path.name} is damaged: its metadata point outside of the file") from error
+    if decoded > allowed(length):
+        raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
+    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
+        schema = reader.schema
+        wanted = {name for words in ROLES.values() for name in schema.names if name.strip().lower() in words}
+        numeric = [field.name for field in schema if str(field.type) in _FLOATS]
+        roles = find_roles(path.name, schema.names, numeric)
+        names = [*roles.classes, *(name for name in roles.others.values() if name in wanted)]
+        chosen = [schema.names.index(name) for name in names]
+    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=sorted(chosen))) as reader:
+        table = reader.read_all()
+    table.validate(full=True)
+    columns = [_column(path, table, name) for name in names]
+    k = len(roles.classes)
+    values = np.stack([column.to_numpy() for column in columns[:k]], axis=-1)
+    others = {role: _small(path, column, length) for role, column in zip(roles.others, columns[k:], strict=True)}
+    return table_fields(path.name, roles, values, others)
+
+
+def _column(path: Path, table: Any, name: str) -> Any:
+    column = table.column(name)
+    if column.null_count:
+        raise ValueError(f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are missing")
+    return column
+
+
+def _small(path: Path, column: Any, length: int) -> np.ndarray:
+    """A column of text or whole numbers."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    kind = column.type
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind):
+        return np.asarray(column.to_numpy())
+    texts = [chunk.dictionary for chunk in column.chunks] if pa.types.is_dictionary(kind) else column.chunks
+    if any(str(text.type) not in ("string", "large_string", "string_view") for text in texts):
+        raise TypeError(f"{path.name}: ids, labels and groups must be texts or whole numbers; got {kind}")
+    longest = max((pc.max(pc.binary_length(text.cast(pa.large_string()))).as_py() or 0 for text in texts), default=0)
+    if 4 * len(column) * longest > allowed(length):
+        raise ValueError(f"{path.name} has {len(column):,} texts of up to {longest:,} bytes; such files are refused")
+    return np.array(column.to_pylist(), dtype=str)
+
+
+def _walk(file: IO[bytes], length: int) -> int:
+    """How many bytes all buffers of a file take when they are decoded; refuses those that lie outside of it."""
+    file.seek(max(length - 10, 0))
+    end = file.read(10)
+    file.seek(0)
+    if end[4:] != _MAGIC or file.read(6) != _MAGIC:
+        raise ValueError("it is not a file in Arrow's format (Feather version 2); cut short?")
+    size = int.from_bytes(end[:4], "little")
+    if not 0 < size <= min(length - 16, _LONGEST_METADATA):
+        raise ValueError("it is damaged: its footer has an impossible size")
+    file.seek(length - 10 - size)
+    footer = _Flat(file.read(size))
+    total = 0
+    for field in (2, 3):  # dictionaries, record batches
+        for at in footer.vector(footer.root, field, 24):
+            offset, metadata, body = *struct.unpack_from("<qi", footer.data, at), struct.unpack_from("<q", footer.data, at + 16)[0]
+            if not (offset >= 0 and 8 <= metadata <= _LONGEST_METADATA and body >= 0 and offset + metadata + body <= length):
+                raise ValueError("it is damaged: a part of it lies outside of the file")
+            file.seek(offset)
+            total += _message(file, file.read(metadata), offset + metadata, body)
+    return total
+
+
+def _message(file: IO[bytes], data: bytes, start: int, body: int) -> int:
+    """Bytes that the buffers of one message decode to."""
+    flat = _Flat(data[8 if data[:4] == b"\xff\xff\xff\xff" else 4 :])
+    batch = flat.table(flat.root, 2)
+    if flat.scalar(flat.root, 1, "<B") == 2:  # a dictionary: its batch is inside
+        batch = flat.table(batch, 1)
+    total = 0
+    for at in flat.vector(batch, 2, 16):
+        offset, size = struct.unpack_from("<qq", flat.data, at)
+        if not (offset >= 0 and size >= 0 and offset + size <= body):
+            raise ValueError("it is damaged: a buffer lies outside of the file")
+        if size >= 8 and flat.field(batch, 3):  # compressed: the first bytes say to how much
+            file.seek(start + offset)
+            size = max(struct.unpack("<q", file.read(8))[0], size)
+        total += size
+    return total
+
+
+class _Flat:
+    """As much of FlatBuffers as messages need: tables find their fields through a list of offsets before them."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+        self.root = struct.unpack_from("<I", data, 0)[0]
+
+    def field(self, table: int, number: int) -> int:
+        """Where a field of a table is; 0 if it has none."""
+        offsets = table - struct.unpack_from("<i", self.data, table)[0]
+        if offsets < 0 or 4 + 2 * number >= struct.unpack_from("<H", self.data, offsets)[0]:
+            return 0
+        relative = struct.unpack_from("<H", self.data, offsets + 4 + 2 * number)[0]
+        return table + relative if relative else 0
+
+    def table(self, table: int, number: int) -> int:
+        at = self.field(table, number)
+        if not at:
+            raise ValueError("it is damaged: a message has no content")
+        return int(at + struct.unpack_from("<I", self.data, at)[0])
+
+    def scalar(self, table: int, number: int, kind: str) -> int:
+        at = self.field(table, number)
+        return int(struct.unpack_from(kind, self.data, at)[0]) if at else 0
+
+    def vector(self, table: int, number: int, size: int) -> range:
+        """Where the items of a list of structs are."""
+        at = self.field(table, number)
+        if not at:
+            return range(0)
+        at += struct.unpack_from("<I", self.data, at)[0]
+        count = struct.unpack_from("<I", self.data, at)[0]
+        if at + 4 + size * count > len(self.data):
+            raise ValueError("it is damaged: a list is longer than its message")
+        return range(at + 4, at + 4 + size * count, size)

@@ -1,0 +1,195 @@
+"""The mistakes that people make with files, each with how it ends: accepted with a note, or one sentence with fault and remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from labelwise.cli import main
+
+RNG = np.random.default_rng(0)
+PROBS = RNG.dirichlet(np.ones(4), (3, 100))
+Y = np.concatenate([np.arange(4), RNG.integers(0, 4, 96)])
+NAMES = ["cat", "dog", "eel", "fox"]
+
+
+def npz(**arrays: Any) -> Callable[[Path], list[str]]:
+    """A file p.npz with these arrays, and `probs` and `y_true` unless they are given."""
+
+    def make(folder: Path) -> list[str]:
+        content = {"probs": PROBS, "y_true": Y} | arrays
+        np.savez(folder / "p.npz", **{key: x for key, x in content.items() if x is not None})
+        return ["p.npz"]
+
+    return make
+
+
+def raw(name: str, content: bytes) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        (folder / name).write_bytes(content)
+        return [name]
+
+    return make
+
+
+def npy(array: np.ndarray) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        np.save(folder / "p.npy", array)
+        return ["p.npy"]
+
+    return make
+
+
+def mistyped(name: str) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        np.savez(folder / "good.npz", probs=PROBS, y_true=Y)
+        return [name]
+
+    return make
+
+
+def truncated(folder: Path) -> list[str]:
+    npz()(folder)
+    (folder / "p.npz").write_bytes((folder / "p.npz").read_bytes()[:500])
+    return ["p.npz"]
+
+
+def csvs(*texts: str) -> Callable[[Path], list[str]]:
+    def make(folder: Path) -> list[str]:
+        for i, text in enumerate(texts):
+            (folder / f"m{i}.csv").write_text(text)
+        return [f"m{i}.csv" for i in range(len(texts))]
+
+    return make
+
+
+def with_nan() -> np.ndarray:
+    bad = PROBS.copy()
+    bad[1, 7, 2] = np.nan
+    return bad
+
+
+LOG, HOT = np.log(PROBS), np.eye(4, dtype=int)[Y]
+# Number in the list of mistakes; what is done; further arguments of `evaluate`; exit code; words of the message.
+MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
+    ("1 missing", mistyped("nothing-like-it.npz"), [], 2, "there is no prediction file"),
+    ("2 mistyped", mistyped("goood.npz"), [], 2, "Did you mean 'good.npz'?"),
+    ("3 truncated", truncated, [], 2, "cut short"),
+    ("4 empty", raw("p.npz", b""), [], 2, "p.npz is empty (0 bytes)"),
+    ("5 text as .npz", raw("p.npz", b"hello"), [], 2, "of another format?"),
+    ("6 text as .npy", raw("p.npy", b"hello, this is text"), [], 2, "not an array in .npy format; cut short, or of another format?"),
+    ("6 empty .csv", raw("p.csv", b""), [], 2, "p.csv is empty (0 bytes)"),
+    ("7 pickle", raw("p.pkl", b"x"), [], 2, "predictions are read from .npz, .npy"),
+    ("8 (N, M, K)", npz(probs=PROBS.transpose(1, 0, 2)), [], 2, "axis 0 has 100, like `y_true`. Saved as (N, M, K)? Use --member-axis 1"),
+    ("8 remedy", npz(probs=PROBS.transpose(1, 0, 2)), ["--member-axis", "1"], 0, "3 members × 100 cases × 4 classes"),
+    ("9 (M, K, N)", npz(probs=PROBS.transpose(0, 2, 1)), [], 2, "Saved as (M, K, N)? Use --class-axis 1"),
+    ("9 remedy", npz(probs=PROBS.transpose(0, 2, 1)), ["--class-axis", "1"], 0, "3 members × 100 cases × 4 classes"),
+    ("10 (N, K, M)", npz(probs=PROBS.transpose(1, 2, 0)), [], 2, "(N, K, M)? Use --member-axis 2 and --class-axis 1"),
+    ("11 remedy", npz(probs=PROBS.transpose(1, 2, 0)), ["--member-axis", "2", "--class-axis", "1"], 0, "3 members × 100 cases"),
+    ("12 NaN", npz(probs=with_nan()), [], 2, "got NaN at index (1, 7, 2) (1 of 1200 values are not finite)"),
+    ("13 NaN, remedy", npz(probs=with_nan()), [], 2, "start from the logits: use --logits"),
+    ("14 label out of range", npz(y_true=np.where(Y == 3, 9, Y)), [], 2, "must lie between 0 and 3 (K = 4 classes); got 9"),
+    ("15 labels from 1", npz(y_true=Y + 1), [], 2, "Labels start at 1? Subtract 1, or give --class-names 1,…,4"),
+    ("15 remedy", npz(y_true=Y + 1), ["--class-names", "1,2,3,4"], 0, "accuracy"),
+    ("16 label -1", npz(y_true=np.where(Y == 0, -1, Y)), [], 2, "must lie between 0 and 3 (K = 4 classes); got -1"),
+    ("17 wrong length", npz(y_true=Y[:50]), [], 2, "one entry for each of the N = 100 instances"),
+    ("18 whole floats", npz(y_true=Y.astype(float)), [], 0, "accuracy"),
+    ("18 halves", npz(y_true=Y + 0.5), [], 2, "`y_true` must be class positions 0 … 3 or class names; got float64"),
+    ("19 one-hot", npz(y_true=HOT), [], 0, "Note: `y_true` (N, K) is one-hot and is read as one class for each instance"),
+    ("20 (N, 1)", npz(y_true=Y[:, None]), [], 0, "accuracy"),
+    ("21 names short", npz(class_names=NAMES[:2]), [], 2, "must name each of the K = 4 classes; got 2 names"),
+    ("22 names objects", npz(class_names=np.array(NAMES, object)), [], 2, "Python objects"),
+    ("23 names twice", npz(class_names=["cat"] * 4), [], 2, "got 'cat' twice"),
+    ("24 per cent", npz(probs=PROBS * 100), [], 2, "they sum to 100. Per cent? Divide by 100, or use --normalize"),
+    ("24 remedy", npz(probs=PROBS * 100), ["--normalize"], 0, "Note: `probs` summed to between 100 and 100; each row was divided"),
+    ("25 one member", npz(probs=PROBS[:1]), [], 0, "one member has no epistemic uncertainty"),
+    ("26 one member, 2 axes", npz(probs=PROBS[0]), [], 0, "1 member × 100 cases × 4 classes"),
+    ("27 wrong key", npz(probs=None, predictions=PROBS), [], 0, "Note: p.npz: `predictions` is the only array and is taken for `probs`"),
+    ("27 two wrong keys", npz(probs=None, a=PROBS, b=PROBS), [], 2, "must hold `probs` (M, N, K) or `alpha` (N, K); it holds y_true, a, b"),
+    ("28 arr_0", npz(probs=None, arr_0=PROBS), [], 0, "`arr_0` is the only array and is taken for `probs`"),
+    ("29 uint8", npz(probs=(PROBS * 255).astype(np.uint8)), [], 2, "got uint8. If 255 stands for 1, divide by 255, or use --normalize"),
+    ("29 remedy", npz(probs=(PROBS * 255).astype(np.uint8)), ["--normalize"], 0, "each row was divided by its sum"),
+    ("30 float16", npz(probs=PROBS.astype(np.float16)), [], 0, "accuracy"),
+    ("31 no cases", npz(probs=PROBS[:, :0], y_true=Y[:0]), [], 2, "at least one"),
+    ("32 one class", npz(probs=np.ones((3, 100, 1)), y_true=0 * Y), [], 2, "at least 2 classes"),
+    ("33 (M, N) binary", npy(PROBS[:, :, 0]), [], 2, "stack p and 1 − p: np.stack([1 - p, p], axis=-1)"),
+    ("34 sums off", npz(probs=PROBS * 1.01), [], 2, "If that is rounding, use --normalize"),
+    ("34 remedy", npz(probs=PROBS * 1.01), ["--normalize"], 0, "summed to between 1.01 and 1.01"),
+    ("35 logarithms", npz(probs=LOG), [], 2, "If these are logits, use --logits"),
+    ("35 remedy", npz(probs=LOG), ["--logits"], 0, "accuracy"),
+    ("35 key log_probs", npz(probs=None, log_probs=LOG), [], 0, "accuracy"),
+    ("36 no labels", npz(y_true=None), [], 2, "has no `y_true`; evaluation needs true labels (--labels FILE)"),
+    ("36 key label", npz(y_true=None, label=Y), [], 2, "`label` is not read. Did you mean `y_true`?"),
+    ("39 key classnames", npz(classnames=NAMES), [], 0, "`classnames` is not read. Did you mean `class_names`?"),
+    ("69 (N, M, K) without labels", npz(probs=PROBS.transpose(1, 0, 2), y_true=None), [], 2, "100 members × 3 cases × 4 classes. If it was saved"),
+    ("73 keys names, y", npz(names=NAMES, y=Y), [], 0, "`y` is not read"),
+    ("csv: other cases", csvs("id,a,b\n1,.5,.5\n2,.5,.5\n", "id,a,b\n1,.5,.5\n3,.5,.5\n"), [], 2, "the first to differ is '2', only in m0.csv"),
+    ("csv: fewer cases", csvs("a,b\n.5,.5\n.5,.5\n", "a,b\n.5,.5\n"), [], 2, "m0.csv has 2 cases and m1.csv 1"),
+    ("csv: other classes", csvs("a,b\n.5,.5\n", "a,c\n.5,.5\n"), [], 2, "have different classes; only one of them has 'b'"),
+    ("csv: cut short", csvs("id,a,b\n1,.5,.5\n2,.5\n"), [], 2, "row 2 has 2 cells where the header has 3; cut short?"),
+    ("csv: not a number", csvs("id,a,b\n1,.5,.5\n2,.5,much\n"), [], 2, "row 2 of column 'b' must be a number; got 'much'"),
+    ("csv: a column twice", csvs("a,a\n.5,.5\n"), [], 2, "two columns called 'a'"),
+    ("csv: labels differ", csvs("id,a,b,label\n1,.5,.5,a\n", "id,a,b,label\n1,.5,.5,b\n"), [], 2, "disagree about the true label of case '1'"),
+    ("csv: only text", csvs("id,comment\n1,fine\n"), [], 2, "must have a column of numbers for each class"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "make", "more", "code", "words"), MISTAKES, ids=[row[0] for row in MISTAKES])
+def test_mistakes_with_files(
+    number: str, make: Callable[[Path], list[str]], more: list[str], code: int, words: str, tmp_path, monkeypatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(main, ["evaluate", *make(tmp_path), *more])
+    assert result.exit_code == code, result.output
+    said = " ".join(result.output.split())
+    assert words in said
+    if code:
+        assert result.stderr.strip().splitlines()[-1].startswith("Error: ")
+        assert "Traceback" not in said
+
+
+OTHERS: list[tuple[str, list[str], int, str]] = [
+    ("43 mistyped command", ["evalaute", "p.npz"], 2, "No such command 'evalaute'. Did you mean 'evaluate'?"),
+    ("41 missing -o", ["quantify", "p.npz"], 2, "Missing option '-o'"),
+    ("42 missing argument", ["evaluate"], 2, "Missing argument 'PREDICTIONS...'"),
+    ("44 mistyped option", ["evaluate", "p.npz", "--logit"], 2, "'--logits'"),
+    ("45 folder absent", ["quantify", "p.npz", "-o", "nowhere/u.npz"], 2, "there is no folder 'nowhere'"),
+    ("46 .pdf", ["quantify", "p.npz", "-o", "u.pdf"], 2, "results are written to .npz, .zarr, .parquet, .csv; got 'u.pdf'"),
+    ("48 -o .", ["quantify", "p.npz", "-o", "."], 2, "results are written to .npz, .zarr, .parquet, .csv; got '.'"),
+    ("49 memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "lots"], 2, "`memory` must be a number of bytes"),
+    ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "would overwrite the predictions"),
+    ("66 empty folder", ["evaluate", "empty"], 2, "holds no prediction files"),
+    ("labels of a missing file", ["evaluate", "p.npz", "--labels", "none.npy"], 2, "none.npy"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "args", "code", "words"), OTHERS, ids=[row[0] for row in OTHERS])
+def test_mistakes_with_commands(number: str, args: list[str], code: int, words: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    npz()(tmp_path)
+    (tmp_path / "empty").mkdir()
+    result = CliRunner().invoke(main, args)
+    assert result.exit_code == code, result.output
+    assert words in " ".join(result.output.split())
+
+
+@pytest.mark.parametrize("suffix", [".parquet", ".zarr"])
+def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) -> None:
+    npz()(tmp_path)
+    monkeypatch.setattr("labelwise.io.staging.find_spec", lambda name: None)
+    result = CliRunner().invoke(main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / f"u{suffix}")])
+    assert result.exit_code == 2
+    assert 'pip install "labelwise[dask]", or write .npz or .csv' in result.output
+
+
+def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=RNG.random((3, 20, 2)), y_true=RNG.integers(0, 2, (20, 2)), class_names=["edema", "mass"])
+    (tmp_path / "costs.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
+    result = CliRunner().invoke(main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")])
+    assert result.exit_code == 0, result.output
+    assert "each is decided by itself (--task per_label)" in result.output
