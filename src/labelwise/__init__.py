@@ -47,6 +47,7 @@ __all__ = [
     "check_proper",
     "decompose",
     "events",
+    "from_models",
     "kernel_info",
 ]
 
@@ -55,6 +56,8 @@ _LATER = ("axioms", "calibration", "datasets", "decisions", "evaluation", "io", 
 
 
 def __getattr__(name: str) -> Any:
+    if name == "from_models":
+        return importlib.import_module(f"{__name__}.predictors.models").from_models
     if name in _LATER:
         return importlib.import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

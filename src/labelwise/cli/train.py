@@ -28,7 +28,9 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
     "--epochs", type=click.IntRange(1), help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]"
 )
 @click.option(
-    "--recipe", type=click.Choice(["paper", "code", "default"]), help="Training settings.  [default: the paper's, if it has any for this data set]"
+    "--recipe",
+    type=click.Choice(["paper", "code", "default"]),
+    help="Training settings.  [default: the paper's, if it has any for this data set]",
 )
 @click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
 @click.option("--augment", is_flag=True, help="Augment the training images with random crops and flips, where the recipe does not.")

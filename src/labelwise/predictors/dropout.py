@@ -10,7 +10,8 @@ from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
 from ..distributions import Ensemble
-from ._forward import as_input, check_count, check_model, check_seed, evaluating, like_input, run, seeded
+from ._family import check_count
+from ._forward import as_input, check_model, check_seed, evaluating, like_input, run, seeded
 
 
 def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]] = ()) -> list[nn.Module]:

@@ -12,7 +12,8 @@ from torch import nn
 from .._arrays import to_numpy
 from .._suggestions import suggest
 from ..distributions import Dirichlet
-from ._forward import as_input, batches, check_count, check_model, check_seed, evaluating, like_input, run, seeded
+from ._family import check_count
+from ._forward import as_input, batches, check_model, check_seed, evaluating, like_input, run, seeded
 
 _EVIDENCE = {
     "softplus": nn.functional.softplus,

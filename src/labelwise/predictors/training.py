@@ -18,7 +18,8 @@ from .._arrays import check_names, to_numpy
 from .._atomic import remove_all_leftovers, replacing
 from .._npz import write_npy
 from ..datasets import Dataset, Examples
-from ._forward import check_count, check_seed
+from ._family import check_count
+from ._forward import check_seed
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
