@@ -52,8 +52,8 @@ def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
 
 
 def small(data: datasets.Dataset) -> datasets.Dataset:
-    test = data.resplit(test_size=0.7, seed=SEED)
-    inner = datasets.Dataset(data.name, None, test.train, data.class_names).resplit(test_size=1 / 3, seed=SEED)
+    test = data.resplit(test_size=0.7, rng=SEED)
+    inner = datasets.Dataset(data.name, None, test.train, data.class_names).resplit(test_size=1 / 3, rng=SEED)
     return datasets.standardize(datasets.Dataset(data.name, inner.train, test.test, data.class_names, val=inner.test))
 
 
@@ -67,14 +67,14 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
         return nn.Sequential(*layers, nn.Linear(128, n_classes))
 
     with tempfile.TemporaryDirectory() as folder:
-        deep = fit_ensemble(network, data, n_members=5, seed=SEED, out_dir=folder, jobs=1, progress=False)
+        deep = fit_ensemble(network, data, n_members=5, rng=SEED, out_dir=folder, n_jobs=1, progress=False)
         yield "deep ensemble, 5 networks", predict_ensemble(deep, data.test)
         one = deep.model(0)
-    yield "one of them, MC dropout", mc_dropout(one, data.test.x, n_samples=50, seed=SEED, class_names=names)
+    yield "one of them, MC dropout", mc_dropout(one, data.test.x, n_samples=50, rng=SEED, class_names=names)
     laplace = fit_laplace(one, x, validation=(data.val.x, data.val.y))
     yield "one of them, Laplace", laplace.predict(data.test.x, class_names=names, points=64)
     torch.manual_seed(SEED)
-    evidential = fit_evidential(nn.Sequential(MLP(n_classes, n_features), Evidence()), x, y, epochs=100, seed=SEED)
+    evidential = fit_evidential(nn.Sequential(MLP(n_classes, n_features), Evidence()), x, y, epochs=100, rng=SEED)
     yield "evidential network", predict_evidential(evidential, data.test.x, class_names=names)
     yield "bootstrapped regression", LabelwiseClassifier(n_members=10, random_state=SEED).fit(x, y).predict_distribution(data.test.x)
     forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=SEED).fit(x, y)
@@ -82,8 +82,8 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
 
 
 def augrc(score: np.ndarray, correct: np.ndarray) -> evaluation.Estimate:
-    """Area under the generalised risk-coverage curve, with a bootstrap interval; the same instances are drawn for every score."""
-    return evaluation.rejection_curve(score, correct=correct, rng=SEED).band.augrc
+    """Area under the generalized risk-coverage curve, with a bootstrap interval; the same instances are drawn for every score."""
+    return evaluation.rejection_curve(score, correct=correct, n_bootstrap=1000, rng=SEED).band.augrc
 
 
 def main() -> None:

@@ -27,7 +27,7 @@ def rounded(report, q):
     """The ensemble that the page computes with."""
     s = report.data["sample"]
     codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
-    probs = restore(codes, normalise=not report.data["multilabel"]).transpose(1, 0, 2)
+    probs = restore(codes, normalize=not report.data["multilabel"]).transpose(1, 0, 2)
     return type(q)(probs, weights=q.weights, member_axis=0, class_names=q.class_names)
 
 
@@ -58,13 +58,13 @@ def check_plan(page, q, y, costs, task) -> None:
     np.testing.assert_allclose(found["answer"].reshape(shape), plan.value_of_label, atol=1e-9)
     np.testing.assert_allclose(found["knowledge"].reshape(shape), plan.value_of_knowledge, atol=1e-9)
     assert np.mean(found["action"].reshape(shape) == plan.action) == 1
-    per_case = plan.expected_cost if task == "one_class" else plan.expected_cost.sum(-1)
+    per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     assert value(page, "expected-cost") == pytest.approx(per_case.mean(), abs=1e-9)
     assert value(page, "total-cost") == pytest.approx(per_case.sum(), abs=1e-6)
     assert value(page, "n-ask") == np.sum(plan.action == lw.decisions.ASK)
     assert value(page, "n-abstain") == np.sum(plan.action == lw.decisions.ABSTAIN)
     if y is not None:
-        truth = y if task == "one_class" or y.ndim == 2 else np.eye(q.n_classes, dtype=int)[y]
+        truth = y if task == "multiclass" or y.ndim == 2 else np.eye(q.n_classes, dtype=int)[y]
         outcome = lw.decisions.evaluate_policy(plan, truth)
         assert value(page, "paid") == pytest.approx(outcome["decide"].cost, abs=1e-9)
         assert value(page, "paid-argmax") == pytest.approx(outcome["argmax"].cost, abs=1e-9)

@@ -14,7 +14,6 @@ import labelwise as lw
 from labelwise._labels import as_labels
 from labelwise.cli import main
 from labelwise.io import Predictions, save_predictions
-from labelwise.report.cases import as_cases
 from optional_libraries import optional
 
 PROBS = np.array([[[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.98, 0.01]]] * 2)
@@ -37,7 +36,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
     q = lw.Ensemble(PROBS, class_names=names)
     known = q.class_names or ("0", "1", "2")
     u = lw.decompose(q)
-    plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3)), task="one_class")
+    plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3)), task="multiclass")
     for labels in (np.array(y), [known[0], known[1], known[1]]):
         assert float(lw.calibration.calibration_errors(q, labels).ece) == pytest.approx(0.02)
         curves = lw.calibration.reliability_curves(q, labels)
@@ -47,7 +46,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
         assert lw.evaluation.by_class(u, labels).counts.tolist() == [1, 2, 0]
         assert lw.evaluation.rejection_curves_by_class(u, labels, labels).counts == dict(zip(known, [1, 2, 0], strict=True))
         assert lw.decisions.evaluate_policy(plan, labels)["argmax"].error == 0
-        assert as_cases(q, labels).y_true.tolist() == [0, 1, 1]
+        assert Predictions(q=q, y_true=np.asarray(labels)).true_class.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize("numbers", [int, float])
@@ -97,11 +96,11 @@ def test_prediction_files_follow_the_rule(tmp_path) -> None:
     assert found["accuracy"] == 1
     assert found["calibration_error"] == pytest.approx(0.02)
     costs = tmp_path / "costs.toml"
-    costs.write_text('classes = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n')
-    for task in ("one_class", "per_label"):
+    costs.write_text('class_names = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n')
+    for task in ("multiclass", "per_label"):
         run = CliRunner().invoke(main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"])
         assert run.exit_code == 0, run.output
-        assert json.loads(run.output)["realised"]["argmax"] == 0
+        assert json.loads(run.output)["realized"]["argmax"] == 0
 
 
 TEXT = ("ant", "bee", "cat")

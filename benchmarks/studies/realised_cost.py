@@ -67,8 +67,8 @@ def model(name: str, seed: int) -> LabelwiseClassifier:
 
 def split_in_three(data: datasets.Dataset, seed: int) -> tuple[datasets.Examples, datasets.Examples, datasets.Examples]:
     """Half for training, a quarter for calibration, a quarter for testing, with the shares of the classes kept."""
-    outer = data.resplit(test_size=TEST_SHARE, seed=seed)
-    inner = datasets.Dataset(data.name, None, outer.train, data.class_names, None, data.features, False).resplit(test_size=1 / 3, seed=seed)
+    outer = data.resplit(test_size=TEST_SHARE, rng=seed)
+    inner = datasets.Dataset(data.name, None, outer.train, data.class_names, None, data.features, False).resplit(test_size=1 / 3, rng=seed)
     flat = [datasets.Examples(s.x.reshape(len(s), -1).astype(float), s.y) for s in (inner.train, inner.test, outer.test)]
     return flat[0], flat[1], flat[2]
 
@@ -93,8 +93,8 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
             result["calibration_error"][state].append(round(float(calibration_errors(q_test, test.y).classwise_mean), 5))
             for price in PRICES:
                 costs = Costs(MATRICES[name], abstain=ABSTAIN, ask=price, expert_error=EXPERT_ERROR)
-                plan = decide(q_test, costs, task="one_class")
-                report = evaluate_policy(plan, test.y, tune=(decide(q_tune, costs, task="one_class"), tune.y))
+                plan = decide(q_test, costs, task="multiclass")
+                report = evaluate_policy(plan, test.y, tune=(decide(q_tune, costs, task="multiclass"), tune.y))
                 for policy in POLICIES:
                     result["cost"][state][str(price)][policy].append(round(report[policy].cost, 5))
                 result["asked"][state][str(price)].append(round(report["decide"].asked, 5))

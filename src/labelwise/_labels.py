@@ -50,7 +50,7 @@ def as_correct(x: Any, n: int) -> np.ndarray:
     values = same_length(as_scores(x, "correct"), "correct", n, "score")
     odd = values[(values != 0) & (values != 1)] if values.dtype.kind != "b" else values[:0]
     if odd.size:
-        raise ValueError(f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use `loss` or `utility`")
+        raise ValueError(f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use `risk` or `utility`")
     return values.astype(bool)
 
 
@@ -160,7 +160,7 @@ def _in_row(row: int | None, wrong: np.ndarray) -> str:
 
 
 def integer_names(names: Sequence[str]) -> np.ndarray | None:
-    """The numbers that class names such as '1' (or '1.0', from a floating-point column) stand for, if all of them do and differ."""
+    """Class names such as '1' (or '1.0', from a floating-point column) as integers, if all names are distinct integers."""
     if not all(re.fullmatch(r"[+-]?[0-9]{1,18}(\.0*)?", word) for word in names):
         return None
     values = np.asarray([int(word.partition(".")[0]) for word in names], dtype=np.int64)
@@ -168,7 +168,7 @@ def integer_names(names: Sequence[str]) -> np.ndarray | None:
 
 
 def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
-    """Positions as the integer labels that `as_labels` reads: the reverse of `positions`."""
+    """Positions as integer labels: the inverse of `positions`."""
     values = None if names is None else integer_names(names)
     return y if values is None else values[y]
 

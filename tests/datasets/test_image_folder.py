@@ -49,7 +49,7 @@ def test_split_here(tmp_path: Path) -> None:
     for label in "ab":
         for i in range(10):
             write(tmp_path / label / f"{i}.png", color())
-    data = load_image_folder(tmp_path, test_size=0.2, seed=1)
+    data = load_image_folder(tmp_path, test_size=0.2, rng=1)
     assert data.train is not None
     assert (len(data.train), len(data.test), data.published_split) == (16, 4, False)
     np.testing.assert_array_equal(np.bincount(data.test.y), [2, 2])

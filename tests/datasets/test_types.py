@@ -15,7 +15,7 @@ def make(y: list[int], classes: int) -> Dataset:
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 5))
 def test_resplit_keeps_the_share_of_each_class(y: list[int], share: float, seed: int) -> None:
-    data = make(y, 5).resplit(test_size=share, seed=seed)
+    data = make(y, 5).resplit(test_size=share, rng=seed)
     assert data.train is not None
     assert abs(len(data.test) - len(y) * share) <= 0.5 + 1e-9
     for k in range(5):
@@ -28,7 +28,7 @@ def test_resplit_keeps_the_share_of_each_class(y: list[int], share: float, seed:
 
 def test_resplit_is_random_and_repeatable() -> None:
     data = make([0, 1, 2] * 100, 3)
-    first, again, other = (data.resplit(seed=seed).test.x.ravel() for seed in (0, 0, 1))
+    first, again, other = (data.resplit(rng=seed).test.x.ravel() for seed in (0, 0, 1))
     np.testing.assert_array_equal(first, again)
     assert not np.array_equal(first, other)
 
@@ -37,7 +37,7 @@ def test_resplit_draws_every_instance_equally_often() -> None:
     data = make([0] * 8 + [1] * 32, 2)
     drawn = np.zeros(40)
     for seed in range(2000):
-        drawn[data.resplit(test_size=0.25, seed=seed).test.x.ravel().astype(int)] += 1
+        drawn[data.resplit(test_size=0.25, rng=seed).test.x.ravel().astype(int)] += 1
     # binomial(2000, 0.25): standard deviation 19.4, five of them
     assert np.abs(drawn - 500).max() < 97
 

@@ -132,8 +132,8 @@ def test_mistakes_are_told():
     ):
         with pytest.raises(ValueError, match=message):
             acquire(q, **arguments)
-    with pytest.raises(TypeError, match="`rng` must be a seed"):
-        acquire(q, budget=1, strategy="random")
+    with pytest.raises(TypeError, match="`rng` must be None, an integer"):
+        acquire(q, budget=1, strategy="random", rng="seed")
     with pytest.raises(ValueError, match="one member says nothing"):
         acquire(lw.Ensemble(q.probs[:1]), budget=1)
     with pytest.raises(ValueError, match="one axis of instances"):

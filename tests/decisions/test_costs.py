@@ -22,7 +22,7 @@ def test_a_mapping_and_an_array_are_the_same_costs():
 
 def test_costs_follow_the_classes_of_the_prediction_by_name():
     costs = Costs(MATRIX, false_positive={"melanoma": 2, "nevus": 1}, false_negative=3)
-    problem, names = costs.problem("one_class", 2, ("melanoma", "nevus"))
+    problem, names = costs.problem("multiclass", 2, ("melanoma", "nevus"))
     assert names == ("melanoma", "nevus")
     assert np.array_equal(problem.table, [[0, 50], [1, 0]])
     table = costs.problem("per_label", 2, ("melanoma", "nevus"))[0].table
@@ -32,9 +32,9 @@ def test_costs_follow_the_classes_of_the_prediction_by_name():
 
 def test_names_of_the_costs_serve_a_prediction_without_names():
     q = lw.Ensemble(np.array([[[0.5, 0.5]]]))
-    assert lw.decisions.decide(q, Costs(MATRIX, class_names=NAMES), task="one_class").class_names == tuple(NAMES)
+    assert lw.decisions.decide(q, Costs(MATRIX, class_names=NAMES), task="multiclass").class_names == tuple(NAMES)
     with pytest.raises(ValueError, match="the prediction has no class names"):
-        lw.decisions.decide(q, Costs(MATRIX), task="one_class")
+        lw.decisions.decide(q, Costs(MATRIX), task="multiclass")
 
 
 name = st.text(min_size=1, max_size=8)
@@ -108,12 +108,12 @@ def test_wrong_costs_are_refused_with_the_reason(arguments, message):
     ("costs", "task", "classes", "message"),
     [
         (Costs([[0, 1], [1, 0]]), "per_label", 2, "needs `false_positive` and `false_negative`"),
-        (Costs(false_positive=1, false_negative=1), "one_class", 2, "needs a cost `matrix`"),
-        (Costs([[0, 1], [1, 0]]), "one_class", 3, "`matrix` is 2 × 2; the prediction has K = 3 classes"),
-        (Costs([[0, 1], [1, 0]]), "one-class", 2, "Did you mean 'one_class'?"),
-        (Costs([[0, 1], [1, 0]], ask=[1, 2]), "one_class", 2, "`ask` must be one number"),
+        (Costs(false_positive=1, false_negative=1), "multiclass", 2, "needs a cost `matrix`"),
+        (Costs([[0, 1], [1, 0]]), "multiclass", 3, "`matrix` is 2 × 2; the prediction has K = 3 classes"),
+        (Costs([[0, 1], [1, 0]]), "multi-class", 2, "Did you mean 'multiclass'?"),
+        (Costs([[0, 1], [1, 0]], ask=[1, 2]), "multiclass", 2, "`ask` must be one number"),
         (Costs(false_positive=[1, 2], false_negative=1), "per_label", 3, "`false_positive` is given for 2 classes"),
-        (Costs(MATRIX, class_names=NAMES), "one_class", 3, "for 2 classes; the prediction has K = 3"),
+        (Costs(MATRIX, class_names=NAMES), "multiclass", 3, "for 2 classes; the prediction has K = 3"),
     ],
 )
 def test_costs_that_do_not_fit_the_task_are_refused(costs, task, classes, message):
@@ -123,18 +123,18 @@ def test_costs_that_do_not_fit_the_task_are_refused(costs, task, classes, messag
 
 def test_unknown_and_missing_class_names_are_told():
     costs = Costs(MATRIX)
-    with pytest.raises(ValueError, match="nothing about class 'mole'"):
-        costs.problem("one_class", 2, ("mole", "melanoma"))
+    with pytest.raises(ValueError, match="the costs lack class 'mole'"):
+        costs.problem("multiclass", 2, ("mole", "melanoma"))
     with pytest.raises(ValueError, match="name 'nevus', which is not a class"):
         Costs({"nevus": {"melanoma": 1, "x": 1}, "melanoma": {"nevus": 1, "x": 1}, "x": {"nevus": 1, "melanoma": 1}}).problem(
-            "one_class", 2, ("x", "melanoma")
+            "multiclass", 2, ("x", "melanoma")
         )
 
 
 def test_files(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text(
-        'classes = ["nevus", "Ünïcode µ"]\nask = 3\nmatrix."Ünïcode µ".nevus = 50\nmatrix.nevus."Ünïcode µ" = 1\n', encoding="utf-8"
+        'class_names = ["nevus", "Ünïcode µ"]\nask = 3\nmatrix."Ünïcode µ".nevus = 50\nmatrix.nevus."Ünïcode µ" = 1\n', encoding="utf-8"
     )
     costs = Costs.from_toml(path)
     assert costs.ask == 3

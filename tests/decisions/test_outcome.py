@@ -17,7 +17,7 @@ def case(seed=0, n=200, **prices):
     probs = rng.dirichlet([1, 0.5, 1], (3, n))
     y = (probs.mean(0).cumsum(1) < rng.random((n, 1))).sum(1).clip(0, 2)
     costs = Costs(MATRIX, **prices)
-    return decide(lw.Ensemble(probs), costs, task="one_class"), y, costs
+    return decide(lw.Ensemble(probs), costs, task="multiclass"), y, costs
 
 
 def test_realised_cost_is_what_playing_with_a_real_expert_averages_to():
@@ -103,11 +103,11 @@ def test_with_the_true_probabilities_deciding_is_never_beaten_on_average():
     rng = np.random.default_rng(5)
     p = rng.dirichlet([0.4, 0.4, 0.4], 40_000)
     y = (p.cumsum(1) < rng.random((len(p), 1))).sum(1).clip(0, 2)
-    report = evaluate_policy(decide(lw.Ensemble(p[None]), Costs(MATRIX, ask=0.7, abstain=1.2, expert_error=0.05), task="one_class"), y)
+    report = evaluate_policy(decide(lw.Ensemble(p[None]), Costs(MATRIX, ask=0.7, abstain=1.2, expert_error=0.05), task="multiclass"), y)
     assert report["decide"].cost < report["chow"].cost < report["argmax"].cost
     assert report["decide"].cost < report["entropy"].cost
     assert report["oracle"].cost < report["decide"].cost
-    plan = decide(lw.Ensemble(p[None]), Costs(MATRIX, ask=0.7, abstain=1.2, expert_error=0.05), task="one_class")
+    plan = decide(lw.Ensemble(p[None]), Costs(MATRIX, ask=0.7, abstain=1.2, expert_error=0.05), task="multiclass")
     se = report["decide"].costs.std() / len(y) ** 0.5
     assert report["decide"].cost == pytest.approx(plan.expected_cost.mean(), abs=4.5 * se)  # what was promised was paid
 
@@ -131,7 +131,7 @@ def test_labels():
 
 def test_labels_of_one_class_and_names():
     plan, y, costs = case(ask=0.8)
-    named = decide(lw.Ensemble(plan.mean[None], class_names=["a", "b", "c"]), costs, task="one_class")
+    named = decide(lw.Ensemble(plan.mean[None], class_names=["a", "b", "c"]), costs, task="multiclass")
     assert evaluate_policy(named, np.array(["a", "b", "c"])[y])["decide"].cost == evaluate_policy(plan, y)["decide"].cost
     label = decide(lw.Ensemble(plan.mean[None]), Costs(false_positive=1, false_negative=2), task="per_label")
     assert evaluate_policy(label, y)["chow"].cost == evaluate_policy(label, np.eye(3, dtype=int)[y])["chow"].cost
@@ -156,6 +156,6 @@ def test_mistakes_are_told():
     with pytest.raises(TypeError, match="class positions 0 … 2 or class names"):
         evaluate_policy(plan, y + 0.5)
     with pytest.raises(ValueError, match="same task and classes"):
-        evaluate_policy(plan, y, tune=(decide(lw.Ensemble(np.full((1, 5, 2), 0.5)), Costs(1 - np.eye(2)), task="one_class"), y))
+        evaluate_policy(plan, y, tune=(decide(lw.Ensemble(np.full((1, 5, 2), 0.5)), Costs(1 - np.eye(2)), task="multiclass"), y))
     with pytest.raises(ValueError, match="cases on one axis"):
-        evaluate_policy(decide(lw.Ensemble(np.full((1, 2, 2, 2), 0.5)), Costs(1 - np.eye(2)), task="one_class"), [[0, 1], [0, 1]])
+        evaluate_policy(decide(lw.Ensemble(np.full((1, 2, 2, 2), 0.5)), Costs(1 - np.eye(2)), task="multiclass"), [[0, 1], [0, 1]])

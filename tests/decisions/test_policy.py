@@ -56,7 +56,7 @@ def test_values_of_information_are_what_playing_the_cases_gives(kind, abstain, e
     theta = q.sample(DRAWS, rng=rng)
     y = (theta.cumsum(axis=-1) < rng.random((*theta.shape[:-1], 1))).sum(axis=-1).clip(0, 2)
     table = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [3.0, 2.0, 0.5]])
-    plan = decide(q, Costs(table, abstain=abstain, expert_error=error), task="one_class")
+    plan = decide(q, Costs(table, abstain=abstain, expert_error=error), task="multiclass")
     for i in range(3):
         (label, label_se), (knowledge, knowledge_se) = simulated_values(theta[:, i], y[:, i], table, abstain, error, rng)
         assert plan.value_of_label[i] == pytest.approx(label, abs=4.5 * label_se + 1e-3)
@@ -113,9 +113,9 @@ def all_plans(k, abstain, ask):
     ask=st.none() | st.floats(0, 3),
     error=st.floats(0, 0.99),
 )
-def test_one_class_is_the_best_of_all_plans(weights, pay, abstain, ask, error):
+def test_multiclass_is_the_best_of_all_plans(weights, pay, abstain, ask, error):
     p = np.array(weights) / sum(weights)
-    plan = decide(lw.Ensemble(p[None, None]), Costs(pay, abstain=abstain, ask=ask, expert_error=error), task="one_class")
+    plan = decide(lw.Ensemble(p[None, None]), Costs(pay, abstain=abstain, ask=ask, expert_error=error), task="multiclass")
     costs = {each: cost_of_plan(p, pay, abstain, ask, error, each) for each in all_plans(3, abstain, ask)}
     best = min(costs.values())
     assert plan.expected_cost[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
@@ -154,7 +154,7 @@ def test_per_label_is_the_best_set_of_labels_to_act_on(t, a, b, abstain, ask, er
 def test_zero_one_costs_give_chows_rule(p, price):
     p = np.array(p) / sum(p)
     k = len(p)
-    action = decide(lw.Ensemble(p[None, None]), Costs(1 - np.eye(k), abstain=price), task="one_class").action[0]
+    action = decide(lw.Ensemble(p[None, None]), Costs(1 - np.eye(k), abstain=price), task="multiclass").action[0]
     if abs(p.max() - (1 - price)) > 1e-9:
         assert (action == ABSTAIN) == (p.max() < 1 - price)
         assert action == ABSTAIN or p[action] == pytest.approx(p.max())
@@ -164,7 +164,7 @@ def test_the_action_depends_on_the_mean_only():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet([1, 1, 1], (5, 200))
     costs = Costs([[0, 1, 2], [5, 0, 1], [9, 3, 0]], abstain=1.2, ask=0.6, expert_error=0.1)
-    spread, flat = decide(lw.Ensemble(probs), costs, task="one_class"), decide(lw.Ensemble(probs.mean(0)[None]), costs, task="one_class")
+    spread, flat = decide(lw.Ensemble(probs), costs, task="multiclass"), decide(lw.Ensemble(probs.mean(0)[None]), costs, task="multiclass")
     assert np.array_equal(spread.action, flat.action)
     assert np.allclose(spread.value_of_label, flat.value_of_label)
     assert spread.value_of_knowledge.max() > 0.1
@@ -176,7 +176,7 @@ def test_values_are_the_measures_of_the_package():
     q = lw.Ensemble(rng.dirichlet([1, 1, 1], (5, 50)))
     matrix = np.array([[0, 1, 2], [5, 0, 1], [9, 3, 0.0]])
     joint = lw.joint.decompose(q, lw.joint.CostMatrix(matrix))
-    plan = decide(q, Costs(matrix, ask=1), task="one_class")
+    plan = decide(q, Costs(matrix, ask=1), task="multiclass")
     assert np.allclose(plan.value_of_label, joint.total)
     assert np.array_equal(plan.value_of_knowledge, joint.epistemic)
     u = lw.decompose(q, lw.CostLoss(1, 9))
@@ -199,14 +199,14 @@ def test_abstaining_about_a_label_splits_into_two_cost_losses(t, a, b, c):
 
 def test_a_useless_expert_is_worth_nothing_and_a_worse_one_less():
     q = lw.Ensemble(np.random.default_rng(2).dirichlet([1, 1, 1], (3, 100)))
-    worth = [decide(q, Costs(1 - np.eye(3), expert_error=e), task="one_class").value_of_label for e in (0, 0.1, 0.3, 2 / 3)]
+    worth = [decide(q, Costs(1 - np.eye(3), expert_error=e), task="multiclass").value_of_label for e in (0, 0.1, 0.3, 2 / 3)]
     assert np.all(np.diff(worth, axis=0) <= 1e-12)
     assert np.allclose(worth[-1], 0)
 
 
 def test_asking_is_chosen_exactly_when_the_answer_is_worth_more_than_its_price():
     q = lw.Ensemble(np.random.default_rng(3).dirichlet([0.5, 1, 1], (3, 300)))
-    plan = decide(q, Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], abstain=1.1, ask=0.4, expert_error=0.1), task="one_class")
+    plan = decide(q, Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], abstain=1.1, ask=0.4, expert_error=0.1), task="multiclass")
     assert np.array_equal(plan.action == ASK, plan.value_of_label > 0.4)
     assert 0.1 < np.mean(plan.action == ASK) < 0.9
 
@@ -214,17 +214,17 @@ def test_asking_is_chosen_exactly_when_the_answer_is_worth_more_than_its_price()
 def test_at_equal_cost_predicting_comes_before_abstaining_and_both_before_asking():
     q = lw.Ensemble(np.array([[[0.5, 0.5]]]))
     for prices, expected in (({"ask": 0.5}, 0), ({"abstain": 0.5}, 0), ({"abstain": 0.25, "ask": 0.25}, ABSTAIN), ({"ask": 0.25}, ASK)):
-        assert decide(q, Costs(1 - np.eye(2), **prices), task="one_class").action[0] == expected
+        assert decide(q, Costs(1 - np.eye(2), **prices), task="multiclass").action[0] == expected
 
 
 def test_every_array_library_gives_its_own_arrays(lib):
     probs = np.random.default_rng(4).dirichlet([1, 1, 1], (3, 20))
     costs = Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], false_positive=1, false_negative=4, abstain=1.1, ask=0.4, expert_error=0.1)
-    for task in ("one_class", "per_label"):
+    for task in ("multiclass", "per_label"):
         ours, plan = decide(lw.Ensemble(probs), costs, task=task), decide(lw.Ensemble(lib.array(probs)), costs, task=task)
         assert type(plan.action) is type(plan.value_of_label) is type(lib.array(probs))
         assert np.array_equal(lib.numpy(plan.action), ours.action)
-        assert np.array_equal(plan.words, ours.words)
+        assert np.array_equal(plan.action_names, ours.action_names)
         for field in ("expected_cost", "value_of_label", "value_of_knowledge"):
             assert np.allclose(lib.numpy(getattr(plan, field)), getattr(ours, field))
         assert plan.explain(3) == ours.explain(3)
@@ -232,10 +232,10 @@ def test_every_array_library_gives_its_own_arrays(lib):
 
 def test_one_case_and_grids_of_cases():
     costs = Costs(1 - np.eye(2), ask=0.2, false_positive=1, false_negative=1)
-    assert decide(lw.Dirichlet(np.array([2.0, 2.0])), costs, task="one_class").action == ASK
-    grid = decide(lw.Ensemble(np.full((2, 3, 4, 2), 0.5)), costs, task="one_class")
+    assert decide(lw.Dirichlet(np.array([2.0, 2.0])), costs, task="multiclass").action == ASK
+    grid = decide(lw.Ensemble(np.full((2, 3, 4, 2), 0.5)), costs, task="multiclass")
     assert grid.action.shape == (3, 4)
-    assert grid.explain((2, 1)).startswith("ask for the class")
+    assert grid.explain((2, 1)).startswith("ask an expert for the class")
 
 
 def test_sentences():
@@ -249,33 +249,33 @@ def test_sentences():
         abstain=3,
         class_names=names,
     )
-    one = decide(q, costs, task="one_class")
+    one = decide(q, costs, task="multiclass")
     assert one.explain(0) == (
-        "ask for the class of this case: the answer is worth 1.8 on average and costs 1.5; "
-        "more data of this kind would be worth at most 0.425 if nobody is asked"
+        "ask an expert for the class of this case: the expert's answer saves 1.8 on average and costs 1.5; "
+        "more training data could save at most 0.425 if no expert is asked"
     )
     assert one.explain(1) == (
-        "predict melanoma, which costs 1.2 on average; the answer is worth 1.2 on average and costs 1.5; "
-        "more data of this kind would be worth at most 0 if nobody is asked"
+        "predict melanoma, which costs 1.2 on average; the expert's answer saves 1.2 on average and costs 1.5; "
+        "more training data could save at most 0 if no expert is asked"
     )
     label = decide(q, costs, task="per_label")
     assert label.explain(0, label="melanoma") == (
-        "ask about melanoma: the answer is worth 1.8 on average and costs 1.5; more data of this kind would be worth at most 0.45 if nobody is asked"
+        "ask an expert about melanoma: the expert's answer saves 1.8 on average and costs 1.5; more training data could save at most 0.45 if no expert is asked"
     )
     assert label.explain(0) == label.explain(0, label="melanoma") + (
         "; act on nevus (expected cost 0.15); do not act on lentigo (expected cost 0.1)"
     )
-    erring = decide(q, Costs([[0, 2, 1], [20, 0, 20], [1, 2, 0]], abstain=0.1, expert_error=0.25), task="one_class")
+    erring = decide(q, Costs([[0, 2, 1], [20, 0, 20], [1, 2, 0]], abstain=0.1, expert_error=0.25), task="multiclass")
     assert erring.explain(0) == (
-        "hand this case over, which costs 0.1; the answer of an expert who errs in 0.25 of all cases is worth 0 on average; "
-        "more data of this kind would be worth at most 0"
+        "abstain on this case, which costs 0.1; the answer of an expert with error rate 0.25 saves 0 on average; "
+        "more training data could save at most 0"
     )
     many = decide(
         lw.MultiLabelEnsemble(np.full((1, 1, 9), 0.9)),
         Costs(false_positive=1, false_negative=1, abstain=np.r_[0, np.ones(8)]),
         task="per_label",
     )
-    assert many.explain(0) == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); hand 0 over (expected cost 0)"
+    assert many.explain(0) == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); abstain on 0 (expected cost 0)"
 
 
 def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_else():
@@ -284,10 +284,10 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
     y = (p.cumsum(1) < rng.random((500, 1))).sum(1)
     costs = Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], false_positive=1, false_negative=4, ask=0.4)
     sure = p**5 / (p**5).sum(1, keepdims=True)
-    for task in ("one_class", "per_label"):
+    for task in ("multiclass", "per_label"):
         honest = decide(lw.Ensemble(p[None]), costs, task=task, y_true=y)  # a warning would be an error here
         assert np.array_equal(honest.action, decide(lw.Ensemble(p[None]), costs, task=task).action)
-        with pytest.warns(UserWarning, match="not to be trusted. Badly calibrated: the top label"):
+        with pytest.warns(UserWarning, match="unreliable. Badly calibrated: the top label"):
             told = decide(lw.Ensemble(sure[None]), costs, task=task, y_true=y)
         assert np.array_equal(told.expected_cost, decide(lw.Ensemble(sure[None]), costs, task=task).expected_cost)
     labels = rng.random((500, 2)) < 0.1
@@ -301,20 +301,20 @@ def test_mistakes_are_told():
     q = lw.Ensemble(np.full((2, 3, 2), 0.5), class_names=["a", "b"])
     costs = Costs(1 - np.eye(2), false_positive=1, false_negative=1)
     with pytest.raises(TypeError, match="`q` must be a distribution"):
-        decide(np.full((3, 2), 0.5), costs, task="one_class")
+        decide(np.full((3, 2), 0.5), costs, task="multiclass")
     with pytest.raises(TypeError, match="`costs` must be"):
-        decide(q, {"matrix": 1}, task="one_class")
-    with pytest.raises(ValueError, match="no one class to choose"):
-        decide(lw.MultiLabelEnsemble(np.full((2, 3, 2), 0.5)), costs, task="one_class")
+        decide(q, {"matrix": 1}, task="multiclass")
+    with pytest.raises(ValueError, match="no single class to choose"):
+        decide(lw.MultiLabelEnsemble(np.full((2, 3, 2), 0.5)), costs, task="multiclass")
     with pytest.raises(ValueError, match="`label` is for task='per_label'"):
-        decide(q, costs, task="one_class").explain(0, label="a")
+        decide(q, costs, task="multiclass").explain(0, label="a")
     with pytest.raises(KeyError, match="no label 'c'"):
         decide(q, costs, task="per_label").explain(0, label="c")
     with pytest.raises(IndexError, match="must pick one case"):
         decide(q, costs, task="per_label").explain()
 
 
-@pytest.mark.parametrize("task", ["one_class", "per_label"])
+@pytest.mark.parametrize("task", ["multiclass", "per_label"])
 def test_one_case_without_a_batch_axis(task):
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=4)
     costs = lw.decisions.Costs([[0, 1, 5], [2, 0, 1], [9, 3, 0]], false_positive=1, false_negative=3, abstain=0.7, ask=0.3)

@@ -51,7 +51,7 @@ def test_the_guarantee_holds_for_all_classes_at_once():
     for _ in range(SIMULATIONS):
         k = rng.integers(3, size=600)
         u = rng.random(600)
-        chosen = choose_threshold(u, rng.random(600) >= slopes[k] * u, target=0.1, confidence=0.8, classes=k)
+        chosen = choose_threshold(u, rng.random(600) >= slopes[k] * u, target=0.1, confidence=0.8, y_pred=k)
         violations += any(t.found and slopes[c] * t.value / 2 > 0.1 for c, t in chosen.by_class.items())
     assert violations <= 0.2 * SIMULATIONS
 
@@ -102,7 +102,7 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     few = choose_threshold(np.arange(30.0), np.ones(30), target=0.05, confidence=0.95)
     assert not few.found
     assert str(few) == (
-        "no threshold keeps the error below 0.05 with confidence 0.95: 30 cases cannot show it even if none is wrong; at least 60 are needed"
+        "no threshold keeps the error below 0.05 with confidence 0.95: 30 cases cannot prove it even without errors; at least 60 are needed"
     )
     assert not few.accept(np.array([-1e9, 0.0])).any()
     wrong = choose_threshold(np.arange(500.0), np.arange(500) % 2, target=0.05, confidence=0.95)
@@ -110,7 +110,7 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     assert wrong.reason == "of the 80 most certain of 500 cases 40 are wrong, and at most 0 may be"
     # 80 right ones, then ties of mistakes: the start passes, the next distinct score does not
     tied = choose_threshold(np.r_[np.arange(80.0), np.full(420, 99.0)], np.arange(500) < 80, target=0.05, confidence=0.95)
-    assert tied.reason == "the 80 most certain of 500 cases show it, but not together with the next score"
+    assert tied.reason == "the 80 most certain of 500 cases prove it, but not together with the next score"
 
 
 def test_accepting_and_printing():
@@ -123,7 +123,7 @@ def test_accepting_and_printing():
         str(t) == f"accept scores up to {t.value:.6g}: {t.coverage:.1%} of the cases, 7 of 307 wrong, error below 0.05 with confidence 0.95"
     )
     classes = np.where(np.arange(400) % 2, "ill", "well")
-    both = choose_threshold(score, correct, target=0.1, confidence=0.9, classes=classes)
+    both = choose_threshold(score, correct, target=0.1, confidence=0.9, y_pred=classes)
     assert set(both.by_class) == {"ill", "well"}
     accepted = both.accept(np.array([0.0, 0.99, 0.0]), np.array(["ill", "ill", "unknown"]))
     assert accepted.tolist() == [True, False, False]
@@ -150,7 +150,7 @@ def test_torch_scores(optional):
         ({"correct": [0.5, 1, 1]}, "`correct` must be True or False"),
         ({"target": 0}, "`target` must lie between 0 and 1; got 0"),
         ({"confidence": 95}, "`confidence` must lie between 0 and 1; got 95"),
-        ({"classes": [1]}, "`classes` must have one class per case"),
+        ({"y_pred": [1]}, "`y_pred` must have one class per case"),
     ],
 )
 def test_mistakes_are_told(change, message):

@@ -19,7 +19,7 @@ from .mutations import Tree
 FOLDER = b"/@FOLDER@"
 """Stands in a sample for the folder that it is put into."""
 NAMES = ["lung", "lymphoma", "melanoma"]
-COSTS = b"""classes = ["lung", "lymphoma", "melanoma"]
+COSTS = b"""class_names = ["lung", "lymphoma", "melanoma"]
 matrix = [[0, 1, 2.5], [4, 0, 1], [20, 3, 0]]
 abstain = 0.8
 ask = 0.5
@@ -170,14 +170,12 @@ def _one(folder: Path, pattern: str = "preds.*") -> Path:
 def read_predictions(folder: Path) -> None:
     """As `labelwise quantify` reads them: a block, its distribution, the ids."""
     import labelwise as lw
-    from labelwise._sources import open_source
+    from labelwise.io import load_predictions
 
-    source = open_source(_one(folder))
-    lw.decompose(source.rows(0, min(source.n_instances, 1000)).distribution())
+    source = load_predictions(_one(folder))
+    lw.decompose(source.read(0, 1000).distribution())
     if source.ids is not None:
-        np.asarray(source.ids[: source.n_instances])
-    if source.path.suffix in (".npz", ".npy"):
-        lw.io.load_predictions(source.path)
+        np.asarray(source.ids[:])
 
 
 # ------------------------------------------------------------------------------------------------------------------- data sets
@@ -257,7 +255,7 @@ def read_costs(folder: Path) -> None:
 
     costs = Costs.from_toml(folder / "costs.toml")
     costs.to_toml()
-    for task in ("one_class", "per_label"):
+    for task in ("multiclass", "per_label"):
         with suppress(ValueError):
             costs.problem(task, 3, tuple(NAMES))
 
@@ -297,7 +295,7 @@ class _Interrupted(Exception):
 
 def _partial(folder: Path) -> None:
     from labelwise.io import save_predictions
-    from labelwise.quantify import quantify
+    from labelwise.io.quantify import quantify
 
     def interrupt(done: int, total: int) -> None:
         raise _Interrupted
@@ -319,7 +317,7 @@ def _fixed_time(folder: Path) -> None:
 
 def resume(folder: Path) -> None:
     """`quantify` finds a damaged state and resumes, or starts over; either way it finishes."""
-    from labelwise.quantify import quantify
+    from labelwise.io.quantify import quantify
 
     _fixed_time(folder)
     quantify(folder / "preds.npz", folder / "u.npz", memory="1MB")
@@ -333,7 +331,7 @@ def _ensemble(folder: Path) -> None:
 
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(32, 4)).astype(np.float32), np.arange(32) % 3
-    fit_ensemble("mlp", (x, y), n_members=1, epochs=1, seed=0, out_dir=folder / "trained", jobs=1, progress=False)
+    fit_ensemble("mlp", (x, y), n_members=1, epochs=1, rng=0, out_dir=folder / "trained", n_jobs=1, progress=False)
     for path in (folder / "trained").rglob("*"):
         if path.name.startswith(".") and path.is_file():
             path.unlink()
@@ -371,7 +369,7 @@ def read_volume(folder: Path) -> None:
 def _studies(folder: Path) -> None:
     from labelwise.petct import write_phantoms
 
-    write_phantoms(folder / "studies", patients=2, voxel=30, seed=1)
+    write_phantoms(folder / "studies", patients=2, voxel=30, rng=1)
 
 
 def read_studies(folder: Path) -> None:
@@ -389,9 +387,11 @@ def _slices(folder: Path) -> None:
     from labelwise.petct import Settings, prepare, write_phantoms
 
     with tempfile.TemporaryDirectory() as studies:
-        write_phantoms(Path(studies) / "s", patients=8, voxel=40, seed=1)
+        write_phantoms(Path(studies) / "s", patients=8, voxel=40, rng=1)
         held = ["bone metastases", "melanoma", "lymphoma"]
-        prepare(Path(studies) / "s", folder / "slices", settings=Settings(size=8, step=0), hold_back=held, test=0.5, val=0.0, jobs=1)
+        prepare(
+            Path(studies) / "s", folder / "slices", settings=Settings(size=8, step=0), hold_back=held, test_size=0.5, val_size=0.0, n_jobs=1
+        )
 
 
 def read_slices(folder: Path) -> None:

@@ -31,7 +31,7 @@ VALUES: tuple[Any, ...] = (
 WORDS = (
     b"", b"nan", b"inf", b"-inf", b"-1", b"0", b"1e999", b"9" * 400, b"1e-400", b"1_000", b"0x10", b"true", b"{}", b"[]", b"''", b'"', b"'", b"?", b"{", b"}",
     b"[", b"]", b",", b"=", b"\n", b"\r", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", b"%", b"@data", b"@attribute", b"x" * 5000, b"[" * 5000, b"{a=" * 3000,
-    b"classes", b"matrix", b"ask", b"1979-05-27T07:32:00Z", "\u202e".encode(), "é".encode("latin-1"),
+    b"class_names", b"matrix", b"ask", b"1979-05-27T07:32:00Z", "\u202e".encode(), "é".encode("latin-1"),
 )  # fmt: skip
 
 

@@ -43,7 +43,7 @@ def shelf(monkeypatch) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_a_missing_set_is_noted_and_the_artefact_measured(tmp_path, monkeypatch):
-    options = Options(tmp_path, jobs=1)
+    options = Options(tmp_path, n_jobs=1)
     numbers = ood.run(SETTING, 1, options)
     assert {key[0] for key in numbers["auroc"]} == {"svhn"}
     assert numbers["not run"] == {"cifar10.2": "cifar10.2 was not found."}
@@ -79,7 +79,7 @@ def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch
 
     monkeypatch.setattr(holdout._Work, "_fit", spy)
     monkeypatch.setattr(settings, "load", lambda name, **_: Dataset(name, images(60, 1), images(12, 2), CLASSES))
-    run = holdout.run_one(setting, 0, Options(tmp_path, jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
+    run = holdout.run_one(setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
     assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [0.001, 0.001, 0.1]
     assert recipes["before"].epochs == 20
     assert set(run.after) == {"swap", "no-swap", "no-swap-constant"}

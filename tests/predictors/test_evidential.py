@@ -110,7 +110,7 @@ def test_same_seed_same_weights_and_torch_goes_on_as_before():
     first, second, other = evidential_net(), evidential_net(), evidential_net()
     torch.random.set_rng_state(state)
     for model, seed in ((first, 1), (second, 1), (other, 2)):
-        assert fit_evidential(model, x, y, epochs=3, batch_size=8, seed=seed) is model
+        assert fit_evidential(model, x, y, epochs=3, batch_size=8, rng=seed) is model
         assert not model.training
     assert torch.equal(torch.random.get_rng_state(), state)
     assert torch.equal(first[0].weight, second[0].weight)

@@ -43,11 +43,11 @@ def same(a, b) -> bool:
 
 
 def fit(folder: Path, make_model="mlp", data=DATA, **options):
-    return fit_ensemble(make_model, data, **{"n_members": 2, "recipe": RECIPE, "seed": 7, "jobs": 1, "out_dir": folder} | options)
+    return fit_ensemble(make_model, data, **{"n_members": 2, "recipe": RECIPE, "rng": 7, "n_jobs": 1, "out_dir": folder} | options)
 
 
 def test_same_seed_same_weights_and_members_differ(tmp_path):
-    a, b, c = fit(tmp_path / "a"), fit(tmp_path / "b"), fit(tmp_path / "c", seed=8)
+    a, b, c = fit(tmp_path / "a"), fit(tmp_path / "b"), fit(tmp_path / "c", rng=8)
     assert same(weights(a), weights(b))
     assert not same(weights(a), weights(c))
     assert not same(weights(a)[:1], weights(a)[1:])
@@ -73,23 +73,23 @@ def test_it_learns_and_says_so(tmp_path):
 def test_processes_change_nothing(tmp_path):
     """Not even if each member sees its own instances in each epoch."""
     options = {"n_members": 3, "subset": EvenOrOdd(N)}  # 3 on 2: trained in pieces
-    here, apart = (fit(tmp_path / str(jobs), Dropped, jobs=jobs, **options) for jobs in (1, 2))
+    here, apart = (fit(tmp_path / str(n_jobs), Dropped, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
     assert same(weights(here), weights(apart))
     kept = {path.name for path in (tmp_path / "2").iterdir()}
     assert kept == {"ensemble.json"} | {f"member-{m}.{kind}" for m in range(3) for kind in ("pt", "jsonl")}
 
 
 @pytest.mark.parametrize(
-    ("members", "jobs", "epochs", "expected"),
+    ("members", "n_jobs", "epochs", "expected"),
     [(5, 2, 20, 50), (4, 2, 20, 40), (3, 2, 4, 6), (5, 4, 8, 10), (1, 2, 7, 7), (2, 4, 5, 5), (7, 3, 12, 30)],
 )
-def test_schedule_keeps_every_process_busy(members, jobs, epochs, expected):
-    schedule = Schedule(dict.fromkeys(range(members), 0), epochs, jobs)
+def test_schedule_keeps_every_process_busy(members, n_jobs, epochs, expected):
+    schedule = Schedule(dict.fromkeys(range(members), 0), epochs, n_jobs)
     done = dict.fromkeys(range(members), 0)
     running: dict[int, tuple[int, int]] = {}  # member -> (when it is over, epoch)
     now = 0
     while True:
-        while len(running) < jobs and (task := schedule.next()) is not None:
+        while len(running) < n_jobs and (task := schedule.next()) is not None:
             member, until = task
             assert member not in running
             assert done[member] < until <= epochs
@@ -136,7 +136,7 @@ from labelwise.predictors import Recipe, fit_ensemble
 if __name__ == "__main__":
     data = np.load({data!r})
     recipe = Recipe("mlp", epochs={epochs}, batch_size=50)
-    fit_ensemble(Dropped, (data["x"], data["y"]), n_members=2, recipe=recipe, seed=7, out_dir={folder!r}, resume=True, jobs=int(sys.argv[1]))
+    fit_ensemble(Dropped, (data["x"], data["y"]), n_members=2, recipe=recipe, rng=7, out_dir={folder!r}, resume=True, n_jobs=int(sys.argv[1]))
 """
 
 
@@ -165,9 +165,9 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
     settings = {"tests": str(Path(__file__).parent.parent), "data": str(tmp_path / "data.npz"), "epochs": epochs, "folder": str(folder)}
     script.write_text(SCRIPT.format(**settings))
 
-    def start(jobs: int) -> subprocess.Popen:
+    def start(n_jobs: int) -> subprocess.Popen:
         slowly = os.environ | {"LABELWISE_TEST_SLEEP": "0.01", "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([sys.executable, str(script), str(jobs)], stderr=subprocess.PIPE, text=True, env=slowly)
+        return subprocess.Popen([sys.executable, str(script), str(n_jobs)], stderr=subprocess.PIPE, text=True, env=slowly)
 
     def lines_written() -> int:
         return sum(len(path.read_text().splitlines()) for path in folder.glob("member-*.jsonl"))
@@ -184,9 +184,9 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
 
     moments = np.random.default_rng(int.from_bytes(os.urandom(8))).uniform(0, 0.4, 3)
     print("killed after", moments)
-    assert kill_after(start(jobs=2), 1, moments[0]) >= 2
+    assert kill_after(start(n_jobs=2), 1, moments[0]) >= 2
     for moment in moments[1:]:
-        kill_after(start(jobs=1), lines_written() + 1, moment)
+        kill_after(start(n_jobs=1), lines_written() + 1, moment)
     done = [torch.load(path, weights_only=True)["epoch"] for path in folder.glob("member-*.pt")]
     assert 3 <= sum(done) < 2 * epochs
 
@@ -201,9 +201,9 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
 def test_death_and_errors_of_workers_are_reported(tmp_path):
     job = Job(tmp_path, Suicidal, 2, Inputs.of(X), RECIPE, 0, "cpu", (X, Y))
     with pytest.raises(ChildProcessError, match=r"member 0 was ended by signal 9 \(perhaps the memory was short\)\. .* \(--resume\)"):
-        train_apart(job, {0: 0}, jobs=1, threads=1, show=print)
+        train_apart(job, {0: 0}, n_jobs=1, threads=1, show=print)
     with pytest.raises(ArithmeticError, match="no gradient today") as caught:
-        train_apart(replace(job, make_model=Failing), {0: 0}, jobs=1, threads=1, show=print)
+        train_apart(replace(job, make_model=Failing), {0: 0}, n_jobs=1, threads=1, show=print)
     assert "in forward" in caught.value.__notes__[0]
 
 
@@ -211,9 +211,9 @@ def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
     fitted = fit(tmp_path)
     before = weights(fitted)
     with pytest.raises(ValueError, match="already holds a training; resume it with resume=True"):
-        fit(tmp_path, seed=8)
+        fit(tmp_path, rng=8)
     for change, words in (
-        ({"seed": 8}, "`seed` changed: it was 7, now 8"),
+        ({"rng": 8}, "`seed` changed: it was 7, now 8"),
         ({"recipe": replace(RECIPE, batch_size=16)}, "`recipe` changed"),
         ({"make_model": "cnn", "data": (np.zeros((4, 20, 20), np.uint8), Y[:4])}, "changed"),
         ({"data": replace(DATA, train=Examples(X[::-1].copy(), Y))}, "the training data changed"),
@@ -316,7 +316,7 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"data": (X.astype(int), Y)}, TypeError, "uint8 images"),
         ({"data": (X[:0], Y[:0])}, ValueError, "at least one instance"),
         ({"data": (np.where(floats > 250, np.nan, floats), Y)}, ValueError, "must be finite"),
-        ({"data": X}, TypeError, "a Dataset, a Examples or a pair"),
+        ({"data": X}, TypeError, "a Dataset, an Examples or a pair"),
         ({"data": replace(DATA, train=None)}, ValueError, "only the test files were found"),
         ({"data": (floats, Y), "recipe": replace(RECIPE, normalize="train")}, ValueError, "not uint8 images"),
         ({"recipe": replace(RECIPE, normalize=((0.5, 0.5), (1.0, 1.0)))}, ValueError, "each of the 1 channels; got 2 and 2"),
@@ -325,14 +325,14 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"make_model": lambda: nn.Flatten()}, ValueError, r"for 2 classes; got shape \(2, 36\)"),
         ({"n_members": 0}, ValueError, "`n_members` must be a positive integer"),
         ({"epochs": 0}, ValueError, "`epochs` must be a positive integer"),
-        ({"seed": -1}, TypeError, "`seed`"),
+        ({"rng": -1}, TypeError, "`rng`"),
     ]
     for change, kind, words in cases:
         with pytest.raises(kind, match=words):
             fit(tmp_path / "new", **change)
         assert not (tmp_path / "new").exists(), change
-    with pytest.raises(TypeError, match=r"importable function.* or pass jobs=1"):
-        fit(tmp_path / "other", lambda: Dropped(), jobs=2)
+    with pytest.raises(TypeError, match=r"importable function.* or pass n_jobs=1"):
+        fit(tmp_path / "other", lambda: Dropped(), n_jobs=2)
 
 
 def test_a_loss_that_explodes_is_said(tmp_path):
@@ -421,7 +421,7 @@ def test_a_script_without_a_main_guard_is_told(tmp_path, monkeypatch):
     # What multiprocessing sets while a worker imports the user's script.
     monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
     with pytest.raises(RuntimeError, match="under `if __name__ == '__main__':`"):
-        fit(tmp_path, jobs=2)
+        fit(tmp_path, n_jobs=2)
 
 
 def test_lw_datasets_go_straight_in(tmp_path):

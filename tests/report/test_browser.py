@@ -125,7 +125,7 @@ def test_explorer_sorts_and_filters(clothes, open_page) -> None:
     page.locator("#id-search").fill("29")
     assert listed() == [i for i in range(300) if "29" in str(i)]
     page.locator("#id-search").fill("no such")
-    assert "No case fits" in page.locator("#found").inner_text()
+    assert "No case matches" in page.locator("#found").inner_text()
     page.locator("#id-search").fill("")
     page.locator("#next-page").click()
     assert listed() == list(range(24, 48))
@@ -159,7 +159,7 @@ def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> No
     q, y, report = clothes
     page = open_page(report)
     r = rounded(report, q)
-    check_plan(page, r, y, costs_of(page, tmp_path), "one_class")
+    check_plan(page, r, y, costs_of(page, tmp_path), "multiclass")
     page.locator("#costs input[data-kind=missed][data-class='2']").fill("7.5")
     page.locator("#costs input[data-kind=alarm][data-class='0']").fill("0.3")
     page.locator("#abstain").fill("0.55")
@@ -168,16 +168,16 @@ def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> No
     costs = costs_of(page, tmp_path)
     assert costs.matrix[2, 0] == pytest.approx(7.8)
     assert costs.matrix[0, 0] == 0
-    check_plan(page, r, y, costs, "one_class")
+    check_plan(page, r, y, costs, "multiclass")
     assert page.locator("#costs input[data-kind=missed][data-class='-1']").input_value() == ""
     page.locator("#costs input[data-kind=alarm][data-class='-1']").fill("2")
     page.locator("#abstain").fill("")
-    check_plan(page, r, y, costs_of(page, tmp_path), "one_class")
+    check_plan(page, r, y, costs_of(page, tmp_path), "multiclass")
     page.locator("#ask").fill("")
     costs = costs_of(page, tmp_path)
     assert costs.ask is None
     assert costs.abstain is None
-    check_plan(page, r, y, costs, "one_class")
+    check_plan(page, r, y, costs, "multiclass")
     page.select_option("#task", "per_label")
     page.locator("#costs input[data-kind=missed][data-class='1']").fill("20")
     page.locator("#abstain").fill("0.3")
@@ -193,7 +193,7 @@ def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page,
     q, _, report = clothes
     page = open_page(report)
     costs = costs_of(page, tmp_path)
-    plan = lw.decisions.decide(rounded(report, q), costs, task="one_class")
+    plan = lw.decisions.decide(rounded(report, q), costs, task="multiclass")
 
     def listed():
         return [int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()]
@@ -209,7 +209,7 @@ def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page,
     page.locator("#abstain").fill("0.2")
     assert listed() == []
     page.select_option("#decision", "abstain")
-    plan = lw.decisions.decide(rounded(report, q), costs_of(page, tmp_path), task="one_class")
+    plan = lw.decisions.decide(rounded(report, q), costs_of(page, tmp_path), task="multiclass")
     assert listed() == np.flatnonzero(plan.action == lw.decisions.ABSTAIN)[:24].tolist()
 
 

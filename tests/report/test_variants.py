@@ -66,7 +66,7 @@ def test_page_agrees_with_the_library(kind, open_page, tmp_path) -> None:
             np.testing.assert_allclose(values(page, f"class-{part}"), mean[order], rtol=1e-9, atol=1e-15)
     assert page.locator("#rejection").is_visible() == (n > 1)
     task = page.locator("#task").input_value()
-    assert task == ("per_label" if isinstance(q, lw.MultiLabelEnsemble) else "one_class")
+    assert task == ("per_label" if isinstance(q, lw.MultiLabelEnsemble) else "multiclass")
     page.locator("#costs input[data-kind=missed][data-class='1']").fill("4")
     check_plan(page, r, None if y is None else np.asarray(y), costs_of(page, tmp_path), task)
 
@@ -95,7 +95,7 @@ def test_many_classes(k, n, open_page) -> None:
     matrix[99], matrix[:, 99] = 12 * (matrix[99] > 0), 2.0
     matrix[99, 99] = 0
     costs = lw.decisions.Costs(matrix, abstain=0.34, ask=0.3, expert_error=0.05)
-    check_plan(page, rounded(report, q), y, costs, "one_class")
+    check_plan(page, rounded(report, q), y, costs, "multiclass")
     assert page.locator("#detail tbody tr").count() <= 14
     page.locator("#detail button", has_text="Show all").click()
     assert page.locator("#detail tbody tr").count() == k
@@ -159,7 +159,7 @@ def test_a_continuous_distribution_shows_its_own_numbers(open_page, axe) -> None
             np.testing.assert_allclose(found, getattr(u, part), atol=3e-5)
             assert value(page, part, "#cards") == pytest.approx(getattr(u.sum(), part).mean(), rel=1e-9)
     costs = lw.decisions.Costs(1 - np.eye(3), abstain=0.34, ask=0.3, expert_error=0.05)
-    plan = lw.decisions.decide(q, costs, task="one_class")
+    plan = lw.decisions.decide(q, costs, task="multiclass")
     assert value(page, "expected-cost") == pytest.approx(plan.expected_cost.mean(), abs=1e-4)
     assert value(page, "value-of-label") == pytest.approx(plan.value_of_label.mean(), abs=1e-4)
     assert value(page, "value-of-knowledge") == pytest.approx(plan.value_of_knowledge.mean(), abs=0.03)
@@ -170,7 +170,7 @@ def test_a_continuous_distribution_shows_its_own_numbers(open_page, axe) -> None
 
 def test_larger_inputs_are_sampled_and_the_page_says_so(open_page) -> None:
     q, y = ensemble(n=400, k=4)
-    report = build_report(q, y_true=y, most=150)
+    report = build_report(q, y_true=y, max_instances=150)
     page = open_page(report)
     assert report.n_shown == 150
     assert "random sample of 150 of the 400 cases" in page.locator("#explorer-intro").inner_text()

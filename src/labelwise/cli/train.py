@@ -1,4 +1,4 @@
-"""``labelwise train``: a data set in, a deep ensemble and its predictions out."""
+"""``labelwise train``: train a deep ensemble and predict the test set."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
     "--work-dir", type=click.Path(path_type=Path, file_okay=False), help="Folder for checkpoints and metrics.  [default: OUTPUT.training]"
 )
 @click.option("--resume", is_flag=True, help="Resume an interrupted training.")
-@click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: what the processors allow]")
+@click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
 @click.option("--quick", is_flag=True, help="Trial run: 2 members, 2 epochs, at most 2000 instances.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -63,7 +63,7 @@ def command(
     sha256: dict[str, str],
     work_dir: Path | None,
     resume: bool,
-    jobs: int | None,
+    n_jobs: int | None,
     quick: bool,
     as_json: bool,
 ) -> None:
@@ -109,7 +109,7 @@ def command(
         err=as_json,
     )
     fitted = fit_ensemble(
-        chosen.network, data, n_members=members, recipe=chosen, seed=seed, out_dir=folder, resume=resume, epochs=epochs, jobs=jobs
+        chosen.network, data, n_members=members, recipe=chosen, rng=seed, out_dir=folder, resume=resume, epochs=epochs, n_jobs=n_jobs
     )
     each, together = _accuracies(predict_ensemble(fitted, data.test, out=output).probs, data.test.y)
     n = len(data.test)

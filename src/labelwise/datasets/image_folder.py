@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import read_bytes
+from ..io.files import read_bytes
 from ._limits import check_memory, human, refuse
 from .types import Dataset, Examples
 
@@ -22,7 +22,7 @@ MAX_IMAGE = 2**26
 
 
 def load_image_folder(
-    path: str | Path, *, size: tuple[int, int] | None = None, gray: bool = False, test_size: float = 0.3, seed: int = 0
+    path: str | Path, *, size: tuple[int, int] | None = None, gray: bool = False, test_size: float = 0.3, rng: Any = 0
 ) -> Dataset:
     """Read images from ``path/CLASS/*``, or, already split, from ``path/train/CLASS/*`` and ``path/test/CLASS/*`` (and ``path/val``).
 
@@ -36,7 +36,7 @@ def load_image_folder(
         (height, width) to which every image is resized; without it all images must have the same size.
     gray
         Read one channel, shape (N, H, W), instead of red, green and blue, shape (N, H, W, 3).
-    test_size, seed
+    test_size, rng
         Share of the test set, and random seed for the split, where there are no folders ``train`` and ``test``.
 
     Examples
@@ -70,7 +70,7 @@ def load_image_folder(
         for name, found in files.items()
     }
     data = Dataset(path.name, examples.get("train"), examples["test"], classes, examples.get("val"), None, published)
-    return data if published else data.resplit(test_size=test_size, seed=seed)
+    return data if published else data.resplit(test_size=test_size, rng=rng)
 
 
 def _subfolders(path: Path) -> list[Path]:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._files import open_regular
+from ..io.files import open_regular
 from ._limits import check_memory, human, refuse
 
 MATRIX, COMPRESSED = 14, 15

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import numpy as np
 
-from .._files import open_regular
-from .._npz import members, opened_archive
-from .._npz import read_npy as _read_npy
-from .._npz import read_npz as _read_npz
+from ..io.files import open_regular
+from ..io.npz import members, opened_archive
+from ..io.npz import read_npy as _read_npy
+from ..io.npz import read_npz as _read_npz
 from ._limits import refuse
 
 

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,7 @@ MAX_LEVELS = 100
 MAX_CLASSES = 1000
 
 
-def load_table(path: str | Path, *, target: str | int = -1, drop: Sequence[str] = (), test_size: float = 0.3, seed: int = 0) -> Dataset:
+def load_table(path: str | Path, *, target: str | int = -1, drop: Sequence[str] = (), test_size: float = 0.3, rng: Any = 0) -> Dataset:
     """Read an .arff or .csv table.
 
     - numbers stay numbers; so do categories that are numbers (grades 0, 1, 2, 3);
@@ -37,7 +38,7 @@ def load_table(path: str | Path, *, target: str | int = -1, drop: Sequence[str] 
         The column of the labels, by name or position; the last by default.
     drop
         Columns to leave out, such as identifiers.
-    test_size, seed
+    test_size, rng
         Share of the test set, and random seed for the split: tables are seldom published with one.
 
     Examples
@@ -68,7 +69,7 @@ def load_table(path: str | Path, *, target: str | int = -1, drop: Sequence[str] 
     y, classes = _labels(label, path)
     x = np.stack([values for _, values in features], axis=1)
     whole = Dataset(path.stem, None, Examples(x, y), classes, None, tuple(name for name, _ in features), False)
-    return whole.resplit(test_size=test_size, seed=seed)
+    return whole.resplit(test_size=test_size, rng=rng)
 
 
 def standardize(data: Dataset) -> Dataset:

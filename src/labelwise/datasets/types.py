@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+
+from .._validation import as_rng
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,13 +59,13 @@ class Dataset:
                     f"`{part}` of {self.name} has labels from {y.min()} to {y.max()}; they must be 0 to {k - 1} for {k} classes"
                 )
 
-    def resplit(self, *, test_size: float = 0.3, seed: int = 0) -> Dataset:
+    def resplit(self, *, test_size: float = 0.3, rng: Any = 0) -> Dataset:
         """The same instances with a new random split that keeps the share of each class.
 
         All parts are pooled (train, val, test, in this order) and a share ``test_size`` of each class is drawn for the test set; there is no
         validation set. The order of the pool is kept inside each part.
 
-        >>> data = lw.datasets.load("digits").resplit(test_size=0.5, seed=1)
+        >>> data = lw.datasets.load("digits").resplit(test_size=0.5, rng=1)
         >>> len(data.train), len(data.test), data.published_split
         (898, 899, False)
         """
@@ -70,7 +73,7 @@ class Dataset:
             raise ValueError(f"`test_size` must be a share between 0 and 1; got {test_size}")
         parts = [part for part in (self.train, self.val, self.test) if part is not None]
         pool = Examples(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
-        chosen = _stratified(pool.y, test_size, np.random.default_rng(seed))
+        chosen = _stratified(pool.y, test_size, as_rng(rng))
         return Dataset(self.name, pool[~chosen], pool[chosen], self.class_names, None, self.features, False)
 
 

@@ -1,4 +1,4 @@
-"""What mistakes, handing over and asking cost: the numbers that every decision starts from."""
+"""Costs of errors, of abstaining and of asking an expert."""
 
 from __future__ import annotations
 
@@ -12,36 +12,36 @@ from typing import Any
 import numpy as np
 
 from .._arrays import check_names
-from .._files import read_toml
 from .._suggestions import suggest
 from .._validation import set_fields
+from ..io.files import read_toml
 from .problem import Problem
 
-TASKS = ("one_class", "per_label")
+TASKS = ("multiclass", "per_label")
 PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
-"""The prices that may differ from label to label."""
+"""Costs that may differ between labels."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Costs:
-    """The costs of a decision, in the user's own unit (euros, days in hospital, …).
+    """Costs of decisions, in any unit (euros, days in hospital, …).
 
     Parameters
     ----------
     matrix : array (K, K) or mapping of mappings, optional
         ``matrix[true class, predicted class]``, for choosing one class. As a mapping ``{"melanoma": {"nevus": 50, …}, …}`` the
-        diagonal may be left out (0).
+        diagonal may be omitted (0).
     false_positive, false_negative : number, sequence of K numbers, or mapping from class names, optional
-        What acting on a label that is absent, and not acting on one that is present, cost.
+        Cost of acting on an absent label, and of not acting on a present one.
     abstain : number (per label also: sequence or mapping), optional
-        The price of handing the case (or the label) over; ``None``: not possible.
+        Cost of abstaining on a case (or label); ``None`` if abstaining is not possible.
     ask : number (per label also: sequence or mapping), optional
-        The price of asking an expert and then deciding with the answer; ``None``: not possible.
+        Price of asking an expert before deciding; ``None`` if asking is not possible.
     expert_error : number (per label also: sequence or mapping)
-        How often the expert is wrong. About a label, the answer is flipped with this probability. About the class, the expert
-        names one of the other K − 1 classes, each equally likely. Independent of everything else, given the truth.
+        Error rate of the expert. A wrong answer about a label is the opposite one, about a class one of the other K − 1 classes with
+        equal probability; errors are independent of everything else given the truth.
     class_names : sequence of str, optional
-        The class names, in the order of the rows of ``matrix`` and of the sequences.
+        Class names in the order of the rows of ``matrix`` and of the sequences.
 
     Examples
     --------
@@ -52,14 +52,14 @@ class Costs:
 
     matrix: np.ndarray | None
     false_positive: float | np.ndarray | None
-    """One number, or one per class in the order of ``class_names``; so are the next four."""
+    """One number, or one per class in the order of ``class_names``; likewise the next four."""
     false_negative: float | np.ndarray | None
     abstain: float | np.ndarray | None
     ask: float | np.ndarray | None
     expert_error: float | np.ndarray
     class_names: tuple[str, ...] | None
     ordered: bool
-    """Whether ``class_names`` gives the order of the classes, or is only the set of those that were named."""
+    """Whether ``class_names`` defines the order of the classes, or only their set."""
 
     def __init__(
         self,
@@ -91,18 +91,17 @@ class Costs:
 
     @classmethod
     def from_dict(cls, spec: Mapping[str, Any]) -> Costs:
-        """Costs from plain data: the parameters of `Costs` by name, with ``classes`` for the class names.
+        """Costs from a mapping of parameter names to values.
 
-        >>> Costs.from_dict({"classes": ["nevus", "melanoma"], "false_positive": 1, "false_negative": {"nevus": 2, "melanoma": 50}}).ask
+        >>> Costs.from_dict({"class_names": ["nevus", "melanoma"], "false_positive": 1, "false_negative": {"nevus": 2, "melanoma": 50}}).ask
         """
         if not isinstance(spec, Mapping):
             raise TypeError(f"`spec` must be a mapping such as {{'matrix': ..., 'ask': 2}}; got {type(spec).__name__}")
-        known = ("classes", "matrix", *PER_LABEL)
+        known = ("class_names", "matrix", *PER_LABEL)
         for key in spec:
             if key not in known:
                 raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
-        options = {key: value for key, value in spec.items() if key != "classes"}
-        return cls(**options, class_names=spec.get("classes"))
+        return cls(**spec)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
@@ -117,7 +116,7 @@ class Costs:
         """The costs as the text of a TOML file, by class name.
 
         >>> print(Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3).to_toml())
-        classes = ["nevus", "melanoma"]
+        class_names = ["nevus", "melanoma"]
         ask = 3.0
         expert_error = 0.0
         <BLANKLINE>
@@ -132,7 +131,7 @@ class Costs:
         """
         lines: list[str] = []
         if self.class_names is not None and self.ordered:
-            lines.append(f"classes = [{', '.join(map(_quoted, self.class_names))}]")
+            lines.append(f"class_names = [{', '.join(map(_quoted, self.class_names))}]")
         elif self.matrix is not None and self.class_names is None:
             lines.append(f"matrix = {self.matrix.tolist()}")
         tables: list[str] = []
@@ -154,34 +153,34 @@ class Costs:
         return "\n".join([*lines, *tables]) + "\n"
 
     def problem(self, task: str, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
-        """The decision problem of a prediction with ``n_classes`` classes called ``class_names``, and the names to speak of."""
+        """The decision problem for a prediction with these classes, and the class names to show."""
         if task not in TASKS:
-            raise ValueError(f"`task` must be 'one_class' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
+            raise ValueError(f"`task` must be 'multiclass' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
         rows = self._rows(n_classes, class_names)
         spoken = class_names or (self.class_names if self.ordered else None) or tuple(map(str, range(n_classes)))
-        if task == "one_class":
-            return self._one_class(rows, n_classes), spoken
+        if task == "multiclass":
+            return self._multiclass(rows, n_classes), spoken
         if self.false_positive is None:
             raise ValueError(
-                "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is about "
-                "choosing one class. Use task='one_class'"
+                "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for "
+                "choosing one class. Use task='multiclass'"
             )
         each = {name: _per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
         a, b = each["false_positive"], each["false_negative"]
         table = np.stack([np.stack([0 * a, a], axis=-1), np.stack([b, 0 * b], axis=-1)], axis=-2)
         return Problem(table, each["abstain"], each["ask"], each["expert_error"]), spoken
 
-    def _one_class(self, rows: list[int], n_classes: int) -> Problem:
+    def _multiclass(self, rows: list[int], n_classes: int) -> Problem:
         if self.matrix is None:
             raise ValueError(
-                "task='one_class' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
+                "task='multiclass' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
                 "task='per_label', or if a wrong class costs its false positive plus the truth's false negative, pass that matrix: "
                 "matrix[k, j] = false_negative[k] + false_positive[j] for k != j"
             )
         for name in ("abstain", "ask", "expert_error"):
             if isinstance(getattr(self, name), np.ndarray):
                 raise ValueError(
-                    f"`{name}` must be one number for task='one_class', where a case is handed over or asked about as a whole; got one per label"
+                    f"`{name}` must be one number for task='multiclass', where the action applies to the whole case; got one per label"
                 )
         if len(self.matrix) != n_classes:
             raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {n_classes} classes")
@@ -189,7 +188,7 @@ class Costs:
         return Problem(self.matrix[np.ix_(rows, rows)], price["abstain"], price["ask"], np.asarray(self.expert_error))
 
     def _rows(self, n_classes: int, class_names: tuple[str, ...] | None) -> list[int]:
-        """For each class of the prediction its position in these costs."""
+        """Position in these costs of each class of the prediction."""
         if self.class_names is None:
             return list(range(n_classes))
         if class_names is None:
@@ -203,7 +202,7 @@ class Costs:
             return list(range(n_classes))
         for name in class_names:
             if name not in self.class_names:
-                raise ValueError(f"the costs say nothing about class {name!r} of the prediction{suggest(name, self.class_names)}")
+                raise ValueError(f"the costs lack class {name!r} of the prediction{suggest(name, self.class_names)}")
         for name in self.class_names:
             if name not in class_names:
                 raise ValueError(f"the costs name {name!r}, which is not a class of the prediction{suggest(name, class_names)}")
@@ -211,7 +210,7 @@ class Costs:
 
 
 def _known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The class names: as given, or those of the first mapping."""
+    """The given class names, or the keys of the first mapping."""
     if class_names is not None:
         if isinstance(class_names, str) or not isinstance(class_names, Sequence):
             raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
@@ -227,15 +226,15 @@ def _number(value: Any, where: str) -> float:
         raise TypeError(f"{where} must be a number; got {value!r}")
     try:
         number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # an integer with hundreds of digits
         raise ValueError(f"{where} must be below 1e308; got a number of more than 300 digits") from None
     if not isfinite(number) or number < 0:
-        raise ValueError(f"{where} must be finite and not negative; got {value!r}. A gain is a lower cost of the other side")
+        raise ValueError(f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering the alternative's cost")
     return number
 
 
 def _price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:
-    """A price as one number, or as one per class in the order of the names."""
+    """A cost as one number, or as one per class in the order of the class names."""
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -262,7 +261,7 @@ def _check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None
 
 
 def _matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
-    """The cost matrix as an array in the order of the names."""
+    """The cost matrix as an array in the order of the class names."""
     if matrix is None:
         return None
     if isinstance(matrix, Mapping):
@@ -285,7 +284,7 @@ def _matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
         bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
         raise ValueError(
             f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class {bad[0]}, predicted class {bad[1]}. "
-            "Subtract each row's smallest number to make gains into costs"
+            "Subtract the minimum of each row to convert gains into costs"
         )
     if known is not None and len(table) != len(known):
         raise ValueError(f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows")
@@ -300,7 +299,7 @@ def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
 
 
 def _per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: str) -> Any:
-    """A price for each of the ``n`` classes of the prediction."""
+    """A cost for each of the ``n`` classes of the prediction."""
     if value is None:
         return None
     if not isinstance(value, np.ndarray):

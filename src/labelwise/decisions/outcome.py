@@ -1,4 +1,4 @@
-"""What decisions cost in the end, beside the usual policies and an oracle."""
+"""The realized cost of decisions, compared with baseline policies and an oracle."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from .problem import ABSTAIN, ASK, Problem
 
 @dataclass(frozen=True, eq=False)
 class Outcome:
-    """What one policy paid. Shares and errors count cases (per label: cases × labels)."""
+    """Realized costs of one policy. Shares and errors count cases (per label: cases × labels)."""
 
     cost: float
     """Mean cost of a case."""
     costs: np.ndarray = field(repr=False)
     """Cost of each case, (N,)."""
     coverage: float
-    """Share that was predicted: neither handed over nor asked about."""
+    """Share predicted without abstaining or asking."""
     abstained: float
     asked: float
     errors_by_class: np.ndarray
@@ -36,7 +36,7 @@ class Outcome:
 
     @property
     def error(self) -> float:
-        """Share of wrong ones among the predicted."""
+        """Share of predictions that are wrong."""
         n = self.predicted_by_class.sum()
         return float(self.errors_by_class.sum() / n) if n else float("nan")
 
@@ -56,7 +56,7 @@ class PolicyReport:
         return self.outcomes[policy]
 
     def saving(self, over: str, *, of: str = "decide", confidence: float = 0.95) -> tuple[float, float, float]:
-        """Mean saving per case of a policy over another one on the same cases, with a paired t-interval: (mean, low, high)."""
+        """Mean saving per case of policy ``of`` over policy ``over``, with a paired t-interval: (mean, low, high)."""
         from scipy.special import stdtrit
 
         if not 0 < confidence < 1:
@@ -78,13 +78,13 @@ class PolicyReport:
 def evaluate_policy(
     decisions: Decisions, y_true: Any, costs: Costs | None = None, *, tune: tuple[Decisions, Any] | None = None
 ) -> PolicyReport:
-    r"""What the decisions would have cost, beside other ways to decide from the same predictions.
+    r"""Realized cost of the decisions, compared with other policies on the same predictions.
 
-    ``"decide"`` are the decisions; ``"argmax"`` always predicts the most probable class (per label: acts above 0.5); ``"entropy"`` does so
-    below an entropy threshold and otherwise hands over or asks, whichever is cheaper, both tuned to the lowest cost; ``"chow"`` is
-    the cheapest prediction or abstention under the mean, without asking; ``"oracle"`` knows the truth.
+    ``"decide"`` are the decisions; ``"argmax"`` always predicts the most probable class (per label: acts above 0.5); ``"entropy"``
+    does so below an entropy threshold and otherwise abstains or asks, threshold and alternative tuned to the lowest cost; ``"chow"``
+    is the cheapest prediction or abstention under the mean, without asking; ``"oracle"`` knows the truth.
 
-    Where the expert is asked, the cost is the average over the expert's possible answers, so that it holds no luck.
+    Where the expert is asked, the cost is averaged over the expert's possible answers, which removes their randomness.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ def evaluate_policy(
     y_true : array (N,) of classes, or (N, K) of 0 and 1 for ``"per_label"``
         Names or positions; integers are names where all class names are integers.
     costs : Costs, optional
-        What is paid, if not the costs that were decided with.
+        Costs to evaluate with; defaults to those of the decisions.
     tune : (Decisions, labels), optional
-        Held-out cases to tune the entropy threshold on. Without them it is tuned on these very cases, in its own favour.
+        Held-out cases to tune the entropy threshold on. Defaults to the evaluated cases, which favors the entropy policy.
 
     Examples
     --------
     >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]]]), class_names=["nevus", "melanoma"])
     >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=["nevus", "melanoma"], ask=0.5)
-    >>> report = evaluate_policy(lw.decisions.decide(q, costs, task="one_class"), [0, 1, 1])
+    >>> report = evaluate_policy(lw.decisions.decide(q, costs, task="multiclass"), [0, 1, 1])
     >>> print(report)
     policy          cost  predicted  abstained   asked   error
     decide        0.3333      33.3%       0.0%   66.7%    0.0%
@@ -142,13 +142,13 @@ def _beliefs(decisions: Decisions) -> np.ndarray:
     p = to_numpy(decisions.mean).astype(float)
     if p.ndim != 2:
         raise ValueError(f"`decisions` must be about cases on one axis; got shape {p.shape[:-1]}")
-    return p if decisions.task == "one_class" else np.stack([1 - p, p], axis=-1)
+    return p if decisions.task == "multiclass" else np.stack([1 - p, p], axis=-1)
 
 
 def _truth(decisions: Decisions, y_true: Any) -> np.ndarray:
-    """The truth as class numbers (N,), or for labels as 0 and 1 (N, K)."""
+    """True classes as integers (N,), or true labels as 0 and 1 (N, K)."""
     shape = (len(decisions.mean),)
-    if decisions.task == "one_class":
+    if decisions.task == "multiclass":
         return as_labels(y_true, "y_true", decisions.class_names, shape)
     return happened_by_class(y_true, decisions.class_names, shape).astype(np.int64)
 
@@ -159,7 +159,7 @@ def _entropy(p: np.ndarray) -> np.ndarray:
 
 
 def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[float, int]:
-    """The entropy threshold and the way of refusing with the lowest cost on these cases."""
+    """The entropy threshold and the refusal (abstain or ask) with the lowest cost on these cases."""
     likely = np.argmax(p, axis=-1)
     response, _ = problem.answered(p)
     entropy = _entropy(p).ravel()
@@ -179,7 +179,7 @@ def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[f
 
 
 def _oracle(problem: Problem, truth: np.ndarray) -> np.ndarray:
-    """The cheapest action for one who knows the truth."""
+    """The cheapest action given the truth."""
     return problem.now(np.eye(problem.n_outcomes)[truth])[0]
 
 

@@ -1,4 +1,4 @@
-"""The cheapest action for each case, what it costs, and what knowing more would be worth."""
+"""The cheapest action for each case, its expected cost, and the value of more information."""
 
 from __future__ import annotations
 
@@ -22,46 +22,43 @@ from .problem import ASK, Problem
 
 @dataclass(frozen=True, eq=False)
 class Decisions:
-    """What to do about each case: arrays of shape (...,) for ``"one_class"``, (..., K) for ``"per_label"``.
-
-    Arrays are of the library that the prediction came in.
-    """
+    """The action for each case: arrays (...,) for ``"multiclass"``, (..., K) for ``"per_label"``, of the prediction's array library."""
 
     action: Array
     """The class to predict (per label: 1 = act, 0 = leave it), or `ABSTAIN` (−1) or `ASK` (−2)."""
     expected_cost: Array
-    """What that costs on average, the price of asking included."""
+    """Expected cost of that action, including the price of asking."""
     value_of_label: Array
-    """What the expert's answer saves on average, before its price: TU for a perfect expert and costs of 0 for being right."""
+    """Expected saving from the expert's answer, before its price; equals TU if the expert is perfect and correct predictions cost 0."""
     value_of_knowledge: Array
-    """EU: what learning the class probabilities exactly would save, a bound on the worth of more training data, nobody being asked."""
+    """EU: expected saving from knowing the class probabilities exactly. Upper bound on the value of more training data when no expert is consulted."""
     after_answer: Array
-    """The decision after each possible answer of the expert, one axis more: the classes, or (per label) absent and present."""
+    """The decision after each possible answer; the added last axis holds the classes or, per label, absent and present."""
     mean: Array
-    """The mean probabilities that the decisions rest on, (..., K)."""
+    """The mean probabilities, (..., K)."""
     task: str
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
     error: Array | None = None
-    """95 % bound on the numerical error of ``value_of_knowledge`` where it comes from sampling; ``None``: rounding only."""
+    """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if only rounding matters."""
 
     @property
-    def words(self) -> np.ndarray:
-        """The actions as words, e.g. for a table: a class name (per label: "act", "leave"), "abstain" or "ask"."""
-        predictions = self.class_names if self.task == "one_class" else ("leave", "act")
-        words: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
-        return words
+    def action_names(self) -> np.ndarray:
+        """The actions by name: a class name (per label: "act" or "leave"), "abstain" or "ask"."""
+        predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
+        names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
+        return names
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | None = None) -> str:
-        """One sentence about case ``i``: what to do, what it costs, what an answer and more data would be worth.
+        """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of more training data.
 
-        For ``"per_label"``, ``label`` picks one label; without it the labels to ask about are explained and the others named.
+        For ``"per_label"``, ``label`` picks one label. Without it, labels to ask about are explained; the others are listed by action.
         """
         from .sentences import about_class, about_label, about_labels
 
         i = i if isinstance(i, tuple) else (i,)
-        if self.task == "one_class":
+        if self.task == "multiclass":
             if label is not None:
                 raise ValueError("`label` is for task='per_label'; this decision is about the whole case")
             return about_class(self, i)
@@ -73,10 +70,10 @@ class Decisions:
 
 
 def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> Decisions:
-    r"""The cheapest action for each case, and what knowing more about it would be worth.
+    r"""Choose the cheapest action for each case and compute the value of more information about it.
 
-    ``task="one_class"`` chooses one of the K classes under a cost matrix; ``task="per_label"`` acts or does not act on each label,
-    for itself. They are different problems: a sum of label-wise risks says nothing about the choice of one class.
+    ``task="multiclass"`` chooses one of the K classes under a cost matrix; ``task="per_label"`` decides for each label
+    independently whether to act on it. These are different problems: label-wise risks do not determine which single class to choose.
 
     The action depends only on the mean of ``q`` (the Bayes rule; with abstention, Chow's rule). With the Bayes risk
     :math:`G(\theta)` of predicting or abstaining, the reported values are
@@ -84,42 +81,43 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
     .. math:: \text{value of label} = G(\bar\theta) - \mathbb{E}_S\, G(\bar\theta \mid \text{answer } S), \qquad
               \text{value of knowledge} = G(\bar\theta) - \mathbb{E}\, G(\Theta)
 
-    A perfect expert's answer is worth the whole risk (TU) if being right costs nothing; ask when it is worth more than its price.
-    The value of knowledge (EU) is never more than that of a perfect label, and says nothing about whether to ask. It bounds what
-    any amount of training data can be worth for this case as long as nobody is asked; where asking is possible, knowledge may
-    also save, or tell when to spend, the price of asking.
+    A perfect expert's answer saves the whole risk (TU) if correct predictions cost nothing; ask when the saving exceeds the price.
+    The value of knowledge (EU) never exceeds that of a perfect label and does not tell whether to ask. It bounds the value of any
+    amount of training data for this case when no expert is consulted; where asking is possible, better probabilities may also
+    save the price of asking, or show when it is worth paying.
 
     Parameters
     ----------
     q : distribution
-        Its costs mean what they say only if it is calibrated.
+        Expected costs are meaningful only if it is calibrated.
     costs : Costs
-    task : {"one_class", "per_label"}
+    task : {"multiclass", "per_label"}
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional
-        Labels of these cases, to warn where they show the probabilities to be badly calibrated (`calibration.check_calibration`).
-        They change nothing else.
+        True labels, used only to warn if the probabilities are badly calibrated (`calibration.check_calibration`).
 
     Returns
     -------
     Decisions
-        Where two actions cost the same, predicting comes before abstaining and both before asking.
+        Ties are broken in the order predict, abstain, ask.
 
     Examples
     --------
     >>> q = lw.Ensemble(np.array([[[0.95, 0.05]], [[0.75, 0.25]]]), class_names=["nevus", "melanoma"])
     >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=["nevus", "melanoma"], ask=0.5)
-    >>> plan = lw.decisions.decide(q, costs, task="one_class")
-    >>> plan.words, plan.expected_cost
+    >>> plan = lw.decisions.decide(q, costs, task="multiclass")
+    >>> plan.action_names, plan.expected_cost
     (array(['ask'], dtype='<U8'), array([0.5]))
     >>> plan.explain(0)
-    'ask for the class of this case: the answer is worth 0.85 on average and costs 0.5; more data of this kind would be worth at most 0 if nobody is asked'
+    "ask an expert for the class of this case: the expert's answer saves 0.85 on average and costs 0.5; more training data could save at most 0 if no expert is asked"
     """
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
-    if not q.exclusive and task == "one_class":
-        raise ValueError(f"the labels of a {type(q).__name__} may occur together, so there is no one class to choose. Use task='per_label'")
+    if not q.exclusive and task == "multiclass":
+        raise ValueError(
+            f"the labels of a {type(q).__name__} may occur together, so there is no single class to choose. Use task='per_label'"
+        )
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
     present, absent = q.marginal().mean
     p = to_numpy(present).astype(float)
@@ -153,8 +151,8 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
 def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array | None]:
     r"""EU of predicting or abstaining, and the bound on its numerical error.
 
-    About a label, abstaining at a price c below ab/(a+b) cuts the top off the risk min(bt, a(1−t)); what remains is the sum of two
-    cost losses, each a decision of its own ("leave it or hand over" and "hand over or act"):
+    For one label, abstaining at a price c below ab/(a+b) caps the risk min(bt, a(1−t)) at c. The capped risk is the sum of two
+    cost losses, for the choices "leave or abstain" and "abstain or act":
 
     .. math:: \min(bt,\ c,\ a(1-t)) = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
     """
@@ -176,9 +174,9 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
 
 
 def _warn_if_badly_calibrated(q: Distribution, y_true: Any) -> None:
-    """Amounts are sums of probabilities times costs: where the data show the probabilities wrong, so are they."""
+    """Expected costs are probabilities times costs, so wrong probabilities give wrong costs."""
     from ..calibration import check_calibration
 
     check = check_calibration(q, y_true, rng=0)
     if check:
-        warnings.warn(f"The expected costs and values of these decisions are not to be trusted. {check}", stacklevel=3)
+        warnings.warn(f"The expected costs and values of these decisions are unreliable. {check}", stacklevel=3)

@@ -1,4 +1,4 @@
-"""Decisions in plain words."""
+"""Explain a decision in one sentence."""
 
 from __future__ import annotations
 
@@ -35,15 +35,13 @@ def _amount(x: float) -> str:
 
 
 def _answer(n: dict[str, Any]) -> str:
-    who = "the answer" if n["errs"] == 0 else f"the answer of an expert who errs in {n['errs']:.3g} of all cases"
-    worth = f"{who} is worth {_amount(n['answer'])} on average"
-    if n["ask"] is None:
-        return worth
-    return f"{worth} and costs {_amount(n['ask'])}"
+    who = "the expert's answer" if n["errs"] == 0 else f"the answer of an expert with error rate {n['errs']:.3g}"
+    price = "" if n["ask"] is None else f" and costs {_amount(n['ask'])}"
+    return f"{who} saves {_amount(n['answer'])} on average{price}"
 
 
 def _knowledge(n: dict[str, Any]) -> str:
-    return f"more data of this kind would be worth at most {_amount(n['knowledge'])}" + ("" if n["ask"] is None else " if nobody is asked")
+    return f"more training data could save at most {_amount(n['knowledge'])}" + ("" if n["ask"] is None else " if no expert is asked")
 
 
 def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
@@ -57,17 +55,17 @@ def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
 
 
 def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
-    """Predict a class, hand the case over, or ask."""
+    """Predict a class, abstain, or ask."""
     n = _numbers(plan, i)
-    return _sentence(n, "ask for the class of this case", "hand this case over", f"predict {plan.class_names[n['action']]}")
+    return _sentence(n, "ask an expert for the class of this case", "abstain on this case", f"predict {plan.class_names[n['action']]}")
 
 
 def about_label(plan: Decisions, i: tuple[int, ...]) -> str:
-    """Act on one label, leave it, hand it over, or ask."""
+    """Act on one label, leave it, abstain, or ask."""
     n = _numbers(plan, i)
     name = plan.class_names[i[-1]]
     verb = "act on" if n["action"] == 1 else "do not act on"
-    return _sentence(n, f"ask about {name}", f"hand {name} over", f"{verb} {name}")
+    return _sentence(n, f"ask an expert about {name}", f"abstain on {name}", f"{verb} {name}")
 
 
 def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
@@ -76,7 +74,7 @@ def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
     if action.ndim != 1:
         raise IndexError(f"`i` must pick one case out of shape {plan.action.shape[:-1]}; got {i}")
     parts = [about_label(plan, (*i, int(k))) for k in np.flatnonzero(action == ASK)]
-    for code, verb in ((1, "act on {}"), (ABSTAIN, "hand {} over"), (0, "do not act on {}")):
+    for code, verb in ((1, "act on {}"), (ABSTAIN, "abstain on {}"), (0, "do not act on {}")):
         chosen = np.flatnonzero(action == code)
         if chosen.size:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())

@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._atomic import replacing
 from ..distributions import Ensemble
 from ..evaluation import Estimate
 from ..io import Predictions, load_predictions, save_predictions
+from ..io.atomic import replacing
 from .settings import DATA, Setting, Source, image_shape, training_data
 
 
@@ -32,7 +32,7 @@ class Options:
     results: Path
     data_dir: Path | None = None
     download: bool = False
-    jobs: int | None = None
+    n_jobs: int | None = None
     say: Callable[[str], None] = lambda text: None
     command: str = ""
     """What was typed, for the record."""
@@ -85,7 +85,7 @@ def train(setting: Setting, run: int, options: Options) -> Any:
     options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
-        recipe.network, data, n_members=setting.members, recipe=recipe, seed=run, out_dir=folder, resume=True, jobs=options.jobs
+        recipe.network, data, n_members=setting.members, recipe=recipe, rng=run, out_dir=folder, resume=True, n_jobs=options.n_jobs
     )
 
 

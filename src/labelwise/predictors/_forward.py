@@ -18,13 +18,6 @@ def check_model(model: Any) -> None:
         raise TypeError(f"`model` must be a torch.nn.Module; got {type(model).__name__}")
 
 
-def check_seed(seed: Any) -> int:
-    """``seed`` as a non-negative integer."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise TypeError(f"`seed` must be a non-negative integer, so that results are reproducible; got {seed!r}")
-    return int(seed)
-
-
 def as_input(x: Any) -> Array:
     """``x`` as a tensor or NumPy array of numbers with instances on its first axis."""
     if not isinstance(x, torch.Tensor):

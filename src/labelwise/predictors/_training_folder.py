@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._atomic import replacing
-from .._files import read_json
-from .._lock import FOLDER_LOCK, locked
+from ..io.atomic import replacing
+from ..io.files import read_json
+from ..io.lock import FOLDER_LOCK, locked
 from ._member import Job
 from .inputs import LazyImages
 from .recipes import Recipe

@@ -14,7 +14,7 @@ from typing import Any
 
 import torch
 
-from .._lock import end_with_parent
+from ..io.lock import end_with_parent
 from ._member import Job, train_member
 
 Show = Callable[[int, int, int, float], None]
@@ -32,13 +32,13 @@ def train_here(job: Job, members: Sequence[int], *, threads: int, show: Show) ->
         torch.set_num_threads(before)
 
 
-def train_apart(job: Job, done: dict[int, int], *, jobs: int, threads: int, show: Show) -> None:
-    """Train members in ``jobs`` processes; ``done`` says how many epochs each of them has behind it."""
-    schedule = Schedule(done, job.recipe.epochs, jobs)
+def train_apart(job: Job, done: dict[int, int], *, n_jobs: int, threads: int, show: Show) -> None:
+    """Train members in ``n_jobs`` processes; ``done`` says how many epochs each of them has behind it."""
+    schedule = Schedule(done, job.recipe.epochs, n_jobs)
     context = multiprocessing.get_context("spawn")
     workers: dict[Any, tuple[Any, tuple[int, int]]] = {}
     try:
-        while len(workers) < jobs and (task := schedule.next()) is not None:
+        while len(workers) < n_jobs and (task := schedule.next()) is not None:
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, job, threads), daemon=True)
             with _without_interrupts():
@@ -64,9 +64,9 @@ class Schedule:
     five members on two processors then take 2.5 times as long as one, not 3. No member is in two processes at once.
     """
 
-    def __init__(self, done: dict[int, int], epochs: int, jobs: int) -> None:
+    def __init__(self, done: dict[int, int], epochs: int, n_jobs: int) -> None:
         self.done, self.epochs, self.running = dict(done), epochs, set[int]()
-        self.piece = epochs if len(done) % jobs == 0 else -(-epochs // 4)
+        self.piece = epochs if len(done) % n_jobs == 0 else -(-epochs // 4)
 
     def next(self) -> tuple[int, int] | None:
         """A member and the epoch to train it up to; ``None`` when there is nothing left to begin."""

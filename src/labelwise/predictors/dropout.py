@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
+from .._validation import as_seed
 from ..distributions import Ensemble
 from ._family import check_count
-from ._forward import as_input, check_model, check_seed, evaluating, like_input, run, seeded
+from ._forward import as_input, check_model, evaluating, like_input, run, seeded
 
 
 def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]] = ()) -> list[nn.Module]:
@@ -39,7 +41,7 @@ def mc_dropout(
     x: Any,
     *,
     n_samples: int = 50,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     batch_size: int = 1024,
     outputs: str = "logits",
     class_axis: int = -1,
@@ -58,8 +60,9 @@ def mc_dropout(
         Any classifier with dropout: `torch.nn.Dropout` and its relatives, attention and recurrent layers with ``dropout > 0``.
     x : array or tensor (N, ...)
         Instances first. A NumPy array gives NumPy probabilities, a tensor a tensor (on its device).
-    n_samples, seed, batch_size : int
-        The same three give the same result on the same machine.
+    n_samples, batch_size : int
+    rng : int, Generator or None
+        Random seed or generator. The same seed, ``n_samples`` and ``batch_size`` give the same result on the same machine.
     outputs : {"logits", "probabilities"}
         What the model returns. (Log-probabilities are logits.)
     class_axis : int
@@ -82,7 +85,7 @@ def mc_dropout(
     (10, 2, 3)
     """
     check_model(model)
-    n_samples, batch_size, seed = check_count(n_samples, "n_samples"), check_count(batch_size, "batch_size"), check_seed(seed)
+    n_samples, batch_size, seed = check_count(n_samples, "n_samples"), check_count(batch_size, "batch_size"), as_seed(rng)
     if outputs not in ("logits", "probabilities"):
         raise ValueError(f"`outputs` must be 'logits' or 'probabilities'; got {outputs!r}")
     layers = dropout_layers(model, also)

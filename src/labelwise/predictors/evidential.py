@@ -11,9 +11,10 @@ from torch import nn
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
+from .._validation import as_seed
 from ..distributions import Dirichlet
 from ._family import check_count
-from ._forward import as_input, batches, check_model, check_seed, evaluating, like_input, run, seeded
+from ._forward import as_input, batches, check_model, evaluating, like_input, run, seeded
 
 _EVIDENCE = {
     "softplus": nn.functional.softplus,
@@ -123,13 +124,13 @@ def fit_evidential(
     lr: float = 1e-3,
     batch_size: int = 64,
     annealing_epochs: int = 10,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
 ) -> nn.Module:
     """Train an evidential network with Adam; for small data in memory. `evidential_loss` fits any other training loop.
 
     ``model``, a network that ends with `Evidence`, is trained in place and returned in evaluation mode; its initial weights are those it comes
-    with. ``y`` is as for `evidential_loss`; ``annealing_epochs`` is the number of epochs until the KL term has its full weight; ``seed`` is the
-    random seed for the order of the batches and for dropout.
+    with. ``y`` is as for `evidential_loss`; ``annealing_epochs`` is the number of epochs until the KL term has its full weight; ``rng`` is the
+    random seed or generator for the order of the batches and for dropout.
 
     >>> import torch
     >>> _ = torch.manual_seed(0)
@@ -142,7 +143,7 @@ def fit_evidential(
     check_model(model)
     x = as_input(x)
     y = torch.as_tensor(to_numpy(y))
-    epochs, batch_size, seed = check_count(epochs, "epochs"), check_count(batch_size, "batch_size"), check_seed(seed)
+    epochs, batch_size, seed = check_count(epochs, "epochs"), check_count(batch_size, "batch_size"), as_seed(rng)
     if y.ndim == 0 or y.shape[0] != x.shape[0]:
         raise ValueError(f"`y` must have one entry for each of the {x.shape[0]} instances of `x`; got shape {tuple(y.shape)}")
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)

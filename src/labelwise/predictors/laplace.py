@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -43,11 +44,17 @@ class LastLayerLaplace:
         return _effective(_eigenvalues(self.curvature), self.prior_precision)
 
     def predict(
-        self, x: Any, *, batch_size: int = 256, class_names: Sequence[str] | None = None, seed: int = 0, points: int = 256
+        self,
+        x: Any,
+        *,
+        batch_size: int = 256,
+        class_names: Sequence[str] | None = None,
+        rng: int | np.random.Generator | None = 0,
+        points: int = 256,
     ) -> LogisticNormal:
         """The law of the logits: Gaussian, because they are linear in the last weights; with their full covariance.
 
-        ``seed`` and ``points`` are those of `LogisticNormal`. A NumPy ``x`` gives NumPy, a tensor a tensor.
+        ``rng`` and ``points`` are those of `LogisticNormal`. A NumPy ``x`` gives NumPy, a tensor a tensor.
         """
         x = as_input(x)
         device = x.device if isinstance(x, torch.Tensor) else "cpu"
@@ -58,7 +65,7 @@ class LastLayerLaplace:
                 means.append(logits.to(device))
                 covariances.append(self._covariance(phi).to(device=device, dtype=logits.dtype))
         mean, cov = like_input(torch.cat(means), x), like_input(torch.cat(covariances), x)
-        return LogisticNormal(mean, cov, class_names=class_names, seed=seed, points=points)
+        return LogisticNormal(mean, cov, class_names=class_names, rng=rng, points=points)
 
     def _covariance(self, phi: torch.Tensor) -> torch.Tensor:
         """Covariance (n, K, K) of the logits for features (n, D): a product W Wᵀ, so never indefinite."""

@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import plain_labels
-from .._validation import as_rng
+from .._validation import as_seed
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
 from ._family import Family, check_count, only_one_way
@@ -28,7 +28,7 @@ def from_models(
     class_axis: int = -1,
     n_samples: int | None = None,
     batch_size: int | None = None,
-    rng: int | np.random.Generator = 0,
+    rng: int | np.random.Generator | None = 0,
     return_labels: bool = False,
     progress: bool = True,
 ) -> Any:
@@ -62,7 +62,7 @@ def from_models(
         Number of dropout samples of each module (default for one module: 50) or of virtual ensembles (default: 10).
     batch_size : int, optional
         Rows of an array at a time; defaults to 1024 for networks.
-    rng : int or numpy.random.Generator
+    rng : int, numpy.random.Generator or None
         For dropout.
     return_labels : bool
         Return ``(q, y_true)`` with the labels of the loader.
@@ -87,7 +87,7 @@ def from_models(
         raise ValueError(f"`activation` must be one of {', '.join(map(repr, ACTIVATIONS))}; got {activation!r}")
     if n_samples is not None:
         check_count(n_samples, "n_samples")
-    family = _family(models, device, n_samples, int(as_rng(rng).integers(2**63)))
+    family = _family(models, device, n_samples, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)

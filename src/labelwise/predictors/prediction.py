@@ -45,7 +45,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     >>> import tempfile
     >>> data = lw.datasets.load("digits")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fitted = lw.predictors.fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, jobs=1)
+    ...     fitted = lw.predictors.fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, n_jobs=1)
     ...     predict_ensemble(fitted, data.test).probs.shape
     (2, 539, 10)
     """

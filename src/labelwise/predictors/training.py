@@ -15,11 +15,11 @@ import torch
 from torch import nn
 
 from .._arrays import check_names, to_numpy
-from .._atomic import remove_all_leftovers, replacing
-from .._npz import write_npy
+from .._validation import as_seed
 from ..datasets import Dataset, Examples
+from ..io.atomic import remove_all_leftovers, replacing
+from ..io.npz import write_npy
 from ._family import check_count
-from ._forward import check_seed
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
@@ -81,33 +81,33 @@ def fit_ensemble(
     *,
     n_members: int = 5,
     recipe: Recipe | str | None = None,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     out_dir: str | os.PathLike[str],
     resume: bool = False,
     epochs: int | None = None,
     subset: Subset | None = None,
     start: FittedEnsemble | None = None,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: bool = True,
 ) -> FittedEnsemble:
     """Train a deep ensemble; members run in parallel processes on a CPU, one after another on a GPU.
 
     A checkpoint is written after every epoch. After an interruption, even ``kill -9`` or a power cut, the same call with ``resume=True``
-    ends with the same weights, bit for bit. On a CPU the same seed gives the same weights with any ``jobs``.
+    ends with the same weights, bit for bit. On a CPU the same seed gives the same weights with any ``n_jobs``.
 
     Parameters
     ----------
     make_model : str or callable
         ``"cnn"``, ``"resnet18"``, ``"resnet50"``, ``"mlp"``, or a function without arguments that returns a new ``torch.nn.Module``
-        whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``jobs=1``.
+        whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``n_jobs=1``.
     data : Dataset, Examples or (x, y)
         Training data: uint8 images (N, H, W) or (N, H, W, C), or numbers (N, ...); labels 0 … K − 1. Of a Dataset, ``train`` is used, and
         ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The processes share the arrays. Images that do
         not fit in memory may be `LazyImages`, read one batch ahead of their use.
     recipe : Recipe or str, optional
         A name for :func:`find_recipe`: ``"paper"``, ``"code"`` or ``"default"``.
-    seed : int
-        Random seed of the ensemble; each member has its own random numbers derived from it.
+    rng : int, Generator or None
+        Random seed of the ensemble, from which each member's is derived; a generator, or ``None``, draws one. Resume with the same integer.
     out_dir : path
         Folder for checkpoints (``member-0.pt``), metrics (``member-0.jsonl``, one line per epoch) and settings (``ensemble.json``).
     resume : bool
@@ -117,11 +117,11 @@ def fit_ensemble(
     subset : callable, optional
         ``subset(member, epoch)`` gives the positions of the instances that a member sees in an epoch (from 0), for instance a bootstrap sample
         of its own, or other data after some epochs. It must depend on nothing else, have a ``repr`` that tells it from others (a frozen
-        dataclass does), and be importable unless ``jobs=1``.
+        dataclass does), and be importable unless ``n_jobs=1``.
     start : FittedEnsemble, optional
         Continue from these members: their weights, optimizer and random numbers, with the epoch after their last. ``start`` itself is not
         changed, so that several trainings can branch off from it.
-    jobs : int, optional
+    n_jobs : int, optional
         Processes at a time (1: this one); defaults to what the processors allow, or 1 where starting them would take longer than training.
     progress : bool
         Show a bar for each member if standard error is a terminal.
@@ -131,12 +131,12 @@ def fit_ensemble(
     >>> import tempfile
     >>> data = lw.datasets.load("digits")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fitted = fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, jobs=1)
+    ...     fitted = fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, n_jobs=1)
     ...     [path.name for path in fitted.checkpoints]
     ['member-0.pt', 'member-1.pt']
     """
     refuse_unguarded()
-    n_members, seed = check_count(n_members, "n_members"), check_seed(seed)
+    n_members, seed = check_count(n_members, "n_members"), as_seed(rng)
     x, y, val, class_names = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
     if recipe is None or isinstance(recipe, str):
@@ -172,16 +172,16 @@ def fit_ensemble(
             _branch_off(start, job, n_members)
         done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}
         n_seen = len(x) if subset is None else len(subset(0, 0))
-        if jobs is None:
+        if n_jobs is None:
             small = n_parameters * n_seen * recipe.epochs * len(done) < _SMALL
-            jobs = 1 if small else max(1, cores // threads)
-        jobs = min(check_count(jobs, "jobs"), max(1, len(done)))
+            n_jobs = 1 if small else max(1, cores // threads)
+        n_jobs = min(check_count(n_jobs, "n_jobs"), max(1, len(done)))
         with progress_bars(list(done), n_seen, recipe.epochs, wanted=progress) as show:
-            if jobs == 1 or device != "cpu":
+            if n_jobs == 1 or device != "cpu":
                 train_here(job, list(done), threads=threads, show=show)
             else:
                 with _shared(job) as shared:
-                    train_apart(shared, done, jobs=jobs, threads=threads, show=show)
+                    train_apart(shared, done, n_jobs=n_jobs, threads=threads, show=show)
     return FittedEnsemble(folder, n_members, make_model, job.n_classes, class_names, inputs, recipe)
 
 
@@ -218,7 +218,7 @@ def _unpacked(data: Any) -> tuple[Any, np.ndarray, tuple[Any, Any] | None, tuple
     if isinstance(data, Examples):
         data = data.x, data.y
     if not isinstance(data, tuple) or len(data) != 2:
-        raise TypeError(f"`data` must be a Dataset, a Examples or a pair (x, y); got {type(data).__name__}")
+        raise TypeError(f"`data` must be a Dataset, an Examples or a pair (x, y); got {type(data).__name__}")
     x, y = as_instances(data[0], "x"), to_numpy(data[1])
     check_finite_blocks(x, "x")
     if y.dtype.kind not in "iu" or y.shape != (len(x),):
@@ -287,7 +287,7 @@ def _shared(job: Job) -> Iterator[Job]:
     except Exception as error:
         raise TypeError(
             "`make_model` must be a name or an importable function, because each member is trained in a process of its own; "
-            f"got {job.make_model!r}. Define it with def in a module, or pass jobs=1"
+            f"got {job.make_model!r}. Define it with def in a module, or pass n_jobs=1"
         ) from error
     arrays = {"train-x": job.train[0], "train-y": job.train[1]}
     if job.val is not None:

@@ -1,4 +1,4 @@
-"""The numbers of the report, exact over all instances however many there are: one pass in blocks."""
+"""Summaries of the report, exact over all instances, in one pass over blocks."""
 
 from __future__ import annotations
 
@@ -10,34 +10,33 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..calibration import check_calibration
-from ..decomposition import Components, Uncertainty, decompose
+from ..decomposition import PARTS, Components, Uncertainty, decompose
 from ..distributions import Distribution
 from ..evaluation import detection_scores, rank_agreement, rejection_curve
 from ..events import Events
-from .cases import Cases
+from ..io import Predictions
 from .explanations import LOSSES, verdict
 from .sample import Sample
 
-PARTS = ("total", "aleatoric", "epistemic")
 GRID = np.arange(200) / 200
-"""Shares rejected at which the curves are given."""
+"""Rejected shares of the curves."""
 HAIR = 1e-12
-"""Added to them, so that 0.82 of 150 are 123 and not 122.99999999999999, rounded down."""
+"""Added to the shares, so that 0.82 · 150 is 123 rather than 122.99999999999999 rounded down."""
 CONFUSIONS = 12
 JUDGED = 5000
-"""Instances that calibration is judged by, at most."""
+"""Maximum number of instances for the calibration check."""
 FEWEST = 30
-"""Fewer instances say nothing about calibration."""
+"""Minimum number of instances for the calibration check."""
 Progress = Callable[[int, int], None]
 
 
 def decompose_all(q: Distribution, events: Events | None) -> dict[str, Uncertainty]:
-    """Label-wise uncertainty by every loss."""
+    """Label-wise uncertainty under each loss."""
     return {name: decompose(q, name, events=events) for name in LOSSES}
 
 
 def added(u: Uncertainty) -> Components:
-    """One number per instance: the sum over labels, or their mean where events overlap and a sum would count classes twice."""
+    """One number per instance: the sum over labels, or the mean over overlapping events."""
     if u.structure in ("overlapping", "pairs"):
         return u.sum(weights=np.full(len(u.class_names), 1 / len(u.class_names)))  # type: ignore[arg-type]
     return u.sum()
@@ -49,12 +48,12 @@ class Tally:
     def __init__(self, n: int) -> None:
         self.scores = {part: np.empty(n) for part in PARTS}
         self.sums: dict[str, np.ndarray] = {}
-        """For each weighting the weights and the weighted uncertainties, (4, L)."""
+        """For each weighting: sums of weights and of weighted uncertainties, (4, L)."""
         self.maximum = 0.0
         self.maximum_of_sum: float | None = None
 
     def add(self, part: slice, u: Uncertainty, weights: dict[str, np.ndarray | None]) -> None:
-        """One block; a weighting is (n, L), or ``None`` for all instances alike."""
+        """Add one block; a weighting is (n, L), or ``None`` for equal weights."""
         components = added(u)
         for name in PARTS:
             self.scores[name][part] = to_numpy(getattr(components, name))
@@ -68,7 +67,7 @@ class Tally:
             self.sums[rule] = self.sums.get(rule, 0.0) + block
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
-        """For each weighting the means of each label; NaN without instances."""
+        """For each weighting the mean of each label; NaN without instances."""
         return {
             rule: {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
             for rule, s in self.sums.items()
@@ -77,33 +76,33 @@ class Tally:
 
 @dataclass(eq=False)
 class Outcomes:
-    """Predictions and, where the truth is known, how good they are."""
+    """Predictions and, given true labels, their quality."""
 
     predicted: np.ndarray
-    """The most probable class (N,); for several labels how many are predicted."""
+    """The most probable class (N,); for multi-label data the number of predicted labels."""
     top: np.ndarray
-    """Its probability; for several labels the mean probability of being right about a label."""
+    """Its probability; for multi-label data the mean probability that a label is right."""
     value: np.ndarray | None
-    """Right or wrong; for several labels the share that is right."""
+    """Right or wrong; for multi-label data the share of right labels."""
     table: np.ndarray
-    """Single label: counts [truth, predicted] (K, K), or counts of predictions (K,). Several: (4, K) tp, fp, fn, tn, or (K,)."""
+    """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K) tp, fp, fn, tn, or (K,)."""
 
 
-def outcomes_of(cases: Cases) -> Outcomes:
-    """Empty, to be filled block by block."""
-    k = len(cases.class_names)
+def outcomes_of(cases: Predictions) -> Outcomes:
+    """Empty arrays, filled block by block."""
+    k = cases.n_classes
     known = cases.y_true is not None
     shape: tuple[int, ...] = (k,)
     if known:
         shape = (4, k) if cases.multilabel else (k, k)
-    value = None if not known else np.empty(cases.n, float if cases.multilabel else bool)
-    return Outcomes(np.empty(cases.n, np.int32), np.empty(cases.n), value, np.zeros(shape, np.int64))
+    value = None if not known else np.empty(len(cases), float if cases.multilabel else bool)
+    return Outcomes(np.empty(len(cases), np.int32), np.empty(len(cases)), value, np.zeros(shape, np.int64))
 
 
-def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
-    """Predictions of one block, and how good they are."""
-    y = None if cases.y_true is None else cases.y_true[part]
-    k = len(cases.class_names)
+def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> None:
+    """Add the predictions of one block and their quality."""
+    y = None if cases.y_true is None else cases.true_class[part]
+    k = cases.n_classes
     if not cases.multilabel:
         guess = np.argmax(mean, axis=-1)
         out.predicted[part], out.top[part] = guess, np.max(mean, axis=-1)
@@ -122,12 +121,13 @@ def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
         out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
 
 
-def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
-    """All numbers about the instances, as plain data; ``sample`` takes its instances on the way."""
-    tallies = {name: Tally(cases.n) for name in LOSSES}
+def summarize(cases: Predictions, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
+    """All summaries as plain data; ``sample`` collects its instances in the same pass."""
+    tallies = {name: Tally(len(cases)) for name in LOSSES}
     out = outcomes_of(cases)
     judged: list[tuple[np.ndarray, np.ndarray]] = []
-    for part, q in cases.blocks():
+    for part, block in cases.blocks():
+        q = block.distribution()
         mean = to_numpy(q.mean()).astype(float)
         us = decompose_all(q, events)
         judge(out, cases, part, mean)
@@ -140,9 +140,9 @@ def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Pro
         sample.add(part, q, mean, us)
         if cases.y_true is not None:
             here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][: JUDGED - sum(len(y) for y, _ in judged)]
-            judged.append((cases.y_true[here], mean[here - part.start]))
+            judged.append((cases.true_class[here], mean[here - part.start]))
         if progress is not None:
-            progress(part.stop, cases.n)
+            progress(part.stop, len(cases))
     return {
         **_predictions(cases, out),
         "calibration": _calibration(judged, cases),
@@ -153,19 +153,19 @@ def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Pro
     }
 
 
-def _happened(cases: Cases, events: Events | None, part: slice) -> np.ndarray:
+def _happened(cases: Predictions, events: Events | None, part: slice) -> np.ndarray:
     """Whether each label or event is true, (n, L)."""
-    y = cases.y_true[part]  # type: ignore[index]
+    y = cases.true_class[part]
     if cases.multilabel:
         return np.asarray(y)
     if events is None:
-        return np.asarray(y[:, None] == np.arange(len(cases.class_names)))
-    sets = events.resolve(len(cases.class_names), cases.class_names)
+        return np.asarray(y[:, None] == np.arange(cases.n_classes))
+    sets = events.resolve(cases.n_classes, cases.names)
     return np.stack([np.isin(y, inside) for inside, _ in sets], axis=-1)
 
 
-def _predictions(cases: Cases, out: Outcomes) -> dict[str, Any]:
-    """Accuracy, and per class how many there are, how many are predicted and how many are right."""
+def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
+    """Accuracy, and for each class the numbers of true, predicted and correct instances."""
     found: dict[str, Any] = {"accuracy": None, "expected_accuracy": float(out.top.mean()), "confusions": []}
     table = out.table
     if out.value is None:
@@ -185,8 +185,8 @@ def _predictions(cases: Cases, out: Outcomes) -> dict[str, Any]:
     return found
 
 
-def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Cases) -> dict[str, Any] | None:
-    """Whether the data show that the probabilities are too wrong to decide with."""
+def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions) -> dict[str, Any] | None:
+    """Whether the probabilities are too badly calibrated to base decisions on."""
     if not judged:
         return None
     y, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
@@ -204,8 +204,8 @@ def _curve(score: np.ndarray, out: Outcomes) -> Any:
     return rejection_curve(score, utility=out.value, grid=(GRID + HAIR).tolist())
 
 
-def _loss(name: str, tally: Tally, cases: Cases, out: Outcomes, events: Events | None) -> dict[str, Any]:
-    """Everything about one loss."""
+def _loss(name: str, tally: Tally, cases: Predictions, out: Outcomes, events: Events | None) -> dict[str, Any]:
+    """All numbers for one loss."""
     means = tally.means()
     words, unit = LOSSES[name]
     curves = {part: _curve(score, out) for part, score in tally.scores.items()}
@@ -222,13 +222,13 @@ def _loss(name: str, tally: Tally, cases: Cases, out: Outcomes, events: Events |
             for rule, x in means.items()
         },
         "rejection": {
-            part: {"value": c.value, "area": c.area(), "normalized": c.normalized_area(), "augrc": c.augrc} for part, c in curves.items()
+            part: {"value": c.value, "area": c.area, "normalized": c.normalized_area, "augrc": c.augrc} for part, c in curves.items()
         },
     }
 
 
 def _references(out: Outcomes) -> dict[str, Any]:
-    """What the curves are compared with."""
+    """Reference curves."""
     top = _curve(-out.top, out)
     return {
         "grid": GRID,
@@ -237,7 +237,7 @@ def _references(out: Outcomes) -> dict[str, Any]:
         "random": top.random,
         "oracle": top.oracle,
         "top": top.value,
-        "top_normalized": top.normalized_area(),
+        "top_normalized": top.normalized_area,
     }
 
 
@@ -252,16 +252,16 @@ def _agreement(tallies: Mapping[str, Tally], index: np.ndarray) -> dict[str, lis
     return found
 
 
-def detection(tallies: Mapping[str, Tally], others: Mapping[str, Cases], events: Events | None) -> list[dict[str, Any]]:
-    """How well each score tells these instances from those of other sets."""
+def detection(tallies: Mapping[str, Tally], others: Mapping[str, Predictions], events: Events | None) -> list[dict[str, Any]]:
+    """Out-of-distribution detection by each score."""
     found = []
     for title, cases in others.items():
-        outside = {name: Tally(cases.n) for name in LOSSES}
-        for part, q in cases.blocks():
-            for name, u in decompose_all(q, events).items():
+        outside = {name: Tally(len(cases)) for name in LOSSES}
+        for part, block in cases.blocks():
+            for name, u in decompose_all(block.distribution(), events).items():
                 outside[name].add(part, u, {})
         losses = {name: {part: _told_apart(tallies[name].scores[part], outside[name].scores[part]) for part in PARTS} for name in LOSSES}
-        found.append({"name": title, "n": cases.n, "losses": losses})
+        found.append({"name": title, "n": len(cases), "losses": losses})
     return found
 
 

@@ -1,10 +1,10 @@
-"""From predictions to the page."""
+"""Build and write the report page."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,82 +12,80 @@ import numpy as np
 
 from .. import __version__
 from .._arrays import to_numpy
-from .._atomic import replacing
-from .._sources import Source
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
-from .cases import Cases, as_cases
+from ..io.atomic import replacing
 from .embed import thumbnails
 from .explanations import LOSSES, SENTENCES, SHORT
 from .page import render
 from .sample import choose
-from .summary import detection, summarise
+from .summary import detection, summarize
 
 MOST = 10_000
-"""Instances that the page can show one by one, unless told otherwise."""
+"""Default maximum number of embedded instances."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A page and the numbers on it."""
+    """A page and its data."""
 
     html: str
     data: dict[str, Any]
-    """What the page is made of: plain numbers and text, and packed predictions."""
+    """The data of the page: numbers, text and encoded predictions."""
 
     @property
     def n_shown(self) -> int:
-        """Instances that can be looked at one by one."""
+        """Number of embedded instances."""
         return int(self.data["sample"]["n"])
 
 
 def build_report(
-    q: Distribution | Predictions | Source,
+    q: Distribution | Predictions,
     *,
     y_true: Any = None,
     ids: Any = None,
     images: Any = None,
     image_index: Any = None,
     events: Family | None = None,
-    ood: Mapping[str, Distribution | Predictions | Source] | None = None,
+    ood: Mapping[str, Distribution | Predictions] | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
-    most: int = MOST,
-    seed: int = 0,
+    max_instances: int = MOST,
+    rng: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """The explorer page for predictions of N instances: one HTML file that needs nothing else.
+    """Build an interactive report about predictions of N instances: one self-contained HTML file.
 
-    All summaries are computed here, exactly, over all instances. For looking at single instances, sorting, and changing costs, the
-    page holds the predictions of all instances, or of a random sample of as many as fit, rounded to two bytes each.
+    All summaries are computed here, exactly, over all instances. For exploring single instances and changing costs, the page embeds
+    the predictions of all instances, or of a random sample, rounded to two bytes each.
 
     Parameters
     ----------
     q : distribution or Predictions
         Instances on one axis. `Predictions` bring their own labels, ids and images and may be larger than memory.
     y_true : array (N,) or, for labels that may occur together, (N, K) of 0 and 1, optional
-        True classes: names or positions; integers are names where all class names are integers.
-        Without it the page has no accuracies, and its rejection curves show what the model itself expects.
+        True classes as names or positions (integers are names if all class names are integers). Without it the page has no
+        accuracy, and its rejection curves show the accuracy expected by the model.
     ids : array (N,), optional
-        What the instances are called.
+        Ids of the instances.
     images : array (n, H, W) or (n, H, W, C), optional
         Shown as thumbnails.
     image_index : array (n,), optional
-        Which instances the images belong to; without it there must be N.
+        Positions of the instances of the images; required unless there are N images.
     events : mapping or Events, optional
-        Ask about groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
+        Groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
     ood : mapping from names to distributions or Predictions, optional
-        Instances from elsewhere, for out-of-distribution detection.
+        Out-of-distribution instances to detect.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
     title : str
-    most : int
-        Embed at most so many instances.
-    seed : int
-        Of the sample.
+    max_instances : int
+        Maximum number of embedded instances.
+    rng : int, Generator or None
+        Random seed or generator of the sample.
     progress : callable, optional
-        Called with the numbers of instances done and of all.
+        Called with (instances done, all instances).
 
     Examples
     --------
@@ -96,32 +94,31 @@ def build_report(
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
     """
-    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-        raise ValueError(f"`most` must be a positive number of instances; got {most!r}")
-    cases = as_cases(q, y_true, ids, multilabel=multilabel)
+    if isinstance(max_instances, bool) or not isinstance(max_instances, int | np.integer) or max_instances < 1:
+        raise ValueError(f"`max_instances` must be a positive number of instances; got {max_instances!r}")
+    cases = _with_labels(q, y_true, ids, multilabel)
     family = as_events(events)
     if family is not None and cases.multilabel:
-        raise ValueError("`events` have no meaning where labels may occur together; leave `events` out")
-    sets = None if family is None else family.resolve(len(cases.class_names), cases.class_names if cases.named else None)
-    labels = cases.class_names if family is None else family.names
+        raise ValueError("`events` need mutually exclusive classes; multi-label predictions have none")
+    sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
+    labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
-    sample = choose(cases, tuple(LOSSES), len(labels), int(most), seed)
-    data = summarise(cases, family, sample, progress)
+    sample = choose(cases, tuple(LOSSES), len(labels), int(max_instances), rng)
+    data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
-    if images is None and isinstance(q, Predictions):
-        images = q.images
+    images = cases.images if images is None else to_numpy(images)
     data |= {
         "title": title,
         "version": __version__,
-        "n": cases.n,
+        "n": len(cases),
         "members": cases.n_members,
         "weighted": cases.weighted,
         "multilabel": cases.multilabel,
-        "classes_names": cases.class_names,
-        "named": cases.named,
+        "class_names": cases.names,
+        "named": cases.class_names is not None,
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
-        "averaged": family is not None and family.structure(len(cases.class_names), cases.class_names) in ("overlapping", "pairs"),
+        "averaged": family is not None and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
         "detection": detection(tallies, others, family),
         "sentences": SENTENCES,
         "short": SHORT,
@@ -131,8 +128,8 @@ def build_report(
     return Report(render(title, data), data)
 
 
-def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | Source, **options: Any) -> Report:
-    """Write the explorer page for ``q`` to a file; options as for `build_report`.
+def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **options: Any) -> Report:
+    """Write a report about ``q`` to a file; options as for `build_report`.
 
     A file that was there before stays until the new one is complete.
     """
@@ -147,35 +144,46 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | S
     return report
 
 
-def _others(ood: Mapping[str, Any] | None, cases: Cases, multilabel: bool) -> dict[str, Cases]:
-    others = {str(name): as_cases(q, multilabel=multilabel) for name, q in (ood or {}).items()}
+def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool) -> Predictions:
+    """The predictions, with these labels and ids instead of their own, if any are given."""
+    p = q if isinstance(q, Predictions) else Predictions(q=q, multilabel=multilabel or None)
+    y = None if y_true is None else to_numpy(y_true)
+    several = p.multilabel or multilabel or (p.q is None and y is not None and y.ndim == 2)
+    p = replace(p, y_true=p.y_true if y is None else y, ids=p.ids if ids is None else to_numpy(ids), multilabel=several)
+    if not len(p):
+        raise ValueError("there are no instances to report on")
+    return p
+
+
+def _others(ood: Mapping[str, Any] | None, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
+    others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
-        if len(other.class_names) != len(cases.class_names):
+        if other.n_classes != cases.n_classes:
             raise ValueError(
-                f"`ood` {name!r} has {len(other.class_names)} classes; the predictions have {len(cases.class_names)}: they must be of one model"
+                f"`ood` {name!r} has {other.n_classes} classes; the predictions have {cases.n_classes}: they must be of one model"
             )
     return others
 
 
 def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray) -> dict[str, Any] | None:
-    """Thumbnails of the chosen instances that have an image, and which those are (positions in the sample).
+    """Thumbnails of the embedded instances that have an image, and their positions in the sample.
 
-    The most uncertain come first, so that they have theirs where there is no room for all.
+    The most uncertain come first, in case there is no space for all.
     """
     if images is None:
         return None
     n = len(score)
-    pictures = images if isinstance(images, np.ndarray) else to_numpy(images)
-    if pictures.ndim not in (3, 4):
-        raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {pictures.shape}")
-    where = np.arange(len(pictures)) if image_index is None else np.asarray(to_numpy(image_index))
-    if image_index is None and len(pictures) != n:
-        raise ValueError(f"there are {len(pictures)} `images` for {n} instances; say which they belong to with `image_index`")
-    if where.shape != (len(pictures),) or where.dtype.kind not in "iu" or np.any(where < 0) or np.any(where >= n):
-        raise ValueError(f"`image_index` must be a position from 0 to {n - 1} for each of the {len(pictures)} images")
+    if len(images.shape) not in (3, 4):
+        raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {images.shape}")
+    count = images.shape[0]
+    where = np.arange(count) if image_index is None else np.asarray(to_numpy(image_index))
+    if image_index is None and count != n:
+        raise ValueError(f"there are {count} `images` for {n} instances; say which they belong to with `image_index`")
+    if where.shape != (count,) or where.dtype.kind not in "iu" or np.any(where < 0) or np.any(where >= n):
+        raise ValueError(f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images")
     _, at, source = np.intersect1d(chosen, where, return_indices=True)
     if not at.size:
         return None
     order = np.argsort(-score[chosen[at]], kind="stable")
-    found = thumbnails(pictures, source[order])
+    found = thumbnails(images, source[order])
     return {"at": at[order][: len(found)], "png": found}
