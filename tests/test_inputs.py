@@ -46,7 +46,7 @@ def test_positive_logits(lib: Any) -> None:
 
 
 def test_logits_for_multilabel(lib: Any) -> None:
-    with refused(ValueError, "`probs` must lie between 0 and 1", "take their sigmoid first"):
+    with refused(ValueError, "`probs` must lie between 0 and 1", "use MultiLabelEnsemble.from_logits"):
         lw.MultiLabelEnsemble(lib.array(LOGITS))
 
 

@@ -47,6 +47,7 @@ __all__ = [
     "check_proper",
     "decompose",
     "events",
+    "from_models",
     "kernel_info",
 ]
 
@@ -69,6 +70,8 @@ _FUNCTIONS = {"load_predictions": "io.load", "quantify": "io.quantify", "save_pr
 
 
 def __getattr__(name: str) -> Any:
+    if name == "from_models":
+        return importlib.import_module(f"{__name__}.predictors.models").from_models
     if name in _LATER:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _FUNCTIONS:

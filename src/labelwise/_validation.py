@@ -88,7 +88,7 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
         if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
         probs = widen(stored)
-        check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")
+        check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "use MultiLabelEnsemble.from_logits")
         if sum_to_one:
             check_sums(probs, name, tolerance)
 

@@ -18,13 +18,6 @@ def check_model(model: Any) -> None:
         raise TypeError(f"`model` must be a torch.nn.Module; got {type(model).__name__}")
 
 
-def check_count(value: Any, name: str) -> int:
-    """``value`` as a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
-    return int(value)
-
-
 def as_input(x: Any) -> Array:
     """``x`` as a tensor or NumPy array of numbers with instances on its first axis."""
     if not isinstance(x, torch.Tensor):

@@ -12,7 +12,8 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from .._validation import as_seed
 from ..distributions import Ensemble
-from ._forward import as_input, check_count, check_model, evaluating, like_input, run, seeded
+from ._family import check_count
+from ._forward import as_input, check_model, evaluating, like_input, run, seeded
 
 
 def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]] = ()) -> list[nn.Module]:

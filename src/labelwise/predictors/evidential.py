@@ -13,7 +13,8 @@ from .._arrays import to_numpy
 from .._suggestions import suggest
 from .._validation import as_seed
 from ..distributions import Dirichlet
-from ._forward import as_input, batches, check_count, check_model, evaluating, like_input, run, seeded
+from ._family import check_count
+from ._forward import as_input, batches, check_model, evaluating, like_input, run, seeded
 
 _EVIDENCE = {
     "softplus": nn.functional.softplus,

@@ -19,7 +19,8 @@ from torch import nn
 
 from .._arrays import to_numpy
 from ..distributions import LogisticNormal
-from ._forward import as_input, batches, check_count, check_model, evaluating, like_input
+from ._family import check_count
+from ._forward import as_input, batches, check_model, evaluating, like_input
 
 FULL_UP_TO = 2000
 """Number of last-layer weights up to which ``structure="auto"`` keeps the full Hessian."""

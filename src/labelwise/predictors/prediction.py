@@ -14,7 +14,7 @@ from .._labels import named_labels
 from ..datasets import Examples
 from ..distributions import Ensemble
 from ..io import check_format, save_predictions
-from ._forward import check_count
+from ._family import check_count
 from ._member import VALUES_AT_ONCE, prepared
 from .inputs import LazyImages
 from .training import FittedEnsemble

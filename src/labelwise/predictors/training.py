@@ -19,7 +19,7 @@ from .._validation import as_seed
 from ..datasets import Dataset, Examples
 from ..io.atomic import remove_all_leftovers, replacing
 from ..io.npz import write_npy
-from ._forward import check_count
+from ._family import check_count
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
