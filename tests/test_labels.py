@@ -13,7 +13,6 @@ import labelwise as lw
 from labelwise._labels import as_labels
 from labelwise.cli import main
 from labelwise.io import Predictions, save_predictions
-from labelwise.report.cases import as_cases
 
 PROBS = np.array([[[0.98, 0.01, 0.01], [0.01, 0.98, 0.01], [0.01, 0.98, 0.01]]] * 2)
 """Certain of the first class, and twice of the second; nothing is of the third."""
@@ -45,7 +44,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
         assert lw.evaluation.by_class(u, labels).counts.tolist() == [1, 2, 0]
         assert lw.evaluation.rejection_curves_by_class(u, labels, labels).counts == dict(zip(known, [1, 2, 0], strict=True))
         assert lw.decisions.evaluate_policy(plan, labels)["argmax"].error == 0
-        assert as_cases(q, labels).y_true.tolist() == [0, 1, 1]
+        assert Predictions(q=q, y_true=np.asarray(labels)).true_class.tolist() == [0, 1, 1]
 
 
 @pytest.mark.parametrize("numbers", [int, float])

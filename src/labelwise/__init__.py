@@ -52,13 +52,16 @@ __all__ = [
 
 # Imported when first used, so that `import labelwise` stays light.
 _LATER = ("axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "paper", "plots", "predictors", "report")
+_FUNCTIONS = {"load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"}
 
 
 def __getattr__(name: str) -> Any:
     if name in _LATER:
         return importlib.import_module(f"{__name__}.{name}")
+    if name in _FUNCTIONS:
+        return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_LATER])
+    return sorted([*__all__, *_LATER, *_FUNCTIONS])

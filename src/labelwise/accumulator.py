@@ -148,8 +148,8 @@ class Accumulator:
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the state to an .npz file, so that another process can go on (`load`) or join it (`merge`)."""
-        from ._atomic import replacing
-        from ._npz import write_npz
+        from .io.atomic import replacing
+        from .io.npz import write_npz
 
         if self._state is None:
             raise ValueError("there is nothing to save yet: `update` has not been called")
@@ -164,7 +164,7 @@ class Accumulator:
     @classmethod
     def load(cls, path: str | os.PathLike[str], loss: str | Loss = "log", **options: Any) -> Accumulator:
         """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
-        from ._npz import read_npz
+        from .io.npz import read_npz
 
         self = cls(loss, **options)
         keys = [*_KEYS, "n_members", "description"]

@@ -17,6 +17,9 @@ from .distributions.base import ArrayT, not_a_distribution
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
+PARTS = ("total", "aleatoric", "epistemic")
+"""What uncertainty is decomposed into: the fields of the results."""
+
 
 @dataclass(frozen=True, eq=False)
 class Components(Generic[ArrayT]):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 import zlib
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,7 +12,7 @@ from click.testing import CliRunner
 
 import labelwise as lw
 from labelwise.cli import main
-from labelwise.io import save_predictions
+from labelwise.io import load, save_predictions
 
 NAMES = ["nevus", "[b]mel[/]"]
 COSTS = """
@@ -205,15 +204,12 @@ def test_a_terminal_gets_the_csv_without_controls(evil, monkeypatch) -> None:
 
 
 def test_files_that_make_a_library_stumble_are_named(preds, tmp_path, monkeypatch) -> None:
-    from labelwise import io
-
     for error in (KeyError("shape"), RuntimeError("codec"), RecursionError(), OverflowError("too large"), EOFError(), zlib.error("-3")):
 
-        def stumble(path, error=error):
+        def stumble(path, largest, error=error):
             raise error
 
-        monkeypatch.setattr(io, "load_predictions", stumble)
-        monkeypatch.setattr("labelwise._sources.load_predictions", stumble)
+        monkeypatch.setitem(load.READERS, ".npz", stumble)
         for args in (["evaluate"], ["quantify", "-o", tmp_path / "u.npz"], ["report", "-o", tmp_path / "r.html"]):
             result = run(args[0], preds, *args[1:])
             assert result.exit_code == 2, result.output
@@ -223,17 +219,16 @@ def test_files_that_make_a_library_stumble_are_named(preds, tmp_path, monkeypatc
 
 def test_a_block_that_cannot_be_read_is_the_files_fault(preds, tmp_path, monkeypatch) -> None:
     class Chunks:
+        shape, dtype = (5, 80, 3), np.dtype(float)
+
         def __getitem__(self, key):
             raise RuntimeError("error during blosc decompression: -1")
 
-    from labelwise import _sources
-
-    opened = _sources.open_source
-
-    monkeypatch.setattr("labelwise.quantify.open_source", lambda path, **options: replace(opened(path, **options), _values=Chunks()))
-    result = run("quantify", preds, "-o", tmp_path / "u.npz")
-    assert result.exit_code == 2
-    assert "preds.npz is damaged" in result.output
+    monkeypatch.setitem(load.READERS, ".npz", lambda path, largest: {"probs": Chunks()})
+    for args in (["evaluate"], ["quantify", "-o", tmp_path / "u.npz"], ["report", "-o", tmp_path / "r.html"]):
+        result = run(args[0], preds, *args[1:])
+        assert result.exit_code == 2
+        assert "preds.npz" in result.output
 
 
 def test_deep_nesting_in_costs_and_events(preds, tmp_path) -> None:

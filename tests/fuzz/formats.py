@@ -170,14 +170,12 @@ def _one(folder: Path, pattern: str = "preds.*") -> Path:
 def read_predictions(folder: Path) -> None:
     """As `labelwise quantify` reads them: a block, its distribution, the ids."""
     import labelwise as lw
-    from labelwise._sources import open_source
+    from labelwise.io import load_predictions
 
-    source = open_source(_one(folder))
-    lw.decompose(source.rows(0, min(source.n_instances, 1000)).distribution())
+    source = load_predictions(_one(folder))
+    lw.decompose(source.read(0, 1000).distribution())
     if source.ids is not None:
-        np.asarray(source.ids[: source.n_instances])
-    if source.path.suffix in (".npz", ".npy"):
-        lw.io.load_predictions(source.path)
+        np.asarray(source.ids[:])
 
 
 # ------------------------------------------------------------------------------------------------------------------- data sets
@@ -297,7 +295,7 @@ class _Interrupted(Exception):
 
 def _partial(folder: Path) -> None:
     from labelwise.io import save_predictions
-    from labelwise.quantify import quantify
+    from labelwise.io.quantify import quantify
 
     def interrupt(done: int, total: int) -> None:
         raise _Interrupted
@@ -319,7 +317,7 @@ def _fixed_time(folder: Path) -> None:
 
 def resume(folder: Path) -> None:
     """`quantify` finds a damaged state and resumes, or starts over; either way it finishes."""
-    from labelwise.quantify import quantify
+    from labelwise.io.quantify import quantify
 
     _fixed_time(folder)
     quantify(folder / "preds.npz", folder / "u.npz", memory="1MB")

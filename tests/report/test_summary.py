@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labelwise as lw
-from labelwise.report import build_report, cases, embed, write_report
+from labelwise.io import predictions
+from labelwise.report import build_report, embed, write_report
 from labelwise.report.embed import png, quantise, restore, thumbnails
 from labelwise.report.explanations import verdict
 from report_pages import LOSSES, PARTS, ensemble
@@ -31,7 +32,7 @@ def test_blocks_do_not_matter(monkeypatch) -> None:
     q, y = ensemble(n=200, k=4)
     outside, _ = ensemble(n=50, k=4, seed=9)
     whole = build_report(q, y_true=y, ood={"other": outside})
-    monkeypatch.setattr(cases, "BLOCK", 4 * 5 * 37)
+    monkeypatch.setattr(predictions, "BLOCK", 4 * 5 * 37)
     seen = []
     blocks = build_report(q, y_true=y, ood={"other": outside}, progress=lambda done, all_: seen.append((done, all_)))
     np.testing.assert_allclose(numbers(blocks.data), numbers(whole.data), rtol=1e-12, equal_nan=True)
@@ -156,7 +157,7 @@ def test_verdicts(total, epistemic, members, word) -> None:
     ("change", "sentence"),
     [
         ({"most": 0}, "`most` must be a positive number"),
-        ({"ids": np.arange(3)}, "`ids` must name each of the 20"),
+        ({"ids": np.arange(3)}, "`ids` must have one entry for each of the N = 20"),
         ({"images": np.zeros((3, 4, 4))}, "3 `images` for 20 instances"),
         ({"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]}, "`image_index` must be a position from 0 to 19"),
         ({"images": np.zeros((20, 4))}, "`images` must have shape"),

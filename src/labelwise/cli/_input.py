@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .._reading import reading
+from ..io.files import reading
 
 if TYPE_CHECKING:
     from ..decisions import Costs
@@ -54,11 +54,10 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
 
 
 def read_predictions(path: Path) -> Predictions:
-    """The content of an .npz or .npy file."""
+    """Predictions of any format, opened."""
     from ..io import load_predictions
 
-    with reading(path):
-        return load_predictions(path)
+    return load_predictions(path)
 
 
 def read_costs(path: Path) -> Costs:
@@ -71,7 +70,7 @@ def read_costs(path: Path) -> Costs:
 
 def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
-    from .._files import read_toml
+    from ..io.files import read_toml
 
     with reading(path):
         groups = read_toml(path)

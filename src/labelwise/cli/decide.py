@@ -52,8 +52,8 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     """
     import numpy as np
 
-    from .._atomic import replacing
     from ..decisions import decide, evaluate_policy
+    from ..io.atomic import replacing
 
     to_pipe = str(output) == "-"
     if output is not None and output.suffix != ".csv" and not to_pipe:
@@ -103,7 +103,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
 
 def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
     """One line for each case (per label: for each case and label)."""
-    from .._csv import csv_text
+    from ..io.csv import csv_text
 
     values = [plan.action_names, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]
     columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")

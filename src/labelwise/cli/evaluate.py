@@ -10,8 +10,6 @@ import click
 from ._input import predictions_argument, read_predictions
 from ._output import echo_json, echo_table, loss_option
 
-PARTS = ("total", "aleatoric", "epistemic")
-
 
 @click.command()
 @predictions_argument()
@@ -64,7 +62,7 @@ def evaluate(stored: Any, other: Any, loss: str, seed: int) -> dict[str, Any]:
     import numpy as np
 
     from ..calibration import calibration_errors
-    from ..decomposition import decompose
+    from ..decomposition import PARTS, decompose
     from ..evaluation import by_class, detection_scores, rejection_curve
 
     q = stored.distribution()

@@ -33,7 +33,8 @@ def command(
       labelwise quantify preds.npz -o uncertainty.npz --loss log --loss squared
       labelwise quantify huge.npy -o uncertainty.parquet --memory 2GB
     """
-    from ..quantify import PARTS, quantify
+    from ..decomposition import PARTS
+    from ..io.quantify import quantify
 
     with progress_bar("quantify") as progress:
         done = quantify(

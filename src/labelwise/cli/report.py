@@ -51,12 +51,11 @@ def command(
       labelwise report grades.npz -o report.html --ordinal
       labelwise report preds.npz -o - --events groups.toml > report.html
     """
-    from .._sources import open_source
     from ..report import build_report, write_report
 
     if ordinal and events_file is not None:
         raise ValueError("give --events or --ordinal, not both")
-    stored = open_source(predictions)
+    stored = read_predictions(predictions)
     events: Any = None
     if ordinal:
         from ..events import ordinal as cuts
@@ -64,12 +63,11 @@ def command(
         events = cuts(stored.class_names or stored.n_classes)
     elif events_file is not None:
         events = read_events(events_file)
-    others = {path.stem: open_source(path) for path in ood}
+    others = {path.stem: read_predictions(path) for path in ood}
     if len(others) < len(ood):
         raise ValueError("the files of --ood must have different names")
     with progress_bar("report") as progress:
         options: dict[str, Any] = {
-            "images": read_predictions(predictions).images if predictions.suffix == ".npz" else None,
             "events": events,
             "ood": others,
             "multilabel": multilabel,

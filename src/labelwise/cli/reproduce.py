@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from .._reading import reading
+from ..io.files import reading
 from ._input import sha256_option
 from ._output import echo, echo_table
 
@@ -212,7 +212,7 @@ def bundle(results: Path, output: Path | None) -> None:
 @results_option
 def page(results: Path, output: Path) -> None:
     """The results page: every table and figure of the paper beside what is in the results folder."""
-    from .._atomic import replacing
+    from ..io.atomic import replacing
     from ..paper.page import page as write
 
     text = write(results, output.parent)

@@ -135,7 +135,7 @@ def _accuracies(predictions: Predictions) -> tuple[list[float], float]:
 
     members, ensemble, n = np.zeros(0), 0, len(predictions)
     for start in range(0, n, 10_000):
-        part = predictions.rows(start, start + 10_000)
+        part = predictions[start : start + 10_000]
         if part.probs is None or part.y_true is None:
             raise ValueError("a trained ensemble has predictions and labels; this file does not")
         right = (part.probs.argmax(-1) == part.true_class).sum(1)

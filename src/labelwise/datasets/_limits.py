@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._files import FLOOR, RATIO
-from .._npz import Readable
+from ..io.files import FLOOR, RATIO
+from ..io.npz import Readable
 
 MAX_AXES = 8
 BLOCK = 2**20

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from .._files import read_text
+from ..io.files import read_text
 from ._limits import human, refuse
 
 MAX_TEXT = 2**28

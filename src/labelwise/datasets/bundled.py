@@ -9,9 +9,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .._atomic import replacing
-from .._npz import read_npz
 from ..distributions import Ensemble
+from ..io.atomic import replacing
+from ..io.npz import read_npz
 
 FILE = Path(__file__).with_name("fashion_ensemble.npz")
 OOD = ("mnist", "kmnist")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import read_bytes
+from ..io.files import read_bytes
 from ._limits import human, refuse
 
 CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from .._files import open_regular
+from ..io.files import open_regular
 from ._limits import human, refuse
 from .catalogue import Remote
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._files import read_bytes
+from ..io.files import read_bytes
 from ._limits import check_memory, human, refuse
 from .types import Dataset, Split
 

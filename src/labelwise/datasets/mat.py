@@ -14,8 +14,8 @@ from typing import IO
 
 import numpy as np
 
-from .._files import open_regular
-from .._npz import Readable
+from ..io.files import open_regular
+from ..io.npz import Readable
 from ._limits import check_memory, human, read_array, refuse
 
 MATRIX, COMPRESSED = 14, 15

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .._files import open_regular
-from .._npz import Readable, check_unpacked, members, read_header
+from ..io.files import open_regular
+from ..io.npz import Readable, check_unpacked, members, read_header
 from ._limits import check_memory, human, read_array, refuse
 
 

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import check_names
-from .._files import read_toml
 from .._suggestions import suggest
 from .._validation import set_fields
+from ..io.files import read_toml
 from .problem import Problem
 
 TASKS = ("multiclass", "per_label")

@@ -74,7 +74,7 @@ def draw(curves: Curves, path: Path) -> None:
 
 def save(figure: Any, path: Path) -> None:
     """Write a figure, without the date and version that would make each file differ."""
-    from .._atomic import replacing
+    from ..io.atomic import replacing
     from ..plots._style import pyplot
 
     with replacing(path) as file:

@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._atomic import replacing
-from .._npz import read_npy, write_npy
 from ..datasets import Dataset
 from ..decomposition import decompose
+from ..io.atomic import replacing
+from ..io.npz import read_npy, write_npy
 from .results_folder import Options, predict, record
 from .settings import Setting, Source, image_shape, training_data
 

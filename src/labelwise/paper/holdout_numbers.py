@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._npz import read_npz
+from ..io.npz import read_npz
 from .arc import save
 from .holdout_drops import Drops, drops, excess, paired_effect
 from .results_folder import over_runs

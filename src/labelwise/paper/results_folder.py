@@ -18,10 +18,10 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from .._atomic import replacing
 from ..distributions import Ensemble
 from ..evaluation import Estimate
 from ..io import Predictions, load_predictions, save_predictions
+from ..io.atomic import replacing
 from .settings import DATA, Setting, Source, image_shape, training_data
 
 

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from .._atomic import replacing
-from .._files import read_json
+from ..io.atomic import replacing
+from ..io.files import read_json
 from .split import split_patients
 from .store import GROUP, Slices, is_whole
 from .studies import Skipped, Study

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from .._atomic import replacing
+from ..io.atomic import replacing
 from .studies import FILES
 from .volumes import nibabel
 

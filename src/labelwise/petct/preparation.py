@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from .._atomic import remove_all_leftovers, replacing
-from .._files import read_json
-from .._lock import FOLDER_LOCK, end_with_parent, locked
+from ..io.atomic import remove_all_leftovers, replacing
+from ..io.files import read_json
+from ..io.lock import FOLDER_LOCK, end_with_parent, locked
 from . import manifest as listing
 from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
 from .store import GROUP, is_whole, write_slices, zarr

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._atomic import replacing
-from .._csv import csv_text
 from ..decisions import Costs, Decisions, decide
 from ..evaluation import rejection_curve
+from ..io.atomic import replacing
+from ..io.csv import csv_text
 from ..plots import plot_rejection
 from ..plots._style import pyplot, tidy
 from .figures import plot_slices

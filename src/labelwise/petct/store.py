@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from .._atomic import replacing_folder
-from .._zarr import ZarrArray, check_size, open_array
+from ..io.atomic import replacing_folder
+from ..io.zarr import ZarrArray, check_size, open_array
 
 GROUP = "slices.zarr"
 

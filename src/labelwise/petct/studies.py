@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from .._files import read_text
 from .._suggestions import suggest
+from ..io.files import read_text
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
 """Of the published data set; the first means that there is no lesion."""

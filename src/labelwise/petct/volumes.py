@@ -18,8 +18,8 @@ from typing import IO, Any
 
 import numpy as np
 
-from .._files import open_regular
-from .._npz import Readable
+from ..io.files import open_regular
+from ..io.npz import Readable
 
 MAX_VOXELS = 2**28
 """More than any PET/CT volume has (the published ones: 400 × 400 × 300): what claims more is damaged or an attack."""

@@ -19,10 +19,10 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._atomic import replacing
-from .._files import open_regular, read_text
-from .._npz import check_unpacked
 from ..datasets.preprocess import crop_and_flip
+from ..io.atomic import replacing
+from ..io.files import open_regular, read_text
+from ..io.npz import check_unpacked
 from ._forward import evaluating, seeded
 from .inputs import Inputs, Source
 from .networks import build

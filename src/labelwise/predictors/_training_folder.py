@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._atomic import replacing
-from .._files import read_json
-from .._lock import FOLDER_LOCK
-from .._lock import locked as _locked
+from ..io.atomic import replacing
+from ..io.files import read_json
+from ..io.lock import FOLDER_LOCK
+from ..io.lock import locked as _locked
 from ._member import Job
 from .inputs import Source
 from .recipes import Recipe

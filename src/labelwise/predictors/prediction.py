@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import torch
 
-from .._atomic import new_array
 from .._labels import named_labels
 from ..datasets import Split
 from ..distributions import Ensemble
 from ..io import check_format, load_predictions, save_predictions
+from ..io.atomic import new_array
 from ._forward import check_count
 from ._member import VALUES_AT_ONCE, prepared
 from .inputs import Source

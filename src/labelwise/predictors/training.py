@@ -15,9 +15,9 @@ import torch
 from torch import nn
 
 from .._arrays import check_names, to_numpy
-from .._atomic import remove_all_leftovers, replacing
-from .._npz import write_npy
 from ..datasets import Dataset, Split
+from ..io.atomic import remove_all_leftovers, replacing
+from ..io.npz import write_npy
 from ._forward import check_count, check_seed
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, locked, read_settings, stored_recipe

@@ -12,7 +12,7 @@ from .._arrays import to_numpy
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events
-from .cases import Cases
+from ..io import Predictions
 from .embed import pack, quantise, restore
 
 NUMBERS = 3_000_000
@@ -28,7 +28,7 @@ LONGEST_ID = 500
 class Sample:
     """What is gathered for the page while the blocks go by."""
 
-    cases: Cases
+    cases: Predictions
     index: np.ndarray
     """Positions of the instances, rising."""
     codes: list[np.ndarray] = field(default_factory=list)
@@ -70,14 +70,14 @@ class Sample:
         """As plain data for the page."""
         codes = np.concatenate(self.codes)
         cases, n = self.cases, len(self.index)
-        wide = "u2" if len(cases.class_names) <= 1 << 16 else "u4"
+        wide = "u2" if cases.n_classes <= 1 << 16 else "u4"
         found: dict[str, Any] = {
             "n": n,
             "m": int(codes.shape[1]),
             "probs": pack(codes, "u2"),
-            "index": None if n == cases.n else pack(self.index, "u4"),
+            "index": None if n == len(cases) else pack(self.index, "u4"),
             "predicted": pack(np.concatenate(self.predicted), wide),
-            "ids": None if cases.ids is None else [_shown(str(x)) for x in cases.ids[self.index].tolist()],
+            "ids": None if cases.ids is None else [_shown(str(x)) for x in np.asarray(cases.ids[:])[self.index].tolist()],
             "y": None,
             "weights": None,
             "mean": pack(np.concatenate(self.means), "u2") if self.means else None,
@@ -85,7 +85,7 @@ class Sample:
             "error": self._error(codes, events),
         }
         if cases.y_true is not None:
-            y = cases.y_true[self.index]
+            y = cases.true_class[self.index]
             found["y"] = pack(y, "u1") if cases.multilabel else pack(y, wide)
         if self.weights:
             found["weights"] = pack(np.concatenate(self.weights), "f8")
@@ -101,7 +101,7 @@ class Sample:
             weights = np.concatenate(self.weights)
             weights = weights.T if weights.ndim == 2 else weights
         kind = MultiLabelEnsemble if self.cases.multilabel else Ensemble
-        q = kind(probs, weights=weights, member_axis=0, class_names=self.cases.class_names)
+        q = kind(probs, weights=weights, member_axis=0, class_names=self.cases.names)
         error = {}
         for name, pieces in self.exact.items():
             u = decompose(q, name, events=events)
@@ -110,14 +110,14 @@ class Sample:
         return error
 
 
-def choose(cases: Cases, losses: Sequence[str], n_labels: int, most: int, seed: int) -> Sample:
+def choose(cases: Predictions, losses: Sequence[str], n_labels: int, most: int, seed: int) -> Sample:
     """All instances if they are few enough, else a random sample of as many as fit."""
-    k = len(cases.class_names)
+    k = cases.n_classes
     each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
-    n = max(1, min(cases.n, most, NUMBERS // each))
-    if n == cases.n:
+    n = max(1, min(len(cases), most, NUMBERS // each))
+    if n == len(cases):
         return Sample(cases, np.arange(n))
-    return Sample(cases, np.sort(np.random.default_rng(seed).choice(cases.n, size=n, replace=False)))
+    return Sample(cases, np.sort(np.random.default_rng(seed).choice(len(cases), size=n, replace=False)))
 
 
 def _shown(text: str) -> str:

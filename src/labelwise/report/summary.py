@@ -10,15 +10,14 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..calibration import check_calibration
-from ..decomposition import Components, Uncertainty, decompose
+from ..decomposition import PARTS, Components, Uncertainty, decompose
 from ..distributions import Distribution
 from ..evaluation import detection_scores, rank_agreement, rejection_curve
 from ..events import Events
-from .cases import Cases
+from ..io import Predictions
 from .explanations import LOSSES, verdict
 from .sample import Sample
 
-PARTS = ("total", "aleatoric", "epistemic")
 GRID = np.arange(200) / 200
 """Shares rejected at which the curves are given."""
 HAIR = 1e-12
@@ -89,21 +88,21 @@ class Outcomes:
     """Single label: counts [truth, predicted] (K, K), or counts of predictions (K,). Several: (4, K) tp, fp, fn, tn, or (K,)."""
 
 
-def outcomes_of(cases: Cases) -> Outcomes:
+def outcomes_of(cases: Predictions) -> Outcomes:
     """Empty, to be filled block by block."""
-    k = len(cases.class_names)
+    k = cases.n_classes
     known = cases.y_true is not None
     shape: tuple[int, ...] = (k,)
     if known:
         shape = (4, k) if cases.multilabel else (k, k)
-    value = None if not known else np.empty(cases.n, float if cases.multilabel else bool)
-    return Outcomes(np.empty(cases.n, np.int32), np.empty(cases.n), value, np.zeros(shape, np.int64))
+    value = None if not known else np.empty(len(cases), float if cases.multilabel else bool)
+    return Outcomes(np.empty(len(cases), np.int32), np.empty(len(cases)), value, np.zeros(shape, np.int64))
 
 
-def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
+def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> None:
     """Predictions of one block, and how good they are."""
-    y = None if cases.y_true is None else cases.y_true[part]
-    k = len(cases.class_names)
+    y = None if cases.y_true is None else cases.true_class[part]
+    k = cases.n_classes
     if not cases.multilabel:
         guess = np.argmax(mean, axis=-1)
         out.predicted[part], out.top[part] = guess, np.max(mean, axis=-1)
@@ -122,12 +121,13 @@ def judge(out: Outcomes, cases: Cases, part: slice, mean: np.ndarray) -> None:
         out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
 
 
-def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
+def summarise(cases: Predictions, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
     """All numbers about the instances, as plain data; ``sample`` takes its instances on the way."""
-    tallies = {name: Tally(cases.n) for name in LOSSES}
+    tallies = {name: Tally(len(cases)) for name in LOSSES}
     out = outcomes_of(cases)
     judged: list[tuple[np.ndarray, np.ndarray]] = []
-    for part, q in cases.blocks():
+    for part, block in cases.blocks():
+        q = block.distribution()
         mean = to_numpy(q.mean()).astype(float)
         us = decompose_all(q, events)
         judge(out, cases, part, mean)
@@ -140,9 +140,9 @@ def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Pro
         sample.add(part, q, mean, us)
         if cases.y_true is not None:
             here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][: JUDGED - sum(len(y) for y, _ in judged)]
-            judged.append((cases.y_true[here], mean[here - part.start]))
+            judged.append((cases.true_class[here], mean[here - part.start]))
         if progress is not None:
-            progress(part.stop, cases.n)
+            progress(part.stop, len(cases))
     return {
         **_predictions(cases, out),
         "calibration": _calibration(judged, cases),
@@ -153,18 +153,18 @@ def summarise(cases: Cases, events: Events | None, sample: Sample, progress: Pro
     }
 
 
-def _happened(cases: Cases, events: Events | None, part: slice) -> np.ndarray:
+def _happened(cases: Predictions, events: Events | None, part: slice) -> np.ndarray:
     """Whether each label or event is true, (n, L)."""
-    y = cases.y_true[part]  # type: ignore[index]
+    y = cases.true_class[part]
     if cases.multilabel:
         return np.asarray(y)
     if events is None:
-        return np.asarray(y[:, None] == np.arange(len(cases.class_names)))
-    sets = events.resolve(len(cases.class_names), cases.class_names)
+        return np.asarray(y[:, None] == np.arange(cases.n_classes))
+    sets = events.resolve(cases.n_classes, cases.names)
     return np.stack([np.isin(y, inside) for inside, _ in sets], axis=-1)
 
 
-def _predictions(cases: Cases, out: Outcomes) -> dict[str, Any]:
+def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
     """Accuracy, and per class how many there are, how many are predicted and how many are right."""
     found: dict[str, Any] = {"accuracy": None, "expected_accuracy": float(out.top.mean()), "confusions": []}
     table = out.table
@@ -185,7 +185,7 @@ def _predictions(cases: Cases, out: Outcomes) -> dict[str, Any]:
     return found
 
 
-def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Cases) -> dict[str, Any] | None:
+def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions) -> dict[str, Any] | None:
     """Whether the data show that the probabilities are too wrong to decide with."""
     if not judged:
         return None
@@ -204,7 +204,7 @@ def _curve(score: np.ndarray, out: Outcomes) -> Any:
     return rejection_curve(score, utility=out.value, grid=(GRID + HAIR).tolist())
 
 
-def _loss(name: str, tally: Tally, cases: Cases, out: Outcomes, events: Events | None) -> dict[str, Any]:
+def _loss(name: str, tally: Tally, cases: Predictions, out: Outcomes, events: Events | None) -> dict[str, Any]:
     """Everything about one loss."""
     means = tally.means()
     words, unit = LOSSES[name]
@@ -252,16 +252,16 @@ def _agreement(tallies: Mapping[str, Tally], index: np.ndarray) -> dict[str, lis
     return found
 
 
-def detection(tallies: Mapping[str, Tally], others: Mapping[str, Cases], events: Events | None) -> list[dict[str, Any]]:
+def detection(tallies: Mapping[str, Tally], others: Mapping[str, Predictions], events: Events | None) -> list[dict[str, Any]]:
     """How well each score tells these instances from those of other sets."""
     found = []
     for title, cases in others.items():
-        outside = {name: Tally(cases.n) for name in LOSSES}
-        for part, q in cases.blocks():
-            for name, u in decompose_all(q, events).items():
+        outside = {name: Tally(len(cases)) for name in LOSSES}
+        for part, block in cases.blocks():
+            for name, u in decompose_all(block.distribution(), events).items():
                 outside[name].add(part, u, {})
         losses = {name: {part: _told_apart(tallies[name].scores[part], outside[name].scores[part]) for part in PARTS} for name in LOSSES}
-        found.append({"name": title, "n": cases.n, "losses": losses})
+        found.append({"name": title, "n": len(cases), "losses": losses})
     return found
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,10 @@ import numpy as np
 
 from .. import __version__
 from .._arrays import to_numpy
-from .._atomic import replacing
-from .._sources import Source
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
-from .cases import Cases, as_cases
+from ..io.atomic import replacing
 from .embed import thumbnails
 from .explanations import LOSSES, SENTENCES, SHORT
 from .page import render
@@ -43,14 +41,14 @@ class Report:
 
 
 def build_report(
-    q: Distribution | Predictions | Source,
+    q: Distribution | Predictions,
     *,
     y_true: Any = None,
     ids: Any = None,
     images: Any = None,
     image_index: Any = None,
     events: Family | None = None,
-    ood: Mapping[str, Distribution | Predictions | Source] | None = None,
+    ood: Mapping[str, Distribution | Predictions] | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
     most: int = MOST,
@@ -98,30 +96,29 @@ def build_report(
     """
     if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
         raise ValueError(f"`most` must be a positive number of instances; got {most!r}")
-    cases = as_cases(q, y_true, ids, multilabel=multilabel)
+    cases = _with_labels(q, y_true, ids, multilabel)
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError("`events` have no meaning where labels may occur together; leave `events` out")
-    sets = None if family is None else family.resolve(len(cases.class_names), cases.class_names if cases.named else None)
-    labels = cases.class_names if family is None else family.names
+    sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
+    labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
     sample = choose(cases, tuple(LOSSES), len(labels), int(most), seed)
     data = summarise(cases, family, sample, progress)
     tallies = data.pop("scores")
-    if images is None and isinstance(q, Predictions):
-        images = q.images
+    images = cases.images if images is None else to_numpy(images)
     data |= {
         "title": title,
         "version": __version__,
-        "n": cases.n,
+        "n": len(cases),
         "members": cases.n_members,
         "weighted": cases.weighted,
         "multilabel": cases.multilabel,
-        "classes_names": cases.class_names,
-        "named": cases.named,
+        "classes_names": cases.names,
+        "named": cases.class_names is not None,
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
-        "averaged": family is not None and family.structure(len(cases.class_names), cases.class_names) in ("overlapping", "pairs"),
+        "averaged": family is not None and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
         "detection": detection(tallies, others, family),
         "sentences": SENTENCES,
         "short": SHORT,
@@ -131,7 +128,7 @@ def build_report(
     return Report(render(title, data), data)
 
 
-def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | Source, **options: Any) -> Report:
+def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **options: Any) -> Report:
     """Write the explorer page for ``q`` to a file; options as for `build_report`.
 
     A file that was there before stays until the new one is complete.
@@ -147,12 +144,23 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions | S
     return report
 
 
-def _others(ood: Mapping[str, Any] | None, cases: Cases, multilabel: bool) -> dict[str, Cases]:
-    others = {str(name): as_cases(q, multilabel=multilabel) for name, q in (ood or {}).items()}
+def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool) -> Predictions:
+    """The predictions, with these labels and ids instead of their own, if any are given."""
+    p = q if isinstance(q, Predictions) else Predictions(q=q, multilabel=multilabel or None)
+    y = None if y_true is None else to_numpy(y_true)
+    several = p.multilabel or multilabel or (p.q is None and y is not None and y.ndim == 2)
+    p = replace(p, y_true=p.y_true if y is None else y, ids=p.ids if ids is None else to_numpy(ids), multilabel=several)
+    if not len(p):
+        raise ValueError("there are no instances to report on")
+    return p
+
+
+def _others(ood: Mapping[str, Any] | None, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
+    others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
-        if len(other.class_names) != len(cases.class_names):
+        if other.n_classes != cases.n_classes:
             raise ValueError(
-                f"`ood` {name!r} has {len(other.class_names)} classes; the predictions have {len(cases.class_names)}: they must be of one model"
+                f"`ood` {name!r} has {other.n_classes} classes; the predictions have {cases.n_classes}: they must be of one model"
             )
     return others
 
@@ -165,17 +173,17 @@ def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray
     if images is None:
         return None
     n = len(score)
-    pictures = images if isinstance(images, np.ndarray) else to_numpy(images)
-    if pictures.ndim not in (3, 4):
-        raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {pictures.shape}")
-    where = np.arange(len(pictures)) if image_index is None else np.asarray(to_numpy(image_index))
-    if image_index is None and len(pictures) != n:
-        raise ValueError(f"there are {len(pictures)} `images` for {n} instances; say which they belong to with `image_index`")
-    if where.shape != (len(pictures),) or where.dtype.kind not in "iu" or np.any(where < 0) or np.any(where >= n):
-        raise ValueError(f"`image_index` must be a position from 0 to {n - 1} for each of the {len(pictures)} images")
+    if len(images.shape) not in (3, 4):
+        raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {images.shape}")
+    count = images.shape[0]
+    where = np.arange(count) if image_index is None else np.asarray(to_numpy(image_index))
+    if image_index is None and count != n:
+        raise ValueError(f"there are {count} `images` for {n} instances; say which they belong to with `image_index`")
+    if where.shape != (count,) or where.dtype.kind not in "iu" or np.any(where < 0) or np.any(where >= n):
+        raise ValueError(f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images")
     _, at, source = np.intersect1d(chosen, where, return_indices=True)
     if not at.size:
         return None
     order = np.argsort(-score[chosen[at]], kind="stable")
-    found = thumbnails(pictures, source[order])
+    found = thumbnails(images, source[order])
     return {"at": at[order][: len(found)], "png": found}

@@ -18,7 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
-from ._lock import hold
+from .lock import hold
 
 _SUFFIX = ".labelwise.tmp"
 

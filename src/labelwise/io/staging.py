@@ -18,12 +18,14 @@ from typing import Any
 
 import numpy as np
 
-from ._atomic import remove_leftovers, replacing
-from ._files import open_regular
-from ._lock import locked
-from ._npz import read_header, release, write_npz
+from .atomic import remove_leftovers, replacing
+from .files import open_regular
+from .lock import locked
+from .npz import read_header, release, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet")
+Columns = dict[str, tuple[int, np.dtype[Any]]]
+"""Results by name: how wide (0: one number) and of which type."""
 _MARK = "labelwise-partial.txt"
 _LOG = "done.txt"
 
@@ -39,7 +41,7 @@ def reserved(target: Path) -> Iterator[None]:
 class Staging:
     """Results of N rows, written in blocks; only inside `reserved`."""
 
-    def __init__(self, target: Path, job: dict[str, Any], columns: dict[str, tuple[int, np.dtype[Any]]], n: int, rows: int) -> None:
+    def __init__(self, target: Path, job: dict[str, Any], columns: Columns, n: int, rows: int) -> None:
         self.target, self.columns, self.n, self.rows = target, columns, n, rows
         self.folder = target.with_name(target.name + ".partial")
         self.done: set[int] = set()
@@ -83,10 +85,7 @@ class Staging:
     def _open(self) -> bool:
         """Whether the folder holds what a former run left of the same job."""
         try:
-            for name, (
-                width,
-                dtype,
-            ) in self.columns.items():  # before it is mapped: a damaged header can raise anything, or make the file grow
+            for name, (width, dtype) in self.columns.items():  # before mapping: a damaged header raises anything, or makes the file grow
                 with open_regular(self.folder / f"{name}.npy") as file:
                     shape = (self.n, width) if width else (self.n,)
                     if read_header(file, name) != (shape, False, dtype):

@@ -7,18 +7,20 @@ import re
 import zlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ._sources import Source, open_source
-from ._staging import FORMATS, Staging, reserved
-from .decomposition import decompose
-from .io import Predictions
-from .losses import Loss, as_loss
+from ..decomposition import PARTS, decompose
+from ..losses import Loss, as_loss
+from .load import load_predictions
+from .predictions import KINDS, Predictions
+from .staging import FORMATS, Columns, Staging, reserved
 
-PARTS = ("total", "aleatoric", "epistemic")
+__all__ = ["Quantified", "parse_memory", "quantify"]
+
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
 
@@ -72,55 +74,64 @@ def quantify(
     gives the same file: it reads the predictions of finished blocks again and recomputes those that have changed. Only one process
     at a time can write a file; a second one raises an error that names the first.
     """
-    target = Path(target)
+    target, budget = Path(target), parse_memory(memory)
     if target.suffix not in FORMATS:
         raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name!r}")
     if not target.parent.is_dir():
         raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
-    budget = parse_memory(memory)
-    stored = open_source(Path(source), memory=budget)
-    if stored.path.resolve() == target.resolve():
+    stored = load_predictions(source, memory=budget)
+    if Path(source).resolve() == target.resolve():
         raise ValueError("the results would overwrite the predictions; choose another name")
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
-    dtype = np.dtype(np.float64 if stored.dtype == np.float64 else np.float32)
-    width = stored.n_classes if labelwise else 0
-    columns: dict[str, tuple[int, np.dtype[Any]]] = {}
-    for name in chosen:
-        columns.update({f"{name}_{part}": (width, dtype) for part in PARTS} if labelwise else {})
-        columns.update({f"{name}_sum_{part}": (0, dtype) for part in PARTS})
-    per_row = 3 * stored.bytes_per_instance + sum((w or 1) * d.itemsize for w, d in columns.values())
+    columns = _columns(stored, chosen, labelwise)
+    per_row = 3 * prod(stored.shape) // max(len(stored), 1) * stored.dtype.itemsize + sum(
+        (w or 1) * d.itemsize for w, d in columns.values()
+    )
     rows = max(1, min(budget // 2 // max(per_row, 1), 1 << 20))
     # The predictions themselves are told by the checksums of their blocks: names, sizes and times can stay while the values change.
-    several = stored.y_true is not None and stored.y_true.ndim == 2
     job = {
-        "kind": stored.kind, "shape": stored.shape, "dtype": stored.dtype.str, "multilabel": several,
+        "kind": stored.kind, "shape": stored.shape, "dtype": stored.dtype.str, "multilabel": stored.multilabel,
         "losses": {name: repr(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
     with reserved(target):
-        staging = Staging(target, job, columns, stored.n_instances, rows)
-
-        def report() -> None:
-            if progress is not None:
-                progress(min(len(staging.done) * rows, stored.n_instances), stored.n_instances)
-
-        staging.confirm(lambda start, stop: _checksum(stored.rows(start, stop)), report)
-        missing = todo = list(staging.blocks())
-        while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
-            for i, (parts, checksum) in _computed(stored, chosen, labelwise, missing, scheduler):
-                staging.write(i, parts, checksum)
-                report()
-            before, missing = len(missing), list(staging.blocks())
-            if len(missing) == before:
-                raise RuntimeError(
-                    f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}"
-                )
+        staging = Staging(target, job, columns, len(stored), rows)
+        computed = _fill(staging, stored, chosen, labelwise, scheduler, progress)
         means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
-        extra = {} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: stored.n_instances])}
-        names = stored.class_names or tuple(str(k) for k in range(stored.n_classes))
-        staging.finish(extra, names)
-    return Quantified(target, stored.n_instances, -(-stored.n_instances // rows), len(todo), means)
+        staging.finish({} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: len(stored)])}, stored.names)
+    return Quantified(target, len(stored), -(-len(stored) // rows), computed, means)
+
+
+def _columns(stored: Predictions, losses: dict[str, Loss], labelwise: bool) -> Columns:
+    """The results by name, each with its width (0: one number) and type."""
+    dtype = np.dtype(np.float64 if stored.dtype == np.float64 else np.float32)
+    columns: Columns = {}
+    for name in losses:
+        columns |= {f"{name}_{part}": (stored.n_classes, dtype) for part in PARTS} if labelwise else {}
+        columns |= {f"{name}_sum_{part}": (0, dtype) for part in PARTS}
+    return columns
+
+
+def _fill(
+    staging: Staging, stored: Predictions, losses: dict[str, Loss], labelwise: bool, scheduler: str | None, progress: Progress | None
+) -> int:
+    """Compute what is missing, and count these blocks."""
+
+    def report() -> None:
+        if progress is not None:
+            progress(min(len(staging.done) * staging.rows, staging.n), staging.n)
+
+    staging.confirm(lambda start, stop: _checksum(stored.read(start, stop)), report)
+    missing = todo = list(staging.blocks())
+    while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
+        for i, (parts, checksum) in _computed(stored, losses, labelwise, missing, scheduler):
+            staging.write(i, parts, checksum)
+            report()
+        before, missing = len(missing), list(staging.blocks())
+        if len(missing) == before:
+            raise RuntimeError(f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}")
+    return len(todo)
 
 
 Block = tuple[dict[str, np.ndarray], int]
@@ -129,13 +140,13 @@ Block = tuple[dict[str, np.ndarray], int]
 
 def of_block(path: str, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
     """The results of some rows of a file; workers on other machines call this by itself."""
-    return _parts(open_source(path), losses, labelwise, start, stop)
+    return _parts(load_predictions(path), losses, labelwise, start, stop)
 
 
-def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
+def _parts(stored: Predictions, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
     results: dict[str, np.ndarray] = {}
+    block = stored.read(start, stop)
     try:  # a large block is checked when it is first computed with
-        block = stored.rows(start, stop)
         q = block.distribution()
         for name, loss in losses.items():
             u = decompose(q, loss)
@@ -145,22 +156,21 @@ def _parts(stored: Source, losses: dict[str, Loss], labelwise: bool, start: int,
                     results[f"{name}_{part}"] = np.asarray(getattr(u, part))
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     except ValueError as error:
-        raise ValueError(f"{stored.path.name}, rows {start} to {stop}: {error}") from error
+        raise ValueError(f"{stored.path.name if stored.path else 'predictions'}, rows {start} to {stop}: {error}") from error
     return results, _checksum(block)
 
 
 def _checksum(block: Predictions) -> int:
     """Of all values that results depend on; it misses no change within 32 bits, and one in 4 billion others."""
     checksum = 0
-    for array in (block.probs, block.alpha, block.weights):
-        if array is not None:
-            values = np.asarray(array)
+    for values in (*(getattr(block, kind) for kind in KINDS), block.weights):
+        if values is not None:
             checksum = zlib.crc32(values.ravel(order="K").view(np.uint8).data, zlib.crc32(repr(values.strides).encode(), checksum))
     return checksum
 
 
 def _computed(
-    stored: Source, losses: dict[str, Loss], labelwise: bool, todo: list[tuple[int, int, int]], scheduler: str | None
+    stored: Predictions, losses: dict[str, Loss], labelwise: bool, todo: list[tuple[int, int, int]], scheduler: str | None
 ) -> Iterable[tuple[int, Block]]:
     """The blocks one after another, here or on the workers of a Dask cluster."""
     if scheduler is None:
@@ -171,7 +181,7 @@ def _computed(
         from distributed import Client, as_completed
     except ImportError as error:
         raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
-    path = str(stored.path.resolve())
+    path = str(stored.path.resolve()) if stored.path else ""
     with Client(scheduler) as client:
         waiting = iter(todo)
         # few blocks at a time: what is finished waits in memory until this process has written it

@@ -7,8 +7,12 @@ import os
 import re
 import stat
 import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
+
+__all__ = ["FLOOR", "LONGEST_TEXT", "RATIO", "allowed", "open_regular", "read_bytes", "read_json", "read_text", "read_toml", "reading"]
 
 FLOOR, RATIO = 1 << 28, 100
 """The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that is more.
@@ -88,3 +92,34 @@ def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
         raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
+
+
+@contextmanager
+def reading(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Turn any error of the block into one that names the file ``path``.
+
+    Raises
+    ------
+    ValueError
+        Instead of anything that is not one of the following: the file is damaged, or not in the format that its name says.
+    ValueError, TypeError, OSError, ImportError, MemoryError
+        As they came, with the file's name before them if they do not name it.
+    """
+    name = Path(path).name
+    try:
+        yield
+    except (ImportError, MemoryError):
+        raise
+    except OSError as error:
+        if error.filename is not None or name in str(error):
+            raise
+        raise OSError(f"{name}: {error}") from error
+    except (ValueError, TypeError) as error:
+        if name in str(error):
+            raise
+        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
+    except Exception as error:
+        if isinstance(error, RecursionError):
+            raise ValueError(f"{name} is damaged: it is nested too deeply") from error
+        why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ValueError(f"{name} is damaged, or not in the format that its name says ({why})") from error

@@ -12,11 +12,10 @@ import numpy as np
 import pytest
 
 import labelwise.datasets as ds
-from labelwise._files import LONGEST_TEXT, allowed, open_regular, read_bytes, read_json, read_text, read_toml
-from labelwise._sources import open_source
 from labelwise.cli.report import read_events
 from labelwise.decisions import Costs
 from labelwise.io import load_predictions
+from labelwise.io.files import LONGEST_TEXT, allowed, open_regular, read_bytes, read_json, read_text, read_toml
 from optional_libraries import optional
 
 
@@ -45,7 +44,7 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "events.toml": read_events,
     "p.npz": load_predictions,
     "p.npy": load_predictions,
-    "p.parquet": open_source,
+    "p.parquet": load_predictions,
     "x-idx1-ubyte": ds.read_idx,
     "x.mat": lambda path: ds.read_mat(path, ["X"]),
     "data.npy": ds.read_npy,

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwise._sources import open_source
+from labelwise.io import load_predictions
 
 RNG = np.random.default_rng(0)
 PROBS = RNG.dirichlet(np.ones(4), (3, 50)).astype(np.float32)
@@ -61,10 +61,10 @@ def edit(path: Path, change: Any) -> None:
 @pytest.mark.parametrize("chunks", [(3, 50, 4), (1, 7, 3)])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8", ">f4"])
 def test_blocks_of_every_type(tmp_path: Path, zarr: Any, version: int, chunks: tuple[int, ...], dtype: str) -> None:
-    stored = open_source(write(zarr, tmp_path / "p.zarr", version, chunks=chunks, dtype=dtype))
+    stored = load_predictions(write(zarr, tmp_path / "p.zarr", version, chunks=chunks, dtype=dtype))
     expected = PROBS.astype(np.dtype(dtype).newbyteorder("="))
     for start, stop in ((0, 50), (5, 33), (49, 50), (7, 7)):
-        np.testing.assert_array_equal(stored.rows(start, stop).probs, expected[:, start:stop], strict=True)
+        np.testing.assert_array_equal(stored[start:stop].probs, expected[:, start:stop], strict=True)
 
 
 def codecs_3(zarr: Any, name: str) -> Any:
@@ -84,24 +84,24 @@ def test_codecs_of_version_3(tmp_path: Path, zarr: Any, name: str, shards: Any, 
     filters = [zarr.codecs.TransposeCodec(order=(2, 0, 1))] if transposed else None
     options = {"chunks": (1, 10, 2), "shards": shards, "filters": filters, "fill_value": 0.25}
     path = write(zarr, tmp_path / "p.zarr", 3, compressors=codecs_3(zarr, name), **options)
-    np.testing.assert_array_equal(open_source(path).rows(0, 50).probs, PROBS)
+    np.testing.assert_array_equal(load_predictions(path)[0:50].probs, PROBS)
     first_chunk(path).unlink()
     whole = zarr.open_group(str(path), mode="r")["probs"][:]
     assert (whole == 0.25).any()
-    np.testing.assert_array_equal(open_source(path).rows(0, 50).probs, whole)
+    np.testing.assert_array_equal(load_predictions(path)[0:50].probs, whole)
 
 
 @pytest.mark.parametrize("name", ["blosc", "zstd", "lz4", "gzip", "zlib", "bz2", "lzma"])
 def test_codecs_of_version_2(tmp_path: Path, zarr: Any, optional: Any, name: str) -> None:
     codec = optional("numcodecs").get_codec({"id": name})
     path = write(zarr, tmp_path / "p.zarr", 2, compressors=codec, order="F")
-    np.testing.assert_array_equal(open_source(path).rows(0, 50).probs, PROBS)
+    np.testing.assert_array_equal(load_predictions(path)[0:50].probs, PROBS)
     chunk = first_chunk(path)
     whole = chunk.read_bytes()
     for damaged in (whole[:-1], whole + b"x", whole[:20], whole[:3], b"", bytes(len(whole))):
         chunk.write_bytes(damaged)
         with pytest.raises(ValueError, match=r"p\.zarr: `probs` is damaged in chunk 0\.0\.0: "):
-            open_source(path).rows(0, 50)
+            load_predictions(path)[0:50]
 
 
 @pytest.mark.filterwarnings("ignore:The codec `vlen-utf8` is currently not part")  # zarr 3.1.0, when it writes
@@ -116,7 +116,7 @@ def test_text_of_fixed_and_of_any_length(tmp_path: Path, zarr: Any, version: int
             group.create_array("ids", shape=(50,), chunks=(20,), dtype=str)[:] = np.array(IDS, dtype=object)
         group.create_array("class_names", data=np.array(list("abcd")))
         group.create_array("y_true", data=np.arange(50) % 4)
-        stored = open_source(path)
+        stored = load_predictions(path)
         assert stored.ids[:].tolist() == IDS
         assert stored.ids[19:21].tolist() == IDS[19:21]
         assert stored.class_names == ("a", "b", "c", "d")
@@ -127,8 +127,8 @@ def test_text_of_fixed_and_of_any_length(tmp_path: Path, zarr: Any, version: int
 def read_apart(path: Path) -> str:
     """What a process of its own says about a store: it may crash."""
     code = (
-        "import sys\nfrom labelwise._sources import open_source\n"
-        "try:\n    rows = open_source(sys.argv[1]).rows(0, 50).probs\n    print('read', rows.shape)\n"
+        "import sys\nfrom labelwise.io import load_predictions\n"
+        "try:\n    rows = load_predictions(sys.argv[1])[0:50].probs\n    print('read', rows.shape)\n"
         "except ValueError as error:\n    print('refused:', error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, timeout=120)
@@ -178,7 +178,7 @@ def test_blosc_headers_that_lie(tmp_path: Path, zarr: Any, at: int, put: bytes, 
     content[at : at + len(put)] = put
     chunk.write_bytes(content)
     with pytest.raises(ValueError, match=words):
-        open_source(path).rows(0, 50)
+        load_predictions(path)[0:50]
 
 
 def test_nothing_is_unpickled(tmp_path: Path, zarr: Any) -> None:
@@ -198,7 +198,7 @@ def test_nothing_is_unpickled(tmp_path: Path, zarr: Any) -> None:
         with pytest.raises(
             ValueError, match=r"`class_names` cannot be read: it (holds Python objects|was stored with the (filter|codec) 'pickle')"
         ):
-            open_source(path)
+            load_predictions(path)
     assert not trap.exists()
 
 
@@ -206,11 +206,11 @@ def test_a_chunk_takes_no_more_memory_than_belongs_to_it(tmp_path: Path, zarr: A
     codec = optional("numcodecs").BZ2()
     path = write(zarr, tmp_path / "p.zarr", 2, compressors=codec)
     first_chunk(path).write_bytes(bz2.compress(bytes(10**8)))  # under 100 bytes
-    stored = open_source(path)
+    stored = load_predictions(path)
     tracemalloc.start()
     try:
         with pytest.raises(ValueError, match=r"unpacks to more than the 640 bytes that belong there"):
-            stored.rows(0, 50)
+            stored[0:50]
         assert tracemalloc.get_traced_memory()[1] < 2**22
     finally:
         tracemalloc.stop()
@@ -239,14 +239,14 @@ def test_arrays_that_are_all_promise(tmp_path: Path, zarr: Any, version: int) ->
     ):
         promise(shape, chunk)
         with pytest.raises(ValueError, match=words):
-            open_source(path)
+            load_predictions(path)
 
 
 def test_a_chunk_must_fit_in_the_memory_that_is_allowed(tmp_path: Path, zarr: Any) -> None:
     path = write(zarr, tmp_path / "p.zarr", values=np.zeros((1, 3_000_000, 2), "f4"), chunks=(1, 3_000_000, 2))
-    open_source(path, memory=10**8)
+    load_predictions(path, memory=10**8)
     with pytest.raises(ValueError, match=r"a chunk of `probs` takes 24,000,000 bytes, where 16,777,216 are allowed; .* allow more memory"):
-        open_source(path, memory=10**6)
+        load_predictions(path, memory=10**6)
 
 
 @pytest.mark.timeout(30)
@@ -256,7 +256,7 @@ def test_a_chunk_that_is_a_pipe(tmp_path: Path, zarr: Any) -> None:
     chunk.unlink()
     os.mkfifo(chunk)
     with pytest.raises(ValueError, match="is not a regular file"):
-        open_source(path).rows(0, 50)
+        load_predictions(path)[0:50]
 
 
 def test_a_shard_whose_index_points_elsewhere(tmp_path: Path, zarr: Any, optional: Any) -> None:
@@ -269,10 +269,10 @@ def test_a_shard_whose_index_points_elsewhere(tmp_path: Path, zarr: Any, optiona
         index[:16] = np.array(entry, "<u8").tobytes()
         shard.write_bytes(content[: -size - 4] + index + optional("google_crc32c").value(bytes(index)).to_bytes(4, "little"))
         with pytest.raises(ValueError, match=r"is damaged in chunk 0\.0\.0: (its index points outside|a zstd chunk)"):
-            open_source(path).rows(0, 50)
+            load_predictions(path)[0:50]
     shard.write_bytes(content[:-1] + b"?")
     with pytest.raises(ValueError, match="checksum of a chunk is wrong"):
-        open_source(path).rows(0, 50)
+        load_predictions(path)[0:50]
 
 
 SPOILED = [None, True, -1, 0, 2**70, 1.5, "NaN", "", "pickle", [], [1], [[]], {}, {"name": "bytes"}, {"id": "pickle"}, "0x", "/", "é"]
@@ -304,7 +304,7 @@ def test_damaged_metadata_give_one_sentence(tmp_path: Path, zarr: Any, version: 
         before = file.read_text()
         file.write_text(json.dumps(spoiled(json.loads(before), rng)))
         try:
-            open_source(path).rows(0, 50)
+            load_predictions(path)[0:50]
         except (ValueError, TypeError) as error:
             refused.append(str(error))
         file.write_text(before)
@@ -313,4 +313,4 @@ def test_damaged_metadata_give_one_sentence(tmp_path: Path, zarr: Any, version: 
     for text in ("", "{", "[" * 10**5, "\xff"):
         files[0].write_text(text, encoding="latin-1")
         with pytest.raises(ValueError, match=r"p\.zarr"):
-            open_source(path)
+            load_predictions(path)

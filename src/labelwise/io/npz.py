@@ -13,14 +13,14 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
 
 import numpy as np
 
-from ._files import RATIO, allowed, open_regular
+from .files import RATIO, allowed, open_regular
 
 _ALIGNMENT = 64
 _WORTH_MAPPING = 1 << 24  # smaller entries are read, and their checksums compared
@@ -79,10 +79,12 @@ def read_npy(path: Path) -> np.ndarray:
         return _read(file, _length(file), path.name, mapped=True)
 
 
-def read_npz(path: Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
-    """Those arrays of an archive that are named in ``keys``."""
+def read_npz(path: Path, keys: Sequence[str] | Callable[[list[str]], Sequence[str]]) -> dict[str, np.ndarray]:
+    """Those arrays of an archive that are named in ``keys``, or that ``keys`` chooses from the names there."""
     with open_regular(path) as file, opened_archive(file, path.name) as archive:
-        wanted = {key: entry for key, entry in members(archive, path.name).items() if key in keys}
+        found = members(archive, path.name)
+        chosen = keys(list(found)) if callable(keys) else keys
+        wanted = {key: entry for key, entry in found.items() if key in chosen}
         check_unpacked(wanted.values(), _length(file), path.name)
         return {key: _read_entry(file, archive, entry, f"{path.name}: `{key}`") for key, entry in wanted.items()}
 

@@ -7,7 +7,7 @@ walked through first, by their headers alone: they must lie inside the file, pro
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,12 +15,13 @@ from typing import Any
 
 import numpy as np
 
-from ._files import allowed, open_regular
+from .files import allowed, open_regular
 
 _AT_ONCE = 1 << 22
 """Bytes of values that are decoded at a time."""
 _LONGEST_HEADER, _LONGEST_FOOTER = 1 << 16, 1 << 24
 _DEEPEST = 8
+_SMALL = ("y_true", "ids", "groups")
 # By the type of a page with data (version 1, version 2) the field of its header that has the number of values.
 _PAGE_HEADERS = {0: 5, 3: 8}
 
@@ -49,9 +50,6 @@ class ParquetColumn:
     dtype: np.dtype[Any]
     largest: int
     """Bytes that a page may take."""
-    class_names: list[str] | None
-    ids: np.ndarray | None
-    y_true: np.ndarray | None
     _cursor: _Cursor = field(default_factory=_Cursor, repr=False)
 
     @property
@@ -102,63 +100,69 @@ class ParquetColumn:
                 at += len(lists)
 
 
-def open_parquet(path: Path, largest: int) -> ParquetColumn:
-    """The predictions in a file, not yet read; none of its pages may take more than ``largest`` bytes."""
+def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest: int) -> dict[str, Any]:
+    """Those columns of a file that ``pick`` chooses from the names there, the predictions not yet read.
+
+    None of its pages may take more than ``largest`` bytes.
+    """
     try:
-        import pyarrow as pa
         import pyarrow.parquet as pq
     except ImportError as error:
         raise ImportError('.parquet files need pyarrow; install it with: pip install "labelwise[dask]"') from error
-    if not path.exists():
-        raise FileNotFoundError(f"there are no predictions {str(path)!r}")
     with open_regular(path) as raw:
         length = os.fstat(raw.fileno()).st_size
     with _sentences(path):
-        return _opened(path, pa, pq, length, largest)
+        groups = _footer(path)
+        found = pq.read_schema(path)
+        text = [name for name in _SMALL if name in found.names and str(found.field(name).type) in ("string", "large_string")]
+        file = pq.ParquetFile(path, read_dictionary=text, buffer_size=1 << 20, pre_buffer=False)
+        return _columns(path, file, groups, pick, length, largest)
 
 
-def _opened(path: Path, pa: Any, pq: Any, length: int, largest: int) -> ParquetColumn:
-    groups = _footer(path)
-    found = pq.read_schema(path)
-    text = [name for name in ("ids",) if name in found.names and str(found.field(name).type) in ("string", "large_string")]
-    file = pq.ParquetFile(path, read_dictionary=text, buffer_size=1 << 20, pre_buffer=False)
+def _columns(
+    path: Path, file: Any, groups: list[_Group], pick: Callable[[list[str]], Sequence[str]], length: int, largest: int
+) -> dict[str, Any]:
     schema = file.schema_arrow
-    known = {key: value for key, value in (schema.metadata or {}).items() if key in (b"members", b"class_names")}
-    metadata = {key.decode(): value.decode() for key, value in known.items()}
-    kind = "probs" if "probs" in schema.names else "alpha"
-    if kind not in schema.names:
-        raise ValueError(f"{path.name} must have a column `probs` or `alpha`; it has {', '.join(schema.names[:8])}")
     if len(set(schema.names)) < len(schema.names):
         raise ValueError(f"{path.name} is damaged: two of its columns have the same name")
-    stored = schema.field(kind).type
-    if not (pa.types.is_list(stored) or pa.types.is_fixed_size_list(stored) or pa.types.is_large_list(stored)):
-        raise TypeError(f"{path.name}: column `{kind}` must hold lists of numbers; got {stored}")
-    dtype = np.dtype({pa.float64(): "f8", pa.float32(): "f4", pa.float16(): "f2"}.get(stored.value_type, "O"))
-    if dtype.kind != "f":
-        raise TypeError(f"{path.name}: column `{kind}` must hold floating-point numbers; got {stored}")
+    chosen = pick(schema.names)
+    small = [name for name in chosen if name in _SMALL]
+    kind = next(name for name in chosen if name not in _SMALL)
+    dtype, fixed = _list_type(path, kind, schema.field(kind).type)
     n = sum(group.rows for group in groups)
-    counts = {name: sum(_column(path, group, name).values for group in groups) for name in (kind, "ids", "y_true") if name in schema.names}
-    decoded = sum(count * (dtype.itemsize if name == kind else 8) for name, count in counts.items())
+    counts = {name: sum(_column(path, group, name).values for group in groups) for name in (kind, *small)}
     if min(n, *(group.rows for group in groups), *counts.values(), 0) < 0:
         raise ValueError(f"{path.name} is damaged: it says that it has fewer rows than none")
+    decoded = sum(count * (dtype.itemsize if name == kind else 8) for name, count in counts.items())
     if decoded > allowed(length):
         raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
-    width = stored.list_size if pa.types.is_fixed_size_list(stored) else counts[kind] // max(n, 1)
+    width = counts[kind] // max(n, 1) if fixed is None else fixed
     if width * n != counts[kind]:
         raise ValueError(
             f"{path.name}: column `{kind}` must hold the same number of values in every row; got {counts[kind]:,} in {n:,} rows"
         )
-    members = _members(path, metadata.get("members", ""), width) if kind == "probs" else None
-    names = metadata.get("class_names", "").split("\n") if metadata.get("class_names") else None
-    ids, y_true = (
-        _small_column(path, file, groups, name, n, largest, allowed(length)) if name in counts else None for name in ("ids", "y_true")
-    )
-    return ParquetColumn(path, file, groups, kind, n, width, members, dtype, largest, names, ids, y_true)
+    metadata = {key: (schema.metadata or {}).get(key.encode(), b"").decode() for key in ("members", "class_names")}
+    members = None if kind in ("alpha", "evidence") and not metadata["members"] else _members(path, metadata["members"], width, kind)
+    columns: dict[str, Any] = {kind: ParquetColumn(path, file, groups, kind, n, width, members, dtype, largest)}
+    columns |= {name: _small_column(path, file, groups, name, n, largest, allowed(length)) for name in small}
+    return columns | ({"class_names": metadata["class_names"].split("\n")} if metadata["class_names"] else {})
 
 
-def _members(path: Path, members: str, width: int) -> int:
+def _list_type(path: Path, name: str, stored: Any) -> tuple[np.dtype[Any], int | None]:
+    """The type of the numbers in a column of lists, and the length of all lists if it is fixed."""
+    import pyarrow as pa
+
+    if not (pa.types.is_list(stored) or pa.types.is_fixed_size_list(stored) or pa.types.is_large_list(stored)):
+        raise TypeError(f"{path.name}: column `{name}` must hold lists of numbers; got {stored}")
+    dtype = np.dtype({pa.float64(): "f8", pa.float32(): "f4", pa.float16(): "f2"}.get(stored.value_type, "O"))
+    if dtype.kind != "f":
+        raise TypeError(f"{path.name}: column `{name}` must hold floating-point numbers; got {stored}")
+    return dtype, stored.list_size if pa.types.is_fixed_size_list(stored) else None
+
+
+def _members(path: Path, members: str, width: int, kind: str) -> int:
     if not (members.isascii() and members.isdigit() and len(members) < 10) or int(members) < 1 or width % int(members):
-        raise ValueError(f"{path.name}: the metadata of its schema must say how many `members` the {width} numbers of `probs` belong to")
+        raise ValueError(f"{path.name}: the metadata of its schema must say how many `members` the {width} numbers of `{kind}` belong to")
     return int(members)
 
 
@@ -175,7 +179,7 @@ def _sentences(path: Path) -> Iterator[None]:
 
 
 def _small_column(path: Path, file: Any, groups: list[_Group], name: str, n: int, largest: int, most: int) -> np.ndarray:
-    """The whole of `ids` or `y_true`."""
+    """The whole of `ids`, `y_true` or `groups`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -185,18 +189,18 @@ def _small_column(path: Path, file: Any, groups: list[_Group], name: str, n: int
     kind = column.type
     if column.null_count:
         raise ValueError(f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are missing")
-    if name == "ids" and pa.types.is_dictionary(kind):  # few texts, many rows: look at the texts before there is one for each row
+    if pa.types.is_dictionary(kind):  # few texts, many rows: look at the texts before there is one for each row
         longest = max((pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks), default=0)
         if 4 * n * longest > most:
-            raise ValueError(f"{path.name}: column `ids` has {n:,} texts of up to {longest:,} bytes; such files are refused")
+            raise ValueError(f"{path.name}: column `{name}` has {n:,} texts of up to {longest:,} bytes; such files are refused")
         return np.array(column.to_pylist(), dtype=str)
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind):
         flat = column.combine_chunks().flatten()
-        if name == "ids" or not pa.types.is_integer(kind.value_type) or flat.null_count or len(flat) % max(n, 1):
+        if name != "y_true" or not pa.types.is_integer(kind.value_type) or flat.null_count or len(flat) % max(n, 1):
             raise TypeError(f"{path.name}: column `{name}` must hold whole numbers, or lists of them of one length; got {kind}")
         return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(n, -1)
     if not pa.types.is_integer(kind):
-        raise TypeError(f"{path.name}: column `{name}` must hold {'texts or ' if name == 'ids' else ''}whole numbers; got {kind}")
+        raise TypeError(f"{path.name}: column `{name}` must hold texts or whole numbers; got {kind}")
     return np.asarray(column.to_numpy())
 
 

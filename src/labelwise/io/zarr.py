@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import product
 from math import prod
@@ -17,9 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from ._codecs import COMPRESSIONS, crc32c
-from ._files import FLOOR, allowed, open_regular, read_bytes, read_json
-from ._npz import check_text
+from .codecs import COMPRESSIONS, crc32c
+from .files import FLOOR, allowed, open_regular, read_bytes, read_json
+from .npz import check_text
 
 _MOST_AXES = 32
 _MANY_CHUNKS, _SMALL_CHUNK = 1 << 16, 1 << 10
@@ -211,6 +211,25 @@ class ZarrGroup:
     def array(self, name: str) -> ZarrArray | None:
         """One of its arrays, not yet read; ``None`` if there is none of this name."""
         return open_array(self.path / name, f"{self.path.name}: `{name}`") if name in self else None
+
+
+def read_zarr(path: Path, pick: Callable[[list[str]], Sequence[str]], largest: int) -> dict[str, Any]:
+    """Those arrays of a group that ``pick`` chooses from the names there, large ones not yet read; `class_names` may be an attribute.
+
+    No chunk may take more than ``largest`` bytes.
+    """
+    group = open_group(path)
+    arrays = {name: array for name in pick(group.names()) if (array := group.array(name)) is not None}
+    for name, array in arrays.items():
+        if array.chunk_nbytes > largest:
+            raise ValueError(
+                f"{path.name}: a chunk of `{name}` takes {array.chunk_nbytes:,} bytes, where {largest:,} are allowed; store it in smaller "
+                "chunks, or allow more memory"
+            )
+    check_size(path, list(arrays.values()))
+    found = {name: array[:] if name in ("class_names", "y_true", "groups", "weights") else array for name, array in arrays.items()}
+    named = group.attributes.get("class_names")
+    return found if named is None else {"class_names": named, **found}
 
 
 def open_group(path: Path) -> ZarrGroup:

@@ -17,7 +17,7 @@ import pytest
 
 import labelwise as lw
 from labelwise.io import save_predictions
-from labelwise.quantify import parse_memory, quantify
+from labelwise.io.quantify import parse_memory, quantify
 
 NAMES = ["lung", "lymphoma", "melanoma"]
 
@@ -109,7 +109,7 @@ def test_dirichlet_empty_input_and_ids(tmp_path) -> None:
 
 SCRIPT = """
 import sys, time
-import labelwise.quantify as module
+import labelwise.io.quantify as module
 slow = module._parts
 def parts(*args):
     time.sleep(0.02)
@@ -154,8 +154,8 @@ def test_a_half_written_block_or_another_job_is_not_believed(tmp_path) -> None:
 
 PAUSED = """
 import sys
-import labelwise._staging as targets
-import labelwise.quantify as module
+import labelwise.io.staging as targets
+import labelwise.io.quantify as module
 
 def pausing(function, after):
     calls = []
@@ -310,7 +310,7 @@ def test_a_changed_block_is_forgotten_before_it_is_computed_again(tmp_path) -> N
     assert len(log.read_text().splitlines()) == 1
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("labelwise.quantify._parts", lambda *args: seen.append(log.read_text()) or 1 / 0)
+        patch.setattr("labelwise.io.quantify._parts", lambda *args: seen.append(log.read_text()) or 1 / 0)
         with pytest.raises(ZeroDivisionError):
             quantify(tmp_path / "in.npy", out, memory="1MB")
     assert seen == [""]
@@ -400,7 +400,7 @@ def test_memory_stays_bounded(target: str, tmp_path, optional) -> None:
     del array
     code = (
         "import re, sys\n"
-        "from labelwise.quantify import quantify\n"
+        "from labelwise.io.quantify import quantify\n"
         "if sys.argv[2].endswith('parquet'): import pyarrow.parquet\n"
         "def peak():  # of this program alone: ru_maxrss begins with that of the one that started it\n"
         "    return 1024 * int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
@@ -444,8 +444,8 @@ def test_memory_words(memory, size: int) -> None:
         ("in.txt", "out.npz", {}, "predictions are read from"),
         ("in.npy", "out.txt", {}, "results are written to"),
         ("in.npy", "nowhere/out.npz", {}, "no folder"),
-        ("missing.zarr", "out.npz", {}, "no predictions"),
-        ("missing.parquet", "out.npz", {}, "no predictions"),
+        ("missing.zarr", "out.npz", {}, "no prediction file"),
+        ("missing.parquet", "out.npz", {}, "no prediction file"),
         ("garbage.parquet", "out.npz", {}, "not a readable .parquet"),
         ("garbage.zarr", "out.npz", {}, "not a zarr group"),
         ("in.npy", "out.npz", {"memory": "lots"}, "`memory` must be"),

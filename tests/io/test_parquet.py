@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from labelwise._parquet import _struct, _varint
-from labelwise._sources import open_source
+from labelwise.io import load_predictions
+from labelwise.io.parquet import _struct, _varint
 
 RNG = np.random.default_rng(0)
 
@@ -49,9 +49,9 @@ def test_slices_in_any_order(tmp_path: Path, pa: Any, pq: Any, fixed: bool, opti
     probs = RNG.dirichlet(np.ones(4), (3, 500)).astype(np.float32)
     ids = [f"case {i}" for i in range(500)]
     pq.write_table(table(pa, probs, fixed=fixed, ids=ids, y_true=np.arange(500) % 4), tmp_path / "p.parquet", **options)
-    stored = open_source(tmp_path / "p.parquet")
+    stored = load_predictions(tmp_path / "p.parquet")
     for start, stop in ((0, 500), (0, 10), (10, 20), (20, 300), (5, 8), (499, 500), (170, 340), (400, 400), (0, 1)):
-        np.testing.assert_array_equal(stored.rows(start, stop).probs, probs[:, start:stop], strict=True)
+        np.testing.assert_array_equal(stored[start:stop].probs, probs[:, start:stop], strict=True)
     assert stored.ids.tolist() == ids
     assert stored.y_true is not None
     np.testing.assert_array_equal(stored.y_true, np.arange(500) % 4)
@@ -61,7 +61,7 @@ def test_labels_that_occur_together(tmp_path: Path, pa: Any, pq: Any) -> None:
     y = RNG.integers(0, 2, (20, 4))
     probs = RNG.random((2, 20, 4))
     pq.write_table(table(pa, probs, y_true=pa.array(y.tolist())), tmp_path / "p.parquet")
-    np.testing.assert_array_equal(open_source(tmp_path / "p.parquet").y_true, y)
+    np.testing.assert_array_equal(load_predictions(tmp_path / "p.parquet").y_true, y)
 
 
 def test_a_few_bytes_that_decode_to_many_are_refused(tmp_path: Path, pa: Any, pq: Any) -> None:
@@ -69,16 +69,16 @@ def test_a_few_bytes_that_decode_to_many_are_refused(tmp_path: Path, pa: Any, pq
     pq.write_table(table(pa, np.zeros((1, 700_000, 100), np.float32)), path)
     assert path.stat().st_size < 10**6
     with pytest.raises(ValueError, match=r"p\.parquet would unpack from [0-9,]+ to 280,000,000 bytes; such files are refused"):
-        open_source(path)
+        load_predictions(path)
 
 
 def test_a_large_row_group_is_read_a_few_rows_at_a_time(tmp_path: Path, pa: Any, pq: Any) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(table(pa, RNG.random((2, 100_000, 50))), path, compression="none", use_dictionary=False)  # 80 MB in one group
     code = (
-        "import sys\nimport pyarrow as pa\nfrom labelwise._sources import open_source\n"
-        "stored = open_source(sys.argv[1], memory=10**7)\n"
-        "for start in (0, 1000, 60_000):\n    stored.rows(start, start + 1000)\n"
+        "import sys\nimport pyarrow as pa\nfrom labelwise.io import load_predictions\n"
+        "stored = load_predictions(sys.argv[1], memory=10**7)\n"
+        "for start in (0, 1000, 60_000):\n    stored[start : start + 1000]\n"
         "print(pa.default_memory_pool().max_memory())"
     )
     done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
@@ -90,32 +90,32 @@ def test_rows_of_unequal_length_are_refused(tmp_path: Path, pa: Any, pq: Any) ->
     made = pa.table({"probs": rows}).replace_schema_metadata({"members": "1"})
     pq.write_table(made, tmp_path / "p.parquet")
     with pytest.raises(ValueError, match="column `probs` must hold 2 numbers in every row; rows 0 to 4 do not"):
-        open_source(tmp_path / "p.parquet").rows(0, 4)
+        load_predictions(tmp_path / "p.parquet")[0:4]
     pq.write_table(pa.table({"probs": rows[:3]}).replace_schema_metadata({"members": "1"}), tmp_path / "q.parquet", use_dictionary=False)
     with pytest.raises(ValueError, match="column `probs` must hold 2 numbers in every row; rows 0 to 3 do not"):
-        open_source(tmp_path / "q.parquet").rows(0, 3)
+        load_predictions(tmp_path / "q.parquet")[0:3]
     pq.write_table(pa.table({"probs": rows[:2]}).replace_schema_metadata({"members": "1"}), tmp_path / "r.parquet")
     with pytest.raises(ValueError, match=r"r\.parquet: column `probs` must hold the same number of values in every row; got 5 in 2 rows"):
-        open_source(tmp_path / "r.parquet")
+        load_predictions(tmp_path / "r.parquet")
 
 
 def test_long_ids_that_are_repeated(tmp_path: Path, pa: Any, pq: Any) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(table(pa, np.full((1, 100, 2), 0.5), ids=["x" * 10**6] * 100), path)
     with pytest.raises(ValueError, match=r"column `ids` has 100 texts of up to 1,000,000 bytes; such files are refused"):
-        open_source(path)
+        load_predictions(path)
 
 
 def test_missing_labels_and_other_types(tmp_path: Path, pa: Any, pq: Any) -> None:
     for columns, error, words in (
         ({"y_true": pa.array([0, None, 1])}, ValueError, "column `y_true` must have no missing values; 1 are missing"),
         ({"ids": pa.array(["a", None, "b"])}, ValueError, "column `ids` must have no missing values"),
-        ({"y_true": pa.array([0.5, 1.0, 1.5])}, TypeError, "column `y_true` must hold whole numbers; got double"),
+        ({"y_true": pa.array([0.5, 1.0, 1.5])}, TypeError, "column `y_true` must hold texts or whole numbers; got double"),
         ({"ids": pa.array([{"a": 1}] * 3)}, TypeError, "column `ids` must hold texts or whole numbers; got struct"),
     ):
         pq.write_table(table(pa, np.full((1, 3, 2), 0.5), **columns), tmp_path / "p.parquet")
         with pytest.raises((TypeError, ValueError), match=words) as caught:
-            open_source(tmp_path / "p.parquet")
+            load_predictions(tmp_path / "p.parquet")
         assert caught.type in (error, ValueError)
 
 
@@ -159,7 +159,7 @@ def test_pages_that_lie(tmp_path: Path, pa: Any, pq: Any, field: tuple[int, ...]
     content[at : at + 4] = new
     path.write_bytes(content)
     with pytest.raises(ValueError, match=words):
-        open_source(path, memory=10**6).rows(0, 10)
+        load_predictions(path, memory=10**6)[0:10]
 
 
 def test_damage_gives_one_sentence(tmp_path: Path, pa: Any, pq: Any) -> None:
@@ -173,7 +173,7 @@ def test_damage_gives_one_sentence(tmp_path: Path, pa: Any, pq: Any) -> None:
             content[RNG.integers(len(content))] = RNG.integers(256)
         path.write_bytes(content if RNG.random() < 0.8 else content[: RNG.integers(len(content))])
         try:
-            open_source(path).rows(0, 60)
+            load_predictions(path)[0:60]
         except (ValueError, TypeError) as error:
             refused.append(str(error))
     assert len(refused) > 200

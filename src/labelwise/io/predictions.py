@@ -1,0 +1,275 @@
+"""Predictions of N instances and what is known about them, in memory or still in their files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array, check_names, to_numpy
+from .._labels import as_labels
+from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
+from ..distributions.base import not_a_distribution
+from .files import reading
+from .npz import release
+
+__all__ = ["KEYS", "KINDS", "Predictions"]
+
+KINDS = ("probs", "logits", "log_probs", "alpha", "evidence")
+"""What predictions may be given as; the last two are parameters of Dirichlet distributions."""
+KEYS = (*KINDS, "y_true", "class_names", "ids", "groups", "weights", "images")
+"""What a prediction file may hold."""
+_PER_INSTANCE = ("y_true", "ids", "groups", "images")
+_AT_ONCE = 1 << 20
+BLOCK = 1 << 23
+"""Numbers (members × instances × classes) that are worked on at a time."""
+
+
+@dataclass(frozen=True, eq=False)
+class Predictions:
+    """Predictions of N instances; arrays may be memory maps or columns on disk, of which only what is asked for is read.
+
+    Exactly one of ``probs``, ``logits``, ``log_probs`` (M, N, K), ``alpha``, ``evidence`` (N, K) or (M, N, K) and ``q`` is given. Shapes,
+    types and labels are checked here; that probabilities are probabilities is checked where they are used, by :meth:`distribution`.
+    Slices, masks and positions give some of the instances.
+
+    Examples
+    --------
+    >>> p = Predictions(probs=np.full((5, 3, 2), 0.5), class_names=("healthy", "ill"))
+    >>> len(p), p.n_classes, p.n_members, p[1:].distribution().batch_shape
+    (3, 2, 5, (2,))
+    """
+
+    probs: Array | None = None
+    """Class probabilities of M members, (M, N, K)."""
+    logits: Array | None = None
+    """Network outputs before softmax, (M, N, K); before the sigmoid where labels may occur together."""
+    log_probs: Array | None = None
+    """Natural logarithms of class probabilities, (M, N, K)."""
+    alpha: Array | None = None
+    """Parameters of a Dirichlet distribution for each instance, (N, K), or of a mixture of M, (M, N, K)."""
+    evidence: Array | None = None
+    """Evidence e ≥ 0 of evidential networks: ``alpha`` is e + 1."""
+    y_true: Array | None = None
+    """Labels, (N,): class names, or positions 0 … K − 1; integers are names where all ``class_names`` are integers. For labels that may
+    occur together 0 or 1 for each, (N, K)."""
+    class_names: tuple[str, ...] | None = None
+    ids: Array | None = None
+    """What the user calls the instances, (N,)."""
+    groups: Array | None = None
+    """Which instances belong together, for example a patient's, (N,)."""
+    weights: Array | None = None
+    """Weights of the members, (M,) or (M, N)."""
+    images: Array | None = None
+    """(N, H, W) or (N, H, W, C)."""
+    q: Distribution | None = None
+    """A distribution of N instances, instead of numbers."""
+    multilabel: bool | None = None
+    """Whether the labels may occur together; by default what ``y_true`` (N, K) or ``q`` says."""
+    path: Path | None = field(default=None, repr=False)
+    """The file they are in, for error messages."""
+
+    def __post_init__(self) -> None:
+        if self.q is not None and not isinstance(self.q, Distribution):
+            raise not_a_distribution(self.q)
+        given = [kind for kind in (*KINDS, "q") if getattr(self, kind) is not None]
+        if len(given) != 1:
+            needed = "`probs`, `logits` or `log_probs` (M, N, K), or `alpha` or `evidence` (N, K)"
+            raise ValueError(f"predictions are given as one of {needed}; got {' and '.join(given) or 'none'}")
+        if self.multilabel is None:
+            several = self.y_true is not None and self.y_true.ndim == 2 if self.q is None else not self.q.exclusive
+            object.__setattr__(self, "multilabel", several)
+        if self.q is None:
+            self._check_values()
+        else:
+            self._check_distribution(self.q)
+        n = len(self)
+        for key in _PER_INSTANCE:
+            rows = getattr(self, key)
+            if rows is not None and (len(rows.shape) < 1 or rows.shape[0] != n):
+                raise ValueError(f"`{key}` must have one entry for each of the N = {n} instances of `{self.kind}`; got shape {rows.shape}")
+        if self.images is not None and len(self.images.shape) not in (3, 4):
+            raise ValueError(f"`images` must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}")
+        object.__setattr__(self, "class_names", check_names(self.class_names, self.n_classes))
+        self._check_labels()
+
+    def _check_values(self) -> None:
+        values, dirichlet = self._values, self.kind in ("alpha", "evidence")
+        if values.dtype.kind != "f":
+            raise TypeError(f"`{self.kind}` must be floating point; got {values.dtype}")
+        shape = tuple(values.shape)
+        if len(shape) != 3 and not (dirichlet and len(shape) == 2):
+            words = (
+                "2 axes (instances, classes) or 3 (members, instances, classes)" if dirichlet else "3 axes (members, instances, classes)"
+            )
+            raise ValueError(f"`{self.kind}` must have {words}; got shape {shape}")
+        if self.weights is not None and (len(shape) == 2 or tuple(self.weights.shape) not in (shape[:1], shape[:2])):
+            raise ValueError(f"`weights` must have shape (M,) or (M, N) of `{self.kind}` (M, N, K); got {self.weights.shape} for {shape}")
+        if self.multilabel and dirichlet:
+            raise ValueError("labels that may occur together need `probs`: a Dirichlet is about classes that exclude each other")
+
+    def _check_distribution(self, q: Distribution) -> None:
+        if len(q.batch_shape) != 1:
+            raise ValueError(f"predictions are of instances on one axis; got shape {q.batch_shape}. Reshape them to (M, N, K) first")
+        if self.multilabel and q.exclusive:
+            raise ValueError("`multilabel` is for stored predictions; make the distribution an lw.MultiLabelEnsemble instead")
+        object.__setattr__(self, "class_names", q.class_names)
+
+    def _check_labels(self) -> None:
+        if self.y_true is None:
+            return
+        y = self.y_true
+        if self.multilabel:
+            if y.shape[1:] != (self.n_classes,) or y.dtype.kind not in "biu" or (y.size and (y.min() < 0 or y.max() > 1)):
+                raise ValueError(
+                    f"`y_true` (N, K) must say 0 or 1 for each of the K = {self.n_classes} labels; got {y.dtype} of shape {y.shape}"
+                )
+            return
+        if y.ndim != 1:
+            raise ValueError(f"`y_true` must have one class per instance, shape ({len(self)},); got shape {y.shape}")
+        for start in range(0, len(y), _AT_ONCE):  # of mapped files little is held at once
+            part = y[start : start + _AT_ONCE]
+            as_labels(part, "y_true", self.names, part.shape)
+        release(y)
+
+    @property
+    def kind(self) -> str:
+        """Which of the fields the predictions are."""
+        return next(kind for kind in (*KINDS, "q") if getattr(self, kind) is not None)
+
+    @property
+    def _values(self) -> Any:
+        return getattr(self, self.kind)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(M, N, K), or (N, K) without members."""
+        if self.q is None:
+            return tuple(int(n) for n in self._values.shape)
+        members = () if self.q.n_members is None else (self.q.n_members,)
+        return (*members, len(self.q), self.q.n_classes)
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The type of the stored numbers."""
+        return np.dtype(float if self.q is not None else self._values.dtype)
+
+    def __len__(self) -> int:
+        return self.shape[-2]
+
+    @property
+    def n_classes(self) -> int:
+        return self.shape[-1]
+
+    @property
+    def n_members(self) -> int | None:
+        """How many members an ensemble has; ``None``: it is a continuous distribution."""
+        finite = self.kind not in ("alpha", "evidence") if self.q is None else self.q.finite
+        return self.shape[0] if finite else None
+
+    @property
+    def weighted(self) -> bool:
+        return (self.weights if self.q is None else self.q.weights) is not None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The class names; without any, the positions as text."""
+        return self.class_names or tuple(str(k) for k in range(self.n_classes))
+
+    @cached_property
+    def true_class(self) -> np.ndarray:
+        """The positions 0 … K − 1 of the true classes, (N,); for labels that may occur together whether each is true, (N, K)."""
+        if self.y_true is None:
+            raise ValueError("`true_class` needs the true labels, `y_true`")
+        y = np.asarray(to_numpy(self.y_true))
+        return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
+
+    def __getitem__(self, index: Any) -> Predictions:
+        rows = _rows(index, len(self))
+        changes = {key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None}
+        changes[self.kind] = self._values[rows] if self.q is not None else _take(self._values, rows, axis=len(self.shape) - 2)
+        if self.weights is not None and self.weights.ndim == 2:
+            changes["weights"] = _take(self.weights, rows, axis=1)
+        return replace(self, **changes)
+
+    def read(self, start: int, stop: int) -> Predictions:
+        """The instances from ``start`` to before ``stop``, in memory: predictions, weights and labels."""
+        with self._reading():
+            part = replace(self, ids=None, groups=None, images=None)[start:stop]
+            keys = (*KINDS, "weights", "y_true")
+            held: dict[str, Any] = {key: np.array(x) for key in keys if isinstance(x := getattr(part, key), np.ndarray)}
+        for key in held:
+            release(getattr(self, key))
+        return replace(part, **held)
+
+    def _reading(self) -> AbstractContextManager[None]:
+        return nullcontext() if self.path is None else reading(self.path)
+
+    def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
+        """All instances, in blocks of at most so many ``numbers`` (by default 8 million), each with its place."""
+        step = max(1, (numbers or BLOCK) // max(self.n_classes * (self.shape[0] if len(self.shape) == 3 else 4), 1))
+        for start in range(0, len(self), step):
+            part = slice(start, min(start + step, len(self)))
+            yield part, self.read(part.start, part.stop)
+
+    def distribution(self) -> Distribution:
+        """The second-order distribution of each instance; its values are checked."""
+        if self.q is not None:
+            return self.q
+        with self._reading():
+            values = _take(self._values, slice(None), axis=len(self.shape) - 2)
+        if self.kind in ("alpha", "evidence"):
+            if self.kind == "evidence":
+                lowest = float(values.min(initial=0.0))
+                if lowest < 0:
+                    raise ValueError(f"`evidence` must not be negative; the lowest is {lowest:.4g}")
+                values = values + 1
+            if values.ndim == 2:
+                return Dirichlet(values, class_names=self.class_names)
+            return DirichletMixture(values, self.weights, class_names=self.class_names)
+        options: dict[str, Any] = {"weights": self.weights, "member_axis": 0, "class_names": self.class_names}
+        if self.kind == "logits":
+            if not self.multilabel:
+                return Ensemble.from_logits(values, **options)
+            values = np.exp(-np.logaddexp(0, -values))
+        elif self.kind == "log_probs":
+            values = np.exp(values)
+        return (MultiLabelEnsemble if self.multilabel else Ensemble)(values, **options)
+
+
+def _rows(index: Any, n: int) -> Any:
+    """A slice in steps of 1, or positions."""
+    if isinstance(index, slice):
+        start, stop, step = index.indices(n)
+        return slice(start, max(start, stop)) if step == 1 else np.arange(start, stop, step)
+    rows = np.asarray(to_numpy(index))
+    if rows.dtype == bool and rows.shape == (n,):
+        return np.flatnonzero(rows)
+    if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
+        raise IndexError(f"predictions are indexed with a slice, a mask of length {n} or positions; got {rows.dtype} of shape {rows.shape}")
+    if rows.size and not (-n <= rows.min() and rows.max() < n):
+        raise IndexError(f"there are {n} instances; got position {rows.max() if rows.max() >= n else rows.min()}")
+    return rows.astype(np.int64) % max(n, 1)
+
+
+def _take(x: Any, rows: Any, axis: int = 0) -> Any:
+    """Some instances of an array, or of a column on disk, which can only be sliced."""
+    before: tuple[Any, ...] = (slice(None),) * axis
+    if isinstance(x, np.ndarray) or isinstance(rows, slice):
+        return x[(*before, rows)]
+    shape = (*x.shape[:axis], len(rows), *x.shape[axis + 1 :])
+    step = max(1, _AT_ONCE * 8 // max(int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=object)), 1))
+    out: np.ndarray | None = None
+    for start in range(0, x.shape[axis], step):
+        wanted = np.flatnonzero((rows >= start) & (rows < start + step))
+        if wanted.size or out is None:
+            block = np.asarray(x[(*before, slice(start, min(start + step, x.shape[axis])))])
+            if out is None or block.dtype.itemsize > out.dtype.itemsize:  # longer text
+                out = np.empty(shape, block.dtype) if out is None else out.astype(block.dtype)
+            out[(*before, wanted)] = block[(*before, rows[wanted] - start)]
+    return np.empty(shape, x.dtype) if out is None else out
