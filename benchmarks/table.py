@@ -251,14 +251,6 @@ DECISIONS = [
 ]  # fmt: skip
 
 
-def quantify(source: Path, target: Path) -> None:
-    try:
-        from labelwise.io.quantify import quantify as call
-    except ImportError:
-        from labelwise.quantify import quantify as call
-    call(source, target)
-
-
 def quantified(suffix: str) -> Row:
     """A file of 1 GB, with labelwise and as a mere copy; both are removed at once."""
 
@@ -275,4 +267,6 @@ def quantified(suffix: str) -> Row:
         shutil.rmtree(target) if target.is_dir() else target.unlink()
 
     near = times_reference(3, 0, "≤ 3 × reading and writing")
-    return Row(f"quantify {suffix}", data, partial(removed, quantify), near, shape=(5, 5_000_000, 10), reference=partial(removed, copied))
+    return Row(
+        f"quantify {suffix}", data, partial(removed, lw.quantify), near, shape=(5, 5_000_000, 10), reference=partial(removed, copied)
+    )

@@ -9,6 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import labelwise as lw
+
 sys.path.insert(0, str(Path(__file__).parents[1] / "benchmarks"))
 
 import files
@@ -45,7 +47,7 @@ def test_a_copy_writes_as_much_as_quantify(suffix, tmp_path):
     files.stored(source, probs)
     np.testing.assert_array_equal(files.read(source), probs)
     found = []
-    for f, name in ((files.copied, "copy"), (table.quantify, "results")):
+    for f, name in ((files.copied, "copy"), (lw.quantify, "results")):
         f(source, target := tmp_path / f"{name}{suffix}")
         found.append({name: (x.shape, x.dtype) for name, x in _arrays(target).items() if name != "class_names"})
     assert found[0] == found[1]
