@@ -57,7 +57,7 @@ def planted(axiom, place):
 def found(axiom, measure, seed):
     """Whether the search with this seed finds the violation, planted at a place of its own."""
     place = np.random.default_rng((seed, 1)).uniform(0.02, 0.98)
-    return not check(planted(axiom, place), seed=seed)[axiom, measure].holds
+    return not check(planted(axiom, place), rng=seed)[axiom, measure].holds
 
 
 if __name__ == "__main__":

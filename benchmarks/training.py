@@ -53,7 +53,7 @@ def with_labelwise(data: Dataset, members: int, epochs: int, seed: int) -> np.nd
     """The same from `fit_ensemble`: start of the processes, checkpoints and prediction included."""
     with tempfile.TemporaryDirectory() as folder:
         recipe = replace(lw.predictors.find_recipe("fashion-mnist", "paper"), epochs=epochs)
-        fitted = fit_ensemble("cnn", data, n_members=members, recipe=recipe, seed=seed, out_dir=folder, progress=False)
+        fitted = fit_ensemble("cnn", data, n_members=members, recipe=recipe, rng=seed, out_dir=folder, progress=False)
         return predict_ensemble(fitted, data.test.x).probs
 
 

@@ -62,7 +62,7 @@ def main(n: int = 20) -> None:
     truth = reference(mean, cov)
     print(f"reference: {n} instances x {K} labels x {SEQUENCES * POINTS:,} points in {time.time() - start:.0f} s")
     for seed in range(3):
-        q = lw.LogisticNormal(mean, cov, seed=seed)
+        q = lw.LogisticNormal(mean, cov, rng=seed)
         for name, loss in LOSSES.items():
             u = lw.decompose(q, loss)
             assert u.error is not None

@@ -11,14 +11,14 @@ from labelwise.cli import main
 
 HEAD = """# The command
 
-This page is made from the help pages by `python docs/make_cli.py`; a test compares them.
+This page is generated from the help pages by `python docs/make_cli.py`; a test compares them.
 
 Exit codes: 0, success; 2, an error that the user can fix, such as a damaged file or too little memory, in one sentence; 70, a bug in labelwise; 130,
-interrupted. `labelwise --debug …` shows where an error arose. Control characters in names, ids and file names are printed as `\\x1b`, never sent to the
-terminal. In CSV files, text that a spreadsheet would take for a formula (it begins with `=`, `+`, `-`, `@`, a tab or a line end) has an
-apostrophe before it; numbers have none. Files are written beside their place and then renamed, so that none is ever half written. A second
-process that would write the same output of `quantify`, `train` or `petct prepare` exits with 2 and names the first. `PREDICTIONS` is a file as
-`lw.io.save_predictions` or `np.savez(path, probs=..., y_true=...)` writes it.
+interrupted. `labelwise --debug …` shows the traceback. Control characters in names, ids and file names are printed as `\\x1b`, never sent to the
+terminal. In CSV files, text that a spreadsheet would interpret as a formula (beginning with `=`, `+`, `-`, `@`, a tab or a line end) is prefixed with an
+apostrophe; numbers are not. Files are written atomically, so no output is ever incomplete. A second process that would write the same output
+of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is a file as written by `lw.io.save_predictions` or
+`np.savez(path, probs=..., y_true=...)`.
 """
 
 

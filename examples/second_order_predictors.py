@@ -43,8 +43,8 @@ SEED = 0
 def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
     """Tables of numbers; a fifth of the instances for training, so that there are errors to find, a tenth for validation."""
     digits = datasets.load("digits")
-    parts = [datasets.Split(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
-    yield small(datasets.Dataset("digits", *parts, digits.classes))
+    parts = [datasets.Examples(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
+    yield small(datasets.Dataset("digits", *parts, digits.class_names))
     try:
         yield small(datasets.load("dermatology", data_dir=folder))
     except FileNotFoundError as error:
@@ -52,14 +52,14 @@ def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
 
 
 def small(data: datasets.Dataset) -> datasets.Dataset:
-    test = data.resplit(test=0.7, seed=SEED)
-    inner = datasets.Dataset(data.name, None, test.train, data.classes).resplit(test=1 / 3, seed=SEED)
-    return datasets.standardize(datasets.Dataset(data.name, inner.train, test.test, data.classes, val=inner.test))
+    test = data.resplit(test_size=0.7, rng=SEED)
+    inner = datasets.Dataset(data.name, None, test.train, data.class_names).resplit(test_size=1 / 3, rng=SEED)
+    return datasets.standardize(datasets.Dataset(data.name, inner.train, test.test, data.class_names, val=inner.test))
 
 
 def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
     """The predictions of each method for the test set."""
-    x, y, names = data.train.x, data.train.y, data.classes
+    x, y, names = data.train.x, data.train.y, data.class_names
     n_classes, n_features = len(names), x.shape[1]
 
     def network() -> nn.Module:
@@ -67,14 +67,14 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
         return nn.Sequential(*layers, nn.Linear(128, n_classes))
 
     with tempfile.TemporaryDirectory() as folder:
-        deep = fit_ensemble(network, data, n_members=5, seed=SEED, out_dir=folder, jobs=1, progress=False)
+        deep = fit_ensemble(network, data, n_members=5, rng=SEED, out_dir=folder, n_jobs=1, progress=False)
         yield "deep ensemble, 5 networks", predict_ensemble(deep, data.test)
         one = deep.model(0)
-    yield "one of them, MC dropout", mc_dropout(one, data.test.x, n_samples=50, seed=SEED, class_names=names)
+    yield "one of them, MC dropout", mc_dropout(one, data.test.x, n_samples=50, rng=SEED, class_names=names)
     laplace = fit_laplace(one, x, validation=(data.val.x, data.val.y))
     yield "one of them, Laplace", laplace.predict(data.test.x, class_names=names, points=64)
     torch.manual_seed(SEED)
-    evidential = fit_evidential(nn.Sequential(MLP(n_classes, n_features), Evidence()), x, y, epochs=100, seed=SEED)
+    evidential = fit_evidential(nn.Sequential(MLP(n_classes, n_features), Evidence()), x, y, epochs=100, rng=SEED)
     yield "evidential network", predict_evidential(evidential, data.test.x, class_names=names)
     yield "bootstrapped regression", LabelwiseClassifier(n_members=10, random_state=SEED).fit(x, y).predict_distribution(data.test.x)
     forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=SEED).fit(x, y)
@@ -82,15 +82,15 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
 
 
 def augrc(score: np.ndarray, correct: np.ndarray) -> evaluation.Estimate:
-    """Area under the generalised risk-coverage curve, with a bootstrap interval; the same instances are drawn for every score."""
-    return evaluation.rejection_curve(score, correct=correct, rng=SEED).band.augrc
+    """Area under the generalized risk-coverage curve, with a bootstrap interval; the same instances are drawn for every score."""
+    return evaluation.rejection_curve(score, correct=correct, n_bootstrap=1000, rng=SEED).band.augrc
 
 
 def main() -> None:
     torch.set_num_threads(1)  # faster for networks this small
     console = Console(width=130)
     for data in data_sets(sys.argv[1] if len(sys.argv) > 1 else None):
-        table = Table(title=f"{data.name}: {len(data.train)} training, {len(data.test)} test instances, {len(data.classes)} classes")
+        table = Table(title=f"{data.name}: {len(data.train)} training, {len(data.test)} test instances, {len(data.class_names)} classes")
         table.add_column("", style="bold")
         for column in ("accuracy", "TU", "EU", "maximum probability", "at random"):
             table.add_column(column, justify="right")

@@ -57,10 +57,10 @@ def ensemble(p: Sequence[float], weights: Sequence[float] | None, entropy: dict[
 
 
 @mpmath.workdps(60)
-def regularised_beta(x: Any, c: Any, a: Any, b: Any) -> Any:
+def regularized_beta(x: Any, c: Any, a: Any, b: Any) -> Any:
     """The distribution function of Beta(a, b) at x = 1 − c, by its continued fraction (Lentz), for all a and b."""
     if x > (a + 1) / (a + b + 2):
-        return 1 - regularised_beta(c, x, b, a)
+        return 1 - regularized_beta(c, x, b, a)
     front = mp.exp(a * mp.log(x) + b * mp.log(c) - mp.loggamma(a) - mp.loggamma(b) + mp.loggamma(a + b)) / a
     numerator, denominator = mpf(1), 1 / (1 - (a + b) * x / (a + 1))
     value, step, m = denominator, mpf(0), 0

@@ -27,7 +27,7 @@ def rounded(report, q):
     """The ensemble that the page computes with."""
     s = report.data["sample"]
     codes = np.frombuffer(base64.b64decode(s["probs"]), "<u2").reshape(s["n"], s["m"], -1)
-    probs = restore(codes, normalise=not report.data["multilabel"]).transpose(1, 0, 2)
+    probs = restore(codes, normalize=not report.data["multilabel"]).transpose(1, 0, 2)
     return type(q)(probs, weights=q.weights, member_axis=0, class_names=q.class_names)
 
 

@@ -12,7 +12,7 @@ from mpmath import mp, mpf
 
 import labelwise as lw
 from labelwise.losses._special import digamma_minus_log_drop
-from oracle import ENTROPY, beta_expectation, regularised_beta
+from oracle import ENTROPY, beta_expectation, regularized_beta
 
 CORNERS = [1e-3, 1.0, 30.0, 1e3, 1e6]
 CORNER_PAIRS = [(a, b) for a in CORNERS for b in CORNERS]
@@ -37,7 +37,7 @@ def cost(false_positive: float, false_negative: float) -> Callable[[Any, Any], T
         fp, fn = mpf(false_positive), mpf(false_negative)
         t, c = fp / (fp + fn), fn / (fp + fn)
         below, above = fn * a / (a + b), fp * b / (a + b)
-        return min(below, above), below * regularised_beta(t, c, a + 1, b) + above * regularised_beta(c, t, b + 1, a)
+        return min(below, above), below * regularized_beta(t, c, a + 1, b) + above * regularized_beta(c, t, b + 1, a)
 
     return truth
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labelwise as lw
-from labelwise.axioms import center_shift, check, location_shift, mean_preserving_spread, room, search
+from labelwise.axioms import center_shift, check, largest_step, location_shift, mean_preserving_spread, search
 
 # Every axiom and measure; what is not said below holds (in its strict version, if it has one) for every loss.
 ENTRIES = [
@@ -74,7 +74,7 @@ CASES = {
         lambda t, k: min(list(BY_CLASS.values())[k] * t, 1 - t),
         COSTS | {"A2-TU": "fails", "A4-TU": "fails"},
     ),
-    # by class, and yet the centre is best: while no class is acted on, Σ 2 t_k = 2 whatever the mean
+    # by class, and yet the center is best: while no class is acted on, Σ 2 t_k = 2 whatever the mean
     "cost by class, same below": (
         lw.CostLoss(false_positive={"a": 1.0, "b": 2.0, "c": 3.0}, false_negative=1),
         lambda t, k: min(t, (k + 1) * (1 - t)),
@@ -85,7 +85,7 @@ CASES = {
     # G(t) + G(1 − t) is quadratic, so that A4-AU and A5 fail from three classes on only
     "cubic": (lw.CustomLoss(cubic), binary(lambda t, c: t * c * (1 + c) / 6), CURVED),
     "custom": (lw.CustomLoss(sqrt_odds), binary(lambda t, c: 2 * mp.sqrt(t * c)), CURVED),
-    # the failure of A4-AU shrinks with the share of the log loss: here it needs a mean near the centre
+    # the failure of A4-AU shrinks with the share of the log loss: here it needs a mean near the center
     "custom, nearly quadratic": (
         lw.CustomLoss(mostly_squared),
         binary(lambda t, c: t * c + (mp_log(t) + mp_log(c)) * mp.log(2) / 10),
@@ -103,7 +103,7 @@ CASES = {
 
 @cache
 def table(name, seed=0):
-    return check(CASES[name][0], seed=seed)
+    return check(CASES[name][0], rng=seed)
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -212,7 +212,7 @@ def test_rare_failures_are_found_with_any_seed(name, seed):
 
 
 def test_the_same_seed_gives_the_same_table():
-    first, second, other = check("log", seed=5), check("log", seed=5), check("log", seed=6)
+    first, second, other = check("log", rng=5), check("log", rng=5), check("log", rng=6)
     assert [r.trials for r in first] == [r.trials for r in second]
     assert [str(r) for r in first] == [str(r) for r in second]
     a, b, c = (t["A4", "AU"].counterexample for t in (first, second, other))
@@ -314,7 +314,7 @@ def test_evolution_finds_a_narrow_violation_wherever_it_is(planted, axiom, measu
     others_left_out = tuple(rule if rule.axiom == axiom else replace(rule, measures=()) for rule in search.RULES)
     monkeypatch.setattr(search, "RULES", others_left_out)  # which changes nothing for the axiom itself
     places = np.random.default_rng(0).uniform(0.02, 0.98, 25)
-    results = [check(planted(place), seed=seed)[axiom, measure] for seed, place in enumerate(places)]
+    results = [check(planted(place), rng=seed)[axiom, measure] for seed, place in enumerate(places)]
     assert [seed for seed, result in enumerate(results) if result.holds] == []
     assert np.median([result.trials for result in results]) > 1000
 
@@ -366,7 +366,7 @@ def directions(rng, shape):
 def test_spread_keeps_the_mean_and_adds_the_variance(drawn, p, share):
     q, rng = drawn
     z = directions(rng, q.probs.shape)
-    z = z * (share * np.minimum(room(q, (1 - p) * z), room(q, -p * z)))[..., None]
+    z = z * (share * np.minimum(largest_step(q, (1 - p) * z), largest_step(q, -p * z)))[..., None]
     spread = mean_preserving_spread(q, z, p=p)
     assert spread.n_members == 2 * q.n_members
     assert spread.probs.min() >= 0
@@ -383,24 +383,24 @@ def test_spread_keeps_the_mean_and_adds_the_variance(drawn, p, share):
 def test_shifts_move_every_member_alike(drawn, share):
     q, rng = drawn
     z = directions(rng, q.probs.shape[1:])
-    z = z * (share * room(q, z))[..., None]
+    z = z * (share * largest_step(q, z))[..., None]
     shifted = location_shift(q, z)
     assert shifted.probs.min() >= 0
     np.testing.assert_allclose(shifted.probs, q.probs + z, atol=1e-14)
-    with pytest.raises(ValueError, match="leads out of the probability simplex"):
+    with pytest.raises(ValueError, match="leaves the probability simplex"):
         location_shift(q, z * 1.01 / share)
 
     away = 1 / q.n_classes - q.mean()
-    lam = 1 - 0.99 * share * np.minimum(room(q, away), 1)
-    centred = center_shift(q, lam)
-    np.testing.assert_allclose(centred.mean(), lam[..., None] * q.mean() + (1 - lam[..., None]) / q.n_classes, atol=1e-14)
-    np.testing.assert_allclose(centred.probs - q.probs, (centred.mean() - q.mean()) + 0 * q.probs, atol=1e-14)
+    lam = 1 - 0.99 * share * np.minimum(largest_step(q, away), 1)
+    centerd = center_shift(q, lam)
+    np.testing.assert_allclose(centerd.mean(), lam[..., None] * q.mean() + (1 - lam[..., None]) / q.n_classes, atol=1e-14)
+    np.testing.assert_allclose(centerd.probs - q.probs, (centerd.mean() - q.mean()) + 0 * q.probs, atol=1e-14)
 
 
 def test_shifts_reach_the_edge_exactly():
     q = lw.Ensemble(np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]), member_axis=0)
     z = np.array([-0.3, 0.1, 0.2])
-    at_the_edge = location_shift(q, room(q, z) * z)
+    at_the_edge = location_shift(q, largest_step(q, z) * z)
     assert at_the_edge.probs[0, 0] == 0
 
 
@@ -419,16 +419,16 @@ Q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
         (lambda: location_shift(Q, [np.nan, 0.1]), "`z` must sum to 0 over the classes"),
         (lambda: location_shift(Q, [0.0, 0.0]), "`z` must not be 0"),
         (lambda: location_shift(Q, [0.1, -0.05, -0.05]), r"`z` must fit the shape \(2,\); got shape \(3,\)"),
-        (lambda: location_shift(Q, [-0.3, 0.3]), "a probability would become -0.1. lw.axioms.room"),
+        (lambda: location_shift(Q, [-0.3, 0.3]), "a probability would become -0.1. lw.axioms.largest_step"),
         (lambda: mean_preserving_spread(Q, [0.5, -0.5]), "a probability would become -0.05"),
         (lambda: mean_preserving_spread(Q, [0.0, 0.0]), "`z` must not be 0 for all members"),
         (lambda: mean_preserving_spread(Q, [0.1, -0.1], p=1.0), "`p` must lie strictly between 0 and 1"),
         (lambda: center_shift(Q, 1.0), "`lam` must lie strictly between 0 and 1"),
-        (lambda: center_shift(lw.Ensemble(np.array([[0.5, 0.5]]), member_axis=0), 0.5), "no centre shift of it"),
+        (lambda: center_shift(lw.Ensemble(np.array([[0.5, 0.5]]), member_axis=0), 0.5), "has no center shift"),
         (lambda: center_shift(lw.Ensemble(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0), 0.5), "leads out"),
         (lambda: check(lw.CostLoss({"a": 1.0}, 1)), "at least 2 classes"),
         (lambda: check("sqared"), "Did you mean 'squared'"),
-        (lambda: check(lambda q: lw.decompose(q, "log")), r"Add the labels up: lw.decompose\(q, loss\).sum\(\)"),
+        (lambda: check(lambda q: lw.decompose(q, "log")), r"Sum over the labels: lw.decompose\(q, loss\).sum\(\)"),
         (
             lambda: check(_infinite),
             "finite measures; _infinite gave NaN or infinity",
@@ -449,10 +449,10 @@ def _infinite(q):
     ("call", "sentence"),
     [
         (lambda: location_shift(lw.Dirichlet(np.ones(3)), [0.1, -0.1, 0]), "`q` must be an lw.Ensemble"),
-        (lambda: check(lambda f, y: (f - y) ** 2), r"wrapped as lw.CustomLoss\(phi\)"),
+        (lambda: check(lambda f, y: (f - y) ** 2), r"wrap it: lw.CustomLoss\(phi\)"),
         (lambda: check(lambda q: (1, 2, 3)), "as lw.Components"),
-        (lambda: check("log", seed=-1), "`seed` must be a whole number"),
-        (lambda: check("log", seed=1.5), "`seed` must be a whole number"),
+        (lambda: check("log", rng=-1), "`rng` must be None, an integer"),
+        (lambda: check("log", rng=1.5), "`rng` must be None, an integer"),
     ],
 )
 def test_type_errors(call, sentence):
@@ -473,9 +473,9 @@ def test_entries_an_axiom_does_not_speak_about_are_absent():
 
 def test_printing():
     assert str(table("log")).splitlines()[4].split() == ["A3", "weak", "-", "strict"]
-    assert str(table("log")["A4", "AU"]).startswith("A4 (not lower after a shift towards the centre) fails for AU: Q = ")
+    assert str(table("log")["A4", "AU"]).startswith("A4 (not lower after a shift toward the center) fails for AU: Q = ")
     assert "equality for instance at Q = " in str(table("log")["A3", "TU"])
     assert "holds for EU, strictly, in " in str(table("log")["A3", "EU"])
-    assert "though Q is no Dirac measure" in str(table("zero_one")["A1", "EU"])
+    assert "though Q is not a Dirac measure" in str(table("zero_one")["A1", "EU"])
     many = lw.axioms.Counterexample(lw.Ensemble(np.full((9, 2), 0.5), member_axis=0), (), 0.0, 0.0, "so")
     assert "… (9 atoms)" in str(many)

@@ -129,7 +129,7 @@ def test_events_and_correction(kind: str, events: dict[str, list[str]], da: Modu
 @pytest.mark.parametrize("kind", [k for k in KINDS if k != "several labels"])
 def test_joint_measures(kind: str, loss: Any, da: ModuleType) -> None:
     q, lazy = distributions(kind), distributions(kind, cut(da, (11, 1, 11)))
-    u, v = (lw.joint.decompose(x, loss, samples=512) for x in (q, lazy))
+    u, v = (lw.joint.decompose(x, loss, n_samples=512) for x in (q, lazy))
     assert_same(da, (v, u))
     assert_same(da, (v.normalized(), u.normalized()))
 
@@ -289,7 +289,11 @@ def test_two_processes_one_of_which_is_killed(tmp_path: Path, da: ModuleType, op
 def test_reverse_and_samples_of_ensembles(da: ModuleType) -> None:
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
     lazy = lw.Ensemble(da.from_array(probs, chunks=(4, 3, 3)))
-    np.testing.assert_allclose(lw.joint.reverse(lazy, "zero_one").compute(), lw.joint.reverse(lw.Ensemble(probs), "zero_one"), rtol=1e-12)
+    np.testing.assert_allclose(
+        lw.joint.reverse_mutual_information(lazy, "zero_one").compute(),
+        lw.joint.reverse_mutual_information(lw.Ensemble(probs), "zero_one"),
+        rtol=1e-12,
+    )
     with pytest.raises(TypeError, match=r"got a Dask array\. Compute it first"):
         lazy.sample(3, rng=0)
 

@@ -82,7 +82,7 @@ def test_dirichlets(dtype: str, name: str) -> None:
 def test_joint_measures_of_dirichlets(dtype: str, loss: Any) -> None:
     alpha = alphas(dtype)[:12]
     for q in (lw.Dirichlet(alpha), lw.DirichletMixture(np.stack([alpha, alpha[::-1]]))):
-        check(lw.joint.decompose(q, loss, samples=256), dtype, loss)
+        check(lw.joint.decompose(q, loss, n_samples=256), dtype, loss)
 
 
 @pytest.mark.parametrize("dtype", ALPHAS)
@@ -99,7 +99,7 @@ def test_gaussian_logits(dtype: str, kind: str, k: int) -> None:
     if k == 3:
         few = lw.LogisticNormal(q.loc[::5], q.cov[::5])
         for loss in JOINT:
-            check(lw.joint.decompose(few, loss, samples=256), dtype, loss)
+            check(lw.joint.decompose(few, loss, n_samples=256), dtype, loss)
 
 
 @pytest.mark.parametrize("dtype", ALPHAS)

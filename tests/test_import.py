@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -126,6 +128,12 @@ def is_part(name: str) -> bool:
 
 
 FILES = sorted(ROOT.rglob("*.py"))
+PUBLIC = [
+    path
+    for path in FILES
+    if (path.name == "__init__.py" or path.parent == ROOT)
+    and not any(re.match("_(?!_init)", name) for name in path.relative_to(ROOT).parts)
+]
 RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
@@ -161,3 +169,13 @@ def test_the_check_sees_every_kind_of_import(tmp_path: Path, monkeypatch: pytest
         ("cli", False),
         ("datasets", True),
     }
+
+
+@pytest.mark.parametrize("path", PUBLIC, ids=lambda path: str(path.relative_to(ROOT)))
+def test_public_modules_say_what_they_offer(path: Path) -> None:
+    name = ".".join(["labelwise", *(part for part in path.relative_to(ROOT).with_suffix("").parts if part != "__init__")])
+    module = importlib.import_module(name)
+    assert module.__all__
+    for public in module.__all__:
+        if not hasattr(module, public):  # a submodule that is imported when it is used
+            importlib.import_module(f"{name}.{public}")

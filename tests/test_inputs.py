@@ -128,10 +128,12 @@ def test_too_few_axes(lib: Any, make: Any, shape: tuple[int, ...]) -> None:
 
 def test_members_probably_on_the_wrong_axis(lib: Any) -> None:
     probs = lib.array(np.full((100, 5, 4), 0.25))
-    with pytest.warns(UserWarning, match=r"`probs` of shape \(100, 5, 4\) is read as 100 members' predictions for 5 instances") as caught:
+    with pytest.warns(
+        UserWarning, match=r"`probs` of shape \(100, 5, 4\) is interpreted as 100 members' predictions for 5 instances"
+    ) as caught:
         assert lw.Ensemble(probs).n_members == 100
     assert "pass member_axis=1" in str(caught[0].message)
-    assert "to keep this reading, pass member_axis=0" in str(caught[0].message)
+    assert "if this is correct, pass member_axis=0" in str(caught[0].message)
     assert caught[0].filename == __file__
 
 
@@ -460,7 +462,7 @@ def test_weights_with_wrong_values(lib: Any) -> None:
         make([1, np.nan])
     with refused(ValueError, "`weights` must be finite; got infinity at index (0,)"):
         make([np.inf, 1])
-    with refused(ValueError, "`weights` are too large to be added up; the largest is 1e+308"):
+    with refused(ValueError, "`weights` are too large to be summed; the largest is 1e+308"):
         make([1e308, 1e308])
 
 
@@ -522,7 +524,7 @@ def test_mean_and_covariance_of_two_libraries(optional: Any) -> None:
 def test_names(make: Any) -> None:
     with refused(ValueError, "`class_names` must name each of the K = 3 classes; got 2 names: 'a', 'b'"):
         make(["a", "b"])
-    with refused(ValueError, "`class_names` must be different from each other; got 'b' twice"):
+    with refused(ValueError, "`class_names` must be distinct; got 'b' twice"):
         make(["a", "b", "b"])
     for value in ("abc", {"a", "b", "c"}, {0: "a", 1: "b", 2: "c"}, 3):
         with refused(TypeError, "`class_names` must be a sequence of 3 class names, in the order of the classes", repr(value)):
@@ -587,7 +589,7 @@ def test_cost_matrix_as_the_loss_of_a_label() -> None:
     matrix = np.ones((3, 3)) - np.eye(3)
     with refused(TypeError, "got CostMatrix, a loss for all classes at once. Use it with lw.joint.decompose(q, loss)"):
         lw.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix(matrix))  # type: ignore[arg-type]
-    with refused(TypeError, "got CostMatrix", "Make one of it: lw.joint.CostMatrix(...)"):
+    with refused(TypeError, "got CostMatrix", "Instantiate it: lw.joint.CostMatrix(...)"):
         lw.joint.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix)  # type: ignore[arg-type]
     for costs in (matrix, matrix.tolist()):
         for decompose in (lw.decompose, lw.joint.decompose):
@@ -628,7 +630,9 @@ def test_costs(side: str) -> None:
         return lw.CostLoss(**{"false_positive": 1, "false_negative": 1, side: value})
 
     for bad in (-1, math.nan, math.inf):
-        with refused(ValueError, f"`{side}` must be a finite cost, not negative; got {bad}", "A gain is a lower cost of the other side"):
+        with refused(
+            ValueError, f"`{side}` must be a finite cost, not negative; got {bad}", "Express a gain by lowering the alternative's cost"
+        ):
             make(bad)
         with refused(ValueError, f"`{side}` of 'lung' must be a finite cost, not negative; got {bad}"):
             make({"lung": bad})
@@ -797,10 +801,10 @@ def test_points(points: Any) -> None:
         lw.LogisticNormal([0.0, 1.0], [1.0, 1.0], points=points)
 
 
-@pytest.mark.parametrize("seed", ["a", -1, 1.5])
-def test_seed(seed: Any) -> None:
-    with refused(ValueError, "`seed` must be an integer, not negative", f"got {seed!r}"):
-        lw.LogisticNormal([0.0, 1.0], [1.0, 1.0], seed=seed)
+@pytest.mark.parametrize("rng", ["a", -1, 1.5])
+def test_seed(rng: Any) -> None:
+    with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
+        lw.LogisticNormal([0.0, 1.0], [1.0, 1.0], rng=rng)
 
 
 @pytest.mark.parametrize("q", distributions(), ids=KINDS)
@@ -826,18 +830,14 @@ def test_unknown_correction(correction: Any) -> None:
 
 @pytest.mark.parametrize("q", distributions()[1:6], ids=KINDS[1:6])
 def test_jackknife_of_what_is_no_plain_ensemble(q: Any) -> None:
-    sentence = (
-        "defined for equally weighted members; got `weights`"
-        if isinstance(q, lw.Ensemble)
-        else f"{type(q).__name__} is not made of samples"
-    )
+    sentence = "defined for equally weighted members; got `weights`" if isinstance(q, lw.Ensemble) else f"{type(q).__name__} has no members"
     with refused(ValueError, "`correction`: the jackknife", sentence):
         lw.decompose(q, correction="jackknife")
 
 
 @pytest.mark.parametrize("loss", ["zero_one", lw.CostLoss(1, 2)])
 def test_jackknife_of_a_loss_with_a_corner(loss: Any) -> None:
-    with refused(ValueError, "`correction`: the jackknife needs a smooth loss", "has a corner", "Leave `correction` out"):
+    with refused(ValueError, "`correction`: the jackknife needs a smooth loss", "has a kink", "Leave `correction` out"):
         lw.decompose(lw.Ensemble(PROBS), loss, correction="jackknife")
 
 
@@ -873,14 +873,16 @@ def test_weights_of_a_sum(weights: Any, error: type[Exception], sentence: str) -
 def test_nothing_to_normalize_by() -> None:
     q = lw.Ensemble(PROBS, class_names=NAMES)
     some = lw.decompose(q, lw.CostLoss({"lung": 0, "lymphoma": 1, "melanoma": 1}, 1))
-    with refused(ValueError, "`normalized` divides by the largest value of each label, which is 0 for 'lung': one of its costs is 0"):
+    with refused(
+        ValueError, "`normalized` divides by the largest value of each label, which is 0 for 'lung' because one of its costs is 0"
+    ):
         some.normalized()
-    with refused(ValueError, "`normalized` divides by the largest value that the sum can take, which is 0"):
+    with refused(ValueError, "`normalized` divides by the maximum of the sum, which is 0"):
         lw.decompose(q, lw.CostLoss(0, 1)).sum().normalized()
-    with refused(ValueError, "`normalized` divides by the largest value that the sum can take, which is 0"):
+    with refused(ValueError, "`normalized` divides by the maximum of the sum, which is 0"):
         lw.decompose(q).sum([0, 0, 0]).normalized()
     tree = lw.decompose(q, events=lw.events.tree({"a": ["lung"], "b": ["lymphoma", "melanoma"]}))
-    with refused(ValueError, "`normalized` needs the largest value that the sum can take, which is not known for these events"):
+    with refused(ValueError, "`normalized` needs the maximum of the sum, which is not known for these events"):
         tree.sum([1, 1, 1, 1, 1]).normalized()
 
 

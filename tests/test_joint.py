@@ -88,9 +88,10 @@ def test_shares_add_up_and_identities_hold(seed: int, k: int, m: int) -> None:
     probs, w = random_ensemble(seed, m, 5, k)
     q = lw.Ensemble(probs, weights=w)
     joint = lw.joint.decompose(q)
-    parts = lw.joint.shares(q)
+    parts = lw.joint.mutual_information_by_class(q)
     assert np.all(parts >= 0)
     np.testing.assert_allclose(parts.sum(-1), joint.epistemic, rtol=1e-13, atol=1e-300)
+    np.testing.assert_array_equal(lw.joint.mutual_information(q), joint.epistemic)
     brier, squares = lw.joint.decompose(q, "squared"), lw.decompose(q, "squared").sum()
     np.testing.assert_allclose(brier.total, squares.total, rtol=1e-13)
     np.testing.assert_allclose(brier.epistemic, squares.epistemic, rtol=1e-12)
@@ -111,7 +112,7 @@ def test_dirichlet_log_and_squared_against_mpmath(alpha: list[float]) -> None:
     assert float(u.total) == pytest.approx(float(total), rel=1e-12)
     assert float(u.aleatoric) == pytest.approx(float(aleatoric), rel=1e-11)
     assert float(u.epistemic) == pytest.approx(float(total - aleatoric), rel=1e-8)
-    own = lw.joint.shares(lw.Dirichlet(np.array(alpha)))
+    own = lw.joint.mutual_information_by_class(lw.Dirichlet(np.array(alpha)))
     assert float(own.sum()) == pytest.approx(float(u.epistemic), rel=1e-12)
     brier = lw.joint.decompose(lw.Dirichlet(np.array(alpha)), "squared")
     assert float(brier.epistemic) == pytest.approx(float(sum(x / s * (1 - x / s) for x in a) / (s + 1)), rel=1e-12)
@@ -146,12 +147,12 @@ def test_sampled_measures_stay_within_their_bounds(loss: object, at_least: float
     truth, noise = entropies.mean(0), entropies.std(0) / 200_000**0.5
     inside = []
     for seed in range(40):
-        u = lw.joint.decompose(lw.Dirichlet(alphas), loss, seed=seed)
+        u = lw.joint.decompose(lw.Dirichlet(alphas), loss, rng=seed)
         assert u.error is not None
         assert np.all(u.epistemic >= 0)
         inside.append(np.abs(u.aleatoric - truth) <= np.hypot(u.error.aleatoric, 2 * noise))
     assert np.mean(inside) >= at_least
-    again = lw.joint.decompose(lw.Dirichlet(alphas), loss, seed=seed)
+    again = lw.joint.decompose(lw.Dirichlet(alphas), loss, rng=seed)
     assert np.array_equal(u.epistemic, again.epistemic)
 
 
@@ -161,7 +162,7 @@ def test_mixture_and_logistic_normal_against_samples(loss: str) -> None:
     mixture = lw.DirichletMixture(rng.gamma(1.0, 3.0, (3, 8, 4)) + 0.2, weights=[1, 2, 3])
     normal = lw.LogisticNormal(rng.normal(0, 2, (8, 4)), rng.gamma(1.0, 1.0, (8, 4)))
     for q in (mixture, normal):
-        u = lw.joint.decompose(q, loss, samples=16_384)
+        u = lw.joint.decompose(q, loss, n_samples=16_384)
         draws = q.sample(60_000, rng=7)
         truth = entropy_of(loss, draws)
         slack = 5 * truth.std(0) / 60_000**0.5 + (0 if u.error is None else 2 * u.error.aleatoric)
@@ -175,25 +176,25 @@ def test_reverse_and_pairwise_by_hand() -> None:
     mean = probs.mean(0)
     reverse = (rel_entr(mean[None], probs).sum(-1) / np.log(2)).mean(0)
     pairs = np.mean([rel_entr(a, b).sum(-1) / np.log(2) for a in probs for b in probs], axis=0)
-    np.testing.assert_allclose(lw.joint.reverse(q), reverse, rtol=1e-12)
-    np.testing.assert_allclose(lw.joint.pairwise(q), pairs, rtol=1e-12)
-    np.testing.assert_allclose(lw.joint.pairwise(q, "squared"), 2 * lw.joint.decompose(q, "squared").epistemic, rtol=1e-12)
+    np.testing.assert_allclose(lw.joint.reverse_mutual_information(q), reverse, rtol=1e-12)
+    np.testing.assert_allclose(lw.joint.expected_pairwise_kl(q), pairs, rtol=1e-12)
+    np.testing.assert_allclose(lw.joint.expected_pairwise_kl(q, "squared"), 2 * lw.joint.decompose(q, "squared").epistemic, rtol=1e-12)
     spherical = np.mean([np.linalg.norm(a, axis=-1) - (a * b).sum(-1) / np.linalg.norm(b, axis=-1) for a in probs for b in probs], axis=0)
-    np.testing.assert_allclose(lw.joint.pairwise(q, "spherical"), spherical, atol=1e-14)
+    np.testing.assert_allclose(lw.joint.expected_pairwise_kl(q, "spherical"), spherical, atol=1e-14)
     cost = lw.joint.CostMatrix(COSTS)
     regret = np.mean(
         [np.take_along_axis(mean @ COSTS, (p @ COSTS).argmin(-1)[:, None], -1)[:, 0] - (mean @ COSTS).min(-1) for p in probs], axis=0
     )
-    np.testing.assert_allclose(lw.joint.reverse(q, cost), regret, atol=1e-14)
+    np.testing.assert_allclose(lw.joint.reverse_mutual_information(q, cost), regret, atol=1e-14)
 
 
 def test_reverse_is_infinite_where_a_possible_class_is_ruled_out() -> None:
     probs = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])
-    assert np.isposinf(lw.joint.reverse(lw.Ensemble(probs)))
-    assert np.isposinf(lw.joint.pairwise(lw.Ensemble(probs)))
-    assert np.isfinite(lw.joint.reverse(lw.Ensemble(probs, weights=[0, 1])))  # what does not count cannot rule out
-    assert np.isfinite(lw.joint.reverse(lw.Ensemble(probs), "squared"))
-    assert lw.joint.reverse(lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]))) == 0
+    assert np.isposinf(lw.joint.reverse_mutual_information(lw.Ensemble(probs)))
+    assert np.isposinf(lw.joint.expected_pairwise_kl(lw.Ensemble(probs)))
+    assert np.isfinite(lw.joint.reverse_mutual_information(lw.Ensemble(probs, weights=[0, 1])))  # what does not count cannot rule out
+    assert np.isfinite(lw.joint.reverse_mutual_information(lw.Ensemble(probs), "squared"))
+    assert lw.joint.reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]))) == 0
 
 
 def test_reverse_of_a_dirichlet_against_mpmath() -> None:
@@ -202,7 +203,7 @@ def test_reverse_of_a_dirichlet_against_mpmath() -> None:
         a = [mp.mpf(x) for x in alpha]
         s = sum(a)
         exact = sum(x / s * (mp.log(x / s) - mp.digamma(x) + mp.digamma(s)) for x in a) / mp.log(2)
-        assert float(lw.joint.reverse(lw.Dirichlet(np.array(alpha)))) == pytest.approx(float(exact), rel=1e-9)
+        assert float(lw.joint.reverse_mutual_information(lw.Dirichlet(np.array(alpha)))) == pytest.approx(float(exact), rel=1e-9)
 
 
 def test_maximum_of_a_cost_matrix() -> None:
@@ -228,7 +229,7 @@ def test_array_libraries_agree(lib) -> None:
     ("call", "sentence"),
     [
         (lambda q: lw.joint.decompose(q, lw.CostLoss(1, 2)), "CostMatrix"),
-        (lambda q: lw.joint.decompose(q, lw.BetaLoss(0, 0)), "one label at a time"),
+        (lambda q: lw.joint.decompose(q, lw.BetaLoss(0, 0)), "defined for single labels"),
         (lambda q: lw.joint.decompose(q, "breir"), "Did you mean 'brier'"),
         (lambda q: lw.joint.decompose(q.probs), "must be a distribution"),
         (lambda q: lw.joint.decompose(lw.MultiLabelEnsemble(q.probs)), "may occur together"),
@@ -236,8 +237,8 @@ def test_array_libraries_agree(lib) -> None:
         (lambda q: lw.joint.CostMatrix(-COSTS), "not negative"),
         (lambda q: lw.joint.CostMatrix(COSTS[0]), "row for each true class"),
         (lambda q: lw.joint.CostMatrix(COSTS, abstain=-1), "`abstain`"),
-        (lambda q: lw.joint.shares(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
-        (lambda q: lw.joint.reverse(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
+        (lambda q: lw.joint.mutual_information_by_class(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
+        (lambda q: lw.joint.reverse_mutual_information(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
     ],
 )
 def test_wrong_input_has_its_sentence(call, sentence: str) -> None:
@@ -293,11 +294,16 @@ def test_predictions_changed_in_place_give_new_numbers(loss: str, dtype: type) -
     first, second = np.random.default_rng(0).dirichlet([2, 1, 1], size=(2, 4, 5)).astype(dtype)
     probs = first.copy()
     q = lw.Ensemble(probs)
-    before = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.shares(q), q.mean()
+    before = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.mutual_information_by_class(q), q.mean()
     probs[:] = second
     new = lw.Ensemble(second)
-    after = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.shares(q), q.mean()
-    fresh = lw.joint.decompose(new, loss).epistemic, lw.decompose(new, loss).epistemic, lw.joint.shares(new), new.mean()
+    after = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.mutual_information_by_class(q), q.mean()
+    fresh = (
+        lw.joint.decompose(new, loss).epistemic,
+        lw.decompose(new, loss).epistemic,
+        lw.joint.mutual_information_by_class(new),
+        new.mean(),
+    )
     for old, x, y in zip(before, after, fresh, strict=True):
         assert not np.array_equal(old, x)
         np.testing.assert_array_equal(x, y)
@@ -317,6 +323,6 @@ def test_one_instance_without_a_batch_axis(loss: object) -> None:
         for part in ("total", "aleatoric", "epistemic"):
             assert np.shape(getattr(u, part)) == ()
             np.testing.assert_allclose(getattr(u, part), getattr(v, part)[0], rtol=1e-12, atol=1e-15)
-    for f in (lw.joint.reverse, lw.joint.pairwise):
+    for f in (lw.joint.reverse_mutual_information, lw.joint.expected_pairwise_kl):
         np.testing.assert_allclose(f(one, loss), f(many, loss)[0], rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(lw.joint.shares(one), lw.joint.shares(many)[0])
+    np.testing.assert_allclose(lw.joint.mutual_information_by_class(one), lw.joint.mutual_information_by_class(many)[0])

@@ -349,7 +349,7 @@ def test_the_corner_of_a_custom_loss_is_found() -> None:
     expected = lw.decompose(lw.Dirichlet(alpha), lw.CostLoss(3, 7))
     np.testing.assert_allclose(lw.decompose(lw.Dirichlet(alpha), step).aleatoric, expected.aleatoric, rtol=1e-9)
     q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 2)))
-    with pytest.raises(ValueError, match="has a corner"):
+    with pytest.raises(ValueError, match="has a kink"):
         lw.decompose(q, step, correction="jackknife")
     for smooth in (lambda f, y: -np.log(f) if y else -np.log1p(-f), lambda f, y: (1 - f) ** 2 if y else f**2):
         assert lw.CustomLoss(smooth).smooth

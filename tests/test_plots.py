@@ -27,7 +27,7 @@ def case():
 
 def test_bars_stack_epistemic_below_aleatoric_and_mark_truth_and_prediction(case) -> None:
     _, u, _ = case
-    ax = lw.plots.plot_labels(u, 7, y_true=1, prediction=3)
+    ax = lw.plots.plot_labels(u, 7, y_true=1, y_pred=3)
     bottom, top = ax.containers
     np.testing.assert_allclose([bar.get_height() for bar in bottom], u.epistemic[7])
     np.testing.assert_allclose([bar.get_y() for bar in top], u.epistemic[7])
@@ -44,7 +44,7 @@ def test_many_labels_show_the_most_uncertain_and_the_truth() -> None:
     probs = np.random.default_rng(1).dirichlet(np.full(50, 0.1), (3, 2))
     u = lw.decompose(lw.Ensemble(probs))
     least = int(np.argmin(u.total[0]))
-    ax = lw.plots.plot_labels(u, 0, y_true=least, most=10)
+    ax = lw.plots.plot_labels(u, 0, y_true=least, max_labels=10)
     shown = [tick.get_text() for tick in ax.get_xticklabels()]
     assert len(shown) == 11
     assert str(least) in shown
@@ -54,7 +54,7 @@ def test_many_labels_show_the_most_uncertain_and_the_truth() -> None:
 def test_gallery_shows_the_images(case) -> None:
     q, u, y = case
     images = np.random.default_rng(2).random((60, 8, 8))
-    figure = lw.plots.plot_gallery(images, u, [3, 10, 11], y_true=y, prediction=q.mean().argmax(-1))
+    figure = lw.plots.plot_gallery(images, u, [3, 10, 11], y_true=y, y_pred=q.mean().argmax(-1))
     shown = [ax.images[0].get_array() for ax in figure.axes if ax.images]
     np.testing.assert_allclose(shown, images[[3, 10, 11]])
 
@@ -94,7 +94,7 @@ def test_classes(case) -> None:
     ax = lw.plots.plot_by_class(by)
     order = [by.class_names.index(name) for name in by.ranking]
     np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], np.asarray(by.own.epistemic.value)[order])
-    ax = lw.plots.plot_ecdf(by, "total", classes=["lung"])
+    ax = lw.plots.plot_ecdf(by, "total", class_names=["lung"])
     values, shares = by.ecdf("lung", "total")
     np.testing.assert_allclose(ax.lines[0].get_xdata()[1:], values)
     np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], shares)

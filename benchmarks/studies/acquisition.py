@@ -37,8 +37,8 @@ OTHERS = ("random", "entropy", "BALD")
 def load(name: str, data_dir: str | None) -> datasets.Dataset:
     data = datasets.load(name, data_dir=data_dir)
     if name == "hypothyroid":  # two cases of secondary hypothyroidism cannot be learnt, nor split
-        keep = [datasets.Split(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
-        data = datasets.Dataset(name, keep[0], keep[1], data.classes[:3], None, data.features, False)
+        keep = [datasets.Examples(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
+        data = datasets.Dataset(name, keep[0], keep[1], data.class_names[:3], None, data.features, False)
     return data
 
 
@@ -47,7 +47,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
     whole = load(name, data_dir)
     curves = {arm: {"recall": [], "labelled": []} for arm in ARMS}
     for split in range(splits):
-        data = datasets.standardize(whole.resplit(test=TEST, seed=split))
+        data = datasets.standardize(whole.resplit(test_size=TEST, rng=split))
         for arm, options in ARMS.items():
             curve = simulate(
                 RandomForestClassifier(50, n_jobs=1),
@@ -62,13 +62,13 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
                 **options,
             )
             curves[arm]["recall"].append(curve.recall.round(4).tolist())
-            curves[arm]["labelled"].append(curve.labelled_by_class[-1].tolist())
+            curves[arm]["labelled"].append(curve.labeled_by_class[-1].tolist())
         print(f"{name}: split {split + 1} of {splits}", flush=True)
     y = np.concatenate([whole.train.y, whole.test.y])
     return {
-        "classes": list(whole.classes),
+        "classes": list(whole.class_names),
         "cases": np.bincount(y).tolist(),
-        "n_labelled": [initial + budget * r for r in range(rounds + 1)],
+        "n_labeled": [initial + budget * r for r in range(rounds + 1)],
         "curves": curves,
     }
 
@@ -82,7 +82,7 @@ def summary(results: dict) -> str:
         balanced = {arm: r.mean(axis=2) for arm, r in recall.items()}
         weights = np.array(result["cases"]) / sum(result["cases"])
         accuracy = {arm: r @ weights for arm, r in recall.items()}
-        first, last = result["n_labelled"][0], result["n_labelled"][-1]
+        first, last = result["n_labeled"][0], result["n_labeled"][-1]
         measures = ["balanced accuracy, area", f"balanced accuracy at {last}", f"accuracy at {last}"]
         values = {arm: (balanced[arm].mean(axis=1), balanced[arm][:, -1], accuracy[arm][:, -1]) for arm in ARMS}
         lines += [f"## {name}: {first} to {last} labels", ""]
@@ -103,13 +103,13 @@ def summary(results: dict) -> str:
                 for k, label in enumerate(result["classes"])
             ]
             lines += [f"{own} minus …, recall of each class, area:", "", *table(["class", *OTHERS], rows)]
-        steps = range(0, len(result["n_labelled"]), 3)
+        steps = range(0, len(result["n_labeled"]), 3)
         rows = [
             [label, arm, *(plain(recall[arm][:, r, k], TEST, 2) for r in steps)]
             for k, label in enumerate(result["classes"])
             for arm in ARMS
         ]
-        counts = [str(result["n_labelled"][r]) for r in steps]
+        counts = [str(result["n_labeled"][r]) for r in steps]
         lines += ["Learning curves, recall after so many labels:", "", *table(["class", "strategy", *counts], rows)]
     return "\n".join(lines)
 

@@ -1,6 +1,6 @@
-"""Array libraries at the door: which one came in, is it usable, may its values be looked at.
+"""Input arrays: identify the array library, validate and convert.
 
-Everything behind this module is written once, against the array-API namespace ``xp`` of the input.
+All other modules are written once, against the array-API namespace ``xp`` of the input.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from array_api_compat import (
 Array: TypeAlias = Any
 """An array of any supported library."""
 namespace: Callable[..., Any] = array_namespace
-"""The array-API namespace shared by some arrays; scalars and ``None`` are passed over."""
+"""The array-API namespace shared by some arrays; scalars and ``None`` are ignored."""
 
 # How far the sum of a probability vector may be from 1. Wider than rounding alone needs, because stored predictions
 # have often passed through the next smaller type: float32 softmax kept as float64, float16 files read as float32.
@@ -35,13 +35,13 @@ def dtype_name(x: Array) -> str:
     return _name_of(x.dtype)
 
 
-@lru_cache(maxsize=64)  # NumPy puts the name together anew each time
+@lru_cache(maxsize=64)  # NumPy rebuilds the name on each access
 def _name_of(dtype: Any) -> str:
     return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
 
 
 def library(x: Array) -> str:
-    """The library of ``x`` in words."""
+    """The name of the array library of ``x``."""
     known = {"numpy": "NumPy", "torch": "PyTorch", "jax": "JAX", "jaxlib": "JAX", "dask": "Dask"}
     module = type(x).__module__.partition(".")[0]
     return known.get(module, module)
@@ -52,7 +52,7 @@ def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
 
     Lists have no type of their own, so numbers in lists are floating point.
     """
-    if type(x) is np.ndarray and x.dtype in (np.float32, np.float64):  # what comes most often, without delay
+    if type(x) is np.ndarray and x.dtype in (np.float32, np.float64):  # the most frequent case, fast
         return x
     given = x
     x = _as_array(x, name)
@@ -85,7 +85,7 @@ def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
 
 
 def _as_array(x: Any, name: str) -> Array:
-    """``x`` as an array of the library it comes from; whatever has no library becomes a NumPy array."""
+    """``x`` as an array of its own library, or of NumPy if it has none."""
     if isinstance(x, np.ma.MaskedArray):
         missing = int(np.sum(np.ma.getmaskarray(x)))
         if missing:
@@ -113,14 +113,14 @@ def _as_array(x: Any, name: str) -> Array:
 
 
 def widen(x: Array) -> Array:
-    """``x`` in the type that is computed with: float16 and bfloat16 as float32."""
+    """``x`` in the type used for computation: float16 and bfloat16 become float32."""
     if dtype_name(x) not in ("float16", "bfloat16"):
         return x
     return x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
 
 
 def at_most_one(x: Array) -> Array:
-    """``x`` with 1 in place of what rounding has left above it; the same array where NumPy has nothing to replace."""
+    """``x`` with rounding errors above 1 replaced by 1; the same NumPy array if there are none."""
     if is_numpy_array(x):
         return x if not x.size or x.max() <= 1 else np.minimum(x, 1)
     xp = namespace(x)
@@ -145,7 +145,7 @@ def into(x: Array, other: Array, name: str, other_name: str) -> Array:
 
 
 def values_known(x: Array) -> bool:
-    """Whether the values of ``x`` can be looked at now: not under ``jit``, ``torch.compile`` or ``vmap``, not in a lazy Dask graph."""
+    """Whether the values of ``x`` are available: not under ``jit``, ``torch.compile`` or ``vmap``, nor in a lazy Dask graph."""
     if isinstance(x, np.ndarray):
         return True
     if is_dask_array(x):
@@ -158,7 +158,7 @@ def values_known(x: Array) -> bool:
 
 
 def traced(x: Array) -> bool:
-    """Whether a tensor is seen through ``torch.compile``, ``vmap`` or a derivative of ``torch.func``."""
+    """Whether a tensor is traced by ``torch.compile``, ``vmap`` or a derivative of ``torch.func``."""
     import torch
 
     return torch.compiler.is_compiling() or bool(torch._C._functorch.is_functorch_wrapped_tensor(x))
@@ -228,12 +228,12 @@ def check_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
         raise ValueError(f"`class_names` must name each of the K = {n} classes; got {len(names)} names: {', '.join(map(repr, names[:5]))}")
     if len(set(names)) != n:
         twice = next(name for name in names if names.count(name) > 1)
-        raise ValueError(f"`class_names` must be different from each other; got {twice!r} twice")
+        raise ValueError(f"`class_names` must be distinct; got {twice!r} twice")
     return names
 
 
 def check_finite(x: Array, name: str, hint: str = "") -> None:
-    """Refuse NaN and infinity, saying how many and where the first one is."""
+    """Raise an error for NaN and infinity, with their number and the first position."""
     xp = namespace(x)
     good = xp.isfinite(x)
     if bool(xp.all(good)):

@@ -1,7 +1,7 @@
-"""Numbers with an interval, and the (cluster) bootstrap that gives it.
+"""Estimates with confidence intervals, and the (cluster) bootstrap.
 
-Instances that belong together (the slices of a patient) are not independent: with ``groups`` whole groups are drawn. Nothing
-is random without an explicit ``rng``: functions that can bootstrap do so when it is given.
+Instances of the same group (the slices of a patient) are not independent: with ``groups``, whole groups are resampled. Functions
+compute bootstrap intervals if ``n_bootstrap`` > 0.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from ._arrays import Array, to_numpy
 from ._validation import as_rng
 
 _CELLS = 4_000_000
-"""How many counts are drawn at once: 32 MB."""
+"""Counts drawn per block: 32 MB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A number (or an array of numbers) with a confidence interval; the bounds are NaN where none was asked for.
+    """A number (or an array of numbers) with a confidence interval; the bounds are NaN if no interval was requested.
 
     >>> print(Estimate(0.8123, 0.79, 0.834, method="DeLong"))
     0.812 (95 % interval 0.790 to 0.834)
@@ -49,33 +49,29 @@ class Estimate:
 
 
 class Resampling:
-    """Draws of a bootstrap over ``n`` instances, or over the groups they belong to."""
+    """Bootstrap resampling of ``n`` instances, or of the groups they belong to."""
 
     def __init__(self, n: int, groups: Any, n_bootstrap: int, confidence: float, rng: Any) -> None:
         check_confidence(confidence)
         self.confidence = confidence
         self.n = n
-        self.code, self.n_groups = group_codes(groups, n)
-        self.wanted = rng is not None
+        self.code, self.n_groups = group_codes(None if groups is None else to_numpy(groups).reshape(-1), n)
+        self.n_bootstrap = check_replicates(n_bootstrap)
+        self.wanted = self.n_bootstrap > 0
         if not self.wanted:
             if groups is not None:
-                raise ValueError(
-                    "`groups` matter for intervals only, and those are drawn at random. Pass `rng` (a seed or a generator) too"
-                )
+                raise ValueError("`groups` are used only for bootstrap intervals. Pass `n_bootstrap` too, such as n_bootstrap=1000")
             return
-        if isinstance(n_bootstrap, bool) or not isinstance(n_bootstrap, int | np.integer) or n_bootstrap < 2:
-            raise ValueError(f"`n_bootstrap` must be a whole number of at least 2 replicates; got {n_bootstrap!r}. 1000 is usual")
         if self.n_groups < 2:
             what = "`groups` must name at least 2 groups" if groups is not None else "a bootstrap needs at least 2 instances"
             raise ValueError(
                 f"{what}; got {self.n_groups}. One {'group' if groups is not None else 'instance'} says nothing about the spread"
             )
         self.rng = as_rng(rng)
-        self.n_bootstrap = int(n_bootstrap)
         self.method = "bootstrap" if groups is None else f"bootstrap over {self.n_groups} groups"
 
     def group_counts(self, row: int | None = None) -> Iterator[np.ndarray]:
-        """How often each group was drawn, in parts of shape (replicates, groups) of which each row stands for ``row`` numbers."""
+        """How often each group was drawn: blocks of shape (replicates, groups), sized for ``row`` numbers per replicate."""
         step = max(1, _CELLS // (row or self.n_groups))
         for start in range(0, self.n_bootstrap, step):
             b = min(step, self.n_bootstrap - start)
@@ -84,12 +80,12 @@ class Resampling:
             yield np.bincount(drawn.ravel(), minlength=b * self.n_groups).reshape(b, self.n_groups)
 
     def counts(self, row: int | None = None) -> Iterator[np.ndarray]:
-        """How often each instance was drawn, in parts of shape (replicates, instances)."""
+        """How often each instance was drawn: blocks of shape (replicates, instances)."""
         for counts in self.group_counts(row or self.n):
             yield counts if self.code is None else counts[:, self.code]
 
     def group_sums(self, x: np.ndarray) -> np.ndarray:
-        """Sums over the members of each group: (instances, ...) to (groups, ...)."""
+        """Sum over the instances of each group: (instances, ...) to (groups, ...)."""
         if self.code is None:
             return x
         flat = x.reshape(x.shape[0], -1)
@@ -103,7 +99,7 @@ class Resampling:
 
 
 def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array]:
-    """The central share ``confidence`` of replicates; those in which the statistic is undefined (NaN) are passed over."""
+    """The central share ``confidence`` of the replicates, ignoring undefined ones (NaN)."""
     tail = (1 - confidence) / 2
     defined = ~np.isnan(replicates)
     if defined.all():
@@ -116,7 +112,7 @@ def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array
 
 
 def group_codes(groups: Any, n: int) -> tuple[Any, int]:
-    """Groups as codes 0, 1, … (``None``: every instance on its own) and how many there are."""
+    """Groups as codes 0, 1, … (``None``: one group per instance) and their number."""
     if groups is None:
         return None, n
     groups = to_numpy(groups)
@@ -124,10 +120,19 @@ def group_codes(groups: Any, n: int) -> tuple[Any, int]:
         raise ValueError(f"`groups` must name the group of each of the {n} instances, shape ({n},); got shape {groups.shape}")
     if groups.dtype.kind == "f" and np.isnan(groups).any():
         raise ValueError(
-            f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give instances without a group one of their own"
+            f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each instance without a group its own group"
         )
     values, code = np.unique(groups, return_inverse=True)
     return code, len(values)
+
+
+def check_replicates(n_bootstrap: Any, *, required: bool = False) -> int:
+    """The number of bootstrap replicates: 0 (no intervals, unless they are ``required``) or at least 2."""
+    whole = isinstance(n_bootstrap, int | np.integer) and not isinstance(n_bootstrap, bool)
+    if not whole or n_bootstrap < 0 or n_bootstrap == 1 or (required and n_bootstrap == 0):
+        none = "" if required else "0 (no intervals) or "
+        raise ValueError(f"`n_bootstrap` must be {none}an integer of at least 2 replicates; got {n_bootstrap!r}. 1000 is usual")
+    return int(n_bootstrap)
 
 
 def check_confidence(confidence: float) -> None:

@@ -1,4 +1,4 @@
-"""Words for error messages."""
+"""Suggestions for error messages."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 
 def suggest(word: Any, known: Sequence[str]) -> str:
-    """The end of a sentence: the known word that was probably meant, or what there is to choose from."""
+    """The end of an error message: the name that was probably meant, or the known names."""
     lower = {name.lower(): name for name in reversed(known)}
     close = difflib.get_close_matches(str(word).lower(), list(lower), n=1, cutoff=0.5)
     if close:

@@ -1,4 +1,4 @@
-"""Validation of what users pass in: done once, with a sentence for each mistake."""
+"""Validation of user input."""
 
 from __future__ import annotations
 
@@ -59,15 +59,15 @@ def members_first(x: Any, name: str, member_axis: int | None, class_axis: int) -
         raise ValueError(f"`{name}` must have at least one member; got shape {shape} with members on axis {member}")
     if member_axis is None and x.shape[1] > 1 and x.shape[0] > 32 and x.shape[0] >= 8 * x.shape[1]:
         warnings.warn(
-            f"`{name}` of shape {shape} is read as {x.shape[0]} members' predictions for {x.shape[1]} instances. If the members are on "
-            "another axis, pass member_axis=1 (or whichever); to keep this reading, pass member_axis=0",
+            f"`{name}` of shape {shape} is interpreted as {x.shape[0]} members' predictions for {x.shape[1]} instances. If the members are on "
+            "another axis, pass member_axis=1 (or whichever); if this is correct, pass member_axis=0",
             stacklevel=3,
         )
     return x
 
 
 def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
-    """``axis`` counted from the front."""
+    """``axis`` as a nonnegative integer."""
     if isinstance(axis, bool) or not hasattr(axis, "__index__"):
         raise TypeError(f"`{option}` must be an integer; got {axis!r}")
     axis = index(axis)
@@ -77,7 +77,7 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
 
 
 CHECKED_AT_ONCE = 1 << 18
-"""Predictions up to which arrays of NumPy are checked at the door; more of them in the pass that first computes with them."""
+"""NumPy arrays of up to this many predictions are validated on construction; larger ones on first use."""
 
 
 def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
@@ -138,8 +138,8 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     )
 
 
-def normalised_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:
-    """Weights over members, (M,) or (M, ...), scaled to sum to 1; those from NumPy in double precision, whatever ``probs`` are in."""
+def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:
+    """Weights over members, (M,) or (M, ...), scaled to sum to 1; NumPy weights always in double precision."""
     if weights is None:
         return None
     weights = as_real(weights, "weights", integers=True)
@@ -165,7 +165,7 @@ def _scaled_block(weights: np.ndarray, kind: np.dtype[Any]) -> np.ndarray:
 
 
 def _scaled(weights: Array) -> Array:
-    """``weights`` divided by their sums over the members, after their values have been checked."""
+    """``weights`` validated and divided by their sums over the members."""
     xp = namespace(weights)
     if values_known(weights) and 0 not in weights.shape:
         check_finite(weights, "weights")
@@ -177,12 +177,12 @@ def _scaled(weights: Array) -> Array:
             where = f"; got only zeros for the instance at {tuple(map(int, empty[0]))}" if weights.ndim > 1 else "; got only zeros"
             raise ValueError(f"`weights` must not be 0 for all members{where}")
         if known.max() > float(xp.finfo(weights.dtype).max) / weights.shape[0]:
-            raise ValueError(f"`weights` are too large to be added up; the largest is {known.max():.4g}. Divide them by it first")
+            raise ValueError(f"`weights` are too large to be summed; the largest is {known.max():.4g}. Divide them by it first")
     return weights / sum_first(weights)
 
 
 def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple[Array, Array]:
-    """Sums over the classes of each event and over those it is told apart from: two arrays (..., E)."""
+    """Sums over the classes of each event and over those it is contrasted with: two arrays (..., E)."""
     xp = namespace(x)
     resolved = events.resolve(x.shape[-1], names)
     sides = []
@@ -199,13 +199,13 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
 
 
 def set_fields(instance: Any, **values: Any) -> None:
-    """Give a frozen dataclass with an ``__init__`` of its own its fields."""
+    """Set the fields of a frozen dataclass with a custom ``__init__``."""
     for key, value in values.items():
         object.__setattr__(instance, key, value)
 
 
 def check_count(n: Any) -> int:
-    """How many draws are asked for."""
+    """Validate a number of draws."""
     if isinstance(n, bool) or not hasattr(n, "__index__"):
         raise TypeError(f"`n` must be a number of draws, an integer; got {n!r}")
     if index(n) < 0:

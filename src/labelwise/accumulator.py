@@ -25,6 +25,8 @@ from .decomposition import Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .losses import CostLoss, Loss, as_loss
 
+__all__ = ["Accumulator"]
+
 BLOCK = 1 << 16
 """Numbers of each array that are worked on at once: some dozen temporaries of that size stay in the cache."""
 Pair = tuple[Array, Array]

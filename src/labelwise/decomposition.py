@@ -17,6 +17,8 @@ from .distributions.base import ArrayT, not_a_distribution
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
+__all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
+
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
 
@@ -29,21 +31,21 @@ class Components(Generic[ArrayT]):
     aleatoric: ArrayT
     epistemic: ArrayT
     bound: float | Callable[[], float | None] | None = field(default=None, repr=False)
-    """`maximum`, or the function that finds it when it is asked for."""
+    """`maximum`, or a function that computes it on first use."""
     error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding matters."""
 
     @cached_property
     def maximum(self) -> float | None:
-        """The largest value that the total can take, if it is known."""
+        """The largest possible total, if known."""
         return self.bound() if callable(self.bound) else self.bound
 
     def normalized(self) -> Components[ArrayT]:
-        """The same as shares of the maximum."""
+        """Divide by the maximum."""
         if self.maximum is None:
-            raise ValueError("`normalized` needs the largest value that the sum can take, which is not known for these events")
+            raise ValueError("`normalized` needs the maximum of the sum, which is not known for these events")
         if self.maximum == 0:
-            raise ValueError("`normalized` divides by the largest value that the sum can take, which is 0: so are all its costs or weights")
+            raise ValueError("`normalized` divides by the maximum of the sum, which is 0 because all costs or weights are 0")
         return replace(self._scaled(1 / self.maximum), bound=1.0)
 
     def _scaled(self, factor: float) -> Components[ArrayT]:
@@ -62,7 +64,7 @@ class JointUncertainty(Components[ArrayT]):
 class Uncertainty(Generic[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
-    ``u["melanoma"]`` picks a label, `sum` adds the labels up, `normalized` gives shares of the largest possible value.
+    ``u["melanoma"]`` picks a label, `sum` sums over the labels, `normalized` divides by the largest possible value.
     """
 
     total: ArrayT
@@ -72,20 +74,20 @@ class Uncertainty(Generic[ArrayT]):
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
-    """How the labels or events hang together; it decides whether a plain sum means something and how large it can be."""
+    """How the labels or events relate, which determines whether a plain sum is meaningful and its maximum."""
     error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error, where the values come from (quasi-)Monte Carlo; ``None``: rounding only."""
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding matters."""
     sums: Components[ArrayT] | None = None
-    """The plain sums, where they came with the labels' values."""
+    """The plain sums, if computed along with the labels' values."""
     joint: JointUncertainty[ArrayT] | None = None
-    """The uncertainty about all classes at once, where the same pass of the kernel over the predictions gave it: for an `Ensemble` in main
-    memory, log or squared loss, no ``events`` and no ``correction``. ``None`` elsewhere: use `labelwise.joint.decompose`."""
+    """Joint uncertainty about all classes, if the kernel computed it in the same pass: for an `Ensemble` in main memory, log or
+    squared loss, no ``events`` and no ``correction``. Otherwise ``None``: use `labelwise.joint.decompose`."""
     unit: Array = 1.0
-    """What the values have been divided by: 1, or after `normalized` the largest value of each label."""
+    """Divisor of the values: 1, or after `normalized` the largest value of each label."""
 
     @property
     def maximum(self) -> np.ndarray:
-        """The largest value that the total of each label can take, (K,) or (E,)."""
+        """The largest possible total of each label, (K,) or (E,)."""
         return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
 
     def __getitem__(self, name: str) -> Components[ArrayT]:
@@ -96,12 +98,12 @@ class Uncertainty(Generic[ArrayT]):
         return self._each(lambda x: x[..., i], float(self.maximum[i]))
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
-        """The three parts and their errors after ``f``."""
+        """Apply ``f`` to the three parts and their errors."""
         parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
         return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None)
 
     def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components[ArrayT]:
-        r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal stakes."""
+        r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal costs."""
         if weights is None and self.structure == "overlapping":
             raise ValueError(
                 f"these events ({', '.join(self.class_names[:4])}{', …' if len(self.class_names) > 4 else ''}) overlap, so a plain sum counts classes "
@@ -143,15 +145,17 @@ class Uncertainty(Generic[ArrayT]):
         if self.structure == "nested":
             return self.loss.maximum_of_cuts(n, weights)
         if self.structure == "free" or (self.structure == "pairs" and np.ndim(self.loss.maximum) == 0):
-            # a mixture of an order of the classes and its reverse gives all pairs the same mean, whichever is asked for
+            # a mixture of an order of the classes and its reverse gives all pairs the same mean
             return float(np.sum(self.loss.maximum * (np.ones(n) if weights is None else weights)))
         return None
 
     def normalized(self) -> Uncertainty[ArrayT]:
-        """Shares of the largest possible label-wise value, max G."""
+        """Divide by the largest possible label-wise value, max G."""
         if np.any(self.maximum == 0):
             name = self.class_names[int(np.argmin(self.maximum))]
-            raise ValueError(f"`normalized` divides by the largest value of each label, which is 0 for {name!r}: one of its costs is 0")
+            raise ValueError(
+                f"`normalized` divides by the largest value of each label, which is 0 for {name!r} because one of its costs is 0"
+            )
         parts = self._each(lambda x: x / like(self.maximum, x))
         return replace(
             self,
@@ -180,7 +184,7 @@ def decompose(
         \mathrm{EU}_k = \mathrm{TU}_k - \mathrm{AU}_k = \mathbb{E}\, D(\Theta_k \Vert \mathbb{E}\,\Theta_k)
 
     Eqs. (9)–(11), (15), (16) of the paper, with the entropy G and the Bregman divergence D of the loss. EU is computed as the
-    expected divergence, never as a difference: it is not negative, and 0 when the members agree.
+    expected divergence, never as a difference, so it is nonnegative, and exactly 0 when the members agree.
 
     Parameters
     ----------
@@ -189,10 +193,10 @@ def decompose(
     loss : str or Loss
         ``"log"`` (bits), ``"squared"`` (= ``"brier"``), ``"spherical"``, ``"zero_one"``, or a loss object.
     events : mapping or Events, optional
-        Ask about groups of classes, ordinal cuts, a tree or pairs instead of single labels (`labelwise.events`).
+        Groups of classes, ordinal cuts, a tree or pairs instead of single labels (`labelwise.events`).
     correction : {"jackknife"}, optional
         Remove the leading bias of a finite ensemble: M members underestimate EU (for squared loss by the factor (M−1)/M).
-        TU is raised by the same amount and may pass its maximum. Needs M ≥ 2 equally weighted members and a smooth loss.
+        TU is raised by the same amount and may exceed its maximum. Needs M ≥ 2 equally weighted members and a smooth loss.
     n_jobs : int, optional
         Maximum number of threads for large NumPy ensembles; defaults to LABELWISE_THREADS, or one per core. Results are bit-identical
         for any value.
@@ -200,8 +204,8 @@ def decompose(
     Returns
     -------
     Uncertainty
-        Arrays of shape (..., K) or (..., E), of the same library, dtype and device as ``q``. Those of Dask stay lazy: one task for
-        each block of instances checks and computes it, to the same bits as NumPy.
+        Arrays of shape (..., K) or (..., E), in the array library, dtype and device of ``q``. Dask arrays stay lazy: one task per
+        block of instances validates and computes it, bit-identical to NumPy.
 
     Examples
     --------
@@ -228,7 +232,7 @@ def decompose(
         epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
         return Computed((total, aleatoric, epistemic), law.error(loss))
 
-    computed = compute(equations, q, loss, events=family, n_jobs=n_jobs)  # the same numbers, by the fastest road
+    computed = compute(equations, q, loss, events=family, n_jobs=n_jobs)  # the same numbers, computed the fastest way
     if correction is not None:
         (bias,) = compute(lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs).parts
         total, aleatoric, epistemic = computed.parts
@@ -262,13 +266,13 @@ def _check_correction(q: Distribution[Any], loss: Loss, correction: str) -> None
         raise ValueError(f"`correction` must be 'jackknife' or None; got {correction!r}")
     if not q.finite:
         raise ValueError(
-            f"`correction`: the jackknife corrects for a finite number of members; {type(q).__name__} is not made of samples. "
+            f"`correction`: the jackknife corrects for a finite number of members; {type(q).__name__} has no members. "
             "Leave `correction` out"
         )
     if not loss.smooth:
         raise ValueError(
-            f"`correction`: the jackknife needs a smooth loss; the entropy of {type(loss).__name__} has a corner, where the bias does not "
-            "fall like 1/M. Leave `correction` out, or use a loss such as 'squared'"
+            f"`correction`: the jackknife needs a smooth loss; the entropy of {type(loss).__name__} has a kink, where the bias does not "
+            "decrease like 1/M. Leave `correction` out, or use a loss such as 'squared'"
         )
     if q.n_members is not None and q.n_members < 2:
         raise ValueError(

@@ -1,7 +1,7 @@
-"""Which questions are asked of the classes: single labels, groups, ordinal cuts, trees, pairs.
+"""Events about the classes: single labels, groups, ordinal cuts, trees, pairs.
 
 An event A is a set of classes with probability Θ_A = Σ_{k∈A} Θ_k; the paper's labels are the events {k}. A conditional event
-"A given B" has probability Θ_A / Θ_B. The measures need nothing else, so everything works for every family of events.
+"A given B" has probability Θ_A / Θ_B. All measures depend only on these probabilities, so they work for every family of events.
 """
 
 from __future__ import annotations
@@ -13,10 +13,12 @@ from typing import Any, Literal
 
 from ._suggestions import suggest
 
+__all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
+
 Label = str | int
 """A class by name or by position."""
 Structure = Literal["partition", "disjoint", "free", "nested", "pairs", "overlapping"]
-"""Exactly one of the events happens, or at most one; they do not constrain each other; each holds the next; pairs; or none of these."""
+"""Exactly one event occurs; at most one; no constraints; each contains the next; pairs; or none of these."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +32,10 @@ class Events:
     """The classes each event is conditioned on; ``None``: all of them."""
     kind: str = "groups"
     n_classes: int | None = None
-    """How many classes the family was made for, if that is fixed."""
+    """Number of classes the family was made for, if fixed."""
 
     def resolve(self, n: int, names: Sequence[str] | None) -> list[tuple[list[int], list[int]]]:
-        """For each event the positions of its classes and of those it is told apart from."""
+        """For each event the positions of its classes and of those it is contrasted with."""
         if self.n_classes is not None and self.n_classes != n:
             raise ValueError(f"`events` ({self.kind}) were made for {self.n_classes} classes; the prediction has K = {n}")
         result = []
@@ -50,7 +52,7 @@ class Events:
         return result
 
     def structure(self, n: int, names: Sequence[str] | None) -> Structure:
-        """How the events hang together, which says whether they can be summed and how large the sum can be."""
+        """How the events relate, which determines whether they can be summed and the maximum of the sum."""
         positions = [k for inside, _ in self.resolve(n, names) for k in inside]
         if self.kind in ("ordinal", "one_vs_one"):
             return "nested" if self.kind == "ordinal" else "pairs"
@@ -77,11 +79,11 @@ def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> 
 
 
 Family = Events | Mapping[str, Iterable[Label]]
-"""Events as users give them."""
+"""Events as given by users."""
 
 
 def as_events(events: Family | None) -> Events | None:
-    """The family a user means: ``None`` are the labels themselves, a mapping is `groups`."""
+    """Events from user input: ``None`` means the labels themselves, a mapping means `groups`."""
     if events is None or isinstance(events, Events):
         return events
     if isinstance(events, Mapping):
@@ -106,7 +108,7 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
             raise TypeError(f"`events`: {name!r} must be a list of classes, such as ['lung', 'lymphoma'] or [0, 1]; got {classes!r}")
         inside.append(tuple(classes))
         if not inside[-1]:
-            raise ValueError(f"`events`: {name!r} has no classes; an event that never happens has no uncertainty")
+            raise ValueError(f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty")
     return Events(_distinct(map(str, mapping), "`events`"), tuple(inside))
 
 
@@ -119,7 +121,7 @@ def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
 
 
 def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
-    """Classes as labels and as words."""
+    """Classes as labels and as names."""
     if isinstance(classes, bool | str | Mapping) or not (hasattr(classes, "__index__") or isinstance(classes, Iterable)):
         raise TypeError(f"`classes` must be the number of classes or the sequence of their names; got {classes!r}")
     labels: list[Label] = list(classes) if isinstance(classes, Iterable) else list(range(index(classes)))
@@ -142,7 +144,7 @@ def ordinal(classes: int | Sequence[str]) -> Events:
 
 
 def one_vs_one(classes: int | Sequence[str]) -> Events:
-    """All pairs "i rather than j": Θ_i / (Θ_i + Θ_j). Where both are 0 the odds are undefined and taken as even.
+    """All pairs "i rather than j": Θ_i / (Θ_i + Θ_j). Where both are 0, even odds are assumed.
 
     >>> one_vs_one(3).names
     ('0 | 0, 1', '0 | 0, 2', '1 | 1, 2')
@@ -159,10 +161,10 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
 
 
 def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
-    """The nodes of a label tree, inner nodes and leaves; the root, which always happens, is left out.
+    """The nodes of a label tree, inner nodes and leaves, except the root, which always occurs.
 
-    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class that stands beside inner
-    nodes is mapped to itself. With ``conditional`` each node is taken given its parent (nested dichotomies when every node
+    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class that is a sibling of
+    inner nodes is mapped to itself. With ``conditional`` each node is taken given its parent (nested dichotomies when every node
     has two children).
 
     >>> tree({"malignant": {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}, "negative": "negative"}).names

@@ -192,7 +192,7 @@ def test_a_class_that_is_never_thought_of():
         (np.zeros((0, 2)), np.zeros(0, int), {}, "at least one instance"),
         (np.full((3, 2), 0.5), [0, 1, 2], {}, "`y_true`"),
         (np.full((3, 2), 0.5), [0, 1, 0], {"n_bins": 0}, "`n_bins`"),
-        (np.full((3, 2), 0.5), [0, 1, 0], {"groups": [0, 0, 1]}, "`rng`"),
+        (np.full((3, 2), 0.5), [0, 1, 0], {"groups": [0, 0, 1]}, "`n_bootstrap`"),
     ],
 )
 def test_friendly_errors(p, y, options, words):
@@ -204,8 +204,8 @@ def test_friendly_errors(p, y, options, words):
 def test_friendly_errors_of_the_check():
     with pytest.raises(ValueError, match="`tolerance`"):
         check_calibration(np.full((3, 2), 0.5), [0, 1, 0], rng=0, tolerance=-1)
-    with pytest.raises(TypeError, match="`rng`"):
-        check_calibration(np.full((3, 2), 0.5), [0, 1, 0], rng=None)
+    with pytest.raises(ValueError, match="`n_bootstrap` must be an integer of at least 2"):
+        check_calibration(np.full((3, 2), 0.5), [0, 1, 0], n_bootstrap=0)
 
 
 @pytest.mark.parametrize("function", [calibration_errors, reliability_curves, lambda q, y: check_calibration(q, y, rng=0)])

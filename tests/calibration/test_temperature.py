@@ -51,8 +51,8 @@ def test_is_the_minimum_of_the_likelihood():
     # the shared one is judged by the mean, so the mean is at least as good
     assert shared.nll_after <= min(separate.nll_after, shared.nll_before) + 1e-3
     with_prior = fit_temperature(z, y)
-    penalised = [loss + np.log(t) ** 2 / 2 / 200 / np.log(2) for loss, t in zip(losses, grid, strict=True)]
-    assert float(with_prior.value) == pytest.approx(grid[np.argmin(penalised)], rel=5e-3)
+    penalized = [loss + np.log(t) ** 2 / 2 / 200 / np.log(2) for loss, t in zip(losses, grid, strict=True)]
+    assert float(with_prior.value) == pytest.approx(grid[np.argmin(penalized)], rel=5e-3)
 
 
 @pytest.mark.parametrize("per_member", [False, True])

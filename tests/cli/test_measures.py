@@ -88,7 +88,7 @@ def test_decide_explains_compares_and_writes(preds, tmp_path) -> None:
     plan = lw.decisions.decide(ensemble(preds), lw.decisions.Costs.from_toml(costs), task="multiclass")
     assert found["expected_cost"] == pytest.approx(plan.expected_cost.mean())
     assert sum(found["actions"].values()) == 80
-    assert set(found["realised"]) >= {"decide", "argmax", "oracle"}
+    assert set(found["realized"]) >= {"decide", "argmax", "oracle"}
     with out.open(newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["action"] for row in rows] == plan.action_names.tolist()
@@ -121,17 +121,17 @@ def test_axioms() -> None:
     [
         (("quantify", "missing.npz", "-o", "u.npz"), "no prediction file"),
         (("quantify", "{preds}", "-o", "u.txt"), "results are written to"),
-        (("evaluate", "{unlabelled}"), "no `y_true`"),
-        (("evaluate", "{preds}", "--ood", "{unlabelled}"), "classes"),
+        (("evaluate", "{unlabeled}"), "no `y_true`"),
+        (("evaluate", "{preds}", "--ood", "{unlabeled}"), "classes"),
         (("decide", "{preds}", "--costs", "missing.toml"), "missing.toml"),
         (("quantify", "{broken}", "-o", "u.npz"), "must sum to 1"),
     ],
 )
 def test_bad_input_is_one_sentence_and_exit_code_2(preds, tmp_path, monkeypatch, args, sentence: str) -> None:
     monkeypatch.chdir(tmp_path)
-    save_predictions(tmp_path / "unlabelled.npz", probs=np.full((2, 3, 4), 0.25))
+    save_predictions(tmp_path / "unlabeled.npz", probs=np.full((2, 3, 4), 0.25))
     save_predictions(tmp_path / "broken.npz", probs=np.full((2, 3, 4), 0.4))
-    places = {"preds": preds, "unlabelled": tmp_path / "unlabelled.npz", "broken": tmp_path / "broken.npz"}
+    places = {"preds": preds, "unlabeled": tmp_path / "unlabeled.npz", "broken": tmp_path / "broken.npz"}
     result = run(*(str(a).format(**places) for a in args))
     assert result.exit_code == 2
     assert sentence in result.output

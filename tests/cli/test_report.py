@@ -42,7 +42,7 @@ def test_report_writes_a_page(preds, tmp_path) -> None:
     out = tmp_path / "report.html"
     result = run("report", preds, "-o", out, "--ood", preds, "--title", "My <b>title</b>", "--instances", 20)
     assert result.exit_code == 0, result.output
-    assert "50 cases (20 of them to look at one by one)" in result.output
+    assert "50 cases (20 of them embedded)" in result.output
     data = page_data(out.read_text(encoding="utf-8"))
     stored = load_predictions(preds)
     assert data["title"] == "My <b>title</b>"
@@ -87,7 +87,7 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     costs.write_text("false_positive = 1\nfalse_negative = 2\n")
     found = json.loads(run("decide", path, "--costs", costs, "--task", "per_label", "--json").output)
     plan = lw.decisions.decide(lw.MultiLabelEnsemble(probs), lw.decisions.Costs.from_toml(costs), task="per_label")
-    assert found["realised"]["decide"] == pytest.approx(lw.decisions.evaluate_policy(plan, y)["decide"].cost)
+    assert found["realized"]["decide"] == pytest.approx(lw.decisions.evaluate_policy(plan, y)["decide"].cost)
     result = run("evaluate", path)
     assert result.exit_code == 2
     assert "may occur together" in result.output

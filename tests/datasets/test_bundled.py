@@ -13,7 +13,7 @@ def test_what_is_there():
     fashion = lw.datasets.load_fashion_ensemble()
     assert fashion.ensemble.probs.shape == (5, 10_000, 10)
     assert fashion.ensemble.probs.dtype == np.float32
-    assert fashion.ensemble.class_names == fashion.class_names == lw.datasets.catalogue.IDX["fashion-mnist"].classes
+    assert fashion.ensemble.class_names == fashion.class_names == lw.datasets.catalogue.IDX["fashion-mnist"].class_names
     np.testing.assert_array_equal(np.bincount(fashion.y_true), np.full(10, 1000))
     assert set(fashion.ood) == {"mnist", "kmnist"}
     assert all(q.probs.shape == (5, 10_000, 10) for q in fashion.ood.values())

@@ -50,7 +50,7 @@ def test_idx_sets(tmp_path: Path, name: str, gz: bool, dot: bool) -> None:
         data = ds.load(name, data_dir=str(place))
         assert data.train is not None
         np.testing.assert_array_equal(data.train.x, IMAGES[::-1])
-        assert (data.name, data.classes, data.published_split) == (name, ENTRIES[name].classes, True)
+        assert (data.name, data.class_names, data.published_split) == (name, ENTRIES[name].class_names, True)
 
 
 def test_the_order_of_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,7 +81,7 @@ def test_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == (
         f"FashionMNIST (fashion-mnist) was not found. Put t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz into {tmp_path}/FashionMNIST/raw "
         "(from https://github.com/zalandoresearch/fashion-mnist), or set LABELWISE_DATA to the folder that holds FashionMNIST/raw, "
-        f"or pass download=True. Looked in: {tmp_path}, {tmp_path}/cache/labelwise, {tmp_path}/debian"
+        f"or pass download=True (--download). Looked in: {tmp_path}, {tmp_path}/cache/labelwise, {tmp_path}/debian"
     )
     for name in set(ENTRIES) - {"fashion-mnist"}:
         with pytest.raises(FileNotFoundError, match=rf"\({re.escape(name)}\) was not found. Put "):
@@ -209,7 +209,7 @@ def test_cifar102(tmp_path: Path) -> None:
     data = ds.load("cifar10.2", data_dir=tmp_path)
     assert data.train is not None
     np.testing.assert_array_equal(data.test.x, x, strict=True)
-    assert data.classes[3] == "cat"
+    assert data.class_names[3] == "cat"
     for images, labels in ((x[:, :8], np.zeros(20, int)), (x, np.zeros(19, int)), (x, np.zeros(20)), (x.astype(float), np.zeros(20, int))):
         np.savez(tmp_path / "cifar102_test.npz", images=images, labels=labels)
         with pytest.raises(ValueError, match=r"cifar102_test\.npz: expected images \(N, 32, 32, 3\) uint8 and N labels"):
@@ -331,7 +331,7 @@ def test_catalogue() -> None:
             assert remote.url is None or remote.url.startswith("https://") or (remote.checksum or "").startswith("sha256:")
             assert not Path(remote.path).is_absolute()
             assert ".." not in remote.path
-        assert len(set(entry.classes)) == len(entry.classes)
+        assert len(set(entry.class_names)) == len(entry.class_names)
 
 
 def test_importing_loads_nothing_heavy() -> None:

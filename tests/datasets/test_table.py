@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.io.arff import loadarff
 
-from labelwise.datasets import Dataset, Split, load, load_table, standardize
+from labelwise.datasets import Dataset, Examples, load, load_table, standardize
 
 
 def whole(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -17,7 +17,7 @@ def whole(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 def rows(data: Dataset) -> Counter[tuple[str, ...]]:
     x, y = whole(data)
-    return Counter((*(f"{v:g}" for v in row), data.classes[k]) for row, k in zip(x, y, strict=True))
+    return Counter((*(f"{v:g}" for v in row), data.class_names[k]) for row, k in zip(x, y, strict=True))
 
 
 ARFF = """% a comment
@@ -43,9 +43,9 @@ ARFF = """% a comment
 def test_arff(tmp_path: Path) -> None:
     path = tmp_path / "clinic.arff"
     path.write_text(ARFF.replace("\n", "\r\n"))
-    data = load_table(path, test=0.5)
+    data = load_table(path, test_size=0.5)
     assert data.name == "clinic"
-    assert data.classes == ("healthy", "it's ill", "dead")  # as listed; `other` never occurs
+    assert data.class_names == ("healthy", "it's ill", "dead")  # as listed; `other` never occurs
     assert data.features == ("age", "blood group=A", "blood group=B", "blood group=A B", "blood group=0", "sex=f", "grade")
     assert not data.published_split
     assert rows(data) == Counter(
@@ -64,14 +64,14 @@ def test_csv(tmp_path: Path, delimiter: str) -> None:
     text = text if delimiter == "," else text.replace(", ", "~").replace(",", delimiter).replace("~", ", ")
     path = tmp_path / "made.csv"
     path.write_text("\ufeff" + text, encoding="utf-8")
-    data = load_table(path, target="kind", drop=["id"], test=0.5)
+    data = load_table(path, target="kind", drop=["id"], test_size=0.5)
     name = "colour of, skin"
-    assert data.classes == ("9", "10")  # sorted as numbers; `day` never changes
+    assert data.class_names == ("9", "10")  # sorted as numbers; `day` never changes
     assert data.features == ("dose", f"{name}=blue, pale", f"{name}=green", f"{name}=red")
     assert rows(data) == Counter(
         {("1.5", "0", "0", "1", "10"): 1, ("-2000", "1", "0", "0", "9"): 1, ("nan", "0", "1", "0", "10"): 1, ("nan", "0", "0", "1", "9"): 1}
     )
-    by_position = load_table(path, target=2, drop=["id"], test=0.5)
+    by_position = load_table(path, target=2, drop=["id"], test_size=0.5)
     assert rows(by_position) == rows(data)
 
 
@@ -101,7 +101,7 @@ def test_quoted_values(tmp_path: Path) -> None:
     path = tmp_path / "a.arff"
     head = "@relation r\n@attribute a {x, 'y, \\'z', ?}\n@attribute b {u, v}\n@attribute class {0, 1}\n@data\n"
     path.write_text(head + "x, u, 0\n 'y, \\'z' , \"v\" , 1\n'x',,0\nx,v,'1'\n")
-    data = load_table(path, test=0.5)
+    data = load_table(path, test_size=0.5)
     assert data.features == ("a=y, 'z", "b=v") or data.features == ("a=x", "a=y, 'z", "a=?", "b=v")
     for line in ("x, 'u' v, 0", "x, 'u, 0", 'x, "u, 0'):
         path.write_text(head + line + "\n")
@@ -181,7 +181,7 @@ def test_standardize() -> None:
     x[:, 2] = 0.1  # constant
     x[:, 3] = np.nan  # never measured in training
     x[::7, 0] = np.nan
-    train, test = Split(x, rng.integers(0, 2, 50)), Split(np.full((1, 4), np.nan), np.array([0]))
+    train, test = Examples(x, rng.integers(0, 2, 50)), Examples(np.full((1, 4), np.nan), np.array([0]))
     data = standardize(Dataset("made", train, test, ("a", "b"), test, ("p", "q", "r", "s")))
     assert data.train is not None
     assert data.val is not None
@@ -197,8 +197,8 @@ def test_standardize() -> None:
 
 
 def test_standardize_needs_a_table_with_a_training_set() -> None:
-    split = Split(np.zeros((2, 3)), np.array([0, 1]))
-    images = Split(np.zeros((2, 3, 3), np.uint8), np.array([0, 1]))
+    split = Examples(np.zeros((2, 3)), np.array([0, 1]))
+    images = Examples(np.zeros((2, 3, 3), np.uint8), np.array([0, 1]))
     for data in (Dataset("one", None, split, ("a", "b")), Dataset("one", images, images, ("a", "b"))):
         with pytest.raises(ValueError, match="`data` must be a table with a training set; one is not"):
             standardize(data)
@@ -211,12 +211,12 @@ SIZES = {"dermatology": (366, 34, 6), "arrhythmia": (452, 262, 13), "hypothyroid
 def test_published_tables(real: Path, name: str) -> None:
     data = load(name, data_dir=real)
     x, y = whole(data)
-    assert (*x.shape, len(data.classes)) == SIZES[name]
+    assert (*x.shape, len(data.class_names)) == SIZES[name]
     assert data.features is not None
     assert len(data.features) == x.shape[1]
     assert np.isfinite(whole(standardize(data))[0]).all()
     assert data.train is not None
-    np.testing.assert_allclose(np.bincount(data.test.y, minlength=len(data.classes)), 0.3 * np.bincount(y), atol=1)
+    np.testing.assert_allclose(np.bincount(data.test.y, minlength=len(data.class_names)), 0.3 * np.bincount(y), atol=1)
 
 
 @pytest.mark.parametrize("name", ["dermatology", "hypothyroid", "column3C"])
@@ -237,7 +237,7 @@ def test_published_arff_files_as_scipy_reads_them(real: Path, name: str) -> None
             ours[column] = x[:, data.features.index(column)]
             np.testing.assert_array_equal(np.sort(ours[column]), np.sort(values))
     labels = Counter(value.decode() for value in records[meta.names()[-1]])
-    assert labels == Counter(data.classes[k] for k in y)
+    assert labels == Counter(data.class_names[k] for k in y)
     assert len(ours) >= 6
 
 

@@ -123,7 +123,7 @@ def test_costs_that_do_not_fit_the_task_are_refused(costs, task, classes, messag
 
 def test_unknown_and_missing_class_names_are_told():
     costs = Costs(MATRIX)
-    with pytest.raises(ValueError, match="nothing about class 'mole'"):
+    with pytest.raises(ValueError, match="the costs lack class 'mole'"):
         costs.problem("multiclass", 2, ("mole", "melanoma"))
     with pytest.raises(ValueError, match="name 'nevus', which is not a class"):
         Costs({"nevus": {"melanoma": 1, "x": 1}, "melanoma": {"nevus": 1, "x": 1}, "x": {"nevus": 1, "melanoma": 1}}).problem(

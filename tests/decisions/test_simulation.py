@@ -23,15 +23,15 @@ def run(estimator, **options):
 def test_a_curve_is_counted_right_and_comes_again_with_its_seed():
     forest = RandomForestClassifier(10)
     curve, again, other = (run(forest, rng=seed, costs=Costs(1 - np.eye(3))) for seed in (1, 1, 2))
-    assert curve.n_labelled.tolist() == [20, 30, 40, 50]
+    assert curve.n_labeled.tolist() == [20, 30, 40, 50]
     assert curve.class_names == ("common", "rare", "usual")
     assert len(set(curve.order.tolist())) == 50
     assert np.array_equal(curve.order, again.order)
     assert np.array_equal(curve.recall, again.recall)
     assert not np.array_equal(curve.order, other.order)
-    for r, n in enumerate(curve.n_labelled):
+    for r, n in enumerate(curve.n_labeled):
         bought = DATA["y"][curve.order[:n]]
-        assert curve.labelled_by_class[r].tolist() == [np.sum(bought == name) for name in curve.class_names]
+        assert curve.labeled_by_class[r].tolist() == [np.sum(bought == name) for name in curve.class_names]
     share = np.array([np.mean(DATA["y_test"] == name) for name in curve.class_names])
     assert np.allclose(curve.recall @ share, curve.accuracy)
     assert np.allclose(curve.cost, 1 - curve.accuracy)
@@ -58,7 +58,7 @@ def test_a_class_that_is_not_labelled_yet_is_there_with_probability_zero():
     start = np.flatnonzero(DATA["y"] != "rare")[:20]
     curve = run(RandomForestClassifier(10), initial=start, strategy="random", rounds=6)
     rare = curve.class_names.index("rare")
-    assert curve.labelled_by_class[0, rare] == 0
+    assert curve.labeled_by_class[0, rare] == 0
     assert curve.recall[0, rare] == 0
     assert np.array_equal(curve.order[:20], start)
 
@@ -69,7 +69,7 @@ def test_mistakes_are_told():
         ({"initial": 1}, "`initial` must be between 2 and the pool's 300"),
         ({"initial": [1, 1]}, "different positions"),
         ({"initial": np.flatnonzero(DATA["y"] == "rare")[:4]}, "at least two classes"),
-        ({"rounds": 100}, "20 cases at the start and 10 × 100 more, of a pool of 300"),
+        ({"rounds": 100}, "20 initial cases and 10 × 100 more, out of 300"),
     ):
         with pytest.raises(ValueError, match=message):
             run(forest, **options)

@@ -102,7 +102,7 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     few = choose_threshold(np.arange(30.0), np.ones(30), target=0.05, confidence=0.95)
     assert not few.found
     assert str(few) == (
-        "no threshold keeps the error below 0.05 with confidence 0.95: 30 cases cannot show it even if none is wrong; at least 60 are needed"
+        "no threshold keeps the error below 0.05 with confidence 0.95: 30 cases cannot prove it even without errors; at least 60 are needed"
     )
     assert not few.accept(np.array([-1e9, 0.0])).any()
     wrong = choose_threshold(np.arange(500.0), np.arange(500) % 2, target=0.05, confidence=0.95)
@@ -110,7 +110,7 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     assert wrong.reason == "of the 80 most certain of 500 cases 40 are wrong, and at most 0 may be"
     # 80 right ones, then ties of mistakes: the start passes, the next distinct score does not
     tied = choose_threshold(np.r_[np.arange(80.0), np.full(420, 99.0)], np.arange(500) < 80, target=0.05, confidence=0.95)
-    assert tied.reason == "the 80 most certain of 500 cases show it, but not together with the next score"
+    assert tied.reason == "the 80 most certain of 500 cases prove it, but not together with the next score"
 
 
 def test_accepting_and_printing():

@@ -164,7 +164,7 @@ def test_friendly_errors(rare):
         ((u, q.mean()), {}, "argmax"),
         ((u,), {"mean": q.mean()[:, :2]}, r"q.mean\(\)"),
         ((u,), {"mean": q.mean() * 9}, "between 0 and 1"),
-        ((u,), {"groups": truth}, "`rng`"),
+        ((u,), {"groups": truth}, "`n_bootstrap`"),
         ((lw.decompose(lw.Ensemble(np.zeros((2, 0, 3)))),), {}, "at least one instance"),
     ]:
         with pytest.raises((ValueError, TypeError), match=words):

@@ -113,7 +113,7 @@ def test_friendly_errors(crowd):
     q, votes, _ = crowd
     u = lw.decompose(q)
     for options, words in [
-        ({}, "nothing to compare"),
+        ({}, "to compare the uncertainty with"),
         ({"votes": votes[:, :2]}, "`votes` must count"),
         ({"votes": votes - 30}, "not be negative"),
         ({"votes": votes * (np.arange(1500) != 3)[:, None]}, "instance 3 has none"),

@@ -216,10 +216,10 @@ def test_all_libraries(lib):
         ({"groups_in": [0, 1]}, "neither"),
         ({"groups_in": [0, 1], "groups_out": [0]}, "`groups_out` must name"),
         ({"groups_in": [0, 1], "groups_out": ["a", "b"]}, "same kind"),
-        ({"groups_in": [0, 0], "groups_out": [0, 0], "rng": 1}, "at least 2 groups"),
+        ({"groups_in": [0, 0], "groups_out": [0, 0], "n_bootstrap": 9}, "at least 2 groups"),
         ({"confidence": 1.0}, "`confidence`"),
         ({"n_bootstrap": 1, "rng": 1}, "`n_bootstrap`"),
-        ({"rng": "seed"}, "`rng`"),
+        ({"n_bootstrap": 9, "rng": "seed"}, "`rng`"),
     ],
 )
 def test_friendly_errors(options, words):

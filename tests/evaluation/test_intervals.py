@@ -194,7 +194,7 @@ def test_members_needed_special_cases():
         ({"statistic": "median"}, "`statistic` must"),
         ({"statistic": "each"}, "over='members'"),
         ({"over": "members", "groups": [0, 1]}, "`groups` matter only"),
-        ({"rng": None}, "`rng`"),
+        ({"n_bootstrap": 0}, "`n_bootstrap` must be an integer of at least 2"),
     ],
 )
 def test_friendly_errors(options, words):

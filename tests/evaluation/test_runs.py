@@ -30,7 +30,7 @@ def test_mean_curve_of_five_runs():
     np.testing.assert_allclose(mean.value, values.mean(0))
     np.testing.assert_allclose(mean.sd, values.std(0, ddof=1))
     np.testing.assert_allclose(mean.high - mean.value, 2.7764451 * mean.sd / np.sqrt(5), rtol=1e-7)  # t quantile, 4 degrees of freedom
-    assert float(mean.area) == pytest.approx(np.mean([run.area() for run in runs]))
+    assert float(mean.area) == pytest.approx(np.mean([run.area for run in runs]))
     assert mean.n_runs == 5
     assert mean.oracle.shape == mean.value.shape
 
@@ -41,8 +41,8 @@ def test_mean_curve_refuses_what_does_not_fit():
         mean_curve([one])
     with pytest.raises(ValueError, match="grid=50"):
         mean_curve([one, rejection_curve([1, 2], correct=[1, 0])])
-    with pytest.raises(ValueError, match="accuracy and loss"):
-        mean_curve([one, rejection_curve([1, 2, 3], loss=[1, 2, 3])])
+    with pytest.raises(ValueError, match="accuracy and risk"):
+        mean_curve([one, rejection_curve([1, 2, 3], risk=[1, 2, 3])])
     with pytest.raises(ValueError, match="at least 2 runs"):
         mean_over_runs([1.0])
 

@@ -331,7 +331,7 @@ def _ensemble(folder: Path) -> None:
 
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(32, 4)).astype(np.float32), np.arange(32) % 3
-    fit_ensemble("mlp", (x, y), n_members=1, epochs=1, seed=0, out_dir=folder / "trained", jobs=1, progress=False)
+    fit_ensemble("mlp", (x, y), n_members=1, epochs=1, rng=0, out_dir=folder / "trained", n_jobs=1, progress=False)
     for path in (folder / "trained").rglob("*"):
         if path.name.startswith(".") and path.is_file():
             path.unlink()
@@ -369,7 +369,7 @@ def read_volume(folder: Path) -> None:
 def _studies(folder: Path) -> None:
     from labelwise.petct import write_phantoms
 
-    write_phantoms(folder / "studies", patients=2, voxel=30, seed=1)
+    write_phantoms(folder / "studies", patients=2, voxel=30, rng=1)
 
 
 def read_studies(folder: Path) -> None:
@@ -387,9 +387,11 @@ def _slices(folder: Path) -> None:
     from labelwise.petct import Settings, prepare, write_phantoms
 
     with tempfile.TemporaryDirectory() as studies:
-        write_phantoms(Path(studies) / "s", patients=8, voxel=40, seed=1)
+        write_phantoms(Path(studies) / "s", patients=8, voxel=40, rng=1)
         held = ["bone metastases", "melanoma", "lymphoma"]
-        prepare(Path(studies) / "s", folder / "slices", settings=Settings(size=8, step=0), hold_back=held, test=0.5, val=0.0, jobs=1)
+        prepare(
+            Path(studies) / "s", folder / "slices", settings=Settings(size=8, step=0), hold_back=held, test_size=0.5, val_size=0.0, n_jobs=1
+        )
 
 
 def read_slices(folder: Path) -> None:

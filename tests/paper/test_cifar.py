@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 from labelwise.datasets.cifar import CLASSES
 from labelwise.paper import artefact, holdout, human, ood, settings
 from labelwise.paper import results_folder as folder
@@ -17,11 +17,11 @@ from labelwise.paper.settings import Setting
 SETTING = Setting("cifar10", members=2, epochs=1, changes=(("network", "mlp"), ("batch_size", 30)))
 
 
-def images(n: int, seed: int) -> Split:
+def images(n: int, seed: int) -> Examples:
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 10
     x = rng.integers(0, 80, (n, 32, 32, 3)) + (y * 15)[:, None, None, None]
-    return Split(x.astype(np.uint8), y)
+    return Examples(x.astype(np.uint8), y)
 
 
 class Shelf:
@@ -43,7 +43,7 @@ def shelf(monkeypatch) -> None:
 
 @pytest.mark.usefixtures("shelf")
 def test_a_missing_set_is_noted_and_the_artefact_measured(tmp_path, monkeypatch):
-    options = Options(tmp_path, jobs=1)
+    options = Options(tmp_path, n_jobs=1)
     numbers = ood.run(SETTING, 1, options)
     assert {key[0] for key in numbers["auroc"]} == {"svhn"}
     assert numbers["not run"] == {"cifar10.2": "cifar10.2 was not found."}
@@ -79,7 +79,7 @@ def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch
 
     monkeypatch.setattr(holdout._Work, "_fit", spy)
     monkeypatch.setattr(settings, "load", lambda name, **_: Dataset(name, images(60, 1), images(12, 2), CLASSES))
-    run = holdout.run_one(setting, 0, Options(tmp_path, jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
+    run = holdout.run_one(setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
     assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [0.001, 0.001, 0.1]
     assert recipes["before"].epochs == 20
     assert set(run.after) == {"swap", "no-swap", "no-swap-constant"}

@@ -117,7 +117,7 @@ def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):
     said: list[str] = []
     setting = Setting("digits", members=2, changes=(("epochs", 2),))
     monkeypatch.setattr(holdout, "recipe_for", lambda *_: Recipe("mlp", 4, 64, rates=((0, 1e-3), (2, 1e-4))))
-    options = Options(tmp_path, jobs=1, say=said.append)
+    options = Options(tmp_path, n_jobs=1, say=said.append)
     run = holdout.run_one(setting, 0, options)
     assert [line.rpartition(", ")[2].partition(":")[0] for line in said][:3] == ["before", "swap", "no-swap"]
     assert set(run.after) == set(ARMS)  # the learning rate falls here

@@ -18,7 +18,7 @@ def phantoms(tmp_path_factory) -> Path:
     from labelwise.petct import write_phantoms
 
     folder = tmp_path_factory.mktemp("phantoms") / "studies"
-    write_phantoms(folder, patients=15, voxel=18, seed=1)
+    write_phantoms(folder, patients=15, voxel=18, rng=1)
     return folder
 
 
@@ -46,7 +46,7 @@ def slices(phantoms: Path, tmp_path_factory) -> Path:
     from labelwise.petct.phantom import HELD_BACK
 
     out = tmp_path_factory.mktemp("slices")
-    prepare(phantoms, out, settings=Settings(size=32, step=0), hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+    prepare(phantoms, out, settings=Settings(size=32, step=0), hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
     return out
 
 
@@ -57,5 +57,5 @@ def trained(slices: Path, tmp_path_factory) -> Path:
     from labelwise.petct import train
 
     out = tmp_path_factory.mktemp("trained")
-    train(slices, out, network="mlp", n_members=2, epochs=3, jobs=1)
+    train(slices, out, network="mlp", n_members=2, epochs=3, n_jobs=1)
     return out

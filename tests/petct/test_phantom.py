@@ -12,10 +12,10 @@ from labelwise.petct.phantom import HELD_BACK, KINDS, ORIENTATIONS, Body, draw_a
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
-        write_phantoms(tmp_path / name, patients=2, voxel=30, seed=3)
+        write_phantoms(tmp_path / name, patients=2, voxel=30, rng=3)
     a, b = ({p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*") if p.is_file()} for n in "ab")
     assert a == b
-    write_phantoms(tmp_path / "c", patients=2, voxel=30, seed=4)
+    write_phantoms(tmp_path / "c", patients=2, voxel=30, rng=4)
     assert {p.name for p in (tmp_path / "c").iterdir()} != {p.name for p in (tmp_path / "a").iterdir()}
 
 

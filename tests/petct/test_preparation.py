@@ -133,7 +133,7 @@ def test_channels_mean_what_is_documented(tmp_path):
 
 def test_the_manifest_says_everything(prepared, phantoms):
     m = prepared.manifest
-    assert prepared.classes == ("negative", "lung cancer", "lymphoma", "melanoma")
+    assert prepared.class_names == ("negative", "lung cancer", "lymphoma", "melanoma")
     assert m["held_back"] == [HELD_BACK]
     assert len(m["studies"]) == 17
     assert m["skipped"] == []
@@ -179,7 +179,7 @@ def test_held_back_are_whole_studies_of_that_kind(prepared):
 def test_labels_of_slices(prepared):
     train = prepared.part("train")
     for y, voxels, name in zip(train.y, train.lesion_voxels, train.studies, strict=True):
-        assert prepared.classes[y] == (train.diagnoses[name] if voxels else "negative")
+        assert prepared.class_names[y] == (train.diagnoses[name] if voxels else "negative")
     classes = ("negative", "lung cancer", "lymphoma")
     assert slice_labels("lymphoma", [0, 3], classes, "negative").tolist() == [0, 2]
     assert slice_labels("lymphoma", [0, 3], classes, "study").tolist() == [2, 2]
@@ -203,7 +203,7 @@ def test_the_source_reads_what_is_stored(prepared):
 
 
 def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, monkeypatch):
-    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test": 0.3, "val": 0.2, "jobs": 1}
+    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test_size": 0.3, "val_size": 0.2, "n_jobs": 1}
     calls = []
     original = preparation._slices
 
@@ -231,14 +231,23 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
 
 def test_processes_give_the_same_as_one_after_another(prepared, phantoms, tmp_path):
     told = []
-    prepare(phantoms, tmp_path, settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=2, progress=lambda *news: told.append(news))
+    prepare(
+        phantoms,
+        tmp_path,
+        settings=SMALL,
+        hold_back=[HELD_BACK],
+        test_size=0.3,
+        val_size=0.2,
+        n_jobs=2,
+        progress=lambda *news: told.append(news),
+    )
     assert contents(tmp_path) == contents(prepared.folder)
     assert told == [(i + 1, 17) for i in range(17)]
 
 
 def test_changed_files_and_lost_chunks_are_made_again(copy, tmp_path):
     root, out = copy(15), tmp_path / "out"
-    options = {"settings": SMALL, "diagnoses": KINDS, "jobs": 1, "test": 0.3, "val": 0.0}
+    options = {"settings": SMALL, "diagnoses": KINDS, "n_jobs": 1, "test_size": 0.3, "val_size": 0.0}
     first = prepare(root, out, **options)
     entry = first.manifest["studies"][0]
     (out / store.GROUP / entry["key"] / "images" / "c.2.0.0.0").unlink()
@@ -323,7 +332,7 @@ def test_bad_studies_are_skipped_with_one_sentence_and_the_rest_goes_on(copy, tm
             BAD[name][0](study)
             expected[study.name] = BAD[name][1]
         assert len(expected) == len(names[start : start + 3])
-        result = prepare(root, out, settings=SMALL, diagnoses=KINDS, test=0.2, val=0.0, jobs=1)
+        result = prepare(root, out, settings=SMALL, diagnoses=KINDS, test_size=0.2, val_size=0.0, n_jobs=1)
         skipped = {f"{s['patient']}/{s['study']}": s["why"] for s in result.manifest["skipped"]}
         assert set(skipped) == set(expected), names[start : start + 3]
         for name, words in expected.items():
@@ -344,7 +353,7 @@ def test_contradictions_and_copies_are_skipped(copy, tmp_path):
     nib.save(nib.Nifti1Image(marked, seg.affine), negative.seg)
     for name in ("ct", "pet", "seg"):
         shutil.copy(getattr(ill[0], name), getattr(ill[1], name))
-    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test=0.2, val=0.0, jobs=1)
+    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test_size=0.2, val_size=0.0, n_jobs=1)
     skipped = {f"{s['patient']}/{s['study']}": s["why"] for s in result.manifest["skipped"]}
     assert skipped == {
         negative.name: "its diagnosis is negative, but the segmentation marks 1 voxels as lesion",
@@ -356,10 +365,10 @@ def test_without_segmentations_slices_can_have_the_studys_diagnosis(copy, tmp_pa
     root = copy(15)
     for path in root.rglob("SEG.nii.gz"):
         path.unlink()
-    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, lesion_free="study", test=0.2, val=0.0, jobs=1)
+    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, lesion_free="study", test_size=0.2, val_size=0.0, n_jobs=1)
     assert len(result.manifest["studies"]) == 17
     train = result.part("train")
-    assert all(result.classes[y] == train.diagnoses[name] for y, name in zip(train.y, train.studies, strict=True))
+    assert all(result.class_names[y] == train.diagnoses[name] for y, name in zip(train.y, train.studies, strict=True))
 
 
 def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(prepared, phantoms, tmp_path, monkeypatch):
@@ -374,7 +383,7 @@ def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(prepa
         return original(self, *args, **options)
 
     monkeypatch.setattr(group, "create_array", create)
-    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test": 0.3, "val": 0.2, "jobs": 1}
+    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test_size": 0.3, "val_size": 0.2, "n_jobs": 1}
     with pytest.raises(OSError, match=r"cannot store the slices of PETCT_.*No space left on device.*run the same command again") as error:
         prepare(phantoms, tmp_path / "out", **options)
     assert error.value.errno == errno.ENOSPC
@@ -410,7 +419,7 @@ if __name__ == "__main__":
         preparation.prepare_study = pause_in_a_worker
     else:
         preparation.write_slices = half
-    preparation.prepare(root, out, settings=Settings(size=32, step=0), jobs=2 if how == "worker" else 1)
+    preparation.prepare(root, out, settings=Settings(size=32, step=0), n_jobs=2 if how == "worker" else 1)
 """
 
 
@@ -437,7 +446,7 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(prepared, phant
             process.communicate()
     left = [path for path in (out / store.GROUP).iterdir() if path.name.startswith(".")]
     assert len(left) == 1  # the second process has removed that of the first
-    prepare(phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+    prepare(phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
     assert contents(out) == contents(prepared.folder)
 
 
@@ -468,7 +477,7 @@ def test_workers_do_not_outlive_a_killed_process(phantoms, tmp_path):
 def test_a_process_that_dies_is_named(phantoms, tmp_path, monkeypatch):
     monkeypatch.setattr(preparation, "prepare_study", _die)
     with pytest.raises(ChildProcessError, match="was ended from outside"):
-        prepare(phantoms, tmp_path / "out", settings=SMALL, diagnoses=KINDS, jobs=2)
+        prepare(phantoms, tmp_path / "out", settings=SMALL, diagnoses=KINDS, n_jobs=2)
 
 
 def _die(study, **options):
@@ -493,9 +502,9 @@ def test_settings_are_checked(options, words):
 def test_nothing_to_use(copy, tmp_path):
     root = copy(2)
     with pytest.raises(ValueError, match=r"no study can be used; the first problem: PETCT_.*: its diagnosis .* is not one of"):
-        prepare(root, tmp_path / "out", diagnoses=["sarcoma"], jobs=1)
+        prepare(root, tmp_path / "out", diagnoses=["sarcoma"], n_jobs=1)
     with pytest.raises(ValueError, match=r"no training patient has the diagnosis|cannot be called negative"):
-        prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test=0.6, val=0.3, jobs=1)
+        prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test_size=0.6, val_size=0.3, n_jobs=1)
     with pytest.raises(ValueError, match="`lesion_free` must be one of"):
         prepare(root, tmp_path / "out", lesion_free="maybe")
 
@@ -518,7 +527,7 @@ def test_folders_that_are_no_preparation(tmp_path):
         (lambda m: m["statistics"].update(deviation=[1, 2, 10**400]), "cannot be used"),
         (lambda m: m.update(settings={}), "it has no 'size'"),
         (lambda m: m["settings"].update(size=10**9), "a size of 1 to 4096"),
-        (lambda m: m.update(classes="abc"), "`classes` must be a list of names"),
+        (lambda m: m.update(class_names="abc"), "`class_names` must be a list of names"),
         (lambda m: m.update(lesion_free="maybe"), "`lesion_free` must be one of"),
         (lambda m: m.update(studies=[1]), "cannot be used"),
         (lambda m: m["studies"][0].pop("planes"), "it has no 'planes'"),
@@ -557,5 +566,5 @@ def test_a_damaged_record_is_made_again(prepared, phantoms, tmp_path):
         record = json.loads(file.read_text())
         record.pop("lesion_voxels")
         file.write_text(json.dumps(record) if text is None else text)
-    again = prepare(phantoms, tmp_path / "out", settings=SMALL, hold_back=[HELD_BACK], test=0.3, val=0.2, jobs=1)
+    again = prepare(phantoms, tmp_path / "out", settings=SMALL, hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
     assert again.manifest == prepared.manifest

@@ -80,7 +80,7 @@ def test_intervals_are_over_patients():
 def test_figure_2(results):
     """CT in grey, PET with the outline, bars of all labels in two colours; truth green, prediction underlined."""
     i = int(np.argmax(results.part.lesion_voxels))
-    figure = plot_slices(results.prepared, results.part, results.u, [i], prediction=results.prediction)
+    figure = plot_slices(results.prepared, results.part, results.u, [i], y_pred=results.prediction)
     ct, pet, bars = figure.axes
     assert ct.images[0].get_cmap().name == "gray"
     assert pet.images[0].get_cmap().name == "gray_r"
@@ -113,7 +113,7 @@ def test_pages_show_the_most_uncertain_first_and_many_patients(results):
     everything = most_uncertain(results, "total", len(score))
     assert sorted(everything) == list(range(len(score)))
     with pytest.raises(ValueError, match="at least one slice"):
-        plot_slices(results.prepared, results.part, results.u, [], prediction=results.prediction)
+        plot_slices(results.prepared, results.part, results.u, [], y_pred=results.prediction)
 
 
 def test_cases_by_patient_study_and_slice(results):

@@ -17,7 +17,7 @@ from labelwise.io import load_predictions  # noqa: E402
 from labelwise.petct import aggregate, open_prepared, train  # noqa: E402
 from labelwise.predictors import find_recipe, load_ensemble  # noqa: E402
 
-OPTIONS = {"network": "mlp", "n_members": 2, "epochs": 3, "jobs": 1}
+OPTIONS = {"network": "mlp", "n_members": 2, "epochs": 3, "n_jobs": 1}
 
 
 def test_predictions_of_slices_and_studies(slices, trained):
@@ -25,13 +25,13 @@ def test_predictions_of_slices_and_studies(slices, trained):
     test, held = prepared.part("test"), prepared.part("held back")
     stored, studies = load_predictions(trained / "slices.npz"), load_predictions(trained / "studies.npz")
     assert stored.probs.shape == (2, len(test.y), 4)
-    assert stored.class_names == prepared.classes
+    assert stored.class_names == prepared.class_names
     np.testing.assert_array_equal(stored.y_true, test.y)
     np.testing.assert_array_equal(stored.ids, test.ids)
     names, expected = aggregate(stored.probs, test.studies)
     np.testing.assert_array_equal(studies.ids, names)
     np.testing.assert_allclose(studies.probs, expected, atol=1e-6)
-    assert [prepared.classes[y] for y in studies.y_true] == [test.diagnoses[name] for name in names]
+    assert [prepared.class_names[y] for y in studies.y_true] == [test.diagnoses[name] for name in names]
     other = load_predictions(trained / "held-back-slices.npz")
     np.testing.assert_array_equal(other.ids, held.ids)
     assert other.y_true is None

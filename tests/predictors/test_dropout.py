@@ -53,20 +53,20 @@ def test_modes_and_random_state_come_back_after_an_error():
 def test_same_seed_same_samples_and_the_global_generator_is_left_alone():
     model, x = network(), inputs()
     state = torch.random.get_rng_state()
-    first = mc_dropout(model, x, n_samples=4, seed=3)
+    first = mc_dropout(model, x, n_samples=4, rng=3)
     torch.manual_seed(99)
-    again = mc_dropout(model, x, n_samples=4, seed=3)
-    other = mc_dropout(model, x, n_samples=4, seed=4)
+    again = mc_dropout(model, x, n_samples=4, rng=3)
+    other = mc_dropout(model, x, n_samples=4, rng=4)
     assert torch.equal(first.probs, again.probs)
     assert not torch.equal(first.probs, other.probs)
     torch.random.set_rng_state(state)
-    mc_dropout(model, x, n_samples=1, seed=0)
+    mc_dropout(model, x, n_samples=1, rng=0)
     assert torch.equal(torch.random.get_rng_state(), state)
 
 
 def test_more_samples_continue_the_same_sequence():
     model, x = network(), inputs()
-    few, many = (mc_dropout(model, x, n_samples=n, seed=5, batch_size=4).probs for n in (3, 7))
+    few, many = (mc_dropout(model, x, n_samples=n, rng=5, batch_size=4).probs for n in (3, 7))
     assert torch.equal(few, many[:3])
     assert not torch.equal(many[0], many[1])
 
@@ -76,7 +76,7 @@ def test_mean_and_variance_of_a_linear_model_are_those_of_bernoulli_masks():
     p, n = 0.3, 20_000
     model = nn.Sequential(nn.Dropout(p), nn.Linear(5, 2, bias=False)).double()
     x = np.array([[0.5, -1.0, 2.0, 0.3, 1.0]])
-    probs = mc_dropout(model, x, n_samples=n, seed=0).probs[:, 0]
+    probs = mc_dropout(model, x, n_samples=n, rng=0).probs[:, 0]
     odds = np.log(probs[:, 1]) - np.log(probs[:, 0])
     effect = (model[1].weight[1] - model[1].weight[0]).detach().numpy() * x[0]
     variance = np.sum(effect**2) * p / (1 - p)
@@ -163,7 +163,7 @@ def test_probabilities_are_not_taken_for_logits():
         ({"model": "net"}, TypeError, "`model` must be a torch.nn.Module; got str"),
         ({"n_samples": 0}, ValueError, "`n_samples` must be a positive integer; got 0"),
         ({"batch_size": 2.5}, ValueError, "`batch_size` must be a positive integer; got 2.5"),
-        ({"seed": None}, TypeError, "`seed` must be a non-negative integer"),
+        ({"rng": "a"}, TypeError, "`rng` must be None, an integer"),
         ({"outputs": "logit"}, ValueError, "`outputs` must be 'logits' or 'probabilities'; got 'logit'"),
         ({"x": np.zeros((0, 4))}, ValueError, "`x` must hold at least one instance"),
         ({"x": np.array([["a"]])}, TypeError, "`x` must hold numbers"),

@@ -199,7 +199,7 @@ def test_the_model_is_left_as_it_was():
 def test_numpy_gives_numpy_and_the_type_of_the_weights():
     model = network().float()
     x = data()[0].numpy()
-    q = fit_laplace(model, x).predict(x[:2], class_names=["a", "b", "c"], seed=4, points=64)
+    q = fit_laplace(model, x).predict(x[:2], class_names=["a", "b", "c"], rng=4, points=64)
     assert isinstance(q.cov, np.ndarray)
     assert q.loc.dtype == q.cov.dtype == np.float32
     assert (q.class_names, q.seed, q.points) == (("a", "b", "c"), 4, 64)

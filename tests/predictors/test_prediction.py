@@ -10,20 +10,20 @@ import pytest
 import torch
 
 import labelwise as lw
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 from labelwise.io import load_predictions
 from labelwise.predictors import FittedEnsemble, Recipe, fit_ensemble, predict_ensemble
 
 RNG = np.random.default_rng(1)
 X = RNG.integers(0, 256, (90, 6, 6, 3), dtype=np.uint8)
 Y = RNG.integers(0, 3, 90)
-DATA = Dataset("noise", Split(X, Y), Split(X[:40], Y[:40]), ("a", "b", "c"))
+DATA = Dataset("noise", Examples(X, Y), Examples(X[:40], Y[:40]), ("a", "b", "c"))
 
 
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory) -> FittedEnsemble:
     recipe = Recipe("mlp", epochs=2, batch_size=30, normalize="train")
-    return fit_ensemble("mlp", DATA, n_members=3, recipe=recipe, out_dir=tmp_path_factory.mktemp("noise"), jobs=1)
+    return fit_ensemble("mlp", DATA, n_members=3, recipe=recipe, out_dir=tmp_path_factory.mktemp("noise"), n_jobs=1)
 
 
 def by_hand(fitted: FittedEnsemble, x: np.ndarray) -> np.ndarray:
@@ -89,7 +89,7 @@ def test_wrong_inputs(fitted, tmp_path):
     with pytest.raises(ValueError, match="`batch_size` must be a positive integer"):
         predict_ensemble(fitted, X, batch_size=0)
     x = RNG.normal(size=(20, 4))
-    table = fit_ensemble("mlp", (x, Y[:20]), n_members=1, recipe=Recipe("mlp", 1, 10), out_dir=tmp_path / "t", jobs=1)
+    table = fit_ensemble("mlp", (x, Y[:20]), n_members=1, recipe=Recipe("mlp", 1, 10), out_dir=tmp_path / "t", n_jobs=1)
     x[3] = np.nan
     with pytest.raises(ValueError, match=r"scores that are not finite, in rows 0 to 19 .* missing"):
         predict_ensemble(table, x)
@@ -97,7 +97,7 @@ def test_wrong_inputs(fitted, tmp_path):
 
 
 def test_classes_that_are_numbers_are_written_as_such(fitted, tmp_path):
-    numbered = replace(fitted, classes=("3", "5", "8"))
+    numbered = replace(fitted, class_names=("3", "5", "8"))
     predict_ensemble(numbered, DATA.test, out=tmp_path / "p.npz")
     stored = load_predictions(tmp_path / "p.npz")
     np.testing.assert_array_equal(stored.y_true, np.array([3, 5, 8])[DATA.test.y])

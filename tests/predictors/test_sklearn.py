@@ -168,8 +168,8 @@ class TestLabelwiseClassifier:
     def test_the_members_differ_and_the_seed_decides_how(self):
         with parallel_config("threading"):  # worker processes take seconds to start
             probs = [
-                LabelwiseClassifier(random_state=seed, n_jobs=jobs).fit(X, Y).predict_distribution(X).probs
-                for seed, jobs in ((0, None), (0, 2), (1, None))
+                LabelwiseClassifier(random_state=seed, n_jobs=n_jobs).fit(X, Y).predict_distribution(X).probs
+                for seed, n_jobs in ((0, None), (0, 2), (1, None))
             ]
         np.testing.assert_array_equal(probs[0], probs[1])
         assert not np.array_equal(probs[0], probs[2])

@@ -18,10 +18,10 @@ import torch
 from torch import nn
 
 import labelwise as lw
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 from labelwise.predictors import Recipe, fit_ensemble, load_ensemble
 from labelwise.predictors._member import Job, _batches
-from labelwise.predictors._training_folder import locked
+from labelwise.predictors._training_folder import reserved
 from labelwise.predictors._workers import Schedule, progress_bars, train_apart
 from labelwise.predictors.inputs import Inputs
 from small_networks import Dropped, EvenOrOdd, Failing, Suicidal
@@ -30,7 +30,7 @@ RNG = np.random.default_rng(0)
 N = 200
 X = RNG.integers(0, 256, (N, 6, 6), dtype=np.uint8)
 Y = (X[:, :3].mean((1, 2)) > X[:, 3:].mean((1, 2))).astype(np.int64)
-DATA = Dataset("halves", Split(X, Y), Split(X[:50], Y[:50]), ("top", "bottom"), Split(X[50:80], Y[50:80]))
+DATA = Dataset("halves", Examples(X, Y), Examples(X[:50], Y[:50]), ("top", "bottom"), Examples(X[50:80], Y[50:80]))
 RECIPE = Recipe("mlp", epochs=3, batch_size=32)
 
 
@@ -43,11 +43,11 @@ def same(a, b) -> bool:
 
 
 def fit(folder: Path, make_model="mlp", data=DATA, **options):
-    return fit_ensemble(make_model, data, **{"n_members": 2, "recipe": RECIPE, "seed": 7, "jobs": 1, "out_dir": folder} | options)
+    return fit_ensemble(make_model, data, **{"n_members": 2, "recipe": RECIPE, "rng": 7, "n_jobs": 1, "out_dir": folder} | options)
 
 
 def test_same_seed_same_weights_and_members_differ(tmp_path):
-    a, b, c = fit(tmp_path / "a"), fit(tmp_path / "b"), fit(tmp_path / "c", seed=8)
+    a, b, c = fit(tmp_path / "a"), fit(tmp_path / "b"), fit(tmp_path / "c", rng=8)
     assert same(weights(a), weights(b))
     assert not same(weights(a), weights(c))
     assert not same(weights(a)[:1], weights(a)[1:])
@@ -73,23 +73,23 @@ def test_it_learns_and_says_so(tmp_path):
 def test_processes_change_nothing(tmp_path):
     """Not even if each member sees its own instances in each epoch."""
     options = {"n_members": 3, "subset": EvenOrOdd(N)}  # 3 on 2: trained in pieces
-    here, apart = (fit(tmp_path / str(jobs), Dropped, jobs=jobs, **options) for jobs in (1, 2))
+    here, apart = (fit(tmp_path / str(n_jobs), Dropped, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
     assert same(weights(here), weights(apart))
     kept = {path.name for path in (tmp_path / "2").iterdir()}
     assert kept == {"ensemble.json"} | {f"member-{m}.{kind}" for m in range(3) for kind in ("pt", "jsonl")}
 
 
 @pytest.mark.parametrize(
-    ("members", "jobs", "epochs", "expected"),
+    ("members", "n_jobs", "epochs", "expected"),
     [(5, 2, 20, 50), (4, 2, 20, 40), (3, 2, 4, 6), (5, 4, 8, 10), (1, 2, 7, 7), (2, 4, 5, 5), (7, 3, 12, 30)],
 )
-def test_schedule_keeps_every_process_busy(members, jobs, epochs, expected):
-    schedule = Schedule(dict.fromkeys(range(members), 0), epochs, jobs)
+def test_schedule_keeps_every_process_busy(members, n_jobs, epochs, expected):
+    schedule = Schedule(dict.fromkeys(range(members), 0), epochs, n_jobs)
     done = dict.fromkeys(range(members), 0)
     running: dict[int, tuple[int, int]] = {}  # member -> (when it is over, epoch)
     now = 0
     while True:
-        while len(running) < jobs and (task := schedule.next()) is not None:
+        while len(running) < n_jobs and (task := schedule.next()) is not None:
             member, until = task
             assert member not in running
             assert done[member] < until <= epochs
@@ -136,7 +136,7 @@ from labelwise.predictors import Recipe, fit_ensemble
 if __name__ == "__main__":
     data = np.load({data!r})
     recipe = Recipe("mlp", epochs={epochs}, batch_size=50)
-    fit_ensemble(Dropped, (data["x"], data["y"]), n_members=2, recipe=recipe, seed=7, out_dir={folder!r}, resume=True, jobs=int(sys.argv[1]))
+    fit_ensemble(Dropped, (data["x"], data["y"]), n_members=2, recipe=recipe, rng=7, out_dir={folder!r}, resume=True, n_jobs=int(sys.argv[1]))
 """
 
 
@@ -165,9 +165,9 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
     settings = {"tests": str(Path(__file__).parent.parent), "data": str(tmp_path / "data.npz"), "epochs": epochs, "folder": str(folder)}
     script.write_text(SCRIPT.format(**settings))
 
-    def start(jobs: int) -> subprocess.Popen:
+    def start(n_jobs: int) -> subprocess.Popen:
         slowly = os.environ | {"LABELWISE_TEST_SLEEP": "0.01", "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([sys.executable, str(script), str(jobs)], stderr=subprocess.PIPE, text=True, env=slowly)
+        return subprocess.Popen([sys.executable, str(script), str(n_jobs)], stderr=subprocess.PIPE, text=True, env=slowly)
 
     def lines_written() -> int:
         return sum(len(path.read_text().splitlines()) for path in folder.glob("member-*.jsonl"))
@@ -184,9 +184,9 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
 
     moments = np.random.default_rng(int.from_bytes(os.urandom(8))).uniform(0, 0.4, 3)
     print("killed after", moments)
-    assert kill_after(start(jobs=2), 1, moments[0]) >= 2
+    assert kill_after(start(n_jobs=2), 1, moments[0]) >= 2
     for moment in moments[1:]:
-        kill_after(start(jobs=1), lines_written() + 1, moment)
+        kill_after(start(n_jobs=1), lines_written() + 1, moment)
     done = [torch.load(path, weights_only=True)["epoch"] for path in folder.glob("member-*.pt")]
     assert 3 <= sum(done) < 2 * epochs
 
@@ -201,28 +201,28 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
 def test_death_and_errors_of_workers_are_reported(tmp_path):
     job = Job(tmp_path, Suicidal, 2, Inputs.of(X), RECIPE, 0, "cpu", (X, Y))
     with pytest.raises(ChildProcessError, match=r"member 0 was ended by signal 9 \(perhaps the memory was short\)\. .* \(--resume\)"):
-        train_apart(job, {0: 0}, jobs=1, threads=1, show=print)
+        train_apart(job, {0: 0}, n_jobs=1, threads=1, show=print)
     with pytest.raises(ArithmeticError, match="no gradient today") as caught:
-        train_apart(replace(job, make_model=Failing), {0: 0}, jobs=1, threads=1, show=print)
+        train_apart(replace(job, make_model=Failing), {0: 0}, n_jobs=1, threads=1, show=print)
     assert "in forward" in caught.value.__notes__[0]
 
 
 def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
     fitted = fit(tmp_path)
     before = weights(fitted)
-    with pytest.raises(ValueError, match="already holds a training; go on with resume=True"):
-        fit(tmp_path, seed=8)
+    with pytest.raises(ValueError, match="already holds a training; resume it with resume=True"):
+        fit(tmp_path, rng=8)
     for change, words in (
-        ({"seed": 8}, "`seed` changed: it was 7, now 8"),
+        ({"rng": 8}, "`seed` changed: it was 7, now 8"),
         ({"recipe": replace(RECIPE, batch_size=16)}, "`recipe` changed"),
         ({"make_model": "cnn", "data": (np.zeros((4, 20, 20), np.uint8), Y[:4])}, "changed"),
-        ({"data": replace(DATA, train=Split(X[::-1].copy(), Y))}, "the training data changed"),
+        ({"data": replace(DATA, train=Examples(X[::-1].copy(), Y))}, "the training data changed"),
     ):
         with pytest.raises(ValueError, match=words):
             fit(tmp_path, **({"resume": True} | change))
     assert same(before, weights(fitted))
     with (
-        locked(tmp_path),
+        reserved(tmp_path),
         pytest.raises(ValueError, match=rf"another process is training in .* \(process {os.getpid()} on .*\); wait for it"),
     ):
         fit(tmp_path, resume=True)
@@ -231,7 +231,7 @@ def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
 def test_an_ensemble_is_loaded_from_its_folder(tmp_path):
     fitted = fit(tmp_path / "a", recipe=replace(RECIPE, normalize="train"))
     again = load_ensemble(tmp_path / "a")
-    for field in ("make_model", "n_classes", "classes", "inputs", "recipe", "n_members"):
+    for field in ("make_model", "n_classes", "class_names", "inputs", "recipe", "n_members"):
         assert getattr(again, field) == getattr(fitted, field)
     assert fitted.inputs.statistics == ((pytest.approx(X.mean() / 255),), (pytest.approx(X.std() / 255),))
     assert torch.equal(fitted.model(1).layers[0].weight, again.model(1).layers[0].weight)
@@ -293,10 +293,10 @@ def test_damaged_folders_get_one_sentence(tmp_path):
         {**stored, "inputs": 3},
         {**stored, "recipe": {"nonsense": 1}},
         {**stored, "n_classes": "three"},
-        {**stored, "classes": ["a"]},
+        {**stored, "class_names": ["a"]},
         {**stored, "inputs": {**stored["inputs"], "shape": [4 * 10**9]}, "network": "mlp"},
-        {**stored, "n_classes": 10**12, "classes": None},
-        {**stored, "n_classes": 10**30, "classes": None},
+        {**stored, "n_classes": 10**12, "class_names": None},
+        {**stored, "n_classes": 10**30, "class_names": None},
     ):
         settings.write_text(content if isinstance(content, str) else json.dumps(content))
         with pytest.raises(ValueError, match=r"ensemble|member-0\.pt' cannot be read"):
@@ -316,7 +316,7 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"data": (X.astype(int), Y)}, TypeError, "uint8 images"),
         ({"data": (X[:0], Y[:0])}, ValueError, "at least one instance"),
         ({"data": (np.where(floats > 250, np.nan, floats), Y)}, ValueError, "must be finite"),
-        ({"data": X}, TypeError, "a Dataset, a Split or a pair"),
+        ({"data": X}, TypeError, "a Dataset, an Examples or a pair"),
         ({"data": replace(DATA, train=None)}, ValueError, "only the test files were found"),
         ({"data": (floats, Y), "recipe": replace(RECIPE, normalize="train")}, ValueError, "not uint8 images"),
         ({"recipe": replace(RECIPE, normalize=((0.5, 0.5), (1.0, 1.0)))}, ValueError, "each of the 1 channels; got 2 and 2"),
@@ -325,14 +325,14 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"make_model": lambda: nn.Flatten()}, ValueError, r"for 2 classes; got shape \(2, 36\)"),
         ({"n_members": 0}, ValueError, "`n_members` must be a positive integer"),
         ({"epochs": 0}, ValueError, "`epochs` must be a positive integer"),
-        ({"seed": -1}, TypeError, "`seed`"),
+        ({"rng": -1}, TypeError, "`rng`"),
     ]
     for change, kind, words in cases:
         with pytest.raises(kind, match=words):
             fit(tmp_path / "new", **change)
         assert not (tmp_path / "new").exists(), change
-    with pytest.raises(TypeError, match=r"importable function.* or pass jobs=1"):
-        fit(tmp_path / "other", lambda: Dropped(), jobs=2)
+    with pytest.raises(TypeError, match=r"importable function.* or pass n_jobs=1"):
+        fit(tmp_path / "other", lambda: Dropped(), n_jobs=2)
 
 
 def test_a_loss_that_explodes_is_said(tmp_path):
@@ -421,13 +421,13 @@ def test_a_script_without_a_main_guard_is_told(tmp_path, monkeypatch):
     # What multiprocessing sets while a worker imports the user's script.
     monkeypatch.setattr(multiprocessing.current_process(), "_inheriting", True, raising=False)
     with pytest.raises(RuntimeError, match="under `if __name__ == '__main__':`"):
-        fit(tmp_path, jobs=2)
+        fit(tmp_path, n_jobs=2)
 
 
 def test_lw_datasets_go_straight_in(tmp_path):
     data = lw.datasets.load("digits")
     fitted = fit(tmp_path, data=data, recipe=None, epochs=2, n_members=1)
-    assert fitted.classes == data.classes
+    assert fitted.class_names == data.class_names
     assert fitted.metrics[0][-1]["accuracy"] > 0.7
 
 
@@ -435,7 +435,10 @@ def test_a_member_sees_only_its_subset(tmp_path):
     rows = EvenOrOdd(N)
     fitted = fit(tmp_path / "a", subset=rows)
     alone = fit(
-        tmp_path / "b", data=Dataset("", Split(X[::2], Y[::2]), DATA.test, DATA.classes), n_members=1, recipe=replace(RECIPE, epochs=1)
+        tmp_path / "b",
+        data=Dataset("", Examples(X[::2], Y[::2]), DATA.test, DATA.class_names),
+        n_members=1,
+        recipe=replace(RECIPE, epochs=1),
     )
     first = fit(tmp_path / "c", subset=rows, recipe=replace(RECIPE, epochs=1))
     assert same(weights(first)[:1], weights(alone))  # the first epoch of member 0 is the one on even rows alone

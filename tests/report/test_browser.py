@@ -125,7 +125,7 @@ def test_explorer_sorts_and_filters(clothes, open_page) -> None:
     page.locator("#id-search").fill("29")
     assert listed() == [i for i in range(300) if "29" in str(i)]
     page.locator("#id-search").fill("no such")
-    assert "No case fits" in page.locator("#found").inner_text()
+    assert "No case matches" in page.locator("#found").inner_text()
     page.locator("#id-search").fill("")
     page.locator("#next-page").click()
     assert listed() == list(range(24, 48))

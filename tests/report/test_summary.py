@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import labelwise as lw
 from labelwise.io import predictions
 from labelwise.report import build_report, embed, write_report
-from labelwise.report.embed import png, quantise, restore, thumbnails
+from labelwise.report.embed import png, quantize, restore, thumbnails
 from labelwise.report.explanations import verdict
 from report_pages import LOSSES, PARTS, ensemble
 
@@ -86,14 +86,14 @@ def test_several_labels_are_judged_one_by_one() -> None:
 @given(st.lists(st.floats(0, 1), min_size=2, max_size=20))
 def test_two_bytes_keep_a_probability(values) -> None:
     p = np.array(values)
-    back = restore(quantise(p), normalise=False)
+    back = restore(quantize(p), normalize=False)
     assert np.all(np.abs(back - p) <= np.pi / 4 / 65534 * (2 * np.sqrt(p * (1 - p)) + np.pi / 2 / 65534) + 1e-15)
 
 
 def test_sure_and_even_probabilities_stay_exact() -> None:
     p = np.array([0.0, 0.5, 1.0])
-    assert np.array_equal(restore(quantise(p), normalise=False), p)
-    assert np.array_equal(restore(quantise(np.array([[0.5, 0.5], [0.0, 1.0]])), normalise=True), [[0.5, 0.5], [0.0, 1.0]])
+    assert np.array_equal(restore(quantize(p), normalize=False), p)
+    assert np.array_equal(restore(quantize(np.array([[0.5, 0.5], [0.0, 1.0]])), normalize=True), [[0.5, 0.5], [0.0, 1.0]])
 
 
 def test_members_that_agree_have_no_epistemic_uncertainty_on_the_page() -> None:
@@ -156,7 +156,7 @@ def test_verdicts(total, epistemic, members, word) -> None:
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"most": 0}, "`most` must be a positive number"),
+        ({"max_instances": 0}, "`max_instances` must be a positive number"),
         ({"ids": np.arange(3)}, "`ids` must have one entry for each of the N = 20"),
         ({"images": np.zeros((3, 4, 4))}, "3 `images` for 20 instances"),
         ({"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]}, "`image_index` must be a position from 0 to 19"),

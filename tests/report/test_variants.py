@@ -170,7 +170,7 @@ def test_a_continuous_distribution_shows_its_own_numbers(open_page, axe) -> None
 
 def test_larger_inputs_are_sampled_and_the_page_says_so(open_page) -> None:
     q, y = ensemble(n=400, k=4)
-    report = build_report(q, y_true=y, most=150)
+    report = build_report(q, y_true=y, max_instances=150)
     page = open_page(report)
     assert report.n_shown == 150
     assert "random sample of 150 of the 400 cases" in page.locator("#explorer-intro").inner_text()

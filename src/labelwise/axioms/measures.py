@@ -1,7 +1,7 @@
-"""What is checked: anything that takes a second-order distribution to (TU, AU, EU).
+"""Uncertainty measures to check: functions from a second-order distribution to (TU, AU, EU).
 
-Both kinds of measure are called with a distribution and give the TU, AU and EU of each instance as a sum of contributions, shape
-(3, ..., L): those of the L = K labels, or L = 1 for a measure that does not consist of labels.
+A measure returns TU, AU and EU of each instance as contributions of shape (3, ..., L), to be summed: L = K for label-wise
+measures, L = 1 for others.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LabelWise:
 
     loss: Loss
     n_classes: int | None = None
-    """The number of classes it is made for, if that is fixed (costs by class)."""
+    """The number of classes if it is fixed (costs by class)."""
 
     @property
     def name(self) -> str:
@@ -37,9 +37,9 @@ class LabelWise:
         return np.stack([u.total, u.aleatoric, u.epistemic])
 
     def merged(self, part: Sequence[int]) -> LabelWise:
-        """The same measure after all classes outside ``part`` have become one, the last.
+        """The same measure after all classes outside ``part`` were merged into one, the last.
 
-        Costs that differ by class need one for the merged class: the highest of its members.
+        The merged class has the highest cost of its classes.
         """
         if self.n_classes is None or not isinstance(self.loss, CostLoss):
             return self
@@ -63,11 +63,11 @@ class Global:
         u = self.function(q)
         values = np.stack([to_numpy(x).astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
         if not np.all(np.isfinite(values)):
-            raise ValueError(f"the axioms are about finite measures; {self.name} gave NaN or infinity")
+            raise ValueError(f"the axioms need finite measures; {self.name} returned NaN or infinity")
         return values[..., None]
 
     def merged(self, part: Sequence[int]) -> Global:
-        """The same: it does not know the classes."""
+        """The same measure, which does not depend on the classes."""
         return self
 
 
@@ -75,7 +75,7 @@ Measure = LabelWise | Global
 
 
 def as_measure(loss: str | Loss | Callable[[Q], Any]) -> Measure:
-    """The measure that a loss, its name, ``"joint"`` or a function of Q stands for."""
+    """The measure given by a loss, its name, ``"joint"`` or a function of Q."""
     if isinstance(loss, str) and loss == "joint":
         from .. import joint
 
@@ -90,21 +90,21 @@ def as_measure(loss: str | Loss | Callable[[Q], Any]) -> Measure:
         loss = loss.bind(tuple(named[0]))
     sizes = [costs.size for side in (loss.false_positive, loss.false_negative) if (costs := np.asarray(side)).ndim]
     if sizes and sizes[0] < 2:
-        raise ValueError(f"costs by class need at least 2 classes for the axioms to speak about; got {sizes[0]}")
+        raise ValueError(f"costs by class need at least 2 classes; got {sizes[0]}")
     return LabelWise(loss, sizes[0] if sizes else None)
 
 
 def _from_function(function: Callable[[Q], Any]) -> Global:
-    rule = "`loss` as a function must take a distribution and give its total, aleatoric and epistemic uncertainty as lw.Components"
+    rule = "`loss` as a function must take a distribution and return its total, aleatoric and epistemic uncertainty as lw.Components"
     name = getattr(function, "__name__", type(function).__name__)
     measure = Global(function, "measure" if name == "<lambda>" else name)
     try:
         values = measure(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
     except (TypeError, AttributeError) as error:
-        raise TypeError(f"{rule}; got {error}. A loss φ(forecast, y) of your own is wrapped as lw.CustomLoss(phi)") from error
+        raise TypeError(f"{rule}; got {error}. To use your own loss φ(forecast, y), wrap it: lw.CustomLoss(phi)") from error
     if values.shape != (3, 3, 1):
         raise ValueError(
             f"{rule}, one value per instance; got arrays of shape {values.shape[1:-1]} for 3 instances. "
-            "Add the labels up: lw.decompose(q, loss).sum()"
+            "Sum over the labels: lw.decompose(q, loss).sum()"
         )
     return measure

@@ -1,7 +1,7 @@
 r"""The axioms, each as a comparison of the measure at Q with a bound.
 
-A rule says: for every Q of its domain, the measure at Q stands in ``relation`` to a bound, which ``compare`` computes from Q
-(0, or the measure at a related Q') and from the contributions to the measure at Q, (3, B, L). The search only needs to know by how much a Q breaks that.
+A rule states that for every Q in its domain the measure at Q is in ``relation`` to a bound, which ``compare`` computes from Q (0, or
+the measure at a related Q') and from the contributions to the measure at Q, (3, B, L). The search needs only the size of a violation.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from ..distributions import Dirichlet, Ensemble
 from .measures import Measure, Q
-from .shifts import center_shift, location_shift, mean_preserving_spread, room, room_of_members, support, to_center
+from .shifts import center_shift, largest_step, largest_steps, location_shift, mean_preserving_spread, support, to_center
 
 # Moves shorter than this are not tried, and equality after a move shorter than `PLAIN` proves nothing about strictness.
 SHORTEST = 1e-4
@@ -23,7 +23,7 @@ PLAIN = 0.03
 
 @dataclass(frozen=True)
 class Setting:
-    """What all candidates of one search have in common."""
+    """What all candidates of one search share."""
 
     measure: Measure
     n_classes: int
@@ -47,28 +47,28 @@ class Setting:
 
 @dataclass(frozen=True, eq=False)
 class Candidate:
-    """A batch of Q with all that is needed to derive a Q' from each."""
+    """A batch of Q with the parameters to derive a Q' from each."""
 
     q: Ensemble
     """Members (M, B, K) with weights (M, B)."""
     up: np.ndarray
-    """(M, B, K), not negative: which classes a move adds to …"""
+    """(M, B, K), nonnegative: where a move adds probability …"""
     down: np.ndarray
-    """… and takes from."""
+    """… and where it removes it."""
     share: np.ndarray
-    """(M, B), in (0, 1]: how much of the room a move takes."""
+    """(M, B), in (0, 1]: length of a move as a share of the largest possible one."""
     p: np.ndarray
     """(M, B): probability of the first half of a split member."""
 
 
 @dataclass(frozen=True, eq=False)
 class Comparison:
-    """What a rule compares the measure at Q with."""
+    """The bound that a rule compares the measure at Q with."""
 
     bound: np.ndarray
     """(3, B); NaN where a Q has no valid Q'."""
     size: np.ndarray
-    """(B,): length of the move from Q to Q', 1 where nothing moves."""
+    """(B,): length of the move from Q to Q'; 1 without a move."""
     others: tuple[Q, ...] = ()
 
 
@@ -80,22 +80,22 @@ class Rule:
     statement: str
     measures: tuple[str, ...]
     relation: str
-    """How the measure at Q must stand to the bound: ``<=``, ``>=``, ``==`` or ``>``."""
+    """Required relation of the measure at Q to the bound: ``<=``, ``>=``, ``==`` or ``>``."""
     sentence: str
-    """How a counter-example is told: {m} is the measure, {value} at Q, {sign} and {bound} what it is compared with."""
+    """Template for a counterexample: {m} is the measure, {value} its value at Q, {sign} and {bound} the comparison."""
     compare: Callable[[Setting, Candidate, np.ndarray], Comparison]
     domain: Callable[[Candidate], Candidate]
     two_versions: bool = False
     """Whether the axiom has a strict and a weak version."""
     order: int = 1
-    """The power of the length of a move with which its effect grows."""
+    """The effect of a move grows with this power of its length."""
     tolerance: float = 1e-9
-    """A violation must exceed this share of the largest value met, so that it cannot be rounding."""
+    """A violation must exceed this share of the largest value encountered, so that it cannot be rounding."""
     evolves: bool = True
-    """Whether there is more to find than random candidates show."""
+    """Whether evolution can find more than random candidates."""
 
     def gap(self, value: np.ndarray, bound: np.ndarray) -> np.ndarray:
-        """How far the relation is broken: positive where it is, −∞ where there is nothing to compare."""
+        """Size of the violation: positive if violated, −∞ without a valid comparison."""
         gap = np.abs(value - bound) if self.relation == "==" else (value - bound if self.relation == "<=" else bound - value)
         return np.where(np.isnan(bound), -np.inf, gap)
 
@@ -138,9 +138,9 @@ def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A mean-preserving spread."""
     atoms, weights = support(c.q)
-    z = _from_to(c.down * (atoms > 0), c.up * (atoms > 0))  # along the face of the simplex on which the member lies
+    z = _from_to(c.down * (atoms > 0), c.up * (atoms > 0))  # along the face of the simplex that contains the member
     p = c.p[..., None]
-    factor = np.minimum(room_of_members(atoms, (1 - p) * z), room_of_members(atoms, -p * z))
+    factor = np.minimum(largest_steps(atoms, (1 - p) * z), largest_steps(atoms, -p * z))
     z = (c.share * np.where(np.isfinite(factor), factor, 0.0))[..., None] * z
     size = np.sqrt(np.sum(weights * c.p * (1 - c.p) * np.sum(z * z, axis=-1), axis=0))
     return _other(setting, c, value, size, lambda q, rows: mean_preserving_spread(q, z[:, rows], p=c.p[:, rows]))
@@ -148,22 +148,22 @@ def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 
 def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A location shift."""
-    free = np.all(support(c.q)[0] > 0, axis=0)  # what some member holds impossible cannot become less probable
+    free = np.all(support(c.q)[0] > 0, axis=0)  # a class with probability 0 for some member cannot become less probable
     z = _from_to(c.down[0] * free, c.up[0])
-    factor = room(c.q, z)
+    factor = largest_step(c.q, z)
     z = (c.share[0] * np.where(np.isfinite(factor), factor, 0.0))[:, None] * z
     return _other(setting, c, value, np.linalg.norm(z, axis=-1), lambda q, rows: location_shift(q, z[rows]))
 
 
-def centre(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
-    """A centre shift."""
+def center(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
+    """A center shift."""
     z = to_center(c.q)
-    step = c.share[0] * np.minimum(room(c.q, z), 0.9)
+    step = c.share[0] * np.minimum(largest_step(c.q, z), 0.9)
     return _other(setting, c, value, step * np.linalg.norm(z, axis=-1), lambda q, rows: center_shift(q, 1 - step[rows]))
 
 
 def restricted(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
-    """The sum over two sets of labels: an identity, for a measure that consists of labels."""
+    """The sum over two sets of labels: an identity for label-wise measures."""
     if value.shape[-1] != setting.n_classes:
         return Comparison(np.full(value.shape[:2], np.nan), np.ones(value.shape[1]))
     bound = value[..., setting.part].sum(axis=-1) + value[..., setting.rest].sum(axis=-1)
@@ -185,7 +185,7 @@ def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 def _other(
     setting: Setting, c: Candidate, value: np.ndarray, size: np.ndarray, move: Callable[[Ensemble, np.ndarray], Ensemble]
 ) -> Comparison:
-    """The measure at Q' = move(Q) for those Q that can be moved far enough."""
+    """The measure at Q' = move(Q), where the move is long enough."""
     rows = np.flatnonzero(size >= SHORTEST)
     bound = np.full(value.shape[:2], np.nan)
     if rows.size == 0:
@@ -197,11 +197,11 @@ def _other(
 
 
 def _from_to(down: np.ndarray, up: np.ndarray) -> np.ndarray:
-    """The direction that takes from some classes, in proportion to ``down``, and gives to others; 0 if there is none."""
+    """The direction that moves probability from classes in proportion to ``down`` to classes in proportion to ``up``; 0 if impossible."""
     give, take = up.sum(axis=-1, keepdims=True), down.sum(axis=-1, keepdims=True)
     possible = (give > 0) & (take > 0)
     z = up / np.where(possible, give, 1) - down / np.where(possible, take, 1)
-    plain = np.abs(z).max(axis=-1, keepdims=True) > 1e-3  # else its rounding errors would be scaled up with it
+    plain = np.abs(z).max(axis=-1, keepdims=True) > 1e-3  # else rounding errors would be amplified
     return np.where(possible & plain, z, 0.0)
 
 
@@ -211,14 +211,14 @@ _AGAINST_0 = "{m}(Q) = {value:.6g} {sign} 0"
 _AGAINST_OTHER = "{m}(Q) = {value:.6g} {sign} {m}(Q') = {bound:.6g}"
 _AGAINST_PARTS = "{m}(Q) = {value:.6g} {sign} {m}(Q1) + {m}(Q2) = {bound:.6g}"
 
-# A6 is more tolerant, because a loss of the user's own can be asked for forecasts near 1 only, not at 1: √(1 − f) leaves 1e-8.
+# A6 is more tolerant, because a custom loss is evaluated near 1, not at 1: √(1 − f) leaves 1e-8.
 RULES = (
-    Rule("A0", "not negative", ("TU", "AU", "EU"), ">=", _AGAINST_0, zero, any_q),
+    Rule("A0", "nonnegative", ("TU", "AU", "EU"), ">=", _AGAINST_0, zero, any_q),
     Rule("A1", _A1, ("EU",), "==", "EU(Q) = {value:.6g}, though Q is a Dirac measure", zero, dirac, evolves=False),
-    Rule("A1", _A1, ("EU",), ">", "EU(Q) = {value:.6g}, though Q is no Dirac measure", zero_unless_dirac, any_q),
+    Rule("A1", _A1, ("EU",), ">", "EU(Q) = {value:.6g}, though Q is not a Dirac measure", zero_unless_dirac, any_q),
     Rule("A2", "largest for the uniform distribution on the simplex", ("TU", "EU"), "<=", _AGAINST_OTHER, uniform, any_q),
     Rule("A3", "not lower after a mean-preserving spread", ("TU", "EU"), "<=", _AGAINST_OTHER, spread, any_q, two_versions=True, order=2),
-    Rule("A4", "not lower after a shift towards the centre", ("TU", "AU"), "<=", _AGAINST_OTHER, centre, any_q, two_versions=True),
+    Rule("A4", "not lower after a shift toward the center", ("TU", "AU"), "<=", _AGAINST_OTHER, center, any_q, two_versions=True),
     Rule("A5", "the same after a location shift", ("EU",), "==", _AGAINST_OTHER, shift, any_q),
     Rule("A6", "0 where each member is certain of a class", ("AU",), "==", _AGAINST_0, zero, corners, tolerance=1e-7, evolves=False),
     Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted, any_q, evolves=False),

@@ -1,4 +1,4 @@
-"""The search for counter-examples: random distributions first, then evolution of those closest to breaking a rule."""
+"""The search for counterexamples: random distributions, then evolution of those closest to violating a rule."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .rules import PLAIN, RULES, SHORTEST, Comparison, Rule, Setting, any_q
 from .shifts import support
 from .table import MEASURES, AxiomResult, Counterexample
 
-# Values that differ by no more than this share of the largest value met are equal.
+# Values that differ by no more than this share of the largest value encountered are equal.
 TIE = 1e-12
 
 # (K classes, M members, whether to evolve): few atoms and many. Rare failures show with few.
@@ -22,17 +22,17 @@ SHAPES = ((2, 2, True), (3, 2, False), (2, 3, False), (4, 3, True), (3, 4, False
 NUMBERS, FEWEST, MOST = 4000, 50, 1000  # probabilities in a batch of distributions, and bounds on its length
 PARENTS, CHILDREN, GENERATIONS = 12, 3, 20  # children of each parent
 
-# How far a child is from its parent. Steps are inherited and adapt, so that the search converges geometrically, whatever the width of
-# the region where a rule is broken; a share of new long steps goes on exploring.
+# How far a child is from its parent. Steps are inherited and adapt, so that the search converges geometrically, however narrow the
+# region where a rule is violated; a share of new long steps keeps exploring.
 LONGEST_STEP, SHORTEST_NEW_STEP = 1.0, 0.003
 STEP_SPREAD = 4.5  # a child's step is its parent's times a factor between 1 / 4.5 and 4.5
-SHRINK = 0.4  # of the step of a parent that its children have not replaced
+SHRINK = 0.4  # factor for the step of a parent that no child has replaced
 NEW_STEPS = 0.25
 
 
 @dataclass
 class Entry:
-    """What is known so far about one axiom and one measure."""
+    """The state of the search for one axiom and one measure."""
 
     rule: Rule
     trials: int = 0
@@ -47,56 +47,56 @@ class Entry:
 
 
 def examine(measure: Measure, seed: int) -> Iterator[AxiomResult]:
-    """Each axiom for each measure it speaks about."""
+    """Check each axiom for each measure it applies to."""
     entries = {(rule.axiom, m): Entry(rule) for rule in RULES for m in rule.measures}
     k = measure.n_classes
     shapes = SHAPES if k is None else {m: (k, m, evolving) for _, m, evolving in SHAPES}.values()
     for g, (n_classes, n_members, evolving) in enumerate(shapes):
         group = Group(measure, n_classes, n_members, (seed, g))
         for r, rule in enumerate(RULES):
-            scores = group.judge(rule, group.genes, entries)
+            scores = group.judge(rule, group.params, entries)
             if evolving and rule.evolves:
                 group.evolve(rule, scores, entries, np.random.default_rng((seed, g, r + 1)))
     return (entry.result(m) for (_, m), entry in entries.items())
 
 
 class Group:
-    """Distributions of one shape, from their own stream of random numbers."""
+    """Candidates of one shape, from their own random stream."""
 
     def __init__(self, measure: Measure, n_classes: int, n_members: int, seed: tuple[int, int]) -> None:
         rng = np.random.default_rng(seed)
         part = sorted(rng.permutation(n_classes)[: n_classes // 2].tolist())
         self.setting = Setting(measure, n_classes, tuple(part))
         batch = int(np.clip(NUMBERS // (n_classes * n_members), FEWEST, MOST))
-        self.genes = draw(rng, n_members, batch, n_classes)
-        self.values = measure(decode(self.genes).q)
+        self.params = draw(rng, n_members, batch, n_classes)
+        self.values = measure(decode(self.params).q)
         self.scale = float(np.abs(self.values.sum(axis=-1)).max())
 
-    def compare(self, rule: Rule, genes: np.ndarray) -> tuple[Ensemble, np.ndarray, Comparison]:
+    def compare(self, rule: Rule, params: np.ndarray) -> tuple[Ensemble, np.ndarray, Comparison]:
         """Q, the measure at Q, and what the rule compares it with."""
-        c = rule.domain(decode(genes))
-        value = self.values if genes is self.genes and rule.domain is any_q else self.setting.measure(c.q)
+        c = rule.domain(decode(params))
+        value = self.values if params is self.params and rule.domain is any_q else self.setting.measure(c.q)
         return c.q, value.sum(axis=-1), rule.compare(self.setting, c, value)
 
-    def judge(self, rule: Rule, genes: np.ndarray, entries: dict[tuple[str, str], Entry]) -> np.ndarray:
-        """Try these candidates and note what they show; returns how close each is to breaking the rule, (3, B)."""
+    def judge(self, rule: Rule, params: np.ndarray, entries: dict[tuple[str, str], Entry]) -> np.ndarray:
+        """Evaluate candidates and record violations and ties; return how close each is to violating the rule, (3, B)."""
         open_entries = {m: entry for m in rule.measures if (entry := entries[rule.axiom, m]).counterexample is None}
         if not open_entries:
             return np.empty((3, 0))
-        _, value, comparison = self.compare(rule, genes)
+        _, value, comparison = self.compare(rule, params)
         gaps = rule.gap(value, comparison.bound)
         for m, entry in open_entries.items():
             gap = gaps[MEASURES.index(m)]
             entry.trials += int(np.isfinite(gap).sum())
             best = int(np.argmax(gap))
             if self.breaks(rule, gap[best]):
-                entry.counterexample = self.show(rule, m, genes[:, [best]])
+                entry.counterexample = self.show(rule, m, params[:, [best]])
             elif rule.two_versions and entry.tie is None:
                 far = np.where(comparison.size >= PLAIN, gap, -np.inf)
                 best = int(np.argmax(far))
                 if self.ties(far[best]):
-                    entry.tie = self.show(rule, m, genes[:, [best]])
-        # per length of the move, or the shortest moves would always come closest; beyond 0, the longer move shows it better
+                    entry.tie = self.show(rule, m, params[:, [best]])
+        # relative to the length of the move, else the shortest moves would always come closest; a violation is clearer for longer moves
         return np.where(gaps > 0, gaps, gaps / np.maximum(comparison.size, SHORTEST) ** rule.order)
 
     def breaks(self, rule: Rule, gap: float) -> bool:
@@ -106,9 +106,9 @@ class Group:
         return bool(gap >= -TIE * self.scale)
 
     def evolve(self, rule: Rule, scores: np.ndarray, entries: dict[tuple[str, str], Entry], rng: np.random.Generator) -> None:
-        """Keep changing the candidates that come closest to breaking the rule, in shorter steps where long ones no longer help."""
-        genes = self.genes
-        steps = _new_steps(rng, genes.shape[1])
+        """Mutate the candidates closest to violating the rule, in shorter steps when long ones no longer help."""
+        params = self.params
+        steps = _new_steps(rng, params.shape[1])
         for _ in range(GENERATIONS):
             rows = [MEASURES.index(m) for m in rule.measures if entries[rule.axiom, m].counterexample is None]
             if not rows:
@@ -117,38 +117,38 @@ class Group:
             old = np.repeat(parents, CHILDREN)
             inherited = steps[old] * np.exp(rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size))
             new_steps = np.where(rng.random(old.size) < NEW_STEPS, _new_steps(rng, old.size), np.minimum(inherited, LONGEST_STEP))
-            children = mutate(rng, genes[:, old], new_steps)
+            children = mutate(rng, params[:, old], new_steps)
             new_scores = self.judge(rule, children, entries)
-            genes = np.concatenate([genes[:, parents], children], axis=1)
+            params = np.concatenate([params[:, parents], children], axis=1)
             steps = np.concatenate([SHRINK * steps[parents], new_steps])
             scores = np.concatenate([scores[:, parents], new_scores], axis=1)
 
     def parents(self, score: np.ndarray) -> np.ndarray:
-        """The best candidates, those with the score of another one last: on a plateau they would crowd out all that can still improve."""
+        """The best candidates, distinct scores first: on a plateau, equal ones would crowd out those that can still improve."""
         order = np.argsort(score)
         score = score[order]
         repeated = np.append(score[1:] <= score[:-1] + TIE * self.scale, False)
         return np.concatenate([order[repeated], order[~repeated]])[-PARENTS:]
 
-    def show(self, rule: Rule, measure: str, genes: np.ndarray) -> Counterexample:
-        """One candidate, written with as few digits as still show the same."""
+    def show(self, rule: Rule, measure: str, params: np.ndarray) -> Counterexample:
+        """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the rule."""
         i = MEASURES.index(measure)
 
         def gap(x: np.ndarray) -> float:
             _, value, comparison = self.compare(rule, x)
             return float(rule.gap(value, comparison.bound)[i, 0])
 
-        whole = gap(genes)
+        whole = gap(params)
         for digits in (1, 2, 3):
-            simple = tidy(genes, digits)
+            simple = tidy(params, digits)
             if simple is None:
                 continue
             left = gap(simple)
             same = left > whole / 2 if whole > rule.tolerance * self.scale else self.ties(left)
             if same and self.breaks(rule, left) == self.breaks(rule, whole):
-                genes = simple
+                params = simple
                 break
-        q, value, comparison = self.compare(rule, genes)
+        q, value, comparison = self.compare(rule, params)
         here, bound = float(value[i, 0]), float(comparison.bound[i, 0])
         sign = "=" if self.ties(-abs(here - bound)) else ">" if here > bound else "<"
         sentence = rule.sentence.format(m=measure, value=here, sign=sign, bound=bound)
@@ -157,7 +157,7 @@ class Group:
 
 
 def _new_steps(rng: np.random.Generator, n: int) -> np.ndarray:
-    """Steps of any length from short to long."""
+    """Log-uniform random step lengths."""
     return np.exp(rng.uniform(np.log(SHORTEST_NEW_STEP), np.log(LONGEST_STEP), n))
 
 

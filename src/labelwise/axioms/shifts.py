@@ -1,7 +1,7 @@
-r"""Definition 2.1 for finitely supported Q: three ways to change a second-order distribution.
+r"""Definition 2.1 for finitely supported Q: three transformations of a second-order distribution.
 
-They take and give an `Ensemble` of M members, Q = Σ_m w_m δ_{θ_m}, for any number of instances at once, and refuse a change
-that would leave the probability simplex; `room` tells how far one may go.
+Each maps an `Ensemble` of M members, Q = Σ_m w_m δ_{θ_m}, for any number of instances, to another one, and raises an error if the
+result would leave the probability simplex; `largest_step` gives the limit.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import numpy as np
 from .._arrays import to_numpy
 from ..distributions import Distribution, Ensemble
 
-# A coordinate this small is what rounding leaves of a move that ends on the edge.
+# Smaller coordinates are rounding errors of a move that ends on the boundary.
 EDGE = 1e-15
 
 
@@ -26,7 +26,7 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     ----------
     q : Ensemble (M, ..., K)
     z : array, broadcast to (M, ..., K)
-        Directions, summing to 0 over the classes; a member whose direction is 0 stays where it is.
+        Directions, summing to 0 over the classes; a member whose direction is 0 does not move.
     p : float or array, broadcast to (M, ...)
         Probabilities strictly between 0 and 1.
 
@@ -76,13 +76,13 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
 
 
 def center_shift(q: Ensemble, lam: Any) -> Ensemble:
-    r"""Definition 2.1 (iii): the location shift to the mean λ E Θ + (1−λ)(1/K, …, 1/K), towards the centre of the simplex.
+    r"""Definition 2.1 (iii): the location shift to the mean λ E Θ + (1−λ)(1/K, …, 1/K), toward the center of the simplex.
 
     Parameters
     ----------
     q : Ensemble (M, ..., K)
     lam : float or array, broadcast to (...)
-        λ, strictly between 0 and 1. Not every λ is possible: ``1 - lam`` must be at most `room` of the way to the centre.
+        λ, strictly between 0 and 1. Not every λ is possible: ``1 - lam`` must not exceed the `largest_step` to the center.
 
     Examples
     --------
@@ -96,30 +96,30 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
     _between_0_and_1(lam, "lam")
     away = to_center(q)
     if not np.all(np.any(np.abs(away) > EDGE, axis=-1)):
-        raise ValueError("`q` has its mean in the centre already: there is no centre shift of it")
+        raise ValueError("`q` already has its mean in the center, so it has no center shift")
     return location_shift(q, (1 - lam)[..., None] * away)
 
 
-def room(q: Ensemble, z: Any) -> np.ndarray:
+def largest_step(q: Ensemble, z: Any) -> np.ndarray:
     """The largest factor f ≥ 0 for which Θ + f·z stays in the simplex, shape (...); ``z`` broadcasts to (M, ..., K).
 
     >>> q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
-    >>> float(room(q, [-0.1, 0.1]))
+    >>> float(largest_step(q, [-0.1, 0.1]))
     2.0
     """
     atoms, _ = support(q)
-    return np.asarray(room_of_members(atoms, _direction(z, atoms.shape)).min(axis=0))
+    return np.asarray(largest_steps(atoms, _direction(z, atoms.shape)).min(axis=0))
 
 
 def to_center(q: Ensemble) -> np.ndarray:
-    """The way from the mean to the centre of the simplex, (..., K)."""
+    """The vector from the mean to the center of the simplex, (..., K)."""
     atoms, weights = support(q)
     mean = np.sum(weights[..., None] * atoms, axis=0)
-    return np.asarray(mean.mean(axis=-1, keepdims=True) - mean)  # 1/K, but for what rounding has left of the sum
+    return np.asarray(mean.mean(axis=-1, keepdims=True) - mean)  # 1/K up to rounding of the sum
 
 
-def room_of_members(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
-    """`room` for each member alone, (M, ...)."""
+def largest_steps(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
+    """`largest_step` of each member, (M, ...)."""
     falling = z < 0  # the coordinates sum to 1, so none can pass 1 before another passes 0
     return np.asarray(np.where(falling, atoms / np.where(falling, -z, 1), np.inf).min(axis=-1))
 
@@ -127,7 +127,7 @@ def room_of_members(atoms: np.ndarray, z: np.ndarray) -> np.ndarray:
 def support(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     """Atoms (M, ..., K) and weights (M, ...) of an ensemble."""
     if not (isinstance(q, Distribution) and q.members is not None and q.exclusive):
-        raise TypeError(f"`q` must be an lw.Ensemble, whose members can be moved; got {type(q).__name__}")
+        raise TypeError(f"`q` must be an lw.Ensemble; got {type(q).__name__}")
     probs, given = q.members
     atoms = to_numpy(probs).astype(float)
     batch = atoms.shape[1:-1]
@@ -157,11 +157,11 @@ def _between_0_and_1(x: np.ndarray, name: str) -> None:
 
 
 def _inside(atoms: np.ndarray, name: str) -> np.ndarray:
-    """``atoms`` put exactly on the edge where rounding missed it, or refused."""
+    """``atoms`` with rounding errors on the boundary removed; an error if they lie outside."""
     lowest = float(atoms.min(initial=0))
     if lowest < -1e-12:
         raise ValueError(
-            f"`{name}` leads out of the probability simplex: a probability would become {lowest:.4g}. "
-            "lw.axioms.room(q, z) is the largest factor that stays inside"
+            f"`{name}` leaves the probability simplex: a probability would become {lowest:.4g}. "
+            "lw.axioms.largest_step(q, z) is the largest factor that stays inside"
         )
     return np.where(atoms < EDGE, 0.0, atoms)

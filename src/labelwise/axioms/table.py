@@ -16,21 +16,21 @@ MEASURES = ("TU", "AU", "EU")
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """A concrete Q at which an axiom (or its strict version) fails, and what it is compared with.
+    """A Q at which an axiom (or its strict version) fails, and the distributions it is compared with.
 
     ``print`` shows it; ``lw.decompose(c.q, loss).sum()`` and the same for ``c.others`` verify it.
     """
 
     q: Ensemble
-    """Q, of M members and without a batch: ``q.probs`` (M, K), ``q.weights`` (M,)."""
+    """Q with M members and no batch axis: ``q.probs`` (M, K), ``q.weights`` (M,)."""
     others: tuple[Q, ...]
     """Q' of A3–A5, the uniform distribution of A2, the two coarsened distributions of A7; else empty."""
     value: float
     """The measure at Q."""
     other_value: float
-    """What the axiom compares it with: the measure at Q', summed over the two for A7; 0 where the axiom names 0."""
+    """The value it is compared with: the measure at Q' (for A7 the sum over both), or 0."""
     sentence: str
-    """How the two compare."""
+    """The comparison in one sentence."""
 
     @property
     def atoms(self) -> np.ndarray:
@@ -63,16 +63,16 @@ class AxiomResult:
     axiom: str
     measure: str
     statement: str
-    """The axiom in words."""
+    """The statement of the axiom."""
     holds: bool
     strict: bool | None
-    """Whether the strict version (>) holds; ``None`` for axioms that have only one version."""
+    """Whether the strict version (>) holds; ``None`` for axioms with one version."""
     trials: int
-    """How many distributions (or pairs) were tried."""
+    """Number of distributions (or pairs) tried."""
     counterexample: Counterexample | None = None
-    """Where the axiom fails; ``None`` if it holds."""
+    """A Q at which the axiom fails; ``None`` if it holds."""
     tie: Counterexample | None = None
-    """Where only the weak version holds, with equality; ``None`` if there is no strict version or it holds."""
+    """A Q at which equality holds, so only the weak version does; ``None`` if there is no strict version or it holds."""
 
     @property
     def verdict(self) -> str:
@@ -87,7 +87,7 @@ class AxiomResult:
             return f"{head} fails for {self.measure}: {self.counterexample}"
         version = {None: "", True: ", strictly", False: ", weakly"}[self.strict]
         text = f"{head} holds for {self.measure}{version}, in {self.trials} trials"
-        return text if self.tie is None else f"{text}; equality for instance at {self.tie}"
+        return text if self.tie is None else f"{text}; equality for example at {self.tie}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,7 +95,7 @@ class AxiomTable:
     """Axiom × measure: ``table["A3", "EU"]`` is one result, ``print(table)`` shows all."""
 
     name: str
-    """What was checked."""
+    """Name of the measure."""
     results: tuple[AxiomResult, ...]
 
     def __iter__(self) -> Iterator[AxiomResult]:
@@ -110,7 +110,7 @@ class AxiomTable:
         if not (isinstance(key, tuple) and len(key) == 2 and key[0] in axioms and key[1] in MEASURES):
             raise KeyError(f"ask for an axiom ({axioms[0]} … {axioms[-1]}) and a measure (TU, AU, EU), as table['A3', 'EU']; got {key!r}")
         spoken = " and ".join(r.measure for r in self.results if r.axiom == key[0])
-        raise KeyError(f"axiom {key[0]} says nothing about {key[1]}, only about {spoken}")
+        raise KeyError(f"axiom {key[0]} is not about {key[1]}, only about {spoken}")
 
     def __str__(self) -> str:
         cells = {(r.axiom, r.measure): r.verdict for r in self.results}

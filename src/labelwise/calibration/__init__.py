@@ -1,4 +1,4 @@
-"""Are the probabilities right, and how to make them so. Expected costs mean nothing without it."""
+"""Calibration of probabilities, on which expected costs depend: errors, reliability curves, temperature scaling."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The test behind the warning "these probabilities cannot be used as they are"."""
+"""A statistical test for badly calibrated probabilities."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._validation import as_rng
+from .._resampling import check_replicates
 from .errors import Judged
 
 BINNINGS = (1, 3, 10)
@@ -15,17 +15,17 @@ BINNINGS = (1, 3, 10)
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCheck:
-    """Whether probabilities are so wrong that decisions should not be based on them; made by `check_calibration`."""
+    """Whether probabilities are too badly calibrated to base decisions on, returned by `check_calibration`."""
 
     badly_calibrated: bool
     ece: float
-    """Calibration error of the top label (NaN where several labels may be true)."""
+    """Calibration error of the top label (NaN for multi-label data)."""
     at_least: float
-    """It is at least this large, at the level of confidence asked for."""
+    """Lower confidence bound of ``ece``."""
     p_value: float
-    """How often perfect probabilities would show an ECE as large as this one."""
+    """Probability of an ECE at least this large if the probabilities were perfect."""
     classes: dict[str, float]
-    """Classes that are badly calibrated on their own, with the share of their expected cases that is at least misplaced."""
+    """Badly calibrated classes, each with a lower bound on the share of its expected cases that are misplaced."""
     tolerance: float
     n: int
 
@@ -54,36 +54,34 @@ def check_calibration(
     q: Any,
     y_true: Any,
     *,
-    rng: int | np.random.Generator,
     tolerance: float = 0.05,
     class_tolerance: float = 0.5,
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
+    rng: int | np.random.Generator | None = None,
 ) -> CalibrationCheck:
-    """Are these probabilities too wrong to decide with?
+    """Test whether probabilities are too badly calibrated to base decisions on.
 
-    Not "are they perfect", which enough data always deny, but whether the data show that they are off by more than one can live
-    with: the top label by more than ``tolerance`` (0.05: five percentage points), or a class by more than ``class_tolerance`` of
-    the cases it expects (0.5: half of the probability given to the class is in the wrong place, however rare it is). The errors are
-    taken in 1, 3 and 10 bins of equal mass: few bins have little noise and show general over-confidence, many show the rest, and none
-    overstates the error. All lower bounds hold together with probability ``confidence``, so calibrated predictions are called
-    bad in at most 5 % of the cases; where the data cannot show it, the answer is no.
+    No model is perfectly calibrated, and enough data always show it. The test therefore asks whether the error exceeds what is
+    acceptable: ``tolerance`` for the top label (0.05: five percentage points), or ``class_tolerance`` of the expected cases of a
+    class (0.5: half of the probability assigned to the class is misplaced, even if it is rare). Errors are computed in 1, 3 and 10
+    bins of equal mass: few bins have little noise and reveal general overconfidence, many reveal the rest, and no binning overstates
+    the error. The lower bounds hold simultaneously with probability ``confidence``, so calibrated predictions are flagged at
+    most 5 % of the time at the default level. Without sufficient evidence the result is negative.
 
     Parameters
     ----------
     q : distribution, or array (N, K)
-        Its mean prediction is judged.
+        Its mean prediction is evaluated.
     y_true : array (N,) or bool array (N, K)
-        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
-    rng : int or Generator
-        The seed.
+        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
     tolerance, class_tolerance : float
-        What one can live with.
+        Acceptable errors.
     groups : array (N,), optional
-        What belongs together (patients).
-    confidence, n_bootstrap
-        Level and number of replicates.
+        Group of each instance (patient), resampled as a whole.
+    confidence, n_bootstrap, rng
+        Confidence level, number of replicates (at least 2), and their random seed or generator.
 
     Returns
     -------
@@ -104,8 +102,8 @@ def check_calibration(
     for name, x in (("tolerance", tolerance), ("class_tolerance", class_tolerance)):
         if isinstance(x, bool) or not isinstance(x, int | float) or not x >= 0:
             raise ValueError(f"`{name}` must be a number, not negative; got {x!r}")
-    judged = Judged(q, y_true, BINNINGS, True, groups, n_bootstrap, confidence, as_rng(rng))
-    tested = np.r_[0, 2 + judged.k : 2 + 2 * judged.k]  # the top label, and each class in relation to the cases expected
+    judged = Judged(q, y_true, BINNINGS, True, groups, check_replicates(n_bootstrap, required=True), confidence, rng)
+    tested = np.r_[0, 2 + judged.k : 2 + 2 * judged.k]  # the top label, and each class relative to its expected cases
     low = _together(judged.value[:, tested], [x[..., tested] for x in (judged.noise, judged.null)], confidence).max(axis=0)
     finest = judged.value[-1, 0]
     classes = {name: float(x) for name, x in zip(judged.class_names, low[1:], strict=True) if x > class_tolerance}
@@ -114,7 +112,7 @@ def check_calibration(
 
 
 def _together(value: np.ndarray, noises: list[np.ndarray], confidence: float) -> np.ndarray:
-    """Lower bounds that hold all at once: the noise of each is measured by its own 95 % quantile, and their largest decides."""
+    """Simultaneous lower bounds, from the largest noise in units of its own 95 % quantile."""
     bounds = []
     for noise in noises:
         noise = np.where(np.isnan(noise), 0, noise)

@@ -1,9 +1,9 @@
-"""Calibration errors with intervals that hold.
+"""Calibration errors with valid confidence intervals.
 
-Binned calibration errors are biased: even perfect probabilities show one, because frequencies are noisy. Percentiles of a
-bootstrap double that bias and never cover the truth of a calibrated model. The lower bound used here is the triangle inequality:
-the error seen is at most the true one plus the sum of the noise in the bins, whose quantile is known twice, from a (cluster)
-bootstrap and from outcomes drawn from the forecasts themselves; the larger counts.
+Binned calibration errors are biased upwards: even perfect probabilities show one, because frequencies are noisy. Bootstrap
+percentiles double that bias and never cover the true value of a calibrated model. The lower bound here uses the triangle
+inequality: the observed error is at most the true error plus the summed noise of the bins. The quantile of that noise is
+estimated by a (cluster) bootstrap and by outcomes simulated from the forecasts; the larger one is used.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array
 from .._resampling import Estimate, Resampling
 from .._validation import as_rng
 from .reliability import Binned, check_bins, forecasts, with_top_label
@@ -25,20 +25,20 @@ class CalibrationErrors:
     """Expected calibration errors; 0 is perfect."""
 
     ece: Estimate | None
-    """Of the top label's probability; ``None`` where several labels may be true."""
+    """Error of the top label's probability; ``None`` for multi-label data."""
     classwise: Estimate
-    """Of each class's probability, (K,)."""
+    """Error of each class's probability, (K,)."""
     classwise_mean: Estimate
     """Mean over the classes."""
     relative: Estimate
-    """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per case expected. For rare classes."""
+    """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per expected case. For rare classes."""
     if_calibrated: CalibrationErrors | None
-    """What perfect probabilities would show on average, on as many instances; needs ``rng``."""
+    """Expected errors of perfect probabilities for the same number of instances; needs ``n_bootstrap`` > 0."""
     class_names: tuple[str, ...]
 
 
 class Judged:
-    """Errors of forecasts under one or more numbers of bins, with their replicates, from which intervals of any confidence follow.
+    """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals of any confidence.
 
     All arrays end in (binnings, 1 + K + 1 + K): ece, class-wise errors, their mean, relative errors.
     """
@@ -58,14 +58,14 @@ class Judged:
         binned = Binned(tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive)
         gaps = binned.gaps
         self.value = self._errors(gaps)
-        rng = None if rng is None else as_rng(rng)
-        resampling = Resampling(self.n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+        rng = as_rng(rng)
+        resampling = Resampling(self.n, groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
             sums, size = binned.bootstrap(resampling, binned.happened - binned.forecast)
             again = sums / size[:, None, None]
             self.again, self.noise = self._errors(again), self._errors(again - gaps)
-            self.null = np.stack([self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, as_rng(rng))])
+            self.null = np.stack([self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)])
 
     def _errors(self, gaps: np.ndarray) -> np.ndarray:
         """Errors from gaps (..., columns, bins)."""
@@ -75,12 +75,12 @@ class Judged:
         return np.concatenate([top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1)
 
     def _chance(self, binned: Binned, p: np.ndarray, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-        """Gaps of outcomes drawn ``n`` times from the forecasts, as if these were right."""
+        """Gaps of outcomes simulated ``n`` times from the forecasts, as if these were right."""
         forecast = binned.sums(binned.forecast)
         cell = binned.cell.reshape(self.n, self.binnings, -1)
         top, cumulative, every = p.argmax(axis=1), np.cumsum(p, axis=1), np.arange(self.n)
         for _ in range(n):
-            if self.exclusive:  # one class happens, and with it perhaps the top label
+            if self.exclusive:  # one class occurs, which may be the top label
                 drawn = (rng.random((self.n, 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
                 hit = np.concatenate([cell[every, :, 1 + drawn], cell[drawn == top, :, 0]])
             else:
@@ -89,12 +89,12 @@ class Judged:
             yield (hits - forecast) / self.n
 
     def lower(self, confidence: float) -> np.ndarray:
-        """Lower bounds, each on its own."""
+        """Lower bounds (not simultaneous)."""
         noise = np.maximum(quantile(self.noise, confidence), quantile(self.null, confidence))
         return np.asarray(np.maximum(self.value - noise, 0))
 
     def upper(self, confidence: float) -> np.ndarray:
-        """Upper bounds, each on its own: the bootstrap's spread without its bias, on top of an estimate that is biased upwards itself."""
+        """Upper bounds (not simultaneous): the estimate, itself biased upwards, plus the bootstrap spread without its bias."""
         return np.asarray(self.value + np.maximum(quantile(self.again, confidence) - self.again.mean(axis=0), 0))
 
 
@@ -112,7 +112,7 @@ def calibration_errors(
     adaptive: bool = False,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> CalibrationErrors:
     r"""Expected calibration errors (ECE) of the top label and of each class.
@@ -123,17 +123,18 @@ def calibration_errors(
     Parameters
     ----------
     q : distribution, or array (N, K)
-        Its mean prediction is judged.
+        Its mean prediction is evaluated.
     y_true : array (N,) or bool array (N, K)
-        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
+        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
     n_bins : int
-        How many bins.
+        Number of bins.
     adaptive : bool
         Bins of equal mass instead of equal width.
     groups : array (N,), optional
-        What belongs together (patients), for the intervals.
+        Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``rng`` all errors have intervals, and `if_calibrated` tells what perfect probabilities would show.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) all errors have intervals, and `if_calibrated` tells what perfect
+        probabilities would show; ``rng`` is the random seed or generator.
 
     Returns
     -------

@@ -1,8 +1,8 @@
-"""Are the probabilities right? Reliability curves and calibration errors, for the top label and class by class.
+"""Reliability curves for the top label and for each class.
 
-Forecasts are put into bins. In each bin the gap is the number of times it happened minus the sum of the forecasts, divided by all
-instances; the calibration error is the sum of the absolute gaps. All of it is linear in the instances before the absolute
-values, so a (cluster) bootstrap is one sparse matrix product.
+Forecasts are binned. The gap of a bin is its number of occurrences minus the sum of its forecasts, divided by the number of all
+instances; the calibration error is the sum of the absolute gaps. Gaps are linear in the instances, so a (cluster) bootstrap is one
+sparse matrix product.
 """
 
 from __future__ import annotations
@@ -21,26 +21,26 @@ from ..distributions import Distribution
 
 @dataclass(frozen=True, eq=False)
 class ReliabilityCurve:
-    """How often it happened against how often it was forecast, in bins that hold at least one instance."""
+    """Observed frequency against mean forecast, in the non-empty bins."""
 
     forecast: Array
     """Mean forecast in each bin."""
     frequency: Array
-    """Share of instances in each bin for which it happened."""
+    """Observed frequency in each bin."""
     low: Array
     high: Array
     count: Array
     edges: Array
-    """Of all bins; a bin holds its upper edge."""
+    """Edges of all bins; the upper edge belongs to its bin."""
     error: float
-    """Calibration error: mean absolute difference of frequency and forecast, weighted by count."""
+    """Calibration error: mean absolute difference between frequency and forecast, weighted by count."""
 
 
 class Binned:
-    """Forecasts (N, columns) of events that happened or not, each column with bins of its own."""
+    """Forecasts (N, columns) of binary outcomes; each column has its own bins."""
 
     def __init__(self, forecast: np.ndarray, happened: np.ndarray, n_bins: Sequence[int], adaptive: bool) -> None:
-        """``n_bins`` says how many bins each column has."""
+        """``n_bins`` is the number of bins of each column."""
         self.forecast, self.happened, self.n_bins = forecast, happened.astype(float), max(n_bins)
         self.n, self.columns = forecast.shape
         self.edges = [_edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)]
@@ -71,7 +71,7 @@ class Binned:
 
 
 def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
-    """Bins of equal width on [0, 1], or of equal mass; ties stay together, so there may be fewer of the latter."""
+    """Bins of equal width on [0, 1], or of equal mass (possibly fewer, because ties stay together)."""
     if not adaptive:
         return np.linspace(0, 1, n_bins + 1)
     inner = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins, method="inverted_cdf"))
@@ -79,7 +79,7 @@ def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
 
 
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
-    """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the classes happens."""
+    """Mean probabilities (N, K), outcomes (N, K), class names, and whether the classes exclude each other."""
     distribution = isinstance(q, Distribution)
     p = as_numpy(q.mean() if distribution else q, "q").astype(float)
     if p.ndim < 2:
@@ -105,7 +105,7 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
 
 
 def with_top_label(p: np.ndarray, happened: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The top label's probability, and whether it happened, in front of those of all classes."""
+    """Prepend the top label's probability and outcome to those of all classes."""
     top = p.argmax(axis=1)[:, None]
     first = [np.take_along_axis(x, top, axis=1) for x in (p, happened)]
     return np.concatenate([first[0], p], axis=1), np.concatenate([first[1], happened], axis=1)
@@ -125,25 +125,26 @@ def reliability_curves(
     adaptive: bool = False,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> dict[str, ReliabilityCurve]:
-    """Reliability of each class's probability, by name; and of the top label's, under ``"top label"``, where one class is true.
+    """Reliability curve of each class's probability by class name and, for multiclass data, of the ``"top label"``.
 
     Parameters
     ----------
     q : distribution, or array (N, K)
-        Its mean prediction is judged.
+        Its mean prediction is evaluated.
     y_true : array (N,) or bool array (N, K)
-        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
+        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
     n_bins : int
-        How many bins.
+        Number of bins.
     adaptive : bool
         Bins of equal mass instead of equal width.
     groups : array (N,), optional
-        What belongs together (patients).
+        Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        The interval of each bin's frequency is Wilson's for independent instances, or a cluster bootstrap with ``groups``, which needs ``rng``.
+        Intervals of the frequency in each bin are Wilson's, or with ``n_bootstrap`` > 0 replicates (1000 is usual) from a bootstrap,
+        of which ``rng`` is the random seed or generator. ``groups`` need the bootstrap.
 
     Returns
     -------
@@ -163,8 +164,8 @@ def reliability_curves(
     labels = ("top label", *class_names) if exclusive else class_names
     binned = Binned(p, happened, [n_bins] * p.shape[1], adaptive)
     count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.happened), binned.sums(p)
-    resampling = Resampling(len(p), None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
-    if groups is None:
+    resampling = Resampling(len(p), groups, n_bootstrap, confidence, rng)
+    if not resampling.wanted:
         low, high = _wilson(hits, count, confidence)
     else:
         again, size, _ = binned.bootstrap(resampling, binned.happened, np.ones_like(p))

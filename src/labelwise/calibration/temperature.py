@@ -1,4 +1,4 @@
-"""Temperature scaling: one number that makes over-confident probabilities honest."""
+"""Temperature scaling: recalibrate probabilities with one parameter."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ BOUNDS = (1e-3, 1e3)
 
 @dataclass(frozen=True, eq=False)
 class Temperature:
-    """A fitted temperature, to be called on ensembles (or logits): probabilities become softmax(log p / T)."""
+    """A fitted temperature. Call it on an ensemble (or logits) to get softmax(log p / T)."""
 
     value: Array
-    """T > 1 where the model is over-confident: one number, or one per member, (M,)."""
+    """T > 1 if the model is overconfident: one number, or one per member, (M,)."""
     nll_before: float
-    """Negative log-likelihood of the ensemble's mean prediction per instance, in bits, on the data of the fit."""
+    """Negative log-likelihood per instance of the mean prediction on the fitting data, in bits."""
     nll_after: float
 
     def __call__(self, q: Ensemble | Array) -> Ensemble:
@@ -36,27 +36,26 @@ class Temperature:
 
 
 def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = False, prior_sd: float = 1.0) -> Temperature:
-    r"""Fit the temperature that gives the true classes the highest likelihood.
+    r"""Fit the temperature that maximizes the likelihood of the true classes.
 
     .. math:: T = \arg\min_T\ -\sum_i \log \sum_m w_m\, \mathrm{softmax}(z_{mi} / T)_{y_i} + \frac{(\ln T)^2}{2 \sigma^2}
 
-    One T is shared by all members and judged by their mean, so that the *mean* is calibrated (calibrating each member on its own
-    leaves the mean under-confident where they disagree); with ``per_member`` each has its own, judged alone. Either way the result
-    is an ensemble again. The second term is a weak prior (at T = 4 it weighs 1 nat against all instances together); without it a small
-    data set on which every prediction is right would drive T to 0.
+    All members share one T, fitted so that their *mean* is calibrated; calibrating each member separately leaves the mean
+    underconfident where members disagree. With ``per_member`` each member has its own T. The result is an ensemble either way. The
+    second term is a weak prior (at T = 4 it costs 1 nat in total) that keeps T from going to 0 on a small data set without errors.
 
-    Fit on data that the members were not trained on, and that are not those of the evaluation.
+    Fit on data used neither for training nor for evaluation.
 
     Parameters
     ----------
     q : Ensemble or array (M, N, K)
         Predictions, or logits (log-probabilities are logits).
     y_true : array (N,)
-        True classes, names or positions; integers are names where all class names are integers.
+        True classes as names or positions (integers are names if all class names are integers).
     per_member : bool
-        One temperature per member instead of one for all.
+        Fit one temperature per member instead of a shared one.
     prior_sd : float
-        σ, the standard deviation of ln T a priori; ``math.inf`` for none.
+        σ, the prior standard deviation of ln T; ``math.inf`` for no prior.
 
     Returns
     -------
@@ -65,7 +64,7 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
     Examples
     --------
     >>> q = Ensemble(np.array([[[0.99, 0.01], [0.98, 0.02], [0.02, 0.98], [0.99, 0.01]]]))
-    >>> temperature = fit_temperature(q, [0, 0, 1, 1])  # sure of everything, right in three of four
+    >>> temperature = fit_temperature(q, [0, 0, 1, 1])  # always confident, right in three of four cases
     >>> round(float(temperature.value), 2), temperature(q).mean()[0].round(2)
     (2.41, array([0.87, 0.13]))
     """
@@ -102,7 +101,7 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
 
 
 def _logits(q: Any) -> Array:
-    """Logits (M, ..., K): as given, or the logarithms of an ensemble's probabilities (0 stands for the smallest normal number)."""
+    """Logits (M, ..., K): as given, or logarithms of an ensemble's probabilities (0 is replaced by the smallest normal number)."""
     if isinstance(q, Distribution):
         if q.exclusive and q.members is not None:
             probs, floor = q.members[0], smallest(q.members[0])[0]
@@ -119,7 +118,7 @@ def _logits(q: Any) -> Array:
 
 
 def _minimum(f: Any) -> float:
-    """exp of the s = ln T that makes f smallest: the best of a grid, then refined. The mean of members need not be convex in s."""
+    """T = exp(s) at the minimum of f(s), by a grid search and refinement: the mean over members need not be convex in s."""
     from scipy.optimize import minimize_scalar
 
     low, high = np.log(BOUNDS)
@@ -127,7 +126,7 @@ def _minimum(f: Any) -> float:
     i = int(np.argmin([f(s) for s in grid]))
     if i in (0, len(grid) - 1):
         raise ValueError(
-            "no temperature fits best: the likelihood still grows as T goes to "
+            "no finite temperature fits best: the likelihood keeps growing as T goes to "
             + (
                 "0, because every prediction is right. Use more instances, or keep the prior"
                 if i == 0

@@ -1,4 +1,4 @@
-"""The command ``labelwise``: parse, call the library, save or print. Each subcommand is a module of this package."""
+"""The command ``labelwise``; each subcommand is a module of this package."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ import click
 
 from .. import __version__
 from ._output import echo, one_line
+
+__all__ = ["main"]
 
 USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
 """Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
@@ -90,11 +92,11 @@ COMMANDS: dict[str, Callable[[], click.Command]] = {
     "reproduce": _reproduce,
     "train": _train,
 }
-"""How each subcommand is imported when it is used."""
+"""Lazy import of each subcommand."""
 
 
 class Commands(click.Group):
-    """Subcommands that are imported when they are used; every error becomes a sentence or two and an exit code."""
+    """Lazily imported subcommands; every error becomes a short message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)
@@ -103,7 +105,7 @@ class Commands(click.Group):
         return COMMANDS[name]() if name in COMMANDS else None
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a subcommand. Click takes the end of a file for Ctrl-D, and answers Ctrl-C with an empty line: neither is wanted."""
+        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line on Ctrl-C."""
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
@@ -119,7 +121,7 @@ class Commands(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Parse and run: the one place where errors of any kind, from importing a subcommand to closing its context, end."""
+        """Parse and run; the only place that handles errors, from importing a subcommand to closing its context."""
         words = list(sys.argv[1:] if args is None else args)
         run: Callable[[], Any] = functools.partial(super().main, words, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
@@ -148,7 +150,7 @@ class Commands(click.Group):
 
 
 def explain(error: Exception) -> tuple[str, int]:
-    """What to tell the user about an error, and the exit code.
+    """The message for an error, and the exit code.
 
     >>> explain(ValueError("`x` must be small; got 3"))
     ('`x` must be small; got 3', 2)
@@ -167,19 +169,19 @@ def explain(error: Exception) -> tuple[str, int]:
 
 
 def _traceback(kind: type[BaseException], error: BaseException, where: Any) -> None:
-    """With --debug: Python's own report, without what would control the terminal."""
+    """With --debug: Python's traceback, with control characters escaped."""
     echo("".join(traceback.format_exception(kind, error, where)).rstrip(), err=True)
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__)
-@click.option("--debug", is_flag=True, help="Show where in the program an error arises.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
-    """Label-wise aleatoric and epistemic uncertainty: how sure is a classifier, about which classes, and why?
+    """Label-wise aleatoric and epistemic uncertainty of classifiers.
 
     \b
     Examples:
-      labelwise demo                                  see what it does, in seconds
-      labelwise report preds.npz -o report.html       a page to look at, to share and to decide from
+      labelwise demo                                  try it on bundled predictions, in seconds
+      labelwise report preds.npz -o report.html       an interactive report
       labelwise COMMAND --help                        more examples
     """

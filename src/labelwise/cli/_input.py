@@ -86,7 +86,7 @@ def check_manifest(folder: Path, *parts: str) -> None:
 
     with reading(folder / FILE):
         prepared = open_prepared(folder)
-        for needed in ("classes", "statistics", "size"):
+        for needed in ("class_names", "statistics", "size"):
             getattr(prepared, needed)
         for part in parts:
             prepared.part(part)

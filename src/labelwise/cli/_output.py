@@ -1,4 +1,4 @@
-"""What the commands print: tables for people, JSON for machines."""
+"""Output of the commands: tables for people, JSON for programs."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from typing import Any
 import click
 import numpy as np
 
-# What could move the cursor, recolor, retitle, or reorder text on a terminal: C0 and C1 controls, line separators, bidirectional
+# Characters that could control a terminal or reorder text: C0 and C1 controls, line separators, bidirectional
 # embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 LONGEST_NAME, LONGEST_ERROR = 80, 2000
 
 
 def printable(text: str) -> str:
-    r"""``text`` with control characters spelled out; line feeds stay.
+    r"""``text`` with control characters escaped, except line feeds.
 
     >>> print(printable("mel\x1b[31manoma\u202e"))
     mel\x1b[31manoma\u202e
@@ -28,7 +28,7 @@ def printable(text: str) -> str:
 
 
 def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
-    """``text`` on one line, cut with an ellipsis where it is too long to be read.
+    """``text`` on one line, truncated with an ellipsis.
 
     >>> one_line("a name\\nof two lines", 12)
     'a name of t…'
@@ -38,17 +38,17 @@ def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text for people. Nothing in it, whatever file it came from, controls the terminal."""
+    """Print text for people, with control characters escaped: it may come from an untrusted file."""
     click.echo(printable(text), err=err)
 
 
 def echo_data(text: str) -> None:
-    """Write a file to standard output as it is; on a terminal, without control characters."""
+    """Write a file to standard output unchanged; on a terminal, with control characters escaped."""
     click.echo(printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text, nl=False)
 
 
 def echo_json(value: Any) -> None:
-    """``value`` as JSON; numbers that JSON has no word for become null."""
+    """``value`` as JSON; NaN and infinity become null."""
     text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
@@ -66,7 +66,7 @@ def _plain(value: Any) -> Any:
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """A table with numbers aligned right; names are shown as text, whatever they contain."""
+    """Print a table with right-aligned numbers; markup in names is escaped."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
@@ -84,7 +84,7 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 
 @contextmanager
 def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with the numbers of steps done and of all; it draws a bar on a terminal and nothing in a pipe."""
+    """A function to call with (steps done, all steps); draws a bar on a terminal and nothing in a pipe."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
@@ -103,6 +103,6 @@ def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[...,
     return click.option(
         "--loss",
         type=click.Choice(["log", "squared", "brier", "spherical", "zero_one"]),
-        help="What the uncertainty is measured in.  [default: log, in bits]",
+        help="Loss that defines the uncertainty.  [default: log, in bits]",
         **options,
     )

@@ -15,10 +15,10 @@ from ._output import echo, echo_json, echo_table
     show_default=True,
     help="Label-wise measures of a loss; joint: the classical entropy measures.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the search for counter-examples.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the search.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(loss: str, seed: int, as_json: bool) -> None:
-    """Check the axioms A0-A7 by search, and show a counter-example for each that fails.
+    """Check the axioms A0-A7 by a search for counterexamples, and show those found.
 
     \b
     Example:
@@ -26,7 +26,7 @@ def command(loss: str, seed: int, as_json: bool) -> None:
     """
     from ..axioms import check
 
-    table = check(loss, seed=seed)
+    table = check(loss, rng=seed)
     failed = [r for r in table if not r.holds]
     if as_json:
         echo_json(

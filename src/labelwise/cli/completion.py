@@ -1,4 +1,4 @@
-"""``labelwise completion``: let the shell complete subcommands, options and file names."""
+"""``labelwise completion``: shell completion of subcommands, options and file names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ._output import echo_data
 @click.command()
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
-    """Print what makes SHELL complete `labelwise` commands when you press Tab.
+    """Print the completion script for SHELL.
 
     \b
     Examples:
@@ -23,6 +23,6 @@ def command(shell: str) -> None:
     root = click.get_current_context().find_root().command
     kind = get_completion_class(shell)
     if kind is None:
-        raise ValueError(f"no completion is known for {shell!r}")
+        raise ValueError(f"no completion for {shell!r}")
     complete = kind(root, {}, "labelwise", "_LABELWISE_COMPLETE")
     echo_data(complete.source_template % complete.source_vars() + "\n")

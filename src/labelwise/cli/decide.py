@@ -1,4 +1,4 @@
-"""``labelwise decide``: what to do about each case, given what mistakes cost."""
+"""``labelwise decide``: the cheapest action for each case at given costs."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), help="Write the decisions as .csv; - for standard output."
 )
-@click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Explain so many of the costliest cases.")
+@click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Number of costliest cases to explain.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(predictions: Path, costs_file: Path, task: str, output: Path | None, show: int, as_json: bool) -> None:
     """The cheapest action for each case of PREDICTIONS: predict, abstain or ask.
 
-    With `y_true` in the file, what the decisions really cost is compared with other policies. The page of `labelwise report` shows
-    what follows while you change the costs, and gives them as a file.
+    With `y_true` in the file, the realized cost is compared with other policies. On the page of `labelwise report` you can explore costs
+    interactively and export them as a costs file.
 
     \b
     Examples:
@@ -60,7 +60,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
         raise ValueError(f"decisions are written as .csv; got {output.name!r}")
     stored = read_predictions(predictions)
     plan = decide(stored.distribution(), read_costs(costs_file), task=task, y_true=stored.y_true)
-    words, counts = np.unique(plan.action_names, return_counts=True)
+    names, counts = np.unique(plan.action_names, return_counts=True)
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     worst = np.argsort(-per_case, kind="stable")[:show]
@@ -79,11 +79,11 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
             {
                 "cases": len(stored),
                 "task": task,
-                "actions": dict(zip(words.tolist(), counts.tolist(), strict=True)),
+                "actions": dict(zip(names.tolist(), counts.tolist(), strict=True)),
                 "expected_cost": float(per_case.mean()),
                 "value_of_label": float(plan.value_of_label.mean()),
                 "value_of_knowledge": float(plan.value_of_knowledge.mean()),
-                "realised": None if report is None else {name: outcome.cost for name, outcome in report.outcomes.items()},
+                "realized": None if report is None else {name: outcome.cost for name, outcome in report.outcomes.items()},
                 "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
             }
         )
@@ -91,10 +91,10 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
     echo_table(
         f"{len(stored):,} cases, expected cost {per_case.mean():.4g} each",
         ("action", "cases" if task == "multiclass" else "labels", "share"),
-        [(word, count, f"{count / counts.sum():.1%}") for word, count in sorted(zip(words, counts, strict=True), key=lambda x: -x[1])],
+        [(name, count, f"{count / counts.sum():.1%}") for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])],
     )
     if report is not None:
-        echo(f"\nWhat it really cost, and what other policies would have:\n{report}\n")
+        echo(f"\nRealized cost, compared with other policies:\n{report}\n")
     for i in worst:
         echo(one_line(f"{ids[i]}: {plan.explain(int(i))}"))
     if output is not None:
@@ -102,7 +102,7 @@ def command(predictions: Path, costs_file: Path, task: str, output: Path | None,
 
 
 def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
-    """One line for each case (per label: for each case and label)."""
+    """One line per case (per label: per case and label)."""
     from ..io.csv import csv_text
 
     values = [plan.action_names, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]

@@ -1,4 +1,4 @@
-"""``labelwise demo``: real predictions that come with the package, as tables and as a page."""
+"""``labelwise demo``: tables and a report page from the bundled predictions."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from ._output import echo, echo_json, echo_table
 @click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path), help="Page to write (.html).")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(output: Path, as_json: bool) -> None:
-    """See what it does, in seconds: five networks on FashionMNIST, which classes they are unsure about, and why.
+    """Show the label-wise uncertainty of five networks on FashionMNIST, in seconds.
 
-    Nothing is trained and nothing is downloaded. The predictions are in the package; the page shows them one by one.
+    The predictions are bundled: nothing is trained or downloaded. The report page shows individual images.
 
     \b
     Examples:
@@ -26,7 +26,7 @@ def command(output: Path, as_json: bool) -> None:
     from ..datasets import load_fashion_ensemble
     from ..report import write_report
 
-    _keep_what_is_not_ours(output)
+    _refuse_foreign_file(output)
     fashion = load_fashion_ensemble()
     report = write_report(
         output,
@@ -41,9 +41,9 @@ def command(output: Path, as_json: bool) -> None:
     if as_json:
         echo_json({**found, "output": str(output)})
         return
-    echo(f"Five networks, {found['instances']:,} test images of clothes: {found['accuracy']:.1%} right.\n")
+    echo(f"Five networks, {found['instances']:,} test images: accuracy {found['accuracy']:.1%}.\n")
     echo_table(
-        "Which classes are they unsure about? Mean over the images of each class, in bits",
+        "Mean uncertainty over the images of each class, in bits",
         ("class", "total", "aleatoric", "epistemic", "share", "would data help?"),
         [
             (x["class"], f"{x['total']:.3f}", f"{x['aleatoric']:.3f}", f"{x['epistemic']:.3f}", f"{x['share']:.0%}", x["data_would_help"])
@@ -51,20 +51,21 @@ def command(output: Path, as_json: bool) -> None:
         ],
     )
     echo_table(
-        "Without the most uncertain fifth",
-        ("most uncertain by", "right among the rest"),
-        [(part, f"{x:.2%}") for part, x in found["accuracy_without_a_fifth"].items()],
+        "Accuracy after rejecting the most uncertain 20 %",
+        ("reject by", "accuracy of the rest"),
+        [(part, f"{x:.2%}") for part, x in found["accuracy_at_80"].items()],
     )
     echo_table(
-        "Do other pictures stand out? (AUROC)",
-        ("pictures", "total", "aleatoric", "epistemic"),
+        "Out-of-distribution detection (AUROC)",
+        ("data set", "total", "aleatoric", "epistemic"),
         [(name, *(f"{x:.3f}" for x in scores.values())) for name, scores in found["detection"].items()],
     )
-    echo(f"Look at single images, and at what mistakes cost: open {output.resolve().as_uri()} in a browser.")
+    echo(f"To explore single images and costs, open {output.resolve().as_uri()} in a browser.")
 
 
 def summary(data: dict[str, Any]) -> dict[str, Any]:
-    """The numbers of the tables, from those of the page."""
+    """The numbers of the tables, from the page's data."""
+    from ..decomposition import PARTS
     from ..report.explanations import HELP
 
     loss = data["losses"][0]
@@ -78,20 +79,20 @@ def summary(data: dict[str, Any]) -> dict[str, Any]:
         "classes": [
             {
                 "class": data["labels"][k],
-                **{part: float(means[part][k]) for part in ("total", "aleatoric", "epistemic")},
+                **{part: float(means[part][k]) for part in PARTS},
                 "share": float(means["epistemic"][k] / means["total"][k]),
                 "data_would_help": HELP[verdicts[k]],
             }
             for k in order
         ],
-        "accuracy_without_a_fifth": {part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()},
+        "accuracy_at_80": {part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()},
         "detection": {
             other["name"]: {part: found["auroc"] for part, found in other["losses"][loss["key"]].items()} for other in data["detection"]
         },
     }
 
 
-def _keep_what_is_not_ours(path: Path) -> None:
-    """A demonstration must not take the place of somebody's file."""
+def _refuse_foreign_file(path: Path) -> None:
+    """Do not overwrite a file that is not a report."""
     if path.is_file() and b"labelwise</title>" not in path.read_bytes()[:2000]:
         raise FileExistsError(f"{str(path)!r} exists and is not a labelwise report; choose another name with -o")

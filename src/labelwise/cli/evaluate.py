@@ -1,4 +1,4 @@
-"""``labelwise evaluate``: how good is the uncertainty of stored predictions with known labels?"""
+"""``labelwise evaluate``: evaluate the uncertainty of labeled predictions."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from ._output import echo_json, echo_table, loss_option
 
 @click.command()
 @predictions_argument()
-@click.option("--ood", type=click.Path(path_type=Path), help="Predictions for out-of-distribution instances, to be told apart.")
+@click.option("--ood", type=click.Path(path_type=Path), help="Predictions for out-of-distribution instances to detect.")
 @loss_option(default="log")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the bootstrap intervals.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
-    """Rejection, calibration, classes and, with --ood, detection for PREDICTIONS with `y_true`.
+    """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
 
     \b
     Examples:
@@ -27,13 +27,13 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
     """
     stored = read_predictions(predictions)
     if stored.y_true is None:
-        raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs the true labels of the instances")
+        raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels")
     if stored.multilabel:
-        raise ValueError(f"{predictions.name} has labels that may occur together; `labelwise report` shows how good they are")
+        raise ValueError(f"{predictions.name} has multi-label predictions; use `labelwise report` for them")
     other = None if ood is None else read_predictions(ood)
     if other is not None and other.n_classes != stored.n_classes:
         raise ValueError(
-            f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must be of one model"
+            f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must come from the same model"
         )
     result = evaluate(stored, other, loss, seed)
     if as_json:
@@ -41,7 +41,7 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
         return
     echo_table(
         f"{result['instances']:,} instances, accuracy {result['accuracy']:.1%}, calibration error {result['calibration_error']:.3f}",
-        ("reject by", "area under accuracy", "of the possible gain", "AUGRC", "accuracy at 80 %"),
+        ("reject by", "area under accuracy", "normalized area", "AUGRC", "accuracy at 80 %"),
         [(part, x["area"], x["normalized_area"], x["augrc"], x["accuracy_at_80"]) for part, x in result["rejection"].items()],
     )
     echo_table(
@@ -51,7 +51,7 @@ def command(predictions: Path, ood: Path | None, loss: str, seed: int, as_json: 
     )
     if "detection" in result:
         echo_table(
-            f"Out of distribution: {result['out_of_distribution']:,} instances of {ood}",
+            f"Out-of-distribution detection: {result['out_of_distribution']:,} instances of {ood}",
             ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"),
             [(part, x["auroc"], f"{x['low']:.4f} to {x['high']:.4f}", x["aupr"], x["fpr95"]) for part, x in result["detection"].items()],
         )
@@ -80,7 +80,7 @@ def evaluate(stored: Any, other: Any, loss: str, seed: int) -> dict[str, Any]:
         "accuracy": float(correct.mean()),
         "calibration_error": float(ece.value) if ece is not None else None,
         "rejection": {
-            name: {"area": c.area(), "normalized_area": c.normalized_area(), "augrc": c.augrc, "accuracy_at_80": c.at_coverage(0.8)}
+            name: {"area": c.area, "normalized_area": c.normalized_area, "augrc": c.augrc, "accuracy_at_80": c.at_coverage(0.8)}
             for name, c in curves.items()
         },
         "classes": [

@@ -23,9 +23,9 @@ def command() -> None:
     """Whole-body PET/CT: from volumes to label-wise uncertainty.
 
     \b
-    To try it without any patient's data, in a few minutes:
+    Try it on synthetic patients, in a few minutes:
       labelwise petct phantom studies
-      labelwise petct prepare studies -o slices --size 48 --step 8 --suv-max 12 --test 0.3 --val 0.1 --hold-back "bone metastases"
+      labelwise petct prepare studies -o slices --size 48 --step 8 --suv-max 12 --test-size 0.3 --val-size 0.1 --hold-back "bone metastases"
       labelwise petct train slices -o trained --network cnn --augment --epochs 12
       labelwise petct report slices trained -o report
     """
@@ -34,16 +34,16 @@ def command() -> None:
 @command.command()
 @click.argument("folder", type=FOLDER)
 @click.option("--patients", type=click.IntRange(1), default=40, show_default=True)
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same bytes.")
-@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Millimetres, on average.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
+@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Millimeters, on average.")
 def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
     """Write synthetic patients to FOLDER, in the layout of the published data set.
 
-    Bodies of ellipsoids with lung cancer, lymphoma, melanoma, bone metastases or nothing, in files of varied orientation and voxel size.
+    Ellipsoid bodies with lung cancer, lymphoma, melanoma, bone metastases or no lesion, with varied orientation and voxel size.
     """
     from ..petct import write_phantoms
 
-    written = write_phantoms(folder, patients=patients, seed=seed, voxel=voxel)
+    written = write_phantoms(folder, patients=patients, rng=seed, voxel=voxel)
     kinds = Counter(kind for _, _, kind in written)
     echo(
         f"wrote {len(written)} studies of {patients} phantom patients to {folder}: " + ", ".join(f"{n} {kind}" for kind, n in kinds.items())
@@ -58,9 +58,9 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
 @click.option("--window", type=float, nargs=2, default=(-160, 240), show_default=True, help="Hounsfield units: black and white of the CT.")
 @click.option("--suv-max", type=float, default=20.0, show_default=True, help="Uptake that is white in the PET channel.")
 @click.option(
-    "--planes", type=click.Choice(["all", "body", "lesion"]), default="body", show_default=True, help="Coronal planes that cross this."
+    "--planes", type=click.Choice(["all", "body", "lesion"]), default="body", show_default=True, help="Coronal planes that intersect this."
 )
-@click.option("--step", type=float, default=3.0, show_default=True, help="Millimetres between planes; 0 takes every one.")
+@click.option("--step", type=float, default=3.0, show_default=True, help="Millimeters between planes; 0 takes every plane.")
 @click.option("--stretch", is_flag=True, help="Fill the square in both directions instead of keeping the patient's proportions.")
 @click.option(
     "--lesion-free",
@@ -69,17 +69,17 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
     show_default=True,
     help="Label of a slice without a lesion in a study that has some: negative, the study's diagnosis, or none.",
 )
-@click.option("--diagnosis", "diagnoses", multiple=True, help="A class, in this order.  [default: the published four]")
-@click.option("--hold-back", multiple=True, help="A diagnosis to keep out of training, validation and test.")
-@click.option("--test", type=float, default=0.2, show_default=True, help="Share of the patients for the test.")
-@click.option("--val", type=float, default=0.15, show_default=True, help="Share of the patients for choosing the epoch.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the split.")
-@click.option("--jobs", type=click.IntRange(1), help="Studies at a time.  [default: as processors allow]")
+@click.option("--diagnosis", "diagnoses", multiple=True, help="A class; repeat in the order of the classes.  [default: the published four]")
+@click.option("--hold-back", multiple=True, help="A diagnosis to exclude from training, validation and test; repeatable.")
+@click.option("--test-size", type=float, default=0.2, show_default=True, help="Share of patients for testing.")
+@click.option("--val-size", type=float, default=0.15, show_default=True, help="Share of patients for validation (choosing the epoch).")
+@click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the split.")
+@click.option("--n-jobs", type=click.IntRange(1), help="Studies processed in parallel.  [default: by number of processors]")
 def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: Any) -> None:
     """Cut the volumes in STUDIES into coronal slices, and split the patients.
 
     STUDIES has the layout of the published data set (patient / study / CTres, SUV and SEG as .nii.gz, and a CSV file with the diagnoses),
-    or --table names the files. A study that cannot be used is skipped with a sentence. After an interruption the same command goes on.
+    or --table names the files. Unusable studies are skipped with a message. After an interruption, the same command resumes.
     """
     from ..petct import DIAGNOSES, Settings
     from ..petct import prepare as run
@@ -113,25 +113,25 @@ def _say_parts(prepared: Prepared) -> None:
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for checkpoints and predictions.")
 @click.option("--recipe", type=click.Choice(["paper", "code"]), default="paper", show_default=True, help="Training settings.")
 @click.option("--network", type=click.Choice(["resnet50", "resnet18", "cnn", "mlp"]), help="Network.  [default: resnet50]")
-@click.option("--augment", is_flag=True, help="Mirror half of the images, and move all by up to 1 %.")
+@click.option("--augment", is_flag=True, help="Augment by random flips and shifts of up to 1 %.")
 @click.option("--members", "n_members", type=click.IntRange(1), default=5, show_default=True, help="Size of the ensemble.")
-@click.option("--epochs", type=click.IntRange(1), help="Passes over the data.  [default: 40]")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="The same seed gives the same ensemble.")
-@click.option("--resume", is_flag=True, help="Go on with an interrupted training.")
-@click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]")
+@click.option("--epochs", type=click.IntRange(1), help="Epochs.  [default: 40]")
+@click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the ensemble.")
+@click.option("--resume", is_flag=True, help="Resume an interrupted training.")
+@click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
 @click.option(
     "--combine",
     "how",
     type=click.Choice(["top", "noisy-or", "mean"]),
     default="top",
     show_default=True,
-    help="Slices to studies, within members.",
+    help="How each member's slices are combined into a study.",
 )
-@click.option("--top", "k", type=click.IntRange(1), default=5, show_default=True, help="Slices that count, with --combine top.")
+@click.option("--top", "k", type=click.IntRange(1), default=5, show_default=True, help="Number of slices for --combine top.")
 def train(folder: Path, output: Path, **options: Any) -> None:
     """Train an ensemble on the slices in FOLDER and predict its test patients.
 
-    The epoch of each member is chosen on the validation patients. Slices that do not fit in memory are read from disk as they are used.
+    The epoch of each member is chosen on the validation patients. Slices that do not fit in memory are read from disk on demand.
     """
     from ..petct import train as run
 
@@ -153,10 +153,10 @@ def train(folder: Path, output: Path, **options: Any) -> None:
 @click.argument("trained", type=FOLDER)
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for figures, tables and index.html.")
 @click.option("--case", "cases", multiple=True, help="A patient, patient/study or patient/study#plane to draw.")
-@click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Costs by class name (.toml): say what to do.")
+@click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Costs by class name (.toml), to recommend actions.")
 @loss_option(default="log")
-@click.option("--show", type=click.IntRange(1), default=6, show_default=True, help="Slices on each page of the most uncertain.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the intervals.")
+@click.option("--show", type=click.IntRange(1), default=6, show_default=True, help="Number of most uncertain slices per page.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def report(
     folder: Path,
@@ -169,7 +169,7 @@ def report(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Figures and numbers about the predictions in TRAINED for the test patients in FOLDER."""
+    """Write figures and numbers about the predictions in TRAINED for the test patients in FOLDER."""
     from ..petct.report import diagnosis_rows, sentences, write_report
 
     costs = None if costs_file is None else read_costs(costs_file)
@@ -181,7 +181,7 @@ def report(
     for line in sentences(numbers):
         echo(one_line(line))
     echo_table(
-        "Diagnoses; uncertainty of each about its own slices",
+        "Diagnoses; mean uncertainty over their own slices",
         ("diagnosis", "studies", "found", "slices", "recall", "total", "aleatoric", "epistemic"),
         diagnosis_rows(numbers),
     )

@@ -1,4 +1,4 @@
-"""``labelwise report``: predictions in, a page to look at, to share and to decide from out."""
+"""``labelwise report``: write an interactive HTML report about predictions."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from ._output import echo, echo_data, echo_json, progress_bar
     "-o", "--output", required=True, type=click.Path(path_type=Path, allow_dash=True), help="Page to write (.html); - for standard output."
 )
 @click.option(
-    "--ood", multiple=True, type=click.Path(path_type=Path), help="Predictions for cases from elsewhere, to be told apart; may be repeated."
+    "--ood", multiple=True, type=click.Path(path_type=Path), help="Predictions for out-of-distribution cases to detect; may be repeated."
 )
-@click.option("--events", "events_file", type=click.Path(path_type=Path), help="Ask about groups of classes (.toml: name = [classes]).")
-@click.option("--ordinal", is_flag=True, help="The classes are grades from lowest to highest: ask about the cuts between them.")
+@click.option("--events", "events_file", type=click.Path(path_type=Path), help="Groups of classes as events (.toml: name = [classes]).")
+@click.option("--ordinal", is_flag=True, help="The classes are ordered grades: use the cuts between them as events.")
 @click.option("--multilabel", is_flag=True, help="The labels may occur together; their probabilities need not sum to 1.")
 @click.option("--title", help="Heading of the page.  [default: the file's name]")
-@click.option("--instances", type=click.IntRange(1), default=10_000, show_default=True, help="Embed at most so many cases to look at.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Of the sample, where there are more cases.")
+@click.option("--instances", type=click.IntRange(1), default=10_000, show_default=True, help="Maximum number of cases to embed.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for sampling cases, if there are more.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     predictions: Path,
@@ -38,11 +38,10 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write an interactive page about PREDICTIONS (.npz, .npy, .zarr or .parquet): one file that works without a network.
+    """Write an interactive report about PREDICTIONS (.npz, .npy, .zarr or .parquet): one HTML file that works offline.
 
-    It shows which classes the model is unsure about and whether data would help, what is left when the most uncertain cases are
-    handed over, each case by itself, and what to do about it at given costs. With `y_true`, `ids` and `images` in the file it shows
-    more.
+    It shows which classes are uncertain and whether data would help, accuracy after rejecting the most uncertain cases, single
+    cases, and decisions at given costs. `y_true`, `ids` and `images` in the file add more.
 
     \b
     Examples:
@@ -65,15 +64,15 @@ def command(
         events = read_events(events_file)
     others = {path.stem: read_predictions(path) for path in ood}
     if len(others) < len(ood):
-        raise ValueError("the files of --ood must have different names")
+        raise ValueError("--ood files must have different names")
     with progress_bar("report") as progress:
         options: dict[str, Any] = {
             "events": events,
             "ood": others,
             "multilabel": multilabel,
             "title": title or predictions.stem,
-            "most": instances,
-            "seed": seed,
+            "max_instances": instances,
+            "rng": seed,
             "progress": progress,
         }
         if str(output) == "-":
@@ -92,5 +91,5 @@ def command(
             }
         )
         return
-    echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them to look at one by one), {size / 1e6:.1f} MB")
+    echo(f"{report.data['n']:,} cases ({report.n_shown:,} of them embedded), {size / 1e6:.1f} MB")
     echo(f"Open {output} in a browser.")

@@ -1,4 +1,4 @@
-"""``labelwise reproduce``: the paper's experiments on real data, run after run into a results folder."""
+"""``labelwise reproduce``: the paper's experiments on real data, saved to a results folder."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ._input import sha256_option
 from ._output import echo, echo_table
 
 RESULTS = Path("results")
-# experiment -> the data set it is about, unless said otherwise
+# default data set of each experiment
 DEFAULT_DATA = {
     "arc": "fashion-mnist",
     "ood": "fashion-mnist",
@@ -28,10 +28,10 @@ DEFAULT_DATA = {
 
 @click.group()
 def command() -> None:
-    """The experiments of the paper, with its protocol or its code's, corrected and with controls.
+    """Reproduce the paper's experiments (published protocol or released code), corrected, with control arms.
 
     \b
-    Everything goes into a results folder, run by run; what is there is not computed again, and an interrupted training goes on.
+    Results are saved run by run. Finished runs are loaded; interrupted ones are resumed.
       labelwise reproduce ood --runs 5 --data-dir DATA
       labelwise reproduce holdout --data cifar10 --runs 2 --arm swap --arm no-swap
       labelwise reproduce arc --quick
@@ -47,7 +47,7 @@ def results_option(f: Callable[..., None]) -> Callable[..., None]:
 
 
 def experiment(name: str, summary: str, *more: Any) -> click.Command:
-    """The command of one experiment; they share their options."""
+    """The command of one experiment; all share the same options."""
 
     def run(
         results: Path,
@@ -60,7 +60,7 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         data_dir: Path | None,
         download: bool,
         sha256: dict[str, str],
-        jobs: int | None,
+        n_jobs: int | None,
         quick: bool,
         **options: Any,
     ) -> None:
@@ -70,7 +70,7 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         from ..paper.settings import QUICK, Setting, parse_change
 
         if quick and data not in (None, "digits"):
-            raise ValueError(f"--quick is a trial on scikit-learn's digits; got --data {data} as well. Leave one of the two out")
+            raise ValueError(f"--quick uses scikit-learn's digits; it cannot be combined with --data {data}")
         setting = Setting(
             "digits" if quick else data or DEFAULT_DATA[name],
             protocol,
@@ -82,13 +82,13 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         module.run(
             setting,
             runs or (QUICK["runs"] if quick else 1),
-            Options(results, data_dir, download, jobs, lambda text: echo(text, err=True), _typed(), sha256),
+            Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256),
             **{key: value for key, value in options.items() if value},
         )
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
         for title, columns, rows in _tables(name, folder):
             echo_table(title, columns, rows)
-        echo(f"wrote {folder / name}.json and the figure beside it")
+        echo(f"wrote {folder / name}.json and its figure")
 
     run.__doc__ = summary
     decorated: Any = run
@@ -101,25 +101,27 @@ def _shared(name: str) -> list[Any]:
     from ..paper.settings import DATA
 
     return [
-        click.option("--quick", is_flag=True, help="Try it out on scikit-learn's digits: 2 runs of 2 members, seconds."),
-        click.option("--jobs", type=click.IntRange(1), help="Members trained at a time.  [default: as processors allow]"),
+        click.option("--quick", is_flag=True, help="Quick trial on scikit-learn's digits: 2 runs of 2 members."),
+        click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]"),
         sha256_option(),
-        click.option("--download", is_flag=True, help="Get missing files from their publisher."),
+        click.option("--download", is_flag=True, help="Download missing files from their publisher."),
         click.option(
             "--data-dir",
             type=click.Path(path_type=Path, file_okay=False),
             help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
         ),
-        click.option("--change", multiple=True, metavar="FIELD=VALUE", help="Depart from the recipe, such as batch_size=64; repeatable."),
-        click.option("--epochs", type=click.IntRange(1), help="Fewer epochs, the schedule compressed.  [default: the recipe's]"),
+        click.option(
+            "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
+        ),
+        click.option("--epochs", type=click.IntRange(1), help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]"),
         click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]"),
-        click.option("--runs", type=click.IntRange(1), help="Independent ensembles; the seed is the number of the run.  [default: 1]"),
+        click.option("--runs", type=click.IntRange(1), help="Number of independent ensembles; run r has random seed r.  [default: 1]"),
         click.option(
             "--protocol",
             type=click.Choice(["paper", "code"]),
             default="paper",
             show_default=True,
-            help="The text's settings, or the code's.",
+            help="Settings of the paper's text or of the released code.",
         ),
         click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
         results_option,
@@ -127,13 +129,13 @@ def _shared(name: str) -> list[Any]:
 
 
 def _typed() -> str:
-    """The command as it was typed, without the user's folders."""
+    """The command line without local folders."""
     words, skip = [], False
     for word in sys.argv[1:]:
-        if skip or word in ("--data-dir", "-o", "--results", "--jobs"):
+        if skip or word in ("--data-dir", "-o", "--results", "--n-jobs"):
             skip = not skip
             continue
-        if not word.startswith(("--data-dir=", "--results=", "--jobs=")):
+        if not word.startswith(("--data-dir=", "--results=", "--n-jobs=")):
             words.append(word)
     return " ".join(["labelwise", *words])
 
@@ -149,15 +151,15 @@ ARM = click.option(
     "arms",
     multiple=True,
     callback=lambda ctx, option, value: value or None,
-    help="Only these ways to go on; repeatable.  [default: all]",
+    help="Run only this arm; repeatable.  [default: all]",
 )
 
 command.add_command(experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures."))
 command.add_command(experiment("ood", "Out-of-distribution detection: AUROC of three measures."))
-command.add_command(experiment("losses", "Which loss? Six of them, for rejecting errors and for finding strangers."))
-command.add_command(experiment("gallery", "The most uncertain instances of the first run, label by label."))
-command.add_command(experiment("artefact", "What preprocessing alone does to the AUROC of CIFAR-10 against itself."))
-command.add_command(experiment("human", "Aleatoric uncertainty against the votes of people (CIFAR-10H), label by label."))
+command.add_command(experiment("losses", "Compare six losses for rejection and out-of-distribution detection."))
+command.add_command(experiment("gallery", "The most uncertain instances of the first run, with label-wise bars."))
+command.add_command(experiment("artefact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself."))
+command.add_command(experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H)."))
 command.add_command(experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM))
 
 
@@ -165,7 +167,7 @@ command.add_command(experiment("holdout", "New data for the class with the highe
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
 @results_option
 def published(files: tuple[Path, ...], results: Path) -> None:
-    """Table 2 again from the arrays that the authors published: .npz FILES with `eus_before` and `eus_after`.
+    """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and `eus_after`.
 
     The data set is taken from the end of the file name, as in label_uq_holdout_cifar.npz.
     """
@@ -185,7 +187,7 @@ def published(files: tuple[Path, ...], results: Path) -> None:
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
 @results_option
 def bundle(results: Path, output: Path | None) -> None:
-    """The predictions that come with the package, from run 0 of `reproduce ood --data fashion-mnist`."""
+    """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
     from ..datasets import load
     from ..datasets.bundled import FILE, OOD
     from ..paper.bundle import as_printed
@@ -201,7 +203,9 @@ def bundle(results: Path, output: Path | None) -> None:
         images=load("fashion-mnist").test.x,
         out=output or FILE,
     )
-    echo_table("The same to every printed digit in float16", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()])
+    echo_table(
+        "Numbers that float16 reproduces to every printed digit", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()]
+    )
     echo(f"wrote {output or FILE}")
 
 
@@ -211,7 +215,7 @@ def bundle(results: Path, output: Path | None) -> None:
 )
 @results_option
 def page(results: Path, output: Path) -> None:
-    """The results page: every table and figure of the paper beside what is in the results folder."""
+    """Write the results page: every table and figure of the paper beside the reproduced results."""
     from ..io.atomic import replacing
     from ..paper.page import page as write
 

@@ -1,4 +1,4 @@
-"""From uncertainty to action: costs, decisions, thresholds with a guarantee, and what to label next."""
+"""Decisions under uncertainty: costs, actions, rejection thresholds with a guarantee, and active learning."""
 
 from __future__ import annotations
 

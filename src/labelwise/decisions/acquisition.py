@@ -1,4 +1,4 @@
-"""What to label next: label-wise epistemic uncertainty, weighted by stakes and corrected for how rare a class is."""
+"""Active learning: which instances to label next, by label-wise epistemic uncertainty weighted by costs and class prevalence."""
 
 from __future__ import annotations
 
@@ -29,13 +29,13 @@ class Acquisition:
     score: np.ndarray
     """The score of every case in the pool, (N,)."""
     label: tuple[str, ...] | None
-    """For ``"label_wise"``, the class that each chosen case is expected to teach most about."""
+    """For ``"label_wise"``: the class each chosen case is most informative about."""
     need: np.ndarray | None
-    """For ``"label_wise"``, what each class adds to each case's score, (N, K)."""
+    """For ``"label_wise"``: contribution of each class to each case's score, (N, K)."""
     strategy: str
 
     def explain(self, j: int = 0) -> str:
-        """One sentence about the ``j``-th choice."""
+        """Explain the ``j``-th choice in one sentence."""
         i = int(self.index[j])
         if self.label is None or self.need is None:
             return f"case {i}: {self.strategy} score {self.score[i]:.3g}"
@@ -46,11 +46,11 @@ class Acquisition:
 
 
 def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss = "log", prevalence: Any = None) -> np.ndarray:
-    r"""What learning about each class is worth in each case, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
+    r"""Value of learning about each class from each case, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
 
-    A rare class has little epistemic uncertainty only because it is rare; dividing by its share :math:`\pi_k` of the pool (the mean
-    predicted probability, at least 1/N, if ``prevalence`` is not given) puts the classes on one scale. The stake :math:`w_k` is what
-    missing the class costs: ``false_negative``, or the mean of its row of the cost matrix off the diagonal; 1 without costs.
+    A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence :math:`\pi_k` in the pool (defaults
+    to the mean predicted probability, at least 1/N) puts the classes on one scale. The weight :math:`w_k` is the cost of missing the
+    class: ``false_negative``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
     """
     if q.finite and q.n_members == 1:
         raise ValueError("one member says nothing about epistemic uncertainty; label-wise acquisition needs at least 2")
@@ -68,7 +68,7 @@ def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss 
 
 
 def _stakes(costs: Costs, q: Distribution) -> np.ndarray:
-    """What missing each class costs."""
+    """Cost of missing each class."""
     if costs.false_negative is not None:
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
     table = costs.problem("multiclass", q.n_classes, q.class_names)[0].table
@@ -87,35 +87,35 @@ def acquire(
     prevalence: Any = None,
     rng: Any = None,
 ) -> Acquisition:
-    r"""Choose the ``budget`` cases of a pool whose labels should teach most.
+    r"""Choose the ``budget`` most informative cases of a pool to label.
 
     ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k` (see `class_need`). ``"entropy"``, ``"bald"`` (mutual
-    information), ``"margin"`` and ``"random"`` are the usual baselines; they know neither classes nor costs.
+    information), ``"margin"`` and ``"random"`` are the usual baselines, which ignore classes and costs.
 
     Parameters
     ----------
     q : distribution
         The predictions for the pool, N cases on one axis.
     costs : Costs, optional
-        Stakes of the classes.
+        Costs of missing each class.
     budget : int
-        How many cases.
+        Number of cases.
     strategy : {"label_wise", "entropy", "bald", "margin", "random"}
     batch : {"top", "balanced", "diverse"}
-        The highest scores; the classes in turn, each taking the case it needs most (label-wise only); or greedily the largest product
-        of the score and the distance to the nearest case already chosen.
+        ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it needs most (label-wise only).
+        ``"diverse"``: greedily the largest product of the score and the distance to the nearest chosen case.
     features : array (N, D), optional
-        Where distances are measured for ``"diverse"``; the mean probabilities if not given.
+        Space of the distances for ``"diverse"``; defaults to the mean probabilities.
     loss, prevalence
         See `class_need`.
-    rng : seed or Generator
-        Needed for ``"random"``.
+    rng : int, Generator or None
+        Random seed or generator for ``"random"``.
 
     Examples
     --------
     >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
     >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
-    >>> acquire(q, budget=1).index, acquire(q, budget=1, strategy="entropy").index  # the members disagree; the outcome is a coin toss
+    >>> acquire(q, budget=1).index, acquire(q, budget=1, strategy="entropy").index  # disagreement; a coin toss
     (array([2]), array([1]))
     """
     if strategy not in STRATEGIES:
@@ -129,7 +129,7 @@ def acquire(
     if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or not 0 < budget <= n:
         raise ValueError(f"`budget` must be a number of cases between 1 and the pool's {n}; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
-        raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} does not know; use 'label_wise'")
+        raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} ignores; use 'label_wise'")
     need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
     score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
     if batch == "balanced" and need is not None:
@@ -166,7 +166,7 @@ def _top(score: np.ndarray, budget: int) -> np.ndarray:
 
 
 def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """The classes in turn, the neediest first; each takes the free case with the largest need of that class."""
+    """Classes take turns, largest total need first; each takes the remaining case it needs most."""
     turns = np.argsort(-need.sum(axis=0), kind="stable")
     queues = np.argsort(-need, axis=0, kind="stable")
     free = np.ones(len(need), dtype=bool)
@@ -184,7 +184,7 @@ def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray |
 
 
 def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
-    """Greedy k-centre, weighted: the next case has the largest score × distance to the nearest one chosen."""
+    """Weighted greedy k-center: the next case has the largest score × distance to the nearest chosen one."""
     chosen = [int(np.argmax(score))]
     nearest = np.full(len(x), np.inf)
     free = np.ones(len(x), dtype=bool)
@@ -194,7 +194,7 @@ def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
         nearest = np.minimum(nearest, np.sqrt(np.sum((x - x[chosen[-1]]) ** 2, axis=1)))
         gain = np.where(free, positive * nearest, -1.0)
         best = int(np.argmax(gain))
-        if gain[best] <= 0:  # only copies of chosen cases are left: the highest scores among them
+        if gain[best] <= 0:  # only duplicates of chosen cases remain: take the highest score
             best = int(np.argmax(np.where(free, score, -np.inf)))
         chosen.append(best)
     return np.asarray(chosen)
@@ -203,10 +203,10 @@ def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
 def class_quotas(
     q: Distribution, costs: Costs | None = None, *, budget: int, loss: str | Loss = "log", prevalence: Any = None
 ) -> dict[str, int]:
-    r"""How many examples of each class to order, where examples of a class can be ordered.
+    r"""Number of examples of each class to collect, if examples can be collected by class.
 
     In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see `class_need`), rounded by largest
-    remainders so that they add up to ``budget``.
+    remainders to sum to ``budget``.
 
     >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), class_names=["lung", "lymphoma", "melanoma"])
     >>> class_quotas(q, budget=10)
@@ -216,7 +216,7 @@ def class_quotas(
         raise ValueError(f"`budget` must be a positive number of examples; got {budget!r}")
     need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
     if need.sum() <= 0:
-        raise ValueError("the members agree about every case, so no class needs examples more than another")
+        raise ValueError("the members agree on every case, so no class needs examples more than another")
     exact = budget * need / need.sum()
     quota = np.floor(exact).astype(int)
     rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]

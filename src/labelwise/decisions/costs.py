@@ -1,4 +1,4 @@
-"""What mistakes, handing over and asking cost: the numbers that every decision starts from."""
+"""Costs of errors, of abstaining and of asking an expert."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from .problem import Problem
 
 TASKS = ("multiclass", "per_label")
 PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
-"""The prices that may differ from label to label."""
+"""Costs that may differ between labels."""
 
 
 @dataclass(frozen=True, eq=False, init=False)
 class Costs:
-    """The costs of a decision, in the user's own unit (euros, days in hospital, …).
+    """Costs of decisions, in any unit (euros, days in hospital, …).
 
     Parameters
     ----------
     matrix : array (K, K) or mapping of mappings, optional
         ``matrix[true class, predicted class]``, for choosing one class. As a mapping ``{"melanoma": {"nevus": 50, …}, …}`` the
-        diagonal may be left out (0).
+        diagonal may be omitted (0).
     false_positive, false_negative : number, sequence of K numbers, or mapping from class names, optional
-        What acting on a label that is absent, and not acting on one that is present, cost.
+        Cost of acting on an absent label, and of not acting on a present one.
     abstain : number (per label also: sequence or mapping), optional
-        The price of handing the case (or the label) over; ``None``: not possible.
+        Cost of abstaining on a case (or label); ``None`` if abstaining is not possible.
     ask : number (per label also: sequence or mapping), optional
-        The price of asking an expert and then deciding with the answer; ``None``: not possible.
+        Price of asking an expert before deciding; ``None`` if asking is not possible.
     expert_error : number (per label also: sequence or mapping)
-        How often the expert is wrong. About a label, the answer is flipped with this probability. About the class, the expert
-        names one of the other K − 1 classes, each equally likely. Independent of everything else, given the truth.
+        Error rate of the expert. A wrong answer about a label is the opposite one, about a class one of the other K − 1 classes with
+        equal probability; errors are independent of everything else given the truth.
     class_names : sequence of str, optional
-        The class names, in the order of the rows of ``matrix`` and of the sequences.
+        Class names in the order of the rows of ``matrix`` and of the sequences.
 
     Examples
     --------
@@ -52,14 +52,14 @@ class Costs:
 
     matrix: np.ndarray | None
     false_positive: float | np.ndarray | None
-    """One number, or one per class in the order of ``class_names``; so are the next four."""
+    """One number, or one per class in the order of ``class_names``; likewise the next four."""
     false_negative: float | np.ndarray | None
     abstain: float | np.ndarray | None
     ask: float | np.ndarray | None
     expert_error: float | np.ndarray
     class_names: tuple[str, ...] | None
     ordered: bool
-    """Whether ``class_names`` gives the order of the classes, or is only the set of those that were named."""
+    """Whether ``class_names`` defines the order of the classes, or only their set."""
 
     def __init__(
         self,
@@ -153,7 +153,7 @@ class Costs:
         return "\n".join([*lines, *tables]) + "\n"
 
     def problem(self, task: str, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
-        """The decision problem of a prediction with ``n_classes`` classes called ``class_names``, and the names to speak of."""
+        """The decision problem for a prediction with these classes, and the class names to show."""
         if task not in TASKS:
             raise ValueError(f"`task` must be 'multiclass' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
         rows = self._rows(n_classes, class_names)
@@ -162,7 +162,7 @@ class Costs:
             return self._multiclass(rows, n_classes), spoken
         if self.false_positive is None:
             raise ValueError(
-                "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is about "
+                "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for "
                 "choosing one class. Use task='multiclass'"
             )
         each = {name: _per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
@@ -180,7 +180,7 @@ class Costs:
         for name in ("abstain", "ask", "expert_error"):
             if isinstance(getattr(self, name), np.ndarray):
                 raise ValueError(
-                    f"`{name}` must be one number for task='multiclass', where a case is handed over or asked about as a whole; got one per label"
+                    f"`{name}` must be one number for task='multiclass', where the action applies to the whole case; got one per label"
                 )
         if len(self.matrix) != n_classes:
             raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {n_classes} classes")
@@ -188,7 +188,7 @@ class Costs:
         return Problem(self.matrix[np.ix_(rows, rows)], price["abstain"], price["ask"], np.asarray(self.expert_error))
 
     def _rows(self, n_classes: int, class_names: tuple[str, ...] | None) -> list[int]:
-        """For each class of the prediction its position in these costs."""
+        """Position in these costs of each class of the prediction."""
         if self.class_names is None:
             return list(range(n_classes))
         if class_names is None:
@@ -202,7 +202,7 @@ class Costs:
             return list(range(n_classes))
         for name in class_names:
             if name not in self.class_names:
-                raise ValueError(f"the costs say nothing about class {name!r} of the prediction{suggest(name, self.class_names)}")
+                raise ValueError(f"the costs lack class {name!r} of the prediction{suggest(name, self.class_names)}")
         for name in self.class_names:
             if name not in class_names:
                 raise ValueError(f"the costs name {name!r}, which is not a class of the prediction{suggest(name, class_names)}")
@@ -210,7 +210,7 @@ class Costs:
 
 
 def _known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The class names: as given, or those of the first mapping."""
+    """The given class names, or the keys of the first mapping."""
     if class_names is not None:
         if isinstance(class_names, str) or not isinstance(class_names, Sequence):
             raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
@@ -226,15 +226,15 @@ def _number(value: Any, where: str) -> float:
         raise TypeError(f"{where} must be a number; got {value!r}")
     try:
         number = float(value)
-    except OverflowError:  # a whole number of hundreds of digits
+    except OverflowError:  # an integer with hundreds of digits
         raise ValueError(f"{where} must be below 1e308; got a number of more than 300 digits") from None
     if not isfinite(number) or number < 0:
-        raise ValueError(f"{where} must be finite and not negative; got {value!r}. A gain is a lower cost of the other side")
+        raise ValueError(f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering the alternative's cost")
     return number
 
 
 def _price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:
-    """A price as one number, or as one per class in the order of the names."""
+    """A cost as one number, or as one per class in the order of the class names."""
     if value is None:
         return None
     if isinstance(value, Mapping):
@@ -261,7 +261,7 @@ def _check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None
 
 
 def _matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
-    """The cost matrix as an array in the order of the names."""
+    """The cost matrix as an array in the order of the class names."""
     if matrix is None:
         return None
     if isinstance(matrix, Mapping):
@@ -284,7 +284,7 @@ def _matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
         bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
         raise ValueError(
             f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class {bad[0]}, predicted class {bad[1]}. "
-            "Subtract each row's smallest number to make gains into costs"
+            "Subtract the minimum of each row to convert gains into costs"
         )
     if known is not None and len(table) != len(known):
         raise ValueError(f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows")
@@ -299,7 +299,7 @@ def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
 
 
 def _per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: str) -> Any:
-    """A price for each of the ``n`` classes of the prediction."""
+    """A cost for each of the ``n`` classes of the prediction."""
     if value is None:
         return None
     if not isinstance(value, np.ndarray):

@@ -1,7 +1,7 @@
-r"""One decision problem: which action is cheapest now, what an expert's answer changes, what was paid in the end.
+r"""A decision problem: the cheapest action, the effect of an expert's answer, and realized costs.
 
-Written once for both tasks. Choosing one of K classes has a table C[truth, action]; acting on a label is the same with two
-classes, absent and present, and a table of its own for each label. Only the mean of the second-order distribution matters here.
+Both tasks share this code. Choosing one of K classes has a table C[truth, action]; acting on a label is the same with two
+classes, absent and present, and one table per label. Only the mean of the second-order distribution matters here.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 ABSTAIN = -1
-"""The action of handing the case over."""
+"""The action of abstaining."""
 ASK = -2
 """The action of asking an expert and deciding with the answer."""
 
@@ -24,7 +24,7 @@ class Problem:
     abstain: np.ndarray | None
     ask: np.ndarray | None
     error: np.ndarray
-    """How often the expert is wrong; a wrong answer is each of the others with equal probability."""
+    """Error rate of the expert; all wrong answers are equally probable."""
 
     @property
     def n_outcomes(self) -> int:
@@ -37,7 +37,7 @@ class Problem:
         return np.asarray(np.sum(p[..., None] * self.table, axis=-2))
 
     def _best(self, risks: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cheapest prediction or abstention, and its cost, where something happens with this ``probability``."""
+        """The cheapest prediction or abstention and its cost, for an outcome with this total ``probability``."""
         action = np.argmin(risks, axis=-1)
         cost = np.min(risks, axis=-1)
         if self.abstain is None:
@@ -46,7 +46,7 @@ class Problem:
         return np.where(price < cost, ABSTAIN, action), np.minimum(price, cost)
 
     def now(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best decision without asking and its expected cost: the Bayes rule, with abstention Chow's rule, on the mean."""
+        """The best decision without asking and its expected cost: Bayes' rule, or Chow's rule with abstention, on the mean."""
         return self._best(self.risks(p), np.sum(p, axis=-1))
 
     @property
@@ -56,12 +56,12 @@ class Problem:
         return wrong, 1 - self.error - wrong
 
     def answered(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r"""The decision after each answer, (..., K), and the expected cost when deciding with the answer, without the price of asking.
+        r"""The decision after each answer, (..., K), and the expected cost of deciding with the answer, before the price of asking.
 
         .. math:: \sum_s \min_a \sum_k p_k\, P(s \mid k)\, C_{ka}, \qquad
                   \sum_k p_k P(s \mid k) C_{ka} = w R_a + (1 - e - w)\, p_s C_{sa}, \quad w = \tfrac{e}{K-1}
 
-        by Bayes' rule: the minimum over actions is taken for each answer s under what is believed then.
+        The minimum over actions is taken for each answer s under the posterior given s.
         """
         wrong, excess = self._answers
         risks = self.risks(p)
@@ -75,16 +75,16 @@ class Problem:
         return response, cost
 
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
-        """What a prediction or abstention costs when the truth is known; arrays of the same shape (...,)."""
+        """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
         rows = self.table[truth] if self.table.ndim == 2 else self.table[np.arange(len(self.table)), truth]
         cost = np.take_along_axis(rows, np.maximum(action, 0)[..., None], axis=-1)[..., 0]
         return cost if self.abstain is None else np.where(action == ABSTAIN, self.abstain, cost)
 
     def paid(self, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> np.ndarray:
-        """The cost of each case given its truth; for cases that were asked, the average over the expert's possible answers."""
+        """Realized cost of each case; for asked cases, averaged over the expert's possible answers."""
         for code, price, name in ((ABSTAIN, self.abstain, "abstain"), (ASK, self.ask, "ask")):
             if price is None and np.any(action == code):
-                raise ValueError(f"some decisions are to {name}, but the costs have no price `{name}`")
+                raise ValueError(f"some decisions are to {name}, but the costs have no `{name}`")
         cost = self.cost_of(action, truth)
         if self.ask is None:
             return cost

@@ -1,4 +1,4 @@
-"""Active learning on data whose labels are all known: what would each strategy have bought?"""
+"""Simulate active learning on fully labeled data."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ from .policy import decide
 
 @dataclass(frozen=True, eq=False)
 class LearningCurve:
-    """Performance on the test cases after each round; the first entry is before any acquisition."""
+    """Test performance after each round; the first entry is before any acquisition."""
 
-    n_labelled: np.ndarray
+    n_labeled: np.ndarray
     """(R + 1,)"""
     accuracy: np.ndarray
     """(R + 1,)"""
     recall: np.ndarray
-    """Share of the test cases of each class that are recognised, (R + 1, K); NaN where the test set has none."""
-    labelled_by_class: np.ndarray
+    """Recall of each class, (R + 1, K); NaN for classes without test cases."""
+    labeled_by_class: np.ndarray
     """(R + 1, K)"""
     cost: np.ndarray | None
-    """Mean cost of the cheapest prediction or abstention, (R + 1,), if there is a cost matrix."""
+    """Mean cost of the cheapest prediction or abstention, (R + 1,); ``None`` without a cost matrix."""
     order: np.ndarray
-    """Positions in the pool in the order in which they were labelled."""
+    """Positions in the pool in the order of labeling."""
     class_names: tuple[str, ...]
     strategy: str
 
@@ -66,14 +66,14 @@ def simulate(
         A random forest, extra trees, bagging or voting classifier is used member by member; any other classifier is fitted
         ``n_members`` times on bootstrap samples (`labelwise.predictors.LabelwiseClassifier`).
     X, y : arrays (N, D), (N,)
-        The pool. Labels are looked at only when bought.
+        The pool. A label is used only after its case was acquired.
     X_test, y_test : arrays
     budget, rounds : int
-        Cases bought per round, and how many rounds.
+        Cases acquired per round, and number of rounds.
     initial : int or array of positions
-        The cases labelled at the start: so many at random, or these. They must be of at least two classes.
+        Initially labeled cases: a number to draw at random, or positions. They must cover at least two classes.
     costs, strategy, batch, loss
-        As for `acquire`; distances for ``"diverse"`` are taken in ``X``.
+        As for `acquire`; distances for ``"diverse"`` are in ``X``.
     rng : int, Generator or None
         Random seed or generator for the initial cases, the fits and the ``"random"`` strategy.
 
@@ -83,35 +83,35 @@ def simulate(
     >>> from sklearn.naive_bayes import GaussianNB
     >>> X, y = load_iris(return_X_y=True)
     >>> curve = simulate(GaussianNB(), X[::2], y[::2], X_test=X[1::2], y_test=y[1::2], initial=10, budget=5, rounds=3)
-    >>> curve.n_labelled, curve.recall.shape
+    >>> curve.n_labeled, curve.recall.shape
     (array([10, 15, 20, 25]), (4, 3))
     """
     X, X_test, y, y_test = np.asarray(X), np.asarray(X_test), np.asarray(y), np.asarray(y_test)
     classes = np.unique(np.concatenate([y, y_test]))
     names = tuple(map(str, classes.tolist()))
     rng = as_rng(rng)
-    labelled = _start(y, initial, rng)
-    if budget < 1 or rounds < 0 or len(labelled) + budget * rounds > len(y):
+    labeled = _start(y, initial, rng)
+    if budget < 1 or rounds < 0 or len(labeled) + budget * rounds > len(y):
         raise ValueError(
-            f"`budget` × `rounds` must be possible: {len(labelled)} cases at the start and {budget} × {rounds} more, of a pool of {len(y)}"
+            f"`budget` × `rounds` must fit the pool: {len(labeled)} initial cases and {budget} × {rounds} more, out of {len(y)}"
         )
     truth = np.searchsorted(classes, y_test)
     recall, counts, accuracy, paid = [], [], [], []
     for r in range(rounds + 1):
         fit_seed, draw_seed = (int(s) for s in rng.integers(2**31, size=2))
-        model = _fitted(estimator, X[labelled], y[labelled], n_members, fit_seed)
+        model = _fitted(estimator, X[labeled], y[labeled], n_members, fit_seed)
         test = _predict(model, X_test, classes, names)
         mean = test.mean()
         right = np.argmax(mean, axis=1) == truth
         accuracy.append(right.mean())
         recall.append([right[truth == k].mean() if np.any(truth == k) else np.nan for k in range(len(classes))])
-        counts.append([int(np.sum(y[labelled] == k)) for k in classes])
+        counts.append([int(np.sum(y[labeled] == k)) for k in classes])
         if costs is not None and costs.matrix is not None:
             plan = decide(test, costs, task="multiclass")
             paid.append(plan.problem.cost_of(plan.problem.now(mean)[0], truth).mean())
         if r == rounds:
             break
-        pool = np.setdiff1d(np.arange(len(y)), labelled)
+        pool = np.setdiff1d(np.arange(len(y)), labeled)
         choice = acquire(
             _predict(model, X[pool], classes, names),
             costs,
@@ -122,14 +122,14 @@ def simulate(
             loss=loss,
             rng=draw_seed,
         )
-        labelled = np.concatenate([labelled, pool[choice.index]])
+        labeled = np.concatenate([labeled, pool[choice.index]])
     return LearningCurve(
         np.asarray(counts).sum(axis=1),
         np.asarray(accuracy),
         np.asarray(recall),
         np.asarray(counts),
         np.asarray(paid) if paid else None,
-        labelled,
+        labeled,
         names,
         strategy,
     )
@@ -145,7 +145,7 @@ def _start(y: np.ndarray, initial: Any, rng: np.random.Generator) -> np.ndarray:
         if start.ndim != 1 or start.dtype.kind not in "iu" or len(np.unique(start)) != len(start):
             raise ValueError(f"`initial` must be a number of cases or different positions in the pool; got {initial!r}")
     if len(np.unique(y[start])) < 2:
-        raise ValueError(f"the {len(start)} initial cases must be of at least two classes; start with more, or choose them")
+        raise ValueError(f"the {len(start)} initial cases must cover at least two classes; start with more, or choose them")
     return start
 
 
@@ -164,7 +164,7 @@ def _fitted(estimator: Any, X: np.ndarray, y: np.ndarray, n_members: int, seed: 
 
 
 def _predict(model: Any, X: np.ndarray, classes: np.ndarray, names: tuple[str, ...]) -> Ensemble:
-    """The members' predictions with a column for every class, also those not seen yet."""
+    """The members' predictions with a column for every class, including those not yet seen."""
     from ..predictors import from_sklearn
 
     q = from_sklearn(model, X)

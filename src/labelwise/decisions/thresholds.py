@@ -1,4 +1,4 @@
-"""A rejection threshold that keeps the error among the accepted below a target, with a finite-sample guarantee."""
+"""Rejection thresholds that bound the error among accepted cases, with a finite-sample guarantee."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from .._labels import as_correct, as_scores
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accept a case when its score is at most ``value``; ``found`` says whether any value reaches the target."""
+    """Accept a case if its score is at most ``value``; ``found`` tells whether any threshold reaches the target."""
 
     value: float
     """−∞ (accept nothing) when no threshold reaches the target."""
     target: float
     confidence: float
     n: int
-    """Cases the threshold was chosen on."""
+    """Number of calibration cases."""
     n_accepted: int
     errors: int
-    """Wrong ones among the accepted."""
+    """Errors among the accepted cases."""
     reason: str = ""
     """Why no threshold was found."""
 
@@ -35,7 +35,7 @@ class Threshold:
 
     @property
     def coverage(self) -> float:
-        """Share of the cases that are accepted."""
+        """Share of accepted cases."""
         return self.n_accepted / self.n if self.n else 0.0
 
     def accept(self, score: Array) -> Array:
@@ -53,7 +53,7 @@ class Threshold:
 
 @dataclass(frozen=True)
 class ClassThresholds:
-    """A threshold for each class; all hold at once with the stated confidence."""
+    """A threshold for each class; all hold simultaneously with the stated confidence."""
 
     by_class: Mapping[Any, Threshold]
     target: float
@@ -75,10 +75,10 @@ class ClassThresholds:
 
 
 def choose_threshold(score: Array, correct: Any, *, target: float, confidence: float, y_pred: Any = None) -> Threshold | ClassThresholds:
-    r"""The largest threshold for which the error among the accepted is provably below ``target``.
+    r"""The largest threshold for which the error among accepted cases is provably below ``target``.
 
-    For cases drawn like these, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
-    for every sample size and every distribution. Thresholds are tested from strict to lenient by exact binomial (Clopper–Pearson) tests
+    For cases from the same distribution, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
+    for every sample size and distribution. Thresholds are tested from strict to lenient by exact binomial (Clopper–Pearson) tests
     until one fails (fixed-sequence testing, as in Learn then Test), from a few starting points that share the error probability.
 
     The score and the predictions must not have been fitted on these cases.
@@ -90,9 +90,9 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     correct : array (n,) of bool
         Whether the prediction was right.
     target : float
-        The largest acceptable share of wrong predictions among the accepted.
+        Largest acceptable share of errors among accepted cases.
     confidence : float
-        How surely it must hold, e.g. 0.95.
+        Probability with which the guarantee must hold, e.g. 0.95.
     y_pred : array (n,), optional
         Predicted class of each case, for one threshold per class. The error probability is divided by the number of classes, so
         that all thresholds hold simultaneously.
@@ -100,7 +100,7 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     Returns
     -------
     Threshold, or ClassThresholds if ``y_pred`` is given
-        ``print`` it for one sentence; ``.found`` is false and ``.reason`` says why where the target cannot be shown to hold.
+        Prints as one sentence. If no threshold can be shown to reach the target, ``.found`` is false and ``.reason`` tells why.
 
     Notes
     -----
@@ -113,7 +113,7 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     --------
     >>> rng = np.random.default_rng(0)
     >>> score = rng.random(2000)
-    >>> correct = rng.random(2000) > 0.2 * score ** 2   # the higher the score, the more often wrong
+    >>> correct = rng.random(2000) > 0.2 * score ** 2   # the error rate grows with the score
     >>> t = choose_threshold(score, correct, target=0.05, confidence=0.95)
     >>> print(t)
     accept scores up to 0.759779: 75.4% of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
@@ -135,15 +135,15 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
 
 
 def _fewest(target: float, delta: float) -> int:
-    """The fewest cases, all right, that show an error below the target: (1 − target)ⁿ ≤ δ."""
+    """The fewest correct cases that prove an error below the target: (1 − target)ⁿ ≤ δ."""
     return ceil(log(delta) / log1p(-target))
 
 
 def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
-    """How many of the most certain cases the sequences start with, and the error probability of each sequence.
+    """Starting sizes of the test sequences, and the error probability of each sequence.
 
-    Doubling from the fewest that can pass: a single early mistake stops a sequence that starts with few cases, and a long start
-    gives away strict thresholds. Depends on n, target and δ only, never on the data.
+    Sizes double from the smallest that can pass: one early error stops a sequence that starts with few cases, and a late start
+    misses strict thresholds. They depend only on n, target and δ, never on the data.
     """
     number = 1
     while _fewest(target, delta / number) << number < n:
@@ -157,11 +157,11 @@ def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, c
 
     n = len(score)
     starts, share = _starts(n, target, delta)
-    order = np.lexsort((~wrong, score))  # wrong ones first among ties: the first test must not profit from the order of ties
+    order = np.lexsort((~wrong, score))  # errors first among ties: the first test must not depend on the order of ties
     score, errors = score[order], np.cumsum(wrong[order])
     counts = np.arange(1, n + 1)
     passed = bdtr(errors.astype(float), counts, target) <= share
-    boundary = np.append(score[1:] != score[:-1], True)[:n]  # where all ties are in
+    boundary = np.append(score[1:] != score[:-1], True)[:n]  # the last of its ties
     fails = np.flatnonzero(~passed & boundary)
     best = -1
     for k in starts:
@@ -182,10 +182,10 @@ def _reason(n: int, target: float, delta: float, starts: list[int], share: float
 
     if not starts:
         needed = _fewest(target, delta) + 1
-        return f"{n} cases cannot show it even if none is wrong; at least {needed} are needed"
+        return f"{n} cases cannot prove it even without errors; at least {needed} are needed"
     k = min(starts, key=lambda start: float(bdtr(float(errors[start - 1]), start, target)))
     allowed = int(np.sum(bdtr(np.arange(k, dtype=float), k, target) <= share)) - 1
     found = int(errors[k - 1])
     if found <= allowed:
-        return f"the {k} most certain of {n} cases show it, but not together with the next score"
+        return f"the {k} most certain of {n} cases prove it, but not together with the next score"
     return f"of the {k} most certain of {n} cases {found} are wrong, and at most {allowed} may be"

@@ -56,7 +56,7 @@ class Distribution(ABC, Generic[ArrayT]):
         """The law of each event's probability; without ``events``, of each class's."""
 
     @abstractmethod
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> ArrayT:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
 
     @abstractmethod

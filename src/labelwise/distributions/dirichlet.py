@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
-from .._validation import as_rng, check_classes, check_count, event_sums, normalised_weights, set_fields
+from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields
 from ..events import Family, as_events
 from .base import ArrayT, Distribution, batch_index, remade
 from .marginals import Beta, BetaMixture
@@ -65,7 +65,7 @@ class Dirichlet(Distribution[ArrayT]):
         """The Beta law of each event's probability."""
         return Beta(*beta_parameters(self.alpha, events, self.class_names))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
         return draw_dirichlet(self.alpha, n, as_rng(rng))
 
@@ -100,7 +100,7 @@ class DirichletMixture(Distribution[ArrayT]):
         if alpha.shape[0] == 0:
             raise ValueError(f"`alpha` of a mixture must have at least one member; got shape {tuple(alpha.shape)}")
         set_fields(
-            self, alpha=alpha, weights=normalised_weights(weights, alpha, "alpha"), class_names=check_names(class_names, alpha.shape[-1])
+            self, alpha=alpha, weights=normalized_weights(weights, alpha, "alpha"), class_names=check_names(class_names, alpha.shape[-1])
         )
 
     @property
@@ -130,7 +130,7 @@ class DirichletMixture(Distribution[ArrayT]):
         """The law of each event's probability."""
         return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
         """``n`` draws of Θ, shape (n, ..., K)."""
         from .ensemble import draw_members
 

@@ -20,7 +20,7 @@ from .._validation import (
     check_count,
     event_sums,
     members_first,
-    normalised_weights,
+    normalized_weights,
     probabilities,
     set_fields,
 )
@@ -48,7 +48,7 @@ class Members(Distribution[ArrayT]):
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
-        set_fields(self, stored=stored, weights=normalised_weights(weights, stored), class_names=check_names(class_names, stored.shape[-1]))
+        set_fields(self, stored=stored, weights=normalized_weights(weights, stored), class_names=check_names(class_names, stored.shape[-1]))
 
     def check(self, *, valid: bool = False) -> None:
         """Check the values now, unless that has been done or they are known to be ``valid``."""
@@ -108,7 +108,7 @@ class Members(Distribution[ArrayT]):
         probs = at_most_one(probs)
         return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""
         return draw_members(self.probs, self.weights, n, as_rng(rng))
 

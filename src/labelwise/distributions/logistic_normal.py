@@ -22,7 +22,7 @@ from .._arrays import (
     values_known,
     without_gradient,
 )
-from .._validation import as_rng, check_classes, check_count, set_fields
+from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
 from .base import ArrayT, Distribution, batch_index, remade
 from .marginals import LogitNormal, Sampled
@@ -45,8 +45,10 @@ class LogisticNormal(Distribution[ArrayT]):
         Variances of independent logits, or covariance matrices (symmetric, positive semi-definite). A (K, K) array is a
         covariance if it has one axis more than ``mean``.
     class_names : sequence of str, optional
-    seed, points : int
-        Seed and length of each Sobol' sequence (a power of 2). The same points serve all instances.
+    rng : int, Generator or None
+        Random seed or generator of the Sobol' sequences.
+    points : int
+        Length of each Sobol' sequence (a power of 2). The same points serve all instances.
 
     Examples
     --------
@@ -62,7 +64,9 @@ class LogisticNormal(Distribution[ArrayT]):
     points: int
     exact_mean: ClassVar[bool] = False
 
-    def __init__(self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, seed: int = 0, points: int = 256) -> None:
+    def __init__(
+        self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 256
+    ) -> None:
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
             raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
@@ -78,11 +82,9 @@ class LogisticNormal(Distribution[ArrayT]):
             )
         if not isinstance(points, int) or points < 16 or points & (points - 1):
             raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
-        if not isinstance(seed, int | np.integer) or seed < 0:
-            raise ValueError(f"`seed` must be an integer, not negative; got {seed!r}")
         if values_known(mean) and values_known(cov) and 0 not in mean.shape:
             _check_covariance(mean, cov)
-        set_fields(self, loc=mean, cov=cov, class_names=check_names(class_names, mean.shape[-1]), seed=int(seed), points=int(points))
+        set_fields(self, loc=mean, cov=cov, class_names=check_names(class_names, mean.shape[-1]), seed=as_seed(rng), points=int(points))
 
     @property
     def n_classes(self) -> int:
@@ -149,7 +151,7 @@ class LogisticNormal(Distribution[ArrayT]):
         spread = xp.where(known, 0 * variance, xp.sqrt(xp.where(known, like(tiny, variance), variance)))
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
         return softmax(correlated(normals, self.loc, self._factor))
 

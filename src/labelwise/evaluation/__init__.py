@@ -1,4 +1,4 @@
-"""How good is the uncertainty? Rejection, detection, classes, agreement, and intervals for all of it."""
+"""Evaluate uncertainty: rejection, out-of-distribution detection, classes, agreement, and confidence intervals."""
 
 from __future__ import annotations
 

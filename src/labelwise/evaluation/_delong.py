@@ -1,4 +1,4 @@
-"""The sampling variance of an AUROC (DeLong et al. 1988), in O(n log n) by midranks (Sun & Xu 2014), also for clustered data (Obuchowski 1997)."""
+"""Sampling variance of an AUROC (DeLong et al. 1988), in O(n log n) by midranks (Sun & Xu 2014), also for clustered data (Obuchowski 1997)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .._resampling import Estimate, group_codes
 def placements(tp: np.ndarray, fp: np.ndarray, order: np.ndarray, last: np.ndarray, n_in: int) -> tuple[np.ndarray, np.ndarray]:
     """For each "in" the share of "out" that scores higher, for each "out" the share of "in" that scores lower; ties count half.
 
-    The mean of either is the AUROC. ``tp`` and ``fp`` are cumulated counts at the distinct scores, from the highest.
+    The mean of either is the AUROC. ``tp`` and ``fp`` are cumulative counts at the distinct scores, from the highest.
     """
     higher = (tp + np.append(0, tp[:-1])) / (2 * tp[-1])
     lower = 1 - (fp + np.append(0, fp[:-1])) / (2 * fp[-1])
@@ -25,7 +25,7 @@ def placements(tp: np.ndarray, fp: np.ndarray, order: np.ndarray, last: np.ndarr
 
 
 def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> tuple[float, int]:
-    """The variance of the AUROC (or of a difference, given differences of placements) and the number of independent pairs."""
+    """Variance of the AUROC (or of a difference, given differences of placements) and number of independent pairs."""
     n_in, n_out = len(v_in), len(v_out)
     if groups is None:
         if min(n_in, n_out) < 2:
@@ -44,10 +44,10 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> tu
 
 
 def interval(auroc: float, spread: tuple[float, int], confidence: float) -> Estimate:
-    """DeLong's interval on the logit scale, which stays within [0, 1] and covers better near its ends.
+    """DeLong's interval on the logit scale, which stays within [0, 1] and has better coverage near its ends.
 
-    A perfect separation has variance 0, which is no certainty. Then the bound is the exact one from as many independent pairs as
-    can be formed: all of them in the right order has probability AUROC^pairs.
+    Under perfect separation the estimated variance is 0 although the AUROC is uncertain. The bound is then exact for as many
+    independent pairs as can be formed: the probability that all are in the right order is AUROC^pairs.
     """
     variance, pairs = spread
     if auroc in (0.0, 1.0):
@@ -61,11 +61,11 @@ def interval(auroc: float, spread: tuple[float, int], confidence: float) -> Esti
 
 
 def difference_interval(difference: float, spread: tuple[float, int], confidence: float) -> tuple[Estimate, float]:
-    """DeLong's interval of a difference, and the p-value of no difference."""
+    """DeLong's interval of a difference, and the p-value of equality."""
     se = sqrt(spread[0])
     if difference == 0 and se == 0:
         return Estimate(0.0, 0.0, 0.0, confidence, "DeLong"), 1.0
-    if not se > 0:  # nothing to measure the difference by
+    if not se > 0:  # the standard error is 0 or undefined
         return Estimate(difference, confidence=confidence), float("nan")
     half = NormalDist().inv_cdf((1 + confidence) / 2) * se
     p_value = erfc(abs(difference) / se / sqrt(2))

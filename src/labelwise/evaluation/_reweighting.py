@@ -1,4 +1,4 @@
-"""The uncertainty of an ensemble when its members get other weights, without predicting anew."""
+"""Uncertainty of an ensemble under other member weights, without new predictions."""
 
 from __future__ import annotations
 
@@ -14,31 +14,31 @@ from ..distributions.marginals import Atoms
 from ..events import as_events
 
 ONE_MEMBER = (
-    "one member says nothing about epistemic uncertainty: it is 0 because there is nobody to disagree, not because the model "
-    "knows. Train at least {needed} members (5 or more are usual), or use a distribution such as lw.Dirichlet"
+    "one member says nothing about epistemic uncertainty: it is always 0, because one member cannot disagree. "
+    "Train at least {needed} members (5 or more are usual), or use a distribution such as lw.Dirichlet"
 )
 
 
 def count_members(q: Any, needed: int) -> int:
     if not isinstance(q, Distribution) or not q.finite or q.n_members is None:
-        raise ValueError(f"`q` must be an ensemble to draw members from it; got {type(q).__name__}. Use over='instances'")
+        raise ValueError(f"`q` must be an ensemble to resample its members; got {type(q).__name__}. Use over='instances'")
     if q.weights is not None and q.weights.ndim > 1:
-        raise ValueError("`q` has weights that differ between instances, so its members are not drawn from one population")
+        raise ValueError("`q` has weights that differ between instances, so its members cannot be resampled")
     if q.n_members == 1:
         raise ValueError(f"`q`: {ONE_MEMBER.format(needed=needed)}")
     if q.n_members < needed:
-        raise ValueError(f"`q` must have at least {needed} members here; got {q.n_members}: one disagreement has no spread")
+        raise ValueError(f"`q` must have at least {needed} members here; got {q.n_members}, too few to estimate a variance")
     return q.n_members
 
 
 def flat(u: Uncertainty) -> np.ndarray:
-    """Aleatoric and epistemic uncertainty as (2, N, K + 1), the last column being the sum over the labels."""
+    """Aleatoric and epistemic uncertainty as (2, N, K + 1); the last column is the sum over the labels."""
     parts = [to_numpy(x).astype(float).reshape(-1, len(u.class_names)) for x in (u.aleatoric, u.epistemic)]
     return np.stack([np.concatenate([x, x.sum(axis=-1, keepdims=True)], axis=-1) for x in parts])
 
 
 def reweighted(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[np.ndarray]:
-    r"""(2, N, K + 1): aleatoric and epistemic uncertainty with each row of ``weights`` on the members.
+    r"""Aleatoric and epistemic uncertainty (2, N, K + 1) under each row of member ``weights``.
 
     With the full ensemble's mean as reference, :math:`\mathrm{EU}_w = \sum_m w_m D(\theta_m \Vert \bar\theta) - D(\bar\theta_w \Vert
     \bar\theta)`: the difference of two small numbers, not of two large ones, and 0 when the members agree.

@@ -1,7 +1,7 @@
-"""Uncertainty class by class, and which class the model knows least.
+"""Uncertainty by class, and a ranking of the classes by how little the model knows about them.
 
-A rare class has a small mean EU_k only because it is rare: on most instances it is out of the question. So beside the mean over
-all instances there are means that a change of prevalence leaves (nearly) as they are, and the ranking uses those.
+A rare class has a small mean EU_k because it has negligible probability on most instances. The ranking therefore uses means
+that depend little or not at all on prevalence.
 """
 
 from __future__ import annotations
@@ -12,19 +12,18 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array
 from .._labels import as_numpy, happened_by_class
 from .._resampling import Estimate, Resampling
 from .._suggestions import suggest
-from ..decomposition import Uncertainty
+from ..decomposition import PARTS, Uncertainty
 from .runs import measure_of
 
-MEASURES = ("total", "aleatoric", "epistemic")
 RULES = {
     "own": "mean EU_k over the instances of class k",
     "likely": "mean EU_k weighted by the predicted probability of class k",
-    "ratio": "ΣEU_k / ΣTU_k, the share of the doubt about class k that is missing knowledge",
-    "everywhere": "mean EU_k over all instances (small for rare classes, however little is known about them)",
+    "ratio": "ΣEU_k / ΣTU_k, the epistemic share of the uncertainty about class k",
+    "everywhere": "mean EU_k over all instances (small for rare classes, even poorly known ones)",
 }
 
 
@@ -39,7 +38,7 @@ class ClassMeans:
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
-    """Label-wise uncertainty summed up per class; made by `by_class`."""
+    """Summary of label-wise uncertainty by class, returned by `by_class`."""
 
     class_names: tuple[str, ...]
     n: int
@@ -50,19 +49,19 @@ class ByClass:
     likely: ClassMeans | None
     """Means weighted by the predicted probability of each class; needs ``mean``."""
     ratio: Estimate
-    """ΣEU_k / ΣTU_k, NaN for a class about which there is no doubt anywhere."""
+    """ΣEU_k / ΣTU_k; NaN for a class with no uncertainty on any instance."""
     counts: Array | None
-    """How many instances each class has; needs ``y_true``."""
+    """Number of instances of each class; needs ``y_true``."""
     first: dict[str, Array] | None
-    """For each rule the share of bootstrap replicates in which a class comes first in the ranking; needs ``rng``."""
+    """For each rule the share of bootstrap replicates in which a class ranks first; needs ``n_bootstrap`` > 0."""
     values: dict[str, Array]
     """The uncertainties themselves, (N, K)."""
     happened: Array | None
-    """(N, K): whether the instance is of the class."""
+    """(N, K): whether each instance belongs to each class."""
 
     @property
     def rule(self) -> str:
-        """What the ranking goes by: the instances of the class if they are known, else its probability, else the ratio."""
+        """The default ranking rule: ``"own"`` if ``y_true`` was given, else ``"likely"`` if ``mean`` was, else ``"ratio"``."""
         return "own" if self.own is not None else "likely" if self.likely is not None else "ratio"
 
     @property
@@ -71,10 +70,10 @@ class ByClass:
         return self.rank()
 
     def rank(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes from least known to best known, by a rule of your choice; classes without a value come last.
+        """The classes from least known to best known, by the given rule; classes without a value come last.
 
-        ``"own"`` does not depend on how frequent a class is, ``"likely"`` and ``"ratio"`` hardly, ``"everywhere"`` does. The ratio
-        says how much of the doubt could be removed, not how much doubt there is: a class that is almost never in doubt can come first.
+        ``"own"`` does not depend on class prevalence, ``"likely"`` and ``"ratio"`` hardly do, ``"everywhere"`` does. The ratio is the
+        share of uncertainty that data could remove, not its amount: a class with almost no uncertainty can rank first.
         """
         value = self._by_rule(self.rule if rule is None else rule)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
@@ -91,17 +90,17 @@ class ByClass:
     def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
         if name not in self.class_names:
             raise KeyError(f"no class {name!r}{suggest(name, self.class_names)}")
-        if measure not in MEASURES:
+        if measure not in PARTS:
             raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
         k = self.class_names.index(name)
         if not own:
             return np.asarray(self.values[measure][:, k])
         if self.happened is None:
-            raise ValueError("the instances of a class are known only with `y_true`: pass it to by_class")
+            raise ValueError("own=True needs `y_true`: pass it to by_class")
         return np.asarray(self.values[measure][self.happened[:, k], k])
 
     def ecdf(self, name: str, measure: str = "epistemic", *, own: bool = False) -> tuple[Array, Array]:
-        """The distinct values of one class in rising order, and the share of instances at or below each."""
+        """The distinct values of one class in increasing order, and the share of instances at or below each."""
         x = self._column(name, measure, own)
         values, counts = np.unique(x, return_counts=True)
         return values, np.cumsum(counts) / max(1, len(x))
@@ -129,13 +128,13 @@ def by_class(
     mean: Any = None,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> ByClass:
-    r"""Label-wise uncertainty per class: means, ratios, distributions, and which class the model knows least.
+    r"""Label-wise uncertainty by class: means, ratios, distributions, and which class the model knows least.
 
-    Four summaries of the EU of class k. The first depends on how frequent the class is, the second does not, the third and
-    fourth do as far as the class is thought of on instances of other classes:
+    Four summaries of the EU of class k. The first depends on the prevalence of the class, the second does not, the third and
+    fourth do only through probability assigned to the class on other classes' instances:
 
     .. math::
         \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i = k\}}, \qquad
@@ -148,13 +147,13 @@ def by_class(
     u : Uncertainty
         Result of `labelwise.decompose`, arrays (..., K).
     y_true : array (...) or bool array (..., K), optional
-        True classes (names or positions; integers are names where all class names are integers); or for each label or event whether it happened (multi-label data, events).
+        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label or event.
     mean : array (..., K), optional
         Predicted probabilities, ``q.mean()``.
     groups : array (...), optional
-        What belongs together (patients), for the intervals.
+        Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``rng`` all means have bootstrap intervals.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) all means have bootstrap intervals; ``rng`` is their random seed or generator.
 
     Returns
     -------
@@ -168,7 +167,7 @@ def by_class(
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
     """
-    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in MEASURES}
+    values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in PARTS}
     shape, k = values["total"].shape[:-1], len(u.class_names)
     values = {measure: x.reshape(-1, k) for measure, x in values.items()}
     n = len(values["total"])
@@ -181,8 +180,8 @@ def by_class(
     if mean is not None:
         weights["likely"] = _probabilities(mean, (*shape, k)).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
-    parts = np.stack([np.stack([w, *(w * values[measure] for measure in MEASURES)], axis=1) for w in weights.values()], axis=1)
-    resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+    parts = np.stack([np.stack([w, *(w * values[measure] for measure in PARTS)], axis=1) for w in weights.values()], axis=1)
+    resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
     sums = parts.sum(axis=0)
     replicates = None
     if resampling.wanted:
@@ -218,13 +217,13 @@ def by_class(
 
 
 def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
-    """top / bottom, NaN where there is nothing below."""
+    """top / bottom; NaN where bottom is 0."""
     there = bottom > 0
     return np.where(there, top / np.where(there, bottom, 1), np.nan)
 
 
 def _share_first(x: np.ndarray) -> np.ndarray:
-    """How often each column is the largest of its row; NaN never is."""
+    """How often each column is the largest in its row; NaN never is."""
     x = np.where(np.isnan(x), -np.inf, x)
     top = x == x.max(axis=1, keepdims=True)
     return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))

@@ -1,4 +1,4 @@
-"""Does the uncertainty agree with what it should mirror: aleatoric with the spread of human votes, epistemic with error?"""
+"""Rank agreement of uncertainty with the spread of human votes and with prediction error."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ import numpy as np
 from .._arrays import to_numpy
 from .._labels import as_numpy, as_scores, same_length
 from .._resampling import Estimate, Resampling
-from ..decomposition import Uncertainty
+from ..decomposition import PARTS, Uncertainty
 from .runs import measure_of
-
-MEASURES = ("total", "aleatoric", "epistemic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +35,7 @@ class Agreement:
     """For each label, aleatoric uncertainty against the spread of the votes for or against that label."""
 
     def __getitem__(self, pair: tuple[str, str]) -> RankAgreement:
-        """Such as ``agreement["aleatoric", "votes"]``."""
+        """For example ``agreement["aleatoric", "votes"]``."""
         if pair not in self.pairs:
             known = ", ".join(f"[{a!r}, {b!r}]" for a, b in self.pairs)
             raise KeyError(f"no pair {pair!r}. There are {known}")
@@ -45,7 +43,7 @@ class Agreement:
 
 
 class _Ranked:
-    """One variable, sorted once, and its midranks under any counts of the instances."""
+    """One variable, sorted once, and its midranks under any instance counts."""
 
     def __init__(self, x: np.ndarray) -> None:
         self.order = np.argsort(x, kind="stable")
@@ -55,7 +53,7 @@ class _Ranked:
         self.block[self.order] = np.repeat(np.arange(len(self.last)), np.diff(self.last, prepend=-1))
 
     def midranks(self, counts: np.ndarray) -> np.ndarray:
-        """Mean rank, less one half, of each instance when instance i is there ``counts[..., i]`` times."""
+        """Mean rank minus one half of each instance when instance i occurs ``counts[..., i]`` times."""
         upper = np.cumsum(counts[..., self.order], axis=-1, dtype=float)[..., self.last]
         lower = np.concatenate([np.zeros_like(upper[..., :1]), upper[..., :-1]], axis=-1)
         return np.asarray(((upper + lower) / 2)[..., self.block])
@@ -76,7 +74,7 @@ def rank_agreement(
     *,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> RankAgreement:
     """Spearman's and Kendall's rank correlation of two quantities, with (cluster) bootstrap intervals.
@@ -85,9 +83,10 @@ def rank_agreement(
     ----------
     a, b : array (N,)
     groups : array (N,), optional
-        What belongs together (patients), for the intervals.
+        Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``rng`` both have bootstrap intervals. Most of the time goes into Kendall's: 2 s for 1000 replicates of 10,000 instances.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) both have bootstrap intervals; ``rng`` is their random seed or generator.
+        Kendall's takes most of the time: 2 s for 1000 replicates of 10,000 instances.
 
     Returns
     -------
@@ -140,15 +139,15 @@ def agreement(
     error: Any = None,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> Agreement:
     r"""Rank agreement of the uncertainty with the spread of human votes and with the model's error.
 
-    Where people disagree about an instance the outcome itself is noisy: aleatoric uncertainty should follow. The spread of
-    votes is measured as the uncertainty is, by the entropy of the same loss at the vote shares, :math:`\sum_k G(v_k / \sum_j v_j)`,
-    and for each label alone. All three uncertainties are compared with both targets, because in practice aleatoric and
-    epistemic uncertainty are correlated: what counts is not that a pair agrees but that it agrees more than the others.
+    Where people disagree about an instance the outcome itself is noisy, so aleatoric uncertainty should be high. The spread of
+    votes is the entropy of the same loss at the vote shares, :math:`\sum_k G(v_k / \sum_j v_j)`, in total and for each label. All
+    three uncertainties are compared with both targets: aleatoric and epistemic uncertainty are correlated in practice, so a pair
+    is informative only if it agrees more than the others.
 
     Parameters
     ----------
@@ -157,7 +156,7 @@ def agreement(
     votes : array (N, K), optional
         How many people chose each class.
     error : array (N,), optional
-        Whether the prediction is wrong, or its loss.
+        Whether the prediction is wrong, or its risk.
     groups, confidence, n_bootstrap, rng
         As for `rank_agreement`.
 
@@ -173,29 +172,29 @@ def agreement(
     1.0
     """
     if votes is None and error is None:
-        raise ValueError("give `votes`, `error` or both: there is nothing to compare the uncertainty with")
-    labelwise = {measure: as_numpy(measure_of(u, measure), measure) for measure in MEASURES}
+        raise ValueError("give `votes`, `error` or both to compare the uncertainty with")
+    labelwise = {measure: as_numpy(measure_of(u, measure), measure) for measure in PARTS}
     if labelwise["total"].ndim != 2:
         raise ValueError(f"`u` must have one row per instance, shape (N, K); got shape {labelwise['total'].shape}")
     summed = u.sum()
-    values = {measure: to_numpy(getattr(summed, measure)) for measure in MEASURES}
+    values = {measure: to_numpy(getattr(summed, measure)) for measure in PARTS}
     options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
     pairs, by_class = {}, {}
     if votes is not None:
         spread = vote_spread(votes, u)
-        for measure in MEASURES:
+        for measure in PARTS:
             pairs[measure, "votes"] = rank_agreement(values[measure], spread.sum(axis=-1), **options)
         for k, name in enumerate(u.class_names):
             by_class[name] = rank_agreement(labelwise["aleatoric"][:, k], spread[:, k], **options)
     if error is not None:
         wrong = same_length(as_scores(error, "error"), "error", len(values["total"]), "u")
-        for measure in MEASURES:
+        for measure in PARTS:
             pairs[measure, "error"] = rank_agreement(values[measure], wrong, **options)
     return Agreement(pairs, by_class)
 
 
 def vote_spread(votes: Any, u: Uncertainty) -> np.ndarray:
-    """The entropy of the vote shares label by label, (N, K), under the loss of ``u``."""
+    """Label-wise entropy of the vote shares under the loss of ``u``, (N, K)."""
     counts = as_numpy(votes, "votes").astype(float)
     shape = tuple(u.total.shape)
     if counts.shape != shape:

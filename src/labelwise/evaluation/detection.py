@@ -1,7 +1,7 @@
-"""Out-of-distribution detection: how well a score tells the unfamiliar from the familiar.
+"""Out-of-distribution detection: how well a score separates out-of-distribution from in-distribution instances.
 
-Everything follows from the counts of caught (tp) and falsely flagged (fp) instances at each distinct score, so one sort
-serves all numbers and, with the counts weighted, every bootstrap replicate.
+All numbers follow from the true and false positives at each distinct score, so one sort serves them all and, with weighted
+counts, every bootstrap replicate.
 """
 
 from __future__ import annotations
@@ -13,25 +13,25 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import as_scores, same_length
-from .._resampling import Estimate, Resampling, check_confidence
+from .._resampling import Estimate, Resampling, check_confidence, check_replicates
 from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
 
 
 @dataclass(frozen=True, eq=False)
 class DetectionScores:
-    """How well a score separates out-of-distribution ("out") from in-distribution ("in") instances."""
+    """Separation of out-of-distribution ("out") from in-distribution ("in") instances by a score."""
 
     auroc: Estimate
     """Probability that an "out" instance scores higher than an "in" one (ties count half); interval by DeLong's method."""
     aupr: Estimate
-    """Average precision with "out" as the positive class; by chance it is the share of "out"."""
+    """Average precision with "out" as the positive class; the share of "out" at chance level."""
     aupr_in: Estimate
-    """Average precision with "in" as the positive class, found by a low score."""
+    """Average precision with "in" as the positive class, detected by a low score."""
     fpr95: Estimate
-    """Share of "in" that is flagged when the threshold catches at least 95 % of "out"."""
+    """Share of "in" flagged at the threshold that detects at least 95 % of "out"."""
     fpr95_in: Estimate
-    """Share of "out" that passes when the threshold lets at least 95 % of "in" pass (the other convention in use)."""
+    """Share of "out" missed at the threshold that passes at least 95 % of "in" (the other convention in use)."""
     auroc_bootstrap: Estimate | None
     """AUROC with a bootstrap interval."""
     n_in: int
@@ -53,7 +53,7 @@ class DetectionComparison:
 
 
 class _Ranking:
-    """Instances in falling order of the score, "in" first in the original numbering."""
+    """Instances in decreasing order of the score; "in" instances are numbered first."""
 
     def __init__(self, score_in: np.ndarray, score_out: np.ndarray) -> None:
         score = np.concatenate([score_in, score_out])
@@ -65,7 +65,7 @@ class _Ranking:
         self.is_out = self.order >= self.n_in
 
     def curves(self, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """Caught "out" and flagged "in" at each distinct score from the highest, (..., distinct), instances weighted by ``counts``."""
+        """True and false positives at each distinct score from the highest, (..., distinct), instances weighted by ``counts``."""
         if counts is None:
             caught = np.cumsum(self.is_out)[self.last]
             return caught.astype(float), (self.last + 1 - caught).astype(float)
@@ -76,10 +76,10 @@ class _Ranking:
 
 
 def _numbers(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
-    """AUROC, average precision and false-positive rates from cumulated counts (..., distinct), shape (..., 5)."""
+    """AUROC, average precision and false-positive rates from cumulative counts (..., distinct), shape (..., 5)."""
     p, n = tp[..., -1], fp[..., -1]
     dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
-    empty = (p == 0) | (n == 0)  # a cluster bootstrap may miss one side
+    empty = (p == 0) | (n == 0)  # a cluster bootstrap may draw only one side
     p, n = np.where(empty, 1, p), np.where(empty, 1, n)
     auroc = np.sum(dfp * (tp - dtp / 2), axis=-1) / (p * n)
     aupr = np.sum(dtp * tp / np.maximum(tp + fp, 1), axis=-1) / p
@@ -93,7 +93,7 @@ def _numbers(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
 
 
 def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarray | None:
-    """Groups of all instances, "in" first; the same name on both sides is the same group."""
+    """Groups of all instances, "in" first; equal names on both sides are one group."""
     if groups_in is None and groups_out is None:
         return None
     if groups_in is None or groups_out is None:
@@ -116,13 +116,13 @@ def detection_scores(
     groups_in: Any = None,
     groups_out: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> DetectionScores:
     """AUROC, AUPR and FPR at 95 % TPR of a score that should be higher out of distribution.
 
-    Any real-valued score; it is only ever compared, never transformed. Ties are exact (they count half in the AUROC, and share
-    a threshold elsewhere). The numbers equal scikit-learn's ``roc_auc_score``, ``average_precision_score`` and the first point of
+    Any real-valued score; only its order matters. Ties are exact (they count half in the AUROC and share a threshold elsewhere).
+    The numbers equal scikit-learn's ``roc_auc_score``, ``average_precision_score`` and the first point of
     ``roc_curve`` with a true-positive rate of at least 0.95.
 
     Parameters
@@ -130,9 +130,10 @@ def detection_scores(
     score_in, score_out : array (N,), (L,)
         Scores of the in-distribution and of the out-of-distribution instances.
     groups_in, groups_out : array (N,), (L,), optional
-        What belongs together (patients), with the same names on both sides; used by all intervals.
+        Group of each instance (patient), named alike on both sides; used by all intervals.
     confidence, n_bootstrap, rng
-        With ``rng`` every number has a bootstrap interval; the AUROC has DeLong's without it.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) every number has a bootstrap interval; ``rng`` is their random seed or
+        generator. The AUROC always has DeLong's interval.
 
     Returns
     -------
@@ -144,9 +145,8 @@ def detection_scores(
     >>> round(float(scores.auroc), 4), round(float(scores.aupr), 4), float(scores.fpr95)
     (0.875, 0.8667, 0.5)
     """
-    familiar, unfamiliar = as_scores(score_in, "score_in"), as_scores(score_out, "score_out")
-    ranking = _Ranking(familiar, unfamiliar)
-    groups = _groups(groups_in, groups_out, len(familiar), len(unfamiliar))
+    ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
+    groups = _groups(groups_in, groups_out, ranking.n_in, ranking.n_out)
     tp, fp = ranking.curves()
     values = _numbers(tp, fp)
     check_confidence(confidence)
@@ -154,7 +154,7 @@ def detection_scores(
     auroc = interval(float(values[0]), spread, confidence)
     estimates, bootstrap = _with_bootstrap(values, [ranking], groups, n_bootstrap, confidence, rng)
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
-    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, len(familiar), len(unfamiliar))
+    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out)
 
 
 def compare_detection(
@@ -166,13 +166,13 @@ def compare_detection(
     groups_in: Any = None,
     groups_out: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> DetectionComparison:
     """Paired difference between two scores, a − b, on the same instances.
 
-    The two scores see the same instances, so their errors are correlated: DeLong's covariance and a bootstrap that draws
-    instances, not scores, take that into account. Parameters as for `detection_scores`.
+    Scores of the same instances have correlated errors, which DeLong's covariance and a bootstrap over instances take into
+    account. Parameters as for `detection_scores`.
 
     >>> rng = np.random.default_rng(0)
     >>> a_in, a_out = rng.normal(0, 1, 200), rng.normal(1, 1, 200)
@@ -199,12 +199,12 @@ def compare_detection(
 def _with_bootstrap(
     values: np.ndarray, rankings: list[_Ranking], groups: np.ndarray | None, n_bootstrap: int, confidence: float, rng: Any
 ) -> tuple[list[Estimate], Estimate | None]:
-    """Each number (or difference between two rankings) with its bootstrap interval, and the AUROC's again."""
-    if rng is None:
+    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC once more."""
+    if check_replicates(n_bootstrap) == 0:
         return [Estimate(float(value), confidence=confidence) for value in values], None
     n_in, n_out = rankings[0].n_in, rankings[0].n_out
     rng = as_rng(rng)
-    if groups is None:  # both sides have the size they were given
+    if groups is None:  # resample each side at its own size
         sides = [Resampling(n, None, n_bootstrap, confidence, rng) for n in (n_in, n_out)]
         draws = (np.concatenate(pair, axis=1) for pair in zip(*(side.counts(n_in + n_out) for side in sides), strict=True))
     else:

@@ -1,4 +1,4 @@
-"""How far the measures themselves can be trusted: a bootstrap over members and instances."""
+"""Confidence intervals of uncertainty: a bootstrap over members and instances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._resampling import Estimate, Resampling
+from .._resampling import Estimate, Resampling, check_replicates
 from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
@@ -20,7 +20,7 @@ from ._reweighting import count_members, flat, reweighted
 
 @dataclass(frozen=True, eq=False)
 class UncertaintyIntervals:
-    """Label-wise uncertainty with intervals, arrays of shape (K,) for means and (..., K) for single instances."""
+    """Label-wise uncertainty with intervals, of shape (K,) for means and (..., K) for single instances."""
 
     total: Estimate
     aleatoric: Estimate
@@ -36,24 +36,24 @@ def bootstrap_uncertainty(
     q: Distribution,
     loss: str | Loss = "log",
     *,
-    rng: int | np.random.Generator,
     events: Family | None = None,
     statistic: str = "mean",
     over: str = "both",
     groups: Any = None,
     confidence: float = 0.95,
     n_bootstrap: int = 1000,
+    rng: int | np.random.Generator | None = None,
 ) -> UncertaintyIntervals:
-    r"""Intervals for label-wise TU, AU and EU: what other members, or other instances, might have given.
+    r"""Confidence intervals for label-wise TU, AU and EU under resampling of members, instances or both.
 
-    Members and instances are drawn with replacement, as weights w: nothing is predicted anew. A member that is drawn twice agrees with
-    itself, so the EU of each draw is divided by :math:`1 - \sum_m w_m^2`, its share of pairs of different members (and multiplied by that
-    of the ensemble); draws of a single member are left out. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} /
-    \text{estimate})` with the bootstrap's standard error, widened by :math:`\sqrt{n/(n-1)}`, and Student's t with n − 1 degrees of freedom,
-    n the number of members or of instances (groups); with both, each part has its own (Satterthwaite). In simulations with 3 to 20 members
-    it held the truth in 91 to 97 %.
+    Members and instances are resampled as weights w, without new predictions. A member drawn twice agrees with itself, so the EU of
+    each replicate is divided by its share of pairs of different members, :math:`1 - \sum_m w_m^2`, and multiplied by that of the ensemble;
+    replicates of a single member are dropped. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} / \text{estimate})` with
+    the bootstrap standard error, widened by :math:`\sqrt{n/(n-1)}`, and Student's t with n − 1 degrees of freedom, n the number of
+    members or of instances (groups); for both, degrees of freedom follow Satterthwaite. Coverage in simulations with 3 to 20 members
+    was 91 to 97 %.
 
-    It is an interval for what M members show on average. M members also show less EU than infinitely many: see `members_needed`.
+    The interval is for the expected value with M members, whose EU is lower than with infinitely many: see `members_needed`.
 
     Parameters
     ----------
@@ -61,16 +61,14 @@ def bootstrap_uncertainty(
         Over members: `Ensemble` or `MultiLabelEnsemble`; over instances: any.
     loss, events
         As for `labelwise.decompose`.
-    rng : int or Generator
-        The seed.
     statistic : {"mean", "each"}
-        The mean over all instances, or each instance on its own (over members only).
+        The mean over all instances, or each instance (over members only).
     over : {"members", "instances", "both"}
-        What is drawn again.
+        What is resampled.
     groups : array (...), optional
-        What belongs together (patients): whole groups are drawn instead of instances.
-    confidence, n_bootstrap
-        Level and number of replicates.
+        Group of each instance (patient), resampled as a whole.
+    confidence, n_bootstrap, rng
+        Confidence level, number of replicates (at least 2), and their random seed or generator.
 
     Returns
     -------
@@ -89,17 +87,15 @@ def bootstrap_uncertainty(
     if statistic not in ("mean", "each"):
         raise ValueError(f"`statistic` must be 'mean' or 'each'; got {statistic!r}")
     if statistic == "each" and over != "members":
-        raise ValueError(
-            f"`statistic` 'each' is about single instances, which cannot be drawn again: pass over='members'; got over={over!r}"
-        )
+        raise ValueError(f"`statistic` 'each' is about single instances, which cannot be resampled: pass over='members'; got over={over!r}")
     if over == "members" and groups is not None:
-        raise ValueError("`groups` matter only when instances are drawn: pass over='instances' or over='both'")
+        raise ValueError("`groups` matter only when instances are resampled: pass over='instances' or over='both'")
     u = decompose(q, loss, events=events)
     values = flat(u)
     n = values.shape[1]
     if n == 0:
         raise ValueError("`q` must have at least one instance")
-    rng = as_rng(rng)
+    n_bootstrap, rng = check_replicates(n_bootstrap, required=True), as_rng(rng)
     members = instances = code = None
     n_members = n_groups = 0
     if over != "instances":
@@ -107,13 +103,13 @@ def bootstrap_uncertainty(
         n_members = resampling.n_groups
         members = _drawn_weights(q, np.concatenate(list(resampling.group_counts())))
     if over != "members":
-        resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+        resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
         n_groups, code = resampling.n_groups, resampling.code
         instances = np.concatenate([counts.astype(np.int32) for counts in resampling.group_counts()])
     estimate = values if statistic == "each" else values.mean(axis=1)
 
     def variances(replicates: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """Of total, aleatoric and epistemic uncertainty over replicates, given as rows of the draws that share their members."""
+        """Variances of TU, AU and EU over replicates, given as the rows of replicates with the same members."""
         moments, used = np.zeros((6, *estimate.shape[1:])), 0
         for rows, x in replicates:
             if instances is None:
@@ -127,7 +123,7 @@ def bootstrap_uncertainty(
         mean, square = moments[::2] / used, moments[1::2] / used
         return np.asarray(np.maximum(square - mean**2, 0))
 
-    by_instances = variances([(np.arange(n_bootstrap), values)])  # 0 if they are not drawn
+    by_instances = variances([(np.arange(n_bootstrap), values)])  # 0 if they are not resampled
     by_members = np.zeros_like(by_instances)
     if members is not None:
         by_members = np.maximum(variances(_replicates(q, u, members)) - by_instances, 0)
@@ -135,16 +131,16 @@ def bootstrap_uncertainty(
 
 
 def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
-    """Weights of the members in each draw, (replicates, M), summing to 1."""
+    """Member weights of each replicate, (replicates, M), summing to 1."""
     weights = counts if q.weights is None else counts * to_numpy(q.weights).astype(float)
     total = weights.sum(axis=1, keepdims=True)
     if np.any(total == 0):
-        raise ValueError("`q` has members of weight 0: leave them out before drawing members")
+        raise ValueError("`q` has members of weight 0: drop them before resampling members")
     return np.asarray(weights / total)
 
 
 def _replicates(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each distinct draw of at least two members, the replicates it belongs to and its (2, N, K + 1) uncertainties."""
+    """For each distinct draw of at least two members: its replicates and its (2, N, K + 1) uncertainties."""
     distinct, which = np.unique(weights, axis=0, return_inverse=True)
     rows = np.split(np.argsort(which.reshape(-1), kind="stable"), np.cumsum(np.bincount(which.reshape(-1)))[:-1])
     pairs = 1 - np.sum(distinct**2, axis=1)
@@ -157,7 +153,7 @@ def _replicates(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[tuple[n
 def _intervals(
     u: Uncertainty, estimate: np.ndarray, parts: list[tuple[np.ndarray, int]], confidence: float, method: str
 ) -> UncertaintyIntervals:
-    """Intervals from the variances (3, ...) due to members and to instances, and how many there are of each."""
+    """Intervals from the variances (3, ...) due to members and to instances, and the number of each."""
     from scipy.special import stdtrit
 
     widened = [(variance * n / (n - 1), n - 1) for variance, n in parts if n]

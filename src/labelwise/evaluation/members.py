@@ -1,4 +1,4 @@
-"""How many members does it take to know the epistemic uncertainty?"""
+"""How many members are needed to estimate epistemic uncertainty."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from ._reweighting import count_members, flat, reweighted
 
 @dataclass(frozen=True, eq=False)
 class MembersNeeded:
-    """How the epistemic uncertainty (summed over the labels) depends on the number of members; made by `members_needed`."""
+    """Epistemic uncertainty (summed over the labels) as a function of the number of members, returned by `members_needed`."""
 
     n_members: int
     epistemic: float
-    """Mean EU over the instances, of the members there are."""
+    """Mean EU over the instances with the given members."""
     limit: float
-    """Estimate of the same with infinitely many members."""
+    """Estimated mean EU with infinitely many members."""
     standard_error: float
-    """Standard error of the mean EU, from the differences between members."""
+    """Standard error of the mean EU over members."""
     standard_error_each: float
     """The same for a single instance (root mean square over the instances)."""
     target: float
@@ -38,12 +38,12 @@ class MembersNeeded:
         return self.standard_error * np.sqrt(self.n_members / np.asarray(m))
 
     def bias_at(self, m: Array) -> Array:
-        """How much lower the mean EU of ``m`` members is expected to be than the limit."""
+        """Expected difference between the limit and the mean EU with ``m`` members."""
         return (self.limit - self.epistemic) * self.n_members / np.asarray(m)
 
     def __str__(self) -> str:
         if self.needed is None:
-            return f"All {self.n_members} members agree, so more members of this kind would add nothing."
+            return f"All {self.n_members} members agree, so more members of the same kind would change nothing."
         percent = [f"{100 * x:.0f} %" for x in (self.standard_error / self.limit, self.standard_error_each / self.limit, self.target)]
         enough = "that is enough" if self.needed <= self.n_members else f"for {percent[2]} train {self.needed} members"
         return (
@@ -54,11 +54,11 @@ class MembersNeeded:
 
 
 def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family | None = None, target: float = 0.05) -> MembersNeeded:
-    r"""How many members are needed to know the epistemic uncertainty well enough?
+    r"""Number of members needed to estimate epistemic uncertainty to a relative standard error of ``target``.
 
-    Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} - (M-1)\,\mathrm{EU}_{-i}`; their mean estimates EU
-    with infinitely many members, their standard deviation divided by √m the standard error with m. The instances are taken as
-    they are. The standard error is itself rough: by a third for M = 5, by a tenth for M = 50.
+    Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} - (M-1)\,\mathrm{EU}_{-i}` (jackknife). Their mean estimates
+    EU with infinitely many members; their standard deviation divided by √m is the standard error with m members, for fixed instances.
+    The standard error is itself uncertain by a third for M = 5 and a tenth for M = 50.
 
     Parameters
     ----------
@@ -67,7 +67,7 @@ def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family 
     loss, events
         As for `labelwise.decompose`.
     target : float
-        The relative standard error that is good enough.
+        Acceptable relative standard error.
 
     Returns
     -------
@@ -84,7 +84,7 @@ def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family 
     check_confidence(target)
     m = count_members(q, 3)
     if q.weights is not None:
-        raise ValueError("`q` must have equally weighted members: the standard error is that of members drawn alike")
+        raise ValueError("`q` must have equally weighted members: the standard error assumes exchangeable members")
     u = decompose(q, loss, events=events)
     if u.structure == "overlapping":
         raise ValueError("`events` overlap, so their sum counts classes more than once. Use single labels or a partition")

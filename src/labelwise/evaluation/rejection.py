@@ -1,4 +1,4 @@
-"""Rejection curves: how good the rest is when the most uncertain cases are handed over."""
+"""Rejection curves: quality of the remaining predictions when the most uncertain instances are rejected."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
 
 BAND_POINTS = 200
-"""A band over a finer curve is given at this many points."""
+"""Number of points of the band of a finer curve."""
 
 
 @dataclass(frozen=True, eq=False)
 class Band:
-    """Bootstrap intervals of a rejection curve (for each point on its own) and of the numbers that sum it up."""
+    """Pointwise bootstrap intervals of a rejection curve, and intervals of its summaries."""
 
     rejected: Array
     low: Array
@@ -34,31 +34,28 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class RejectionCurve:
-    """Mean accuracy, loss or utility of the instances that are kept, against the share that is rejected.
-
-    The last point keeps at least one instance: nothing is said about the empty rest.
-    """
+    """Accuracy, mean risk or mean utility of the kept instances, against the share rejected; at least one instance is kept."""
 
     kind: str
-    """``"accuracy"``, ``"loss"`` or ``"utility"``."""
+    """``"accuracy"``, ``"risk"`` or ``"utility"``."""
     sums: Array
-    """(n + 1,): the sum of values over the j most certain instances, in expectation over the order of ties, j = 0 … n."""
+    """(n + 1,): sum of values over the j most certain instances, j = 0 … n, in expectation over the order of ties."""
     outcome: Array
     """(n,): the value of each instance, in no particular order."""
     rejected: Array
-    """The shares rejected."""
+    """Shares rejected."""
     n_rejected: Array
-    """How many instances that is, at each point."""
+    """Number of instances rejected at each point."""
     band: Band | None = None
 
     @property
     def n(self) -> int:
-        """How many instances there are."""
+        """Number of instances."""
         return len(self.sums) - 1
 
     @property
     def higher_is_better(self) -> bool:
-        return self.kind != "loss"
+        return self.kind != "risk"
 
     def _at(self, sums: Array) -> Array:
         kept = self.n - self.n_rejected
@@ -71,73 +68,74 @@ class RejectionCurve:
 
     @property
     def random(self) -> float:
-        """The value that rejecting at random has on average, at every share."""
+        """Expected value under random rejection, the same at every share."""
         return float(self.sums[-1] / self.n)
 
     @cached_property
     def oracle(self) -> Array:
-        """The best possible curve: the worst instances are rejected first."""
+        """The best possible curve, rejecting the worst instances first."""
         best_first = np.sort(self.outcome)
         if self.higher_is_better:
             best_first = best_first[::-1]
         return self._at(_cumulated(best_first))
 
+    @cached_property
     def area(self) -> float:
-        """Area under the curve: the mean value over all shares, each point standing for the stretch up to the next."""
+        """Area under the curve: the mean value over all shares, with each point weighted by the distance to the next."""
         return self._area(self.value)
 
     def _area(self, value: Array) -> float:
         width = np.diff(self.rejected, append=1.0)
         return float(width @ value / (1 - self.rejected[0]))
 
+    @cached_property
     def normalized_area(self) -> float:
-        """Area between the curve and random rejection, as a share of the oracle's: 1 is perfect, 0 no better than chance.
+        """Area between the curve and random rejection as a share of the oracle's: 1 is perfect, 0 is chance level.
 
-        NaN if all instances have the same value, so that there is nothing to gain.
+        NaN if all instances have the same value.
         """
         best = self._area(self.oracle) - self.random
-        return (self.area() - self.random) / best if best != 0 else math.nan
+        return (self.area - self.random) / best if best != 0 else math.nan
 
     @cached_property
-    def _losses(self) -> Array:
-        """Sums of losses over the j most certain: 1 − correct, the loss itself, or minus the utility."""
+    def _risks(self) -> Array:
+        """Cumulative risk of the j most certain instances: 1 − correct, the risk itself, or minus the utility."""
         if self.kind == "accuracy":
             return np.arange(self.n + 1) - self.sums
-        return self.sums if self.kind == "loss" else -self.sums
+        return self.sums if self.kind == "risk" else -self.sums
 
     @property
     def aurc(self) -> float:
         r"""Area under the risk–coverage curve, :math:`\frac1n \sum_j \frac1j \sum_{i \le j} \ell_i`; lower is better.
 
-        Always from the full curve, whatever the grid. For accuracy it is 1 − area of the full curve.
+        Computed from the full curve for any grid. For accuracy it equals 1 − area of the full curve.
         """
-        return float(np.mean(self._losses[1:] / np.arange(1, self.n + 1)))
+        return float(np.mean(self._risks[1:] / np.arange(1, self.n + 1)))
 
     @property
     def augrc(self) -> float:
-        r"""Area under the generalised risk–coverage curve (Traub et al. 2024); lower is better.
+        r"""Area under the generalized risk–coverage curve (Traub et al. 2024); lower is better.
 
-        The generalised risk at coverage j/n is :math:`\frac1n \sum_{i \le j} \ell_i`, the average loss over *all* instances when
-        those handed over cost nothing; it is 0 when nothing is kept, so the area runs over the whole interval (trapezoids). For
-        accuracy a it equals (1 − AUROC of the score against errors)·a(1−a) + (1−a)²/2.
+        The generalized risk at coverage j/n is :math:`\frac1n \sum_{i \le j} \ell_i`, the mean risk over *all* instances when
+        rejected ones cost nothing. It is 0 at coverage 0, so the area covers the whole interval (trapezoids). For accuracy a it equals
+        (1 − AUROC of the score against errors)·a(1−a) + (1−a)²/2.
         """
-        return float((self._losses.sum() - self._losses[-1] / 2) / self.n**2)
+        return float((self._risks.sum() - self._risks[-1] / 2) / self.n**2)
 
     def at_coverage(self, coverage: float) -> float:
-        """The value when at least the share ``coverage`` is kept: that many instances, rounded up."""
+        """The value at this coverage, with the number of kept instances rounded up."""
         if not 0 < coverage <= 1:
-            raise ValueError(f"`coverage` must be above 0 and at most 1 (nothing kept has no value); got {coverage!r}")
+            raise ValueError(f"`coverage` must be above 0 and at most 1; got {coverage!r}")
         kept = min(self.n, math.ceil(round(coverage * self.n, 6)))  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
     @cached_property
     def monotonicity(self) -> float:
-        """How steadily rejecting more makes the rest better: 1, it never gets worse; 0, it never gets better; NaN, it is flat.
+        """How consistently rejecting more improves the rest: 1 if it never gets worse, 0 if it never improves, NaN if it is flat.
 
-        Up is the height of a point above the lowest point before it, down its depth below the highest one (for a loss the other
-        way round), and the measure is Σ up / (Σ up + Σ down). Every point weighs as many instances as it keeps, the inverse of
-        its variance, so that the noisy end counts little. A score that knows nothing wanders and comes out anywhere around
-        ½. It says nothing about how much is gained: see `normalized_area`.
+        Σ up / (Σ up + Σ down), where up is the height of a point above the lowest point before it and down its depth below the
+        highest one (reversed for risk). Points are weighted by the number of kept instances, the inverse of their variance, so the noisy
+        end counts little. An uninformative score gives values around ½. For the size of the improvement see `normalized_area`.
         """
         value = self.value if self.higher_is_better else -self.value
         weight = (self.n - self.n_rejected).astype(float)
@@ -151,32 +149,33 @@ def rejection_curve(
     score: Any,
     *,
     correct: Any = None,
-    loss: Any = None,
+    risk: Any = None,
     utility: Any = None,
     grid: int | Sequence[float] | None = None,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> RejectionCurve:
-    r"""Accuracy, loss or utility of what remains when the most uncertain instances are rejected.
+    r"""Accuracy, mean risk or mean utility of the remaining instances when the most uncertain are rejected.
 
-    Exact at every share. Instances with equal scores are rejected in random order, and the curve is the expectation over all
-    orders: a score that is the same for all gives the curve of random rejection, whatever order the data came in.
+    Ties are exact: the curve is the expectation over random orders of instances with equal scores, so a constant score gives the
+    curve of random rejection, independent of the order of the data.
 
     Parameters
     ----------
     score : array (N,)
-        Uncertainty: the highest is rejected first.
-    correct, loss, utility : array (N,)
-        Exactly one: whether each prediction is right, what it costs, or what it is worth.
+        Uncertainty; the highest is rejected first.
+    correct, risk, utility : array (N,)
+        Exactly one of: whether each prediction is right, its risk (lower is better), or its utility (higher is better).
     grid : int or sequence of float, optional
-        Shares to reject: a number of points, ``linspace(0, 1, grid, endpoint=False)``, or the shares themselves. At a share s,
-        int(N·s) instances are rejected. ``grid=50`` is the protocol of the paper's experiments. Default: every share, 0/N … (N−1)/N.
+        Shares to reject: a number of points, ``linspace(0, 1, grid, endpoint=False)``, or the shares themselves. At share s,
+        int(N·s) instances are rejected. ``grid=50`` is the protocol of the paper's experiments. Defaults to all shares, 0/N … (N−1)/N.
     groups : array (N,), optional
-        What belongs together (patients): the bootstrap draws whole groups.
+        Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``rng`` (a seed or a generator) the curve gets a `band` of bootstrap intervals.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) the curve has a `band` of bootstrap intervals; ``rng`` is their random seed or
+        generator.
 
     Returns
     -------
@@ -187,14 +186,14 @@ def rejection_curve(
     >>> curve = rejection_curve([0.1, 0.9, 0.4, 0.4], correct=[True, False, True, False])
     >>> curve.rejected
     array([0.  , 0.25, 0.5 , 0.75])
-    >>> curve.value.round(3)  # the tie at 0.4 counts half each way
+    >>> curve.value.round(3)  # the tie at 0.4 counts half each
     array([0.5  , 0.667, 0.75 , 1.   ])
-    >>> curve.random, round(curve.area(), 3), round(curve.at_coverage(0.75), 3)
+    >>> curve.random, round(curve.area, 3), round(curve.at_coverage(0.75), 3)
     (0.5, 0.729, 0.667)
     """
-    given = {key: x for key, x in (("correct", correct), ("loss", loss), ("utility", utility)) if x is not None}
+    given = {key: x for key, x in (("correct", correct), ("risk", risk), ("utility", utility)) if x is not None}
     if len(given) != 1:
-        raise ValueError(f"give exactly one of `correct`, `loss` and `utility`; got {' and '.join(f'`{key}`' for key in given) or 'none'}")
+        raise ValueError(f"give exactly one of `correct`, `risk` and `utility`; got {' and '.join(f'`{key}`' for key in given) or 'none'}")
     score = as_scores(score, "score")
     (key, outcome), n = next(iter(given.items())), len(score)
     outcome = as_correct(outcome, n) if key == "correct" else same_length(as_scores(outcome, key), key, n, "score").astype(float)
@@ -219,7 +218,7 @@ def _shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
     shares = np.asarray(grid, dtype=float)
     if shares.ndim != 1 or not shares.size or not np.all(np.diff(shares) > 0) or shares[0] < 0 or shares[-1] >= 1:
         raise ValueError(
-            "`grid` must be a number of points or increasing shares from 0 to below 1 (rejecting everything leaves nothing to judge); "
+            "`grid` must be a number of points or increasing shares from 0 to below 1 (rejecting everything leaves nothing to evaluate); "
             f"got {grid!r}"
         )
     return shares
@@ -233,11 +232,11 @@ def _cumulated(x: np.ndarray) -> np.ndarray:
 
 
 def _curve(kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray | None) -> RejectionCurve:
-    """The curve of values whose scores are in rising order."""
+    """The curve of values sorted by increasing score."""
     n = len(ranked)
     sums = _cumulated(values)
     first = np.flatnonzero(ranked[1:] != ranked[:-1]) + 1
-    if len(first) < n - 1:  # within a tie the expected sum grows evenly
+    if len(first) < n - 1:  # within a tie the expected sum grows linearly
         knots = np.concatenate([[0], first, [n]])
         sums = np.interp(np.arange(n + 1), knots, sums[knots])
     if shares is None:
@@ -247,7 +246,7 @@ def _curve(kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray
 
 
 def _n_rejected(n: int, shares: np.ndarray) -> np.ndarray:
-    """int(n·share), as the paper's experiments count; at least one instance is kept."""
+    """int(n·share), as in the paper's experiments; at least one instance is kept."""
     return np.minimum((n * shares).astype(np.int64), n - 1)
 
 
@@ -259,7 +258,7 @@ def _band(
     order: np.ndarray,
     resampling: Resampling,
 ) -> Band:
-    """The curve of every resample, by the same definition."""
+    """Intervals from the curves of all bootstrap replicates."""
     at = curve.rejected if len(curve.rejected) <= BAND_POINTS else np.linspace(0, 1, BAND_POINTS, endpoint=False)
     points, numbers = [], []
     for counts in resampling.counts():
@@ -267,8 +266,8 @@ def _band(
             again = np.repeat(np.arange(curve.n), count[order])
             replicate = _curve(curve.kind, ranked[again], values[again], shares)
             points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
-            numbers.append((replicate.area(), replicate.normalized_area(), replicate.aurc, replicate.augrc))
+            numbers.append((replicate.area, replicate.normalized_area, replicate.aurc, replicate.augrc))
     interval = resampling.estimate(None, points)
-    found = (curve.area(), curve.normalized_area(), curve.aurc, curve.augrc)
+    found = (curve.area, curve.normalized_area, curve.aurc, curve.augrc)
     area, normalized, aurc, augrc = (resampling.estimate(value, column) for value, column in zip(found, np.asarray(numbers).T, strict=True))
     return Band(at, interval.low, interval.high, area, normalized, aurc, augrc, resampling.confidence)

@@ -12,13 +12,13 @@ from .._arrays import Array, to_numpy
 from .._labels import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence
 from .._suggestions import suggest
-from ..decomposition import Uncertainty
+from ..decomposition import PARTS, Uncertainty
 from .rejection import RejectionCurve, rejection_curve
 
 
 @dataclass(frozen=True, eq=False)
 class MeanCurve:
-    """Mean of the rejection curves of several runs, with standard deviation and t-interval at each share."""
+    """Mean rejection curve over several runs, with standard deviation and t-interval at each share."""
 
     kind: str
     rejected: Array
@@ -38,7 +38,7 @@ class MeanCurve:
 
 
 def mean_over_runs(values: Any, confidence: float = 0.95) -> Estimate:
-    """The mean of a few independent runs (first axis) with Student's t-interval.
+    """Mean over independent runs (first axis) with Student's t-interval.
 
     >>> print(mean_over_runs([0.90, 0.92, 0.91]))
     0.910 (95 % interval 0.885 to 0.935)
@@ -48,7 +48,7 @@ def mean_over_runs(values: Any, confidence: float = 0.95) -> Estimate:
     check_confidence(confidence)
     runs = as_numpy(values, "values").astype(float)
     if runs.ndim == 0 or runs.shape[0] < 2:
-        raise ValueError(f"a t-interval needs at least 2 runs; got shape {runs.shape}. One run says nothing about the spread between runs")
+        raise ValueError(f"a t-interval needs at least 2 runs; got shape {runs.shape}. One run has no spread")
     n = runs.shape[0]
     mean = runs.mean(axis=0)
     half = float(stdtrit(n - 1, (1 + confidence) / 2)) * runs.std(axis=0, ddof=1) / np.sqrt(n)
@@ -58,7 +58,7 @@ def mean_over_runs(values: Any, confidence: float = 0.95) -> Estimate:
 def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) -> MeanCurve:
     """Mean, standard deviation and t-interval over the curves of several runs.
 
-    The curves need the same shares: the same number of instances, or the same ``grid``.
+    All curves must have the same shares: the same number of instances or the same ``grid``.
 
     >>> runs = [rejection_curve([1, 2, 3, 4], correct=c) for c in ([1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 0])]
     >>> mean_curve(runs).value.round(3)
@@ -66,11 +66,13 @@ def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) ->
     """
     curves = list(curves)
     if len(curves) < 2:
-        raise ValueError(f"`curves` must be at least 2 runs; got {len(curves)}. For the interval of one run pass `rng` to rejection_curve")
+        raise ValueError(
+            f"`curves` must be at least 2 runs; got {len(curves)}. For the interval of one run pass `n_bootstrap` to rejection_curve"
+        )
     first = curves[0]
     for curve in curves[1:]:
         if curve.kind != first.kind:
-            raise ValueError(f"`curves` must measure the same thing; got {first.kind} and {curve.kind}")
+            raise ValueError(f"`curves` must be of the same kind; got {first.kind} and {curve.kind}")
         if curve.rejected.shape != first.rejected.shape or not np.allclose(curve.rejected, first.rejected):
             raise ValueError(
                 f"`curves` must have the same shares; got {len(first.rejected)} and {len(curve.rejected)} points. "
@@ -91,8 +93,8 @@ def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) ->
         mean.high,
         float(np.mean([curve.random for curve in curves])),
         np.mean([curve.oracle for curve in curves], axis=0),
-        over_runs([curve.area() for curve in curves]),
-        over_runs([curve.normalized_area() for curve in curves]),
+        over_runs([curve.area for curve in curves]),
+        over_runs([curve.normalized_area for curve in curves]),
         over_runs([curve.aurc for curve in curves]),
         over_runs([curve.augrc for curve in curves]),
         len(curves),
@@ -102,7 +104,7 @@ def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) ->
 
 @dataclass(frozen=True, eq=False)
 class ClassCurves:
-    """Rejection by the uncertainty of the predicted label: ``overall``, and for each predicted class on its own."""
+    """Rejection by the uncertainty of the predicted label, overall and for each predicted class."""
 
     overall: RejectionCurve
     curves: dict[str, RejectionCurve]
@@ -128,20 +130,20 @@ def rejection_curves_by_class(
     grid: int | Sequence[float] | None = None,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 1000,
+    n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> ClassCurves:
-    """Rejection curves for each predicted class, rejecting by the uncertainty of the predicted label itself.
+    """Rejection curves for each predicted class, by the uncertainty of the predicted label.
 
-    Among the instances predicted as class k, those with the largest TU_k (or AU_k, EU_k) are rejected first, and the curve is
-    the share of right predictions among the rest: how far can a "melanoma" of this model be trusted?
+    Among the instances predicted as class k, those with the largest TU_k (or AU_k, EU_k) are rejected first; the curve is the
+    precision of class k among the rest.
 
     Parameters
     ----------
     u : Uncertainty
         Label-wise uncertainty, arrays (..., K).
     y_pred, y_true : array (...)
-        Predicted and true classes, names or positions; integers are names where all class names are integers.
+        Predicted and true classes as names or positions (integers are names if all class names are integers).
     measure : {"total", "aleatoric", "epistemic"}
     grid, groups, confidence, n_bootstrap, rng
         As for `rejection_curve`. Classes whose instances all belong to one group get no band.
@@ -155,7 +157,7 @@ def rejection_curves_by_class(
     >>> from labelwise import Ensemble, decompose
     >>> q = Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.2, 0.8]], [[0.9, 0.1], [0.7, 0.3], [0.1, 0.9]]]), class_names=["benign", "malignant"])
     >>> curves = rejection_curves_by_class(decompose(q), q.mean().argmax(-1), ["benign", "malignant", "malignant"])
-    >>> curves["benign"].value  # the wrong "benign" is the uncertain one
+    >>> curves["benign"].value  # the wrong "benign" is the more uncertain one
     array([0.5, 1. ])
     """
     score = as_numpy(measure_of(u, measure), measure)
@@ -173,7 +175,7 @@ def rejection_curves_by_class(
         group = None if groups is None else groups[here]
         alone = here.sum() < 2 if group is None else len(np.unique(group)) < 2
         curves[u.class_names[k]] = rejection_curve(
-            own[here], correct=correct[here], groups=None if alone else group, **{**options, "rng": None if alone else rng}
+            own[here], correct=correct[here], groups=None if alone else group, **{**options, "n_bootstrap": 0 if alone else n_bootstrap}
         )
     counts = np.bincount(y_pred, minlength=len(u.class_names))
     return ClassCurves(overall, curves, dict(zip(u.class_names, counts.tolist(), strict=True)))
@@ -183,6 +185,6 @@ def measure_of(u: Any, measure: str) -> Array:
     """Total, aleatoric or epistemic uncertainty by name."""
     if not hasattr(u, "epistemic"):
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
-    if measure not in ("total", "aleatoric", "epistemic"):
+    if measure not in PARTS:
         raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
     return getattr(u, measure)

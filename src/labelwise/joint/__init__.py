@@ -1,15 +1,18 @@
-r"""The classical measures, all classes at once: entropy, conditional entropy and mutual information, Eqs. (3)–(6).
+r"""The classical measures for all classes jointly: entropy, conditional entropy and mutual information, Eqs. (3)–(6).
 
-The same idea as label by label, with the entropy G and divergence D of a whole probability vector: TU = G(E Θ), AU = E G(Θ),
-EU = E D(Θ‖E Θ). One number per instance; it cannot say which class is meant.
+As for single labels, with the entropy G and divergence D of a whole probability vector: TU = G(E Θ), AU = E G(Θ), EU = E D(Θ‖E Θ). One
+number per instance, which does not tell the classes apart. Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 """
 
 from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from .._arrays import Array, namespace
 from .._engine.compute import Computed, compute
+from .._validation import as_seed
 from ..decomposition import Components, JointUncertainty
 from ..distributions import Distribution
 from ..distributions.base import ArrayT, not_a_distribution
@@ -19,35 +22,44 @@ from ._closed_forms import parts_of, reverse_of, shares_of
 from ._sampling import sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
-__all__ = ["CostMatrix", "JointLoss", "JointUncertainty", "decompose", "pairwise", "reverse", "shares"]
+__all__ = [
+    "CostMatrix",
+    "JointLoss",
+    "JointUncertainty",
+    "decompose",
+    "expected_pairwise_kl",
+    "mutual_information",
+    "mutual_information_by_class",
+    "reverse_mutual_information",
+]
 
 
 def decompose(
-    q: Distribution[ArrayT], loss: str | Loss | JointLoss = "log", *, seed: int = 0, samples: int = 4096
+    q: Distribution[ArrayT], loss: str | Loss | JointLoss = "log", *, rng: int | np.random.Generator | None = 0, n_samples: int = 4096
 ) -> JointUncertainty[ArrayT]:
-    r"""Uncertainty about the class, all classes at once.
+    r"""Total, aleatoric and epistemic uncertainty about the class: entropy, conditional entropy and mutual information.
 
     .. math::
         \mathrm{TU} = \mathrm{H}(\bar\theta), \quad \mathrm{AU} = \mathbb{E}\,\mathrm{H}(\Theta), \quad
         \mathrm{EU} = \mathbb{E}\,\mathrm{KL}(\Theta \Vert \bar\theta) = \mathrm{I}(Y, \Theta)
 
-    Eqs. (3)–(6) of the paper for log loss; the same with the loss's own entropy and divergence for squared, spherical and
-    zero-one loss and for a `CostMatrix`. Ensembles are exact. A Dirichlet is exact for log and squared loss, integrated in one
-    dimension for zero-one loss (error below 1e-9), and sampled for the others, as a LogisticNormal is for all: then ``samples`` draws
-    with this ``seed`` are used and ``.error`` holds their 95 % bounds.
+    Eqs. (3)–(6) of the paper for log loss; squared, spherical and zero-one loss and a `CostMatrix` have their own entropy and
+    divergence. Ensembles are exact. A Dirichlet is exact for log and squared loss, integrated in one dimension for zero-one loss
+    (error below 1e-9), and sampled for other losses. A LogisticNormal is always sampled. Sampling takes ``n_samples`` draws from
+    ``rng`` (a random seed or generator); ``.error`` holds 95 % bounds.
 
     Examples
     --------
     >>> u = decompose(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
-    >>> u.total, u.aleatoric, u.epistemic  # two members, sure of different things
+    >>> u.total, u.aleatoric, u.epistemic  # two members, certain of different classes
     (array([1.]), array([0.]), array([1.]))
     """
-    loss = _check(q, loss)
+    loss, seed = _check(q, loss), as_seed(rng)
 
     def equations(q: Distribution[Any]) -> Computed:
         if q.finite:
             return Computed(_of_atoms(q.marginal(), loss))
-        return parts_of(q, loss, seed, samples) or sampled(q, loss, seed, samples)
+        return parts_of(q, loss, seed, n_samples) or sampled(q, loss, seed, n_samples)
 
     in_kernel: Loss | None = None
     if isinstance(loss, JointLog | JointSquared):
@@ -59,12 +71,21 @@ def decompose(
     return JointUncertainty(parts[0], parts[1], parts[2], lambda: loss.maximum(n), error)
 
 
-def shares(q: Distribution[Any], base: float = 2.0) -> Array:
-    r"""Each class's share of the mutual information, (..., K); not negative, and they add up to it exactly.
+def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:
+    r"""Mutual information (BALD score) :math:`\mathrm{I}(Y, \Theta)`, shape (...,): epistemic uncertainty under log loss.
+
+    >>> mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
+    array([1.])
+    """
+    return decompose(q, LogLoss(base)).epistemic
+
+
+def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> Array:
+    r"""Each class's contribution to the mutual information, (..., K); nonnegative, with the mutual information as their sum.
 
     .. math:: I_k = \mathbb{E}[\Theta_k \log \Theta_k] - \bar\theta_k \log \bar\theta_k
 
-    >>> shares(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
+    >>> mutual_information_by_class(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
     array([[0.5, 0.5]])
     """
     log = JointLog(base)
@@ -75,17 +96,17 @@ def shares(q: Distribution[Any], base: float = 2.0) -> Array:
     closed = shares_of(q)
     if closed is None:
         raise ValueError(
-            f"the shares of a {type(q).__name__} have no closed form; decompose a sample of it: lw.Ensemble(q.sample(n, rng=seed), member_axis=0)"
+            f"mutual information by class has no closed form for {type(q).__name__}; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
     return closed * log.unit
 
 
-def reverse(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
-    r"""Reverse epistemic uncertainty :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape (...,).
+def reverse_mutual_information(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
+    r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape (...,); D is KL under log loss.
 
-    Under log loss it is infinite where a member gives probability 0 to a class that another member holds possible.
+    Under log loss it is infinite where a member assigns probability 0 to a class that another member considers possible.
 
-    >>> reverse(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
+    >>> reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
     """
     loss = _check(q, loss)
@@ -93,7 +114,7 @@ def reverse(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array
         closed = reverse_of(q, loss)
         if closed is None:
             raise ValueError(
-                f"`reverse` has no closed form for {type(q).__name__} and this loss; use a sample: lw.Ensemble(q.sample(n, rng=seed), member_axis=0)"
+                f"reverse mutual information has no closed form for {type(q).__name__} and this loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
             )
         return closed
     law: Any = q.marginal()
@@ -104,21 +125,22 @@ def reverse(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array
     if isinstance(loss, JointLog):
         impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
         each = xp.where(impossible, xp.full_like(each, float("inf")), each)
-    if weights is not None:  # a member of weight 0 does not count, whatever it says
+    if weights is not None:  # a member of weight 0 is ignored, even if its divergence is infinite
         weights = weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
         return xp.sum(xp.where(weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]), axis=0)
     return _average(law, each)
 
 
-def pairwise(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
-    r"""Pairwise epistemic uncertainty :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an independent copy: the sum of both directions.
+def expected_pairwise_kl(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
+    r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an independent copy of Θ.
 
-    Infinite under log loss where `reverse` is.
+    The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter is. Another loss replaces KL by
+    its own divergence.
 
-    >>> pairwise(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
+    >>> expected_pairwise_kl(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
     array([0.04])
     """
-    return decompose(q, loss).epistemic + reverse(q, loss)
+    return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
 def _check(q: Any, loss: str | Loss | JointLoss) -> JointLoss:
@@ -126,7 +148,7 @@ def _check(q: Any, loss: str | Loss | JointLoss) -> JointLoss:
         raise not_a_distribution(q)
     if not q.exclusive:
         raise ValueError(
-            f"the labels of a {type(q).__name__} may occur together, so there is no one class to be uncertain about; use lw.decompose(q).sum()"
+            f"the labels of a {type(q).__name__} may occur together, so there is no single class to be uncertain about; use lw.decompose(q).sum()"
         )
     return as_joint_loss(loss, q.n_classes)
 

@@ -1,4 +1,4 @@
-"""Joint measures in closed form: the only place that asks which distribution it has."""
+"""Closed forms of joint measures: the only place that depends on the type of distribution."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .losses import CostMatrix, JointLog, JointLoss, JointSquared
 
 
 def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed | None:
-    """Total, aleatoric and epistemic uncertainty where there is a formula, or one for a part of them."""
+    """Total, aleatoric and epistemic uncertainty in (partly) closed form, or ``None``."""
     if isinstance(q, Dirichlet):
         parts = _dirichlet(q, loss)
         return None if parts is None else Computed((loss.entropy_from(*q.marginal().mean), *parts))
@@ -36,7 +36,7 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
 
 
 def shares_of(q: Distribution[Any]) -> Array | None:
-    """Each class's share of the mutual information in nats."""
+    """Each class's contribution to the mutual information in nats."""
     if isinstance(q, Dirichlet):
         return _dirichlet_shares(q.alpha)
     if isinstance(q, DirichletMixture):
@@ -66,7 +66,7 @@ def reverse_of(q: Distribution[Any], loss: JointLoss) -> Array | None:
 
 
 def _dirichlet(q: Dirichlet[Any], loss: JointLoss) -> tuple[Array, Array] | None:
-    """Aleatoric and epistemic uncertainty of a Dirichlet where there is a formula."""
+    """Aleatoric and epistemic uncertainty of a Dirichlet in closed form, or ``None``."""
     xp = namespace(q.alpha)
     a, b = beta_parameters(q.alpha, None, None)
     s = a + b

@@ -1,4 +1,4 @@
-"""Joint measures without a closed form: sampling with error bounds, and one integral for the expected maximum."""
+"""Joint measures without a closed form: Monte Carlo with error bounds, and quadrature of the expected maximum."""
 
 from __future__ import annotations
 
@@ -17,9 +17,8 @@ from .losses import JointLoss
 def sampled(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed:
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
-    The total is exact where the mean is. Epistemic uncertainty is the average divergence from the mean, which varies less than the
-    entropy does; aleatoric is what it leaves of the total. The seed is that of each instance: its result does not depend on which
-    others are computed with it.
+    The total is exact if the mean is. Epistemic uncertainty is the average divergence from the mean, which has less variance than the
+    entropy; aleatoric uncertainty is the rest. Every instance uses the same seed, so its result does not depend on the batch.
     """
     size = max(samples // REPLICATES, 2)
     means = q.marginal().mean
@@ -79,8 +78,8 @@ def gain_of_maximum(alpha: Array) -> Array:
     x, w = np.polynomial.legendre.leggauss(256)
     v, w = (x + 1) / 2, w / 2
     total = low.copy()
-    for node, weight in zip(v, w, strict=True):  # x = low + length · v⁸: the density of small α crowds at 0
+    for node, weight in zip(v, w, strict=True):  # x = low + length · v⁸: the density for small α is concentrated at 0
         above = gammaincc(a, (low + length * node**8)[..., None])
-        with np.errstate(divide="ignore"):  # certainly above: ln 0
+        with np.errstate(divide="ignore"):  # ln 0
             total += weight * 8 * node**7 * length * -np.expm1(np.sum(np.log1p(-above), axis=-1))
     return like(np.maximum(total - top, 0) / a.sum(axis=-1), alpha)

@@ -1,7 +1,4 @@
-r"""Losses for all K classes at once: entropy and divergence of a whole probability vector.
-
-The same two things as for a single label (`labelwise.losses`), of vectors ``p`` (..., K).
-"""
+r"""Joint losses: entropy and divergence of whole probability vectors ``p`` (..., K), as `labelwise.losses` for single labels."""
 
 from __future__ import annotations
 
@@ -19,18 +16,18 @@ from ..losses.base import not_negative
 
 
 class JointLoss:
-    """What every loss for all classes has in common."""
+    """Base class of joint losses."""
 
     def entropy(self, p: Array) -> Array:
-        """Generalised entropy G(p) of the outcome, shape (...,)."""
+        """Generalized entropy G(p) of the outcome, shape (...,)."""
         raise NotImplementedError
 
     def entropy_from(self, p: Array, c: Array) -> Array:
-        """G(p) given the complements ``c`` = 1 − p too, which have the digits where a probability is near 1."""
+        """G(p), given the complements ``c`` = 1 − p, which are accurate where a probability is near 1."""
         return self.entropy(p)
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
-        """D(p‖m): what the forecast ``m`` costs beyond G(p) when ``p`` is true; ``d`` = p − m."""
+        """D(p‖m): excess loss of forecast ``m`` over G(p) when ``p`` is true; ``d`` = p − m."""
         raise NotImplementedError
 
     def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
@@ -114,11 +111,11 @@ class JointSpherical(JointLoss):
 
 @dataclass(frozen=True, eq=False)
 class CostMatrix(JointLoss):
-    r"""What choosing one class costs: ``costs[true class, chosen class]``, and optionally the price of abstaining.
+    r"""Cost of choosing one class: ``costs[true class, chosen class]``, and optionally the cost of abstaining.
 
     .. math:: G(\theta) = \min_a \sum_k \theta_k\, C_{ka}
 
-    Zero-one loss is ``1 - np.eye(K)``. More columns than rows are further actions.
+    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions.
 
     >>> float(CostMatrix(1 - np.eye(3), abstain=0.2).entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
     0.2
@@ -135,18 +132,18 @@ class CostMatrix(JointLoss):
                 f"`costs` must be a matrix of numbers, a row for each true class and a column for each action; got shape {costs.shape} of {costs.dtype}"
             )
         if not np.all(np.isfinite(costs)) or np.any(costs < 0):
-            raise ValueError("`costs` must be finite and not negative; subtract each row's smallest cost to make gains into costs")
+            raise ValueError("`costs` must be finite and not negative; subtract the minimum of each row to convert gains into costs")
         table = costs.astype(float)
         if self.abstain is not None:
             price = float(self.abstain)
             if not (np.isfinite(price) and price >= 0):
-                raise ValueError(f"`abstain` must be a finite price, not negative; got {self.abstain!r}")
+                raise ValueError(f"`abstain` must be finite and not negative; got {self.abstain!r}")
             table = np.concatenate([table, np.full((len(table), 1), price)], axis=1)
         object.__setattr__(self, "table", table)
 
     @property
     def is_zero_one(self) -> bool:
-        """Whether this is the plain error rate."""
+        """Whether this is the error rate."""
         k = self.table.shape[0]
         return self.table.shape == (k, k) and bool(np.all(self.table == 1 - np.eye(k)))
 
@@ -169,7 +166,7 @@ class CostMatrix(JointLoss):
         return xp.sum(xp.where(chosen, risk, 0 * risk), axis=-1) - xp.min(risk, axis=-1)
 
     def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
-        """min_a E[cost of a − cost of the best action]: exactly 0 when one action is best for everything plausible."""
+        """min_a E[cost of a − cost of the best action]: exactly 0 if one action is best for all draws."""
         xp = namespace(p)
         risk = self.risks(p)
         regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))
@@ -191,7 +188,7 @@ class CostMatrix(JointLoss):
 
 
 def as_joint_loss(loss: str | Loss | JointLoss, n: int) -> JointLoss:
-    """The loss for all ``n`` classes that a name or a label's loss stands for."""
+    """The joint loss for ``n`` classes that corresponds to a name or a label-wise loss."""
     if isinstance(loss, JointLoss):
         return loss
     single = as_loss(loss)
@@ -206,6 +203,6 @@ def as_joint_loss(loss: str | Loss | JointLoss, n: int) -> JointLoss:
     hint = (
         "give the cost of each true class and choice: lw.joint.CostMatrix(costs)"
         if isinstance(single, CostLoss)
-        else "it scores one label at a time"
+        else "it is defined for single labels"
     )
-    raise ValueError(f"`loss` {type(single).__name__} has no counterpart for all classes at once: {hint}")
+    raise ValueError(f"`loss` {type(single).__name__} has no joint counterpart: {hint}")

@@ -1,7 +1,7 @@
 r"""Proper losses φ for one binary outcome, and what follows from them: entropy and divergence.
 
 A loss scores a forecast of a binary outcome, φ(forecast, y). Its expectation under Y ~ θ, Eq. (7), is smallest at the
-forecast θ itself when φ is proper. What is left there is the generalised entropy G(θ) = φ(θ, θ), a concave function; what
+forecast θ itself when φ is proper. What is left there is the generalized entropy G(θ) = φ(θ, θ), a concave function; what
 a forecast m costs beyond it is the Bregman divergence D(θ‖m) = φ(m, θ) − G(θ). Total, aleatoric and epistemic
 uncertainty are G of the mean, the mean of G and the mean of D (`labelwise.decomposition`).
 
@@ -46,7 +46,7 @@ _NAMES: dict[str, Loss] = {
 
 
 def as_loss(loss: Any) -> Loss:
-    """The loss a name stands for; a `Loss` is returned as it is."""
+    """The loss with this name; a `Loss` is returned unchanged."""
     if isinstance(loss, Loss):
         return loss
     rule = "`loss` must be one of 'log', 'squared', 'spherical', 'zero_one' or a Loss"
@@ -56,14 +56,14 @@ def as_loss(loss: Any) -> Loss:
         meant = next((name for words, name in _MEANT.items() if loss.lower() in words), None)
         raise ValueError(f"{rule}; got {loss!r}" + (f". Did you mean {meant}?" if meant else suggest(loss, list(_NAMES))))
     if isinstance(loss, type) and issubclass(loss, Loss):
-        raise TypeError(f"{rule}; got the class {loss.__name__}. Make one of it: lw.{loss.__name__}(...)")
+        raise TypeError(f"{rule}; got the class {loss.__name__}. Instantiate it: lw.{loss.__name__}(...)")
     kind = loss if isinstance(loss, type) else type(loss)
     if kind.__module__.startswith("labelwise.joint"):
-        use = f"Make one of it: lw.joint.{kind.__name__}(...)" if kind is loss else "Use it with lw.joint.decompose(q, loss)"
-        raise TypeError(f"{rule}; got {kind.__name__}, a loss for all classes at once. {use}")
+        use = f"Instantiate it: lw.joint.{kind.__name__}(...)" if kind is loss else "Use it with lw.joint.decompose(q, loss)"
+        raise TypeError(f"{rule}; got {kind.__name__}, a joint loss for all classes. {use}")
     if len(getattr(loss, "shape", ())) == 2 or (isinstance(loss, list | tuple) and loss and all(isinstance(x, list | tuple) for x in loss)):
         raise TypeError(
-            f"{rule}; got a matrix. The costs of each true class and choice are a loss for all classes at once: "
+            f"{rule}; got a matrix. The costs of each true class and choice are a joint loss for all classes: "
             "lw.joint.decompose(q, lw.joint.CostMatrix(costs)). Those of single labels are lw.CostLoss(false_positive, false_negative)"
         )
     if callable(loss):
@@ -80,4 +80,4 @@ _MEANT = {
     ("beta", "boosting"): "lw.BetaLoss(a, b)",
     ("custom",): "lw.CustomLoss(phi)",
 }
-"""What the losses are called elsewhere."""
+"""Other names of the losses."""

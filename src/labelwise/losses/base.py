@@ -1,4 +1,4 @@
-"""What every loss has in common, and the largest values of their entropies."""
+"""The base class of all losses."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
 
 
 class Loss:
-    """What every loss has in common; subclasses are frozen dataclasses."""
+    """Base class of all losses; subclasses are frozen dataclasses."""
 
     name: ClassVar[str]
     per_event: bool = False
-    """Whether its values depend on which event is asked about, so that it must be bound to their names."""
+    """Whether the loss differs between events, so that it must be bound to their names."""
 
     def phi(self, forecast: Array, y: int) -> Array:
         """The loss of a forecast when the outcome is ``y`` (0 or 1)."""
         raise NotImplementedError
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        r"""Generalised entropy :math:`G(t) = \varphi(t, t)`; ``c`` is 1 − t, if known more accurately than that."""
+        r"""Generalized entropy :math:`G(t) = \varphi(t, t)`; ``c`` is 1 − t, if known more accurately."""
         raise NotImplementedError
 
     def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        r"""Bregman divergence :math:`D(t \Vert m) \ge 0` of −G: what the forecast ``m`` costs beyond G(t) when ``t`` is true.
+        r"""Bregman divergence :math:`D(t \Vert m) \ge 0` of −G: the excess loss of forecast ``m`` over G(t) when ``t`` is true.
 
         ``c`` and ``mc`` are the complements, ``d`` the difference t − m, if known more accurately than by subtraction.
         """
@@ -46,11 +46,11 @@ class Loss:
         return expect(lambda t, c, d: self.divergence(t, mt, c, mc, d))
 
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array | None:
-        """E G(Θ) for Θ ~ Beta(a, b) in closed form, or ``None`` where there is none."""
+        """E G(Θ) for Θ ~ Beta(a, b) in closed form, or ``None``."""
         return None
 
     def epistemic_of_beta(self, a: Array, b: Array) -> Array | None:
-        """E D(Θ‖E Θ) for Θ ~ Beta(a, b) in closed form, or ``None`` where there is none."""
+        """E D(Θ‖E Θ) for Θ ~ Beta(a, b) in closed form, or ``None``."""
         return None
 
     def bind(self, names: Sequence[str]) -> Loss:
@@ -58,12 +58,12 @@ class Loss:
         return self
 
     def joint_maximum(self, n: int) -> float:
-        """The largest joint uncertainty about ``n`` classes at once."""
+        """The largest joint uncertainty about ``n`` classes."""
         raise NotImplementedError
 
     @property
     def kink(self) -> Array | None:
-        """The probability at which the entropy has a corner, or ``None``."""
+        """The probability at which the entropy has a kink, or ``None``."""
         return None
 
     @property
@@ -87,7 +87,7 @@ class Loss:
 
 
 def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
-    """Arrays from what the user passed, with the complement filled in."""
+    """Convert user input to arrays and compute the missing complement."""
     t = np.asarray(t, float) if isinstance(t, int | float) else t
     return t, (1 - t if c is None else c)
 
@@ -100,12 +100,12 @@ def complete_two(t: Array, m: Array, c: Array, mc: Array, d: Array) -> tuple[Arr
 
 
 def pick(y: int, one: Array, zero: Array) -> Array:
-    """What belongs to the outcome ``y``."""
+    """The value for outcome ``y``."""
     if y not in (0, 1):
         raise ValueError(f"`y` must be 0 or 1; got {y!r}")
     return one if y else zero
 
 
 def not_negative(x: Array) -> Array:
-    """``x`` without the negative zeros and rounding errors of quantities that cannot be negative; at 0 the slope stays."""
+    """Clip negative zeros and rounding errors of nonnegative quantities; at 0 the gradient is kept."""
     return namespace(x).where(x < 0, 0 * x, x) + 0.0

@@ -1,4 +1,4 @@
-"""Costs of acting wrongly as a loss; the error rate is the case of equal costs."""
+"""Costs of wrong decisions as a loss; equal costs give the error rate."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
 @dataclass(frozen=True)
 class CostLoss(Loss):
-    r"""What the best act / don't-act decision about a label costs, in the user's own unit.
+    r"""Cost of the best act / don't-act decision about a label, in any unit.
 
     With false-positive cost a and false-negative cost b, acting costs a(1−t) on average and not acting b·t:
 
@@ -45,9 +45,9 @@ class CostLoss(Loss):
                     raise TypeError(f"{where} must be a number; got {value!r}. Costs per class are given by name: {{'melanoma': 9, ...}}")
                 if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
                     raise ValueError(
-                        f"{where} must be a finite cost, not negative; got {value!r}. A gain is a lower cost of the other side"
+                        f"{where} must be a finite cost, not negative; got {value!r}. Express a gain by lowering the alternative's cost"
                     )
-            if isinstance(cost, np.ndarray):  # the thresholds are computed once: later changes to the caller's array must not count
+            if isinstance(cost, np.ndarray):  # copied, because the thresholds are computed once
                 object.__setattr__(self, side, cost.copy())
 
     @property
@@ -109,7 +109,7 @@ class CostLoss(Loss):
         return np.stack([np.broadcast_to(x, (n,)) for x in numbers])
 
     def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
-        """What not acting, and what acting, costs more than the better of the two."""
+        """Regret of not acting and of acting."""
         xp = namespace(t)
         a, b = self._costs(t)
         r = b * t - a * c

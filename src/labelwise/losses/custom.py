@@ -1,4 +1,4 @@
-"""Losses of the user's own, and the test that decides whether they may be used."""
+"""Custom losses, and the test whether they are proper."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .maxima import maximum_entropy
 
 @dataclass(frozen=True)
 class CustomLoss(Loss):
-    r"""Your own loss φ(forecast, y), refused if it is not proper or takes negative values.
+    r"""A custom loss φ(forecast, y); must be proper with a nonnegative entropy.
 
     ``phi`` is called with an array of forecasts strictly inside (0, 1) and y = 0 or 1. It is checked on NumPy arrays; to serve
     PyTorch and JAX too, write it with operators, or with the functions of ``array_api_compat.array_namespace(forecast)``.
@@ -34,7 +34,7 @@ class CustomLoss(Loss):
 
     def __post_init__(self) -> None:
         if isinstance(self.function, Loss):
-            raise TypeError(f"`phi` must be a function φ(forecast, y); got a {type(self.function).__name__}, which is a loss already")
+            raise TypeError(f"`phi` must be a function φ(forecast, y); got a {type(self.function).__name__}, which is already a loss")
         report = check_proper(self.function)
         if not report.proper:
             raise ValueError(f"`phi` must be a proper loss; it is {report}")
@@ -67,7 +67,7 @@ class CustomLoss(Loss):
         """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ may be infinite."""
         xp = namespace(t)
         tiny, half_eps = smallest(t)
-        forecast = xp.where(t <= c, t, 1 - c)  # what c says is closer to the truth there
+        forecast = xp.where(t <= c, t, 1 - c)  # c is more accurate there
         sure = forecast > 1 - half_eps, forecast <= 0
         inside = xp.where(forecast < tiny, like(tiny, t), xp.where(sure[0], like(1 - half_eps, t), forecast))
         one, zero = self.function(inside, 1), self.function(inside, 0)
@@ -96,7 +96,7 @@ class CustomLoss(Loss):
 
     @cached_property
     def kink(self) -> Array | None:
-        """Where the entropy has a corner, φ jumps: its largest jump between 0.001 and 0.999, found by bisection; or ``None``."""
+        """Where the entropy has a kink, φ jumps: the largest jump between 0.001 and 0.999, found by bisection; or ``None``."""
         low = np.linspace(0.001, 0.999, 999)[:-1]
         high = low + 0.998 / 998
 
@@ -104,7 +104,7 @@ class CustomLoss(Loss):
             return np.stack([np.asarray(self.function(t, y), float) + 0 * t for y in (1, 0)])
 
         f_low, f_high = values(low), values(high)
-        for _ in range(50):  # until the ends are neighbours: what is smooth no longer changes between them
+        for _ in range(50):  # until the ends are neighbors: what is smooth no longer changes between them
             middle = (low + high) / 2
             f = values(middle)
             left = np.max(np.abs(f - f_low), axis=0) >= np.max(np.abs(f_high - f), axis=0)

@@ -55,7 +55,7 @@ def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> flo
 
 
 def maximum_of_nested(loss: Loss, weights: np.ndarray) -> float:
-    """max Σ w_j G_j(t_j) subject to t_1 ≥ … ≥ t_n: neighbours in the wrong order are moved together (isotonic regression)."""
+    """max Σ w_j G_j(t_j) subject to t_1 ≥ … ≥ t_n: neighbors in the wrong order are moved together (isotonic regression)."""
     n = weights.size
 
     def best(members: list[int]) -> float:

@@ -12,3 +12,5 @@ module     what                                                         where in
 `human`    aleatoric uncertainty against people's votes                 not in the paper
 ========== ============================================================ ==========================
 """
+
+__all__ = ["arc", "artefact", "gallery", "holdout", "human", "losses", "ood"]

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ..decomposition import PARTS
 from ..distributions import Ensemble
 from ..evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
 from .results_folder import Options, over_runs, predictions, record
-from .scores import MEASURES, PARTS, scores
+from .scores import MEASURES, scores
 from .settings import Setting, Source
 
 GRID = 50
@@ -34,16 +35,16 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         for key, score in scores(q).items():
             full[key].append(rejection_curve(score, correct=correct))
             # one run alone gets a bootstrap band over instances; several get the spread between runs
-            curves[key].append(rejection_curve(score, correct=correct, grid=GRID, rng=0 if runs == 1 else None, n_bootstrap=300))
+            curves[key].append(rejection_curve(score, correct=correct, grid=GRID, n_bootstrap=300 if runs == 1 else 0, rng=0))
     shown: Curves = {key: found[0] if runs == 1 else mean_curve(found) for key, found in curves.items()}
     numbers = {
         "accuracy": over_runs(accuracy),
         "accuracy of a member": over_runs(members),
-        "area": {key: over_runs([curve.area() for curve in found]) for key, found in full.items()},
-        "share of the possible gain": {key: over_runs([curve.normalized_area() for curve in found]) for key, found in full.items()},
+        "area": {key: over_runs([curve.area for curve in found]) for key, found in full.items()},
+        "share of the possible gain": {key: over_runs([curve.normalized_area for curve in found]) for key, found in full.items()},
         "monotonicity": {key: over_runs([curve.monotonicity for curve in found]) for key, found in curves.items()},
         "area difference": {
-            (f"{a} − {b}", part): over_runs([x.area() - y.area() for x, y in zip(full[a, part], full[b, part], strict=True)])
+            (f"{a} − {b}", part): over_runs([x.area - y.area for x, y in zip(full[a, part], full[b, part], strict=True)])
             for a, b in itertools.combinations(MEASURES, 2)
             for part in PARTS
         },

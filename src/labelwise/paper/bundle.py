@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 
 from ..datasets.bundled import FILE, OOD, packed, unpacked, write_fashion_ensemble
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..io import Predictions
-from .scores import MEASURES, PARTS, accuracy_and_areas, aurocs, scores
+from .scores import MEASURES, accuracy_and_areas, aurocs, scores
 
 N_IMAGES = 400
 LARGEST = 3_000_000
@@ -64,10 +64,10 @@ def as_printed(name: str, value: float) -> str:
     return f"{value:.4f}" if name.startswith(("accuracy", "arc")) else f"{value:.3f}"
 
 
-def notable(q: Ensemble, n: int, *, seed: int = 0) -> np.ndarray:
+def notable(q: Ensemble, n: int, *, rng: int | np.random.Generator | None = 0) -> np.ndarray:
     """``n`` instances: those with the highest total, aleatoric and epistemic uncertainty, at most n / 2, and a random choice of the others."""
     u = decompose(q).sum()
     most = {int(i) for part in PARTS for i in np.argsort(-np.asarray(getattr(u, part)), kind="stable")[: n // 6]}
     others = np.setdiff1d(np.arange(len(u.total)), sorted(most))
-    chosen = np.random.default_rng(seed).choice(others, n - len(most), replace=False)
+    chosen = np.random.default_rng(rng).choice(others, n - len(most), replace=False)
     return np.sort(np.concatenate([sorted(most), chosen]).astype(np.int64))

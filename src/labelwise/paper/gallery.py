@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from .arc import save
 from .results_folder import Options, predictions, record
-from .scores import PARTS
 from .settings import Setting, Source
 
 EACH = 4
@@ -41,6 +40,6 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     path = record(setting, "gallery", numbers, options, runs=1)
     for part, rows in chosen.items():
         titles = [u.class_names[y[i]] + (f", taken for {u.class_names[predicted[i]]}" if predicted[i] != y[i] else "") for i in rows]
-        figure = plot_gallery(images.x, u, rows.tolist(), y_true=y, prediction=predicted, titles=titles)
+        figure = plot_gallery(images.x, u, rows.tolist(), y_true=y, y_pred=predicted, titles=titles)
         save(figure, path.with_name(f"gallery-{part}.png"))
     return numbers

@@ -209,12 +209,12 @@ class _Work:
             self.data,
             n_members=self.setting.members,
             recipe=recipe,
-            seed=self.run,
+            rng=self.run,
             out_dir=self.folder / f"training-{name}",
             resume=True,
             subset=draw,
             start=start,
-            jobs=self.options.jobs,
+            n_jobs=self.options.n_jobs,
         )
 
 

@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import rejection_curve
 from ..evaluation.detection import detection_scores
 from ..losses import CostLoss, Loss, as_loss
 from .arc import save
 from .results_folder import Options, available, over_runs, predictions, record
-from .scores import PARTS
 from .settings import DATA, Setting, Source
 
 LOSSES: dict[str, str | Loss] = {
@@ -61,7 +60,7 @@ def compare(stored: dict[Source, Any], inside: Source, outside: list[Source]) ->
         u = {source: decompose(x, as_loss(loss)).sum() for source, x in q.items()}
         for part in PARTS:
             score = np.asarray(getattr(u[inside], part))
-            numbers["rejection", name, part] = rejection_curve(score, correct=correct).area()
+            numbers["rejection", name, part] = rejection_curve(score, correct=correct).area
             for source in outside:
                 numbers[source.data, name, part] = float(detection_scores(score, np.asarray(getattr(u[source], part))).auroc)
     return numbers

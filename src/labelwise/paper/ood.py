@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ..decomposition import PARTS
 from ..distributions import Ensemble
 from ..evaluation import compare_detection, detection_scores
 from .arc import save
 from .ensemble_sizes import by_members
 from .results_folder import Options, available, over_runs, predictions, record
-from .scores import MEASURES, PARTS, Scores, scores
+from .scores import MEASURES, Scores, scores
 from .settings import DATA, Setting, Source
 
 

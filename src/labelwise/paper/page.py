@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from ..decomposition import PARTS
 from .comparison import detection, holdout
 from .provenance import TITLES, Stored, data_of, in_words, made_by, markdown
 from .tables import runs_word, spread
@@ -53,7 +54,7 @@ def _galleries(folder: Stored) -> Iterator[str]:
         yield "*Not run here.* `labelwise reproduce gallery --data mnist`"
     for name, stored in found:
         yield f"### {in_words(name, stored)}\n"
-        for part in ("total", "aleatoric", "epistemic"):
+        for part in PARTS:
             yield f"Highest {part} uncertainty, bits; the true label is green, the predicted one underlined:\n"
             yield folder.figure(name, f"gallery-{part}.png", f"Instances with the highest {part} uncertainty") + "\n"
         yield made_by(stored) + "\n"

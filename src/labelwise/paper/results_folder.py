@@ -32,7 +32,7 @@ class Options:
     results: Path
     data_dir: Path | None = None
     download: bool = False
-    jobs: int | None = None
+    n_jobs: int | None = None
     say: Callable[[str], None] = lambda text: None
     command: str = ""
     """What was typed, for the record."""
@@ -59,7 +59,7 @@ def predictions(setting: Setting, run: int, sources: Sequence[Source], options: 
             options.say(f"{setting.name}, run {run}: predicting {source.name}")
             q = predict(fitted, source, images[source])
             y_true = images[source].y if source.data == setting.data else None
-            save_predictions(paths[source], probs=q.probs, y_true=y_true, class_names=fitted.classes)
+            save_predictions(paths[source], probs=q.probs, y_true=y_true, class_names=fitted.class_names)
     return {source: load_predictions(paths[source]) for source in sources}
 
 
@@ -85,7 +85,7 @@ def train(setting: Setting, run: int, options: Options) -> Any:
     options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
-        recipe.network, data, n_members=setting.members, recipe=recipe, seed=run, out_dir=folder, resume=True, jobs=options.jobs
+        recipe.network, data, n_members=setting.members, recipe=recipe, rng=run, out_dir=folder, resume=True, n_jobs=options.n_jobs
     )
 
 

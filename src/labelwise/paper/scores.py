@@ -7,11 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import detection_scores, rejection_curve
 
-PARTS = ("total", "aleatoric", "epistemic")
 MEASURES = ("variance", "label-wise entropy", "entropy")
 """As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and entropy of all classes at once, whose
 epistemic part is mutual information."""
@@ -37,7 +36,7 @@ def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
 def accuracy_and_areas(q: Ensemble, found: Scores, y_true: np.ndarray) -> tuple[float, dict[tuple[str, str], float]]:
     """Accuracy of the ensemble, and the area under the accuracy–rejection curve of each score."""
     correct = q.mean().argmax(-1) == y_true
-    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area() for key, score in found.items()}
+    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area for key, score in found.items()}
 
 
 def aurocs(inside: Scores, outside: Scores) -> dict[tuple[str, str], float]:

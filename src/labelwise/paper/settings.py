@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..datasets import Dataset, Split, load, load_fashion_ensemble
+from ..datasets import Dataset, Examples, load, load_fashion_ensemble
 
 if TYPE_CHECKING:
     from ..predictors import Recipe
@@ -106,23 +106,23 @@ class Source:
         """The name of its prediction file."""
         return self.data + ("" if self.scaled else "-unscaled") + ("-transposed" if self.transposed else "")
 
-    def load(self, *, data_dir: Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> Split:
+    def load(self, *, data_dir: Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> Examples:
         """Test images and labels."""
         test = (
             made_up(self.data) if self.data in DATA["digits"] else load(self.data, data_dir=data_dir, download=download, sha256=sha256).test
         )
-        return Split(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
+        return Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
 
 
-def made_up(name: str) -> Split:
+def made_up(name: str) -> Examples:
     """Strangers to the digits that need no download: clothes at 8 × 8 pixels, and the test digits with their pixels in another order."""
     if name == "shuffled-digits":
         test = load("digits").test
         order = np.random.default_rng(0).permutation(64)
-        return Split(np.ascontiguousarray(test.x.reshape(-1, 64)[:, order].reshape(-1, 8, 8)), test.y)
+        return Examples(np.ascontiguousarray(test.x.reshape(-1, 64)[:, order].reshape(-1, 8, 8)), test.y)
     fashion = load_fashion_ensemble()
     x = np.pad(fashion.images, ((0, 0), (2, 2), (2, 2))).reshape(-1, 8, 4, 8, 4).mean(axis=(2, 4)).astype(np.uint8)
-    return Split(x, fashion.y_true[fashion.image_index])
+    return Examples(x, fashion.y_true[fashion.image_index])
 
 
 def training_data(

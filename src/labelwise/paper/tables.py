@@ -7,9 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..decomposition import PARTS
+
 Table = tuple[str, list[str], list[list[str]]]
 """Title, columns, rows."""
-PARTS = ("total", "aleatoric", "epistemic")
 SHORT = {"total": "TU", "aleatoric": "AU", "epistemic": "EU"}
 
 

@@ -27,7 +27,7 @@ def plot_slices(
     u: Uncertainty,
     indices: Sequence[int] | np.ndarray,
     *,
-    prediction: np.ndarray,
+    y_pred: np.ndarray,
     titles: Sequence[str] | None = None,
     columns: int = 1,
 ) -> Figure:
@@ -41,7 +41,7 @@ def plot_slices(
         (N, K), for all slices of ``part``.
     indices : sequence of int
         Which slices, positions in ``part``.
-    prediction : array (N,)
+    y_pred : array (N,)
         Positions of the predicted classes.
     titles : sequence of str, optional
         By default patient, study and plane.
@@ -82,7 +82,7 @@ def plot_slices(
         pet.set_xlabel("PET", fontsize=8)
         tidy(bars)
         truth = int(part.y[i]) if part.y[i] >= 0 else None
-        plot_labels(u, i, y_true=truth, prediction=int(prediction[i]), ax=bars)
+        plot_labels(u, i, y_true=truth, y_pred=int(y_pred[i]), ax=bars)
         bars.set_ylim(0, limit)
         bars.tick_params(labelsize=8)
         bars.set_ylabel(bars.get_ylabel(), fontsize=8)

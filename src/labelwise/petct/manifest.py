@@ -51,8 +51,8 @@ class Prepared:
     manifest: dict[str, Any]
 
     @property
-    def classes(self) -> tuple[str, ...]:
-        return tuple(self.manifest["classes"])
+    def class_names(self) -> tuple[str, ...]:
+        return tuple(self.manifest["class_names"])
 
     @property
     def statistics(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
@@ -79,7 +79,7 @@ class Prepared:
                 raise ValueError(
                     f"slices of {study['patient']}/{study['study']} are missing in {str(root)!r}; run `labelwise petct prepare` again"
                 )
-            label = slice_labels(study["diagnosis"], study["lesion_voxels"], self.classes, rule)
+            label = slice_labels(study["diagnosis"], study["lesion_voxels"], self.class_names, rule)
             use = np.flatnonzero(label >= 0 if name != HELD_BACK else (rule != "skip") | (np.array(study["lesion_voxels"]) > 0))
             kept.append((study["key"], use))
             labels.append(label[use])
@@ -122,8 +122,8 @@ def build(
     diagnoses: Sequence[str],
     hold_back: Sequence[str],
     lesion_free: str,
-    test: float,
-    val: float,
+    test_size: float,
+    val_size: float,
     seed: int,
 ) -> dict[str, Any]:
     """The manifest: split by patient, statistics of the training patients, and everything that went in."""
@@ -138,7 +138,7 @@ def build(
     if free[0][0].part is not None:
         parts = {study.patient: str(study.part) for study, _ in free}
     else:
-        parts = split_patients([(study.patient, study.diagnosis) for study, _ in free], test=test, val=val, seed=seed)
+        parts = split_patients([(study.patient, study.diagnosis) for study, _ in free], test_size=test_size, val_size=val_size, rng=seed)
     present = {study.diagnosis for study, _ in free}
     classes = [name for name in diagnoses if name in present]
     if lesion_free == "negative" and NEGATIVE not in classes:
@@ -150,10 +150,10 @@ def build(
     return {
         "format": 1,
         "settings": settings,
-        "classes": classes,
+        "class_names": classes,
         "held_back": [name for name in diagnoses if name in hold_back],
         "lesion_free": lesion_free,
-        "split": {"test": test, "val": val, "seed": seed, "given": free[0][0].part is not None},
+        "split": {"test_size": test_size, "val_size": val_size, "seed": seed, "given": free[0][0].part is not None},
         "statistics": _statistics(entries, [record for _, record in usable], classes, lesion_free),
         "studies": entries,
         "skipped": [{"patient": s.patient, "study": s.study, "why": s.why} for s in skipped],
@@ -245,7 +245,7 @@ def _check(manifest: dict[str, Any]) -> None:
             raise ValueError(f"the {key} of its statistics must be three numbers; got {statistics[key]!r:.100}")
     if not 0 < settings["size"] <= _LARGEST_SIZE:
         raise ValueError(f"its slices must have a size of 1 to {_LARGEST_SIZE}; got {settings['size']!r}")
-    for key in ("classes", "held_back"):
+    for key in ("class_names", "held_back"):
         if not isinstance(manifest[key], list) or not all(isinstance(name, str) for name in manifest[key]):
             raise ValueError(f"its `{key}` must be a list of names; got {manifest[key]!r:.100}")
     if manifest["lesion_free"] not in LESION_FREE:

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._validation import as_seed
 from ..io.atomic import replacing
 from .studies import FILES
 from .volumes import nibabel
@@ -211,7 +212,7 @@ def write_nifti(path: Path, values: np.ndarray, affine: np.ndarray, orientation:
 
 
 def write_phantoms(
-    folder: Path, *, patients: int = 40, seed: int = 0, voxel: float = 8.0, kinds: Sequence[str] = KINDS
+    folder: Path, *, patients: int = 40, rng: int | np.random.Generator | None = 0, voxel: float = 8.0, kinds: Sequence[str] = KINDS
 ) -> list[tuple[str, str, str]]:
     """Write phantom patients and their metadata table in the published layout.
 
@@ -221,7 +222,8 @@ def write_phantoms(
         A new or empty folder.
     patients : int
         The kinds take turns. Every seventh patient has a second study, every other time after a therapy that has left no lesion.
-    seed : int
+    rng : int, Generator or None
+        Random seed or generator.
     voxel : float
         Millimetres, on average; it varies by 15 % from scan to scan and axis to axis.
     kinds : sequence of str
@@ -237,7 +239,7 @@ def write_phantoms(
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{str(folder)!r} is not empty; choose a new folder for the phantoms")
     folder.mkdir(parents=True, exist_ok=True)
-    written = []
+    written, seed = [], as_seed(rng)
     for i in range(patients):
         rng = np.random.default_rng([seed, i])
         body = Body.draw(rng)

@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._validation import as_seed
 from ..io.atomic import remove_all_leftovers, replacing
 from ..io.files import read_json
 from ..io.lock import FOLDER_LOCK, end_with_parent, locked
@@ -73,10 +74,10 @@ def prepare(
     diagnoses: Sequence[str] = DIAGNOSES,
     hold_back: Sequence[str] = (),
     lesion_free: str = "negative",
-    test: float = 0.2,
-    val: float = 0.15,
-    seed: int = 0,
-    jobs: int | None = None,
+    test_size: float = 0.2,
+    val_size: float = 0.15,
+    rng: int | np.random.Generator | None = 0,
+    n_jobs: int | None = None,
     progress: Progress | None = None,
 ) -> listing.Prepared:
     """Cut every study into slices, split the patients, and write the manifest.
@@ -97,9 +98,9 @@ def prepare(
         Diagnoses to keep out of training, validation and test, for asking later what the network makes of a kind it has never seen.
     lesion_free : {"negative", "study", "skip"}
         The label of a slice without a lesion in a study with a diagnosis; see `labelwise.petct.slice_labels`.
-    test, val, seed
+    test_size, val_size, rng
         As for `split_patients`; unused where the table has a column "part".
-    jobs : int, optional
+    n_jobs : int, optional
         Studies at a time, each in a process of its own; by default as many as there are processors.
     progress : callable, optional
     """
@@ -118,7 +119,7 @@ def prepare(
             remove_all_leftovers(folder)
         work = partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free)
         done: list[tuple[Study, dict[str, Any]]] = []
-        for i, (study, result) in enumerate(_each(work, studies, jobs)):
+        for i, (study, result) in enumerate(_each(work, studies, n_jobs)):
             if isinstance(result, Skipped):
                 skipped.append(result)
             else:
@@ -134,29 +135,29 @@ def prepare(
             diagnoses=known,
             hold_back=held,
             lesion_free=lesion_free,
-            test=test,
-            val=val,
-            seed=seed,
+            test_size=test_size,
+            val_size=val_size,
+            seed=as_seed(rng),
         )
         listing.write_manifest(out, content)
     return listing.open_prepared(out)
 
 
-def _each(work: Callable[[Study], Any], studies: Sequence[Study], jobs: int | None) -> Iterator[tuple[Study, Any]]:
+def _each(work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None) -> Iterator[tuple[Study, Any]]:
     """The result for each study, as it comes."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    jobs = min(jobs or cores, len(studies))
-    if jobs <= 1:
+    n_jobs = min(n_jobs or cores, len(studies))
+    if n_jobs <= 1:
         yield from ((study, work(study)) for study in studies)
         return
-    pool = ProcessPoolExecutor(jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
+    pool = ProcessPoolExecutor(n_jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
     try:
         futures = {pool.submit(work, study): study for study in studies}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "a process that prepares studies was ended from outside (perhaps the memory was short: try fewer --jobs). "
+            "a process that prepares studies was ended from outside (perhaps the memory was short: try fewer --n-jobs). "
             "Finished studies are kept: run the same command again"
         ) from error
     finally:

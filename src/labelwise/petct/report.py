@@ -11,13 +11,14 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..decisions import Costs, Decisions, decide
+from ..decomposition import PARTS
 from ..evaluation import rejection_curve
 from ..io.atomic import replacing
 from ..io.csv import csv_text
 from ..plots import plot_rejection
 from ..plots._style import pyplot, tidy
 from .figures import plot_slices
-from .results import MEASURES, Results, load_results, summarize
+from .results import Results, load_results, summarize
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,11 +119,11 @@ def write_report(
     figures: list[tuple[str, str]] = []
     for number, (case, indices) in enumerate(chosen):
         figures.append((f"case-{number + 1}.png", case))
-        _save(plot_slices(results.prepared, results.part, results.u, indices, prediction=results.prediction), out / figures[-1][0])
-    for m in MEASURES:
+        _save(plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction), out / figures[-1][0])
+    for m in PARTS:
         figures.append((f"highest-{m}.png", f"Highest {m} uncertainty"))
         indices = most_uncertain(results, m, show)
-        page = plot_slices(results.prepared, results.part, results.u, indices, prediction=results.prediction, columns=2)
+        page = plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction, columns=2)
         _save(page, out / figures[-1][0])
     figures.append(("rejection.png", "Accuracy of the rest, when the most uncertain slices are handed over"))
     _save(_rejection(results, rng), out / figures[-1][0])
@@ -142,7 +143,7 @@ def _rejection(results: Results, rng: int) -> Figure:
     figure: Figure = pyplot().figure(figsize=(5.0, 3.6), layout="constrained")
     ax = figure.add_subplot()
     tidy(ax)
-    plot_rejection({m: rejection_curve(getattr(total, m), correct=correct, **groups) for m in MEASURES}, ax=ax)
+    plot_rejection({m: rejection_curve(getattr(total, m), correct=correct, **groups) for m in PARTS}, ax=ax)
     return figure
 
 
@@ -204,7 +205,7 @@ def sentences(numbers: dict[str, Any]) -> list[str]:
         held = numbers["held_back"]
         for unit, what in (("studies", "studies"), ("slices", "slices with lesions")):
             if unit in held:
-                found = "; ".join(f"{m} {_words(held[unit]['auroc'][m], percent=False)}" for m in MEASURES)
+                found = "; ".join(f"{m} {_words(held[unit]['auroc'][m], percent=False)}" for m in PARTS)
                 lines.append(
                     f"Held back: {', '.join(held['diagnoses'])}, {held['patients']} patients; {held[unit]['held_back']} {what} of them against "
                     f"{held[unit]['known']} of known diseases, AUROC by uncertainty: {found}."
@@ -230,7 +231,7 @@ def diagnosis_rows(numbers: dict[str, Any]) -> list[tuple[str, ...]]:
             str(row["studies_found"]),
             str(row["slices"]),
             _words(row["recall"]),
-            *(f"{row[m]:.3f}" if row[m] is not None and np.isfinite(row[m]) else "–" for m in MEASURES),
+            *(f"{row[m]:.3f}" if row[m] is not None and np.isfinite(row[m]) else "–" for m in PARTS),
         )
         for row in numbers["diagnoses"]
     ]

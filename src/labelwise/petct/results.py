@@ -10,12 +10,10 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._resampling import Estimate, Resampling
-from ..decomposition import Uncertainty, decompose
+from ..decomposition import PARTS, Uncertainty, decompose
 from ..evaluation import by_class, detection_scores, rejection_curve
 from ..io import Predictions, load_predictions
 from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
-
-MEASURES = ("total", "aleatoric", "epistemic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,7 +85,7 @@ def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
         "gain_over_the_commonest_class": _plain(share(correct, part.patients, rng=rng, less=commonest)),
         "studies": len(names),
         "study_accuracy": _plain(share(hits, part.patients[first], rng=rng)),
-        "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area() for m in MEASURES},
+        "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area for m in PARTS},
         "diagnoses": _by_diagnosis(results, correct, rng),
     }
     if results.held_back is not None:
@@ -118,7 +116,7 @@ def _held_back(results: Results, rng: int) -> dict[str, Any]:
             unit: {
                 "known": int(a.sum()),
                 "held_back": int(b.sum()),
-                "auroc": {m: _plain(_auroc(getattr(u, m)[a], getattr(v, m)[b], groups_in[a], groups_out[b], rng)) for m in MEASURES},
+                "auroc": {m: _plain(_auroc(getattr(u, m)[a], getattr(v, m)[b], groups_in[a], groups_out[b], rng)) for m in PARTS},
             }
             for unit, (u, v, a, b, groups_in, groups_out) in scores.items()
             if a.any() and b.any()
@@ -141,7 +139,7 @@ def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[
     study_truth = np.asarray(results.studies.y_true)
     study_hits = to_numpy(results.studies.distribution().mean()).argmax(axis=-1) == study_truth
     rows = []
-    for k, name in enumerate(results.prepared.classes):
+    for k, name in enumerate(results.prepared.class_names):
         of = part.y == k
         row: dict[str, Any] = {
             "diagnosis": name,
@@ -150,7 +148,7 @@ def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[
             "slices": int(of.sum()),
             "recall": _plain(share(correct[of], part.patients[of], rng=rng)) if of.any() else None,
         }
-        for m in MEASURES:
+        for m in PARTS:
             row[m] = float(np.asarray(getattr(own, m).value)[k]) if own is not None else None
         rows.append(row)
     return rows

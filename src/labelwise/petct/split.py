@@ -7,32 +7,36 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from .._validation import as_rng
 from ..datasets.types import _stratified
 
 
-def split_patients(studies: Iterable[tuple[str, str]], *, test: float = 0.2, val: float = 0.15, seed: int = 0) -> dict[str, str]:
+def split_patients(
+    studies: Iterable[tuple[str, str]], *, test_size: float = 0.2, val_size: float = 0.15, rng: int | np.random.Generator | None = 0
+) -> dict[str, str]:
     """The part of each patient, ``"train"``, ``"val"`` or ``"test"``, each with its share of every diagnosis.
 
     A patient with several diagnoses counts for the rarest of them (by patients; the first in the alphabet where two are equally
     rare), because a rare one is the hardest to have in every part. The result depends on the patients, their diagnoses and
-    the seed, not on the order of the studies.
+    ``rng``, not on the order of the studies.
 
     Parameters
     ----------
     studies : iterable of (patient, diagnosis)
-    test, val : float
+    test_size, val_size : float
         Shares of the patients; each diagnosis has its share to within one patient.
-    seed : int
+    rng : int, Generator or None
+        Random seed or generator of the split.
 
     Examples
     --------
     >>> studies = [(f"p{i}", "lymphoma" if i % 2 else "negative") for i in range(20)]
-    >>> parts = split_patients(studies, test=0.2, val=0.2, seed=1)
+    >>> parts = split_patients(studies, test_size=0.2, val_size=0.2, rng=1)
     >>> sorted(Counter((diagnosis, parts[patient]) for patient, diagnosis in studies).items())[:3]
     [(('lymphoma', 'test'), 2), (('lymphoma', 'train'), 6), (('lymphoma', 'val'), 2)]
     """
-    if not (test > 0 and val >= 0 and test + val < 1):
-        raise ValueError(f"`test` and `val` must be shares that leave patients to train on; got {test} and {val}")
+    if not (test_size > 0 and val_size >= 0 and test_size + val_size < 1):
+        raise ValueError(f"`test_size` and `val_size` must be shares that leave patients to train on; got {test_size} and {val_size}")
     diagnoses: dict[str, set[str]] = {}
     for patient, diagnosis in studies:
         diagnoses.setdefault(patient, set()).add(diagnosis)
@@ -40,9 +44,9 @@ def split_patients(studies: Iterable[tuple[str, str]], *, test: float = 0.2, val
     counts = Counter(diagnosis for found in diagnoses.values() for diagnosis in found)
     strata = [min(diagnoses[patient], key=lambda d: (counts[d], d)) for patient in patients]
     _, stratum = np.unique(np.array(strata, dtype=str), return_inverse=True)
-    rng = np.random.default_rng(seed)
+    rng = as_rng(rng)
     part = np.full(len(patients), "train", dtype=object)
-    part[_stratified(stratum, test, rng)] = "test"
+    part[_stratified(stratum, test_size, rng)] = "test"
     rest = np.flatnonzero(part == "train")
-    part[rest[_stratified(stratum[rest], val / (1 - test), rng)]] = "val"
+    part[rest[_stratified(stratum[rest], val_size / (1 - test_size), rng)]] = "val"
     return dict(zip(patients, part.tolist(), strict=True))

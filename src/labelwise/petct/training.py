@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import Dataset, Split
+from ..datasets import Dataset, Examples
 from ..io import save_predictions
 from .combining import aggregate
 from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
@@ -26,9 +26,9 @@ def train(
     augment: bool = False,
     n_members: int = 5,
     epochs: int | None = None,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     resume: bool = False,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     how: str = "top",
     k: int = 5,
     in_memory: int = IN_MEMORY,
@@ -47,7 +47,7 @@ def train(
         learning rate. Neither chooses the epoch on the test set, as the published code does.
     augment : bool
         Mirror half of the images, and move all by up to one hundredth of their size.
-    network, n_members, epochs, seed, resume, jobs
+    network, n_members, epochs, rng, resume, n_jobs
         As for `labelwise.predictors.fit_ensemble`.
     how, k
         As for `aggregate`.
@@ -73,7 +73,7 @@ def train(
         "petct",
         _split(parts["train"], in_memory),
         _split(parts["test"], in_memory),
-        prepared.classes,
+        prepared.class_names,
         _split(parts["val"], in_memory) if len(parts["val"].y) else None,
     )
     fitted = fit_ensemble(
@@ -81,11 +81,11 @@ def train(
         data,
         n_members=n_members,
         recipe=chosen,
-        seed=seed,
+        rng=rng,
         out_dir=out / "training",
         resume=resume,
         epochs=epochs,
-        jobs=jobs,
+        n_jobs=n_jobs,
     )
     written: dict[str, Path] = {}
     for name, prefix in (("test", ""), (HELD_BACK, "held-back-")):
@@ -95,14 +95,14 @@ def train(
     return written
 
 
-def _split(part: Part, in_memory: int) -> Split:
+def _split(part: Part, in_memory: int) -> Examples:
     images: Any = part.images if part.images.nbytes > in_memory else part.images[:]
-    return Split(images, part.y)
+    return Examples(images, part.y)
 
 
 def _save(out: Path, prefix: str, prepared: Prepared, part: Part, probs: np.ndarray, how: str, k: int) -> dict[str, Path]:
     """Prediction files of slices and of studies."""
-    classes = prepared.classes
+    classes = prepared.class_names
     known = bool((part.y >= 0).all())
     names, studies = aggregate(probs, part.studies, how=how, k=k, negative=classes.index(NEGATIVE) if NEGATIVE in classes else None)
     truth = np.array([classes.index(part.diagnoses[name]) for name in names]) if known else None

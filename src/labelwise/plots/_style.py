@@ -1,4 +1,4 @@
-"""One look for all plots: colours that colour-blind readers can tell apart, on screen and in print."""
+"""Shared style of all plots, with colors that are distinguishable for color-blind readers and in print."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ BARS: dict[str, dict[str, Any]] = {
     "epistemic": {"color": EPISTEMIC, "linewidth": 0},
     "aleatoric": {"color": ALEATORIC, "linewidth": 0, "hatch": "////", "edgecolor": "white"},
 }
-"""The two parts of a bar; without colours the hatches tell them apart."""
+"""The two parts of a bar; hatches distinguish them without color."""
 CYCLE = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#444444")
 DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 
 def pyplot() -> Any:
-    """matplotlib.pyplot, or a sentence about how to get it."""
+    """matplotlib.pyplot, or an error that says how to install it."""
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:
@@ -31,7 +31,7 @@ def pyplot() -> Any:
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6), **options: Any) -> Axes:
-    """``ax``, or new axes in a figure of their own."""
+    """``ax``, or new axes in a new figure."""
     if ax is not None:
         return ax
     new: Axes = pyplot().figure(figsize=size, layout="constrained").add_subplot(**options)
@@ -40,13 +40,13 @@ def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6), **options:
 
 
 def tidy(ax: Axes) -> None:
-    """Remove what carries no information."""
+    """Remove non-data ink."""
     ax.spines[["top", "right"]].set_visible(False)
     ax.grid(axis="y", color="#DDDDDD", linewidth=0.6)
     ax.set_axisbelow(True)
 
 
 def line(i: int, name: str = "") -> dict[str, Any]:
-    """Colour and dashes of the i-th curve, so that they can be told apart in black and white too; the parts have their own colours."""
+    """Color and dashes of the i-th curve, distinguishable in black and white; total, aleatoric and epistemic have fixed colors."""
     parts = {"total": TOTAL, "aleatoric": ALEATORIC, "epistemic": EPISTEMIC}
     return {"color": parts.get(name, CYCLE[i % len(CYCLE)]), "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)], "linewidth": 1.6}

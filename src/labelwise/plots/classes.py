@@ -1,4 +1,4 @@
-"""Classes side by side: mean uncertainty, and its distribution."""
+"""Uncertainty by class: means and distributions."""
 
 from __future__ import annotations
 
@@ -15,14 +15,11 @@ if TYPE_CHECKING:
 
 
 def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
-    """Mean label-wise uncertainty of each class by the rule of the ranking, least known class first.
-
-    The interval of the epistemic part is drawn where there is one.
-    """
+    """Mean label-wise uncertainty of each class by the ranking rule, least known class first, with intervals of EU if available."""
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
     means = by.everywhere if by.rule == "ratio" else by.own if by.rule == "own" else by.likely
     if means is None:
-        raise ValueError("these classes have no means to draw")
+        raise ValueError("`by` has no class means to draw")
     order = [by.class_names.index(name) for name in by.ranking]
     epistemic, aleatoric = (np.nan_to_num(np.asarray(x.value)[order]) for x in (means.epistemic, means.aleatoric))
     place = np.arange(len(order))
@@ -40,11 +37,11 @@ def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_ecdf(
-    by: ByClass, measure: str = "epistemic", *, classes: Sequence[str] | None = None, own: bool = False, ax: Axes | None = None
+    by: ByClass, measure: str = "epistemic", *, class_names: Sequence[str] | None = None, own: bool = False, ax: Axes | None = None
 ) -> Axes:
-    """The distribution of each class's uncertainty: the share of instances at or below a value."""
+    """Empirical distribution function of each class's uncertainty."""
     ax = new_axes(ax)
-    for i, name in enumerate(by.class_names if classes is None else classes):
+    for i, name in enumerate(by.class_names if class_names is None else class_names):
         values, shares = by.ecdf(name, measure, own=own)
         ax.step(np.r_[values[:1], values], np.r_[0, shares], where="post", label=name.replace("$", r"\$"), **line(i))
     ax.set_xlabel(f"{measure} uncertainty")

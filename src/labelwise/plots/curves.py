@@ -19,7 +19,7 @@ Curve = RejectionCurve | MeanCurve
 
 
 def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = True, ax: Axes | None = None) -> Axes:
-    """Accuracy (or loss, utility) of what is kept against the share rejected, with bands where the curves have intervals.
+    """Accuracy, risk or utility of the kept instances against the share rejected, with confidence bands if available.
 
     ``references`` adds random rejection and the oracle of the first curve.
     """
@@ -38,9 +38,9 @@ def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = Tr
         ax.axhline(first.random, color="#999999", linewidth=1, label="random")
         ax.plot(100 * first.rejected, first.oracle, color="#999999", linewidth=1, linestyle=":", label="oracle")
     ax.set_xlabel("rejected (%)")
-    ax.set_ylabel({"accuracy": "accuracy of the rest", "loss": "mean loss of the rest"}.get(first.kind, f"mean {first.kind} of the rest"))
+    ax.set_ylabel({"accuracy": "accuracy of the rest"}.get(first.kind, f"mean {first.kind} of the rest"))
     ax.set_xlim(0, 100)
-    shown = [v for c in named.values() for v in (c.value[c.rejected <= 0.98], c.oracle[c.rejected <= 0.98])]  # the end is noise
+    shown = [v for c in named.values() for v in (c.value[c.rejected <= 0.98], c.oracle[c.rejected <= 0.98])]  # the end is noisy
     low, high = min(map(np.min, shown)), max(map(np.max, shown))
     margin = 0.05 * (high - low) or 0.05
     ax.set_ylim(min(low, first.random) - margin, high + margin)
@@ -59,7 +59,7 @@ def plot_detection(
     for i, (scores, name) in enumerate(zip((inside, outside), names, strict=True)):
         ax.hist(scores, bins, density=True, alpha=0.55, color=line(i)["color"], label=name)
         ax.hist(scores, bins, density=True, histtype="step", color=line(i)["color"], linewidth=1.2)
-    auroc = detection_scores(inside, outside, n_bootstrap=0).auroc
+    auroc = detection_scores(inside, outside).auroc
     ax.set_title(f"AUROC {float(auroc.value):.3f}", fontsize=10)
     ax.set_xlabel("score")
     ax.set_ylabel("density")
@@ -74,7 +74,7 @@ def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = Non
         inside, outside = (np.sort(to_numpy(x).astype(float).ravel())[::-1] for x in pair)
         cuts = np.unique(np.concatenate([inside, outside]))[::-1]
         false, true = (np.searchsorted(-x, -cuts, side="right") / len(x) for x in (inside, outside))
-        auroc = float(detection_scores(inside, outside, n_bootstrap=0).auroc.value)
+        auroc = float(detection_scores(inside, outside).auroc.value)
         ax.plot(np.r_[0, false], np.r_[0, true], label=f"{name} ({auroc:.3f})", **line(i, name))
     ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
     ax.set_xlabel("false positive rate")
@@ -85,7 +85,7 @@ def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = Non
 
 
 def plot_reliability(curves: ReliabilityCurve | Mapping[str, ReliabilityCurve], *, ax: Axes | None = None) -> Axes:
-    """How often it happened against how often it was forecast, with intervals; the diagonal is perfect."""
+    """Observed frequency against mean forecast, with intervals; the diagonal is perfect calibration."""
     ax = new_axes(ax, (4.0, 3.8))
     named = curves if isinstance(curves, Mapping) else {"": curves}
     ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)

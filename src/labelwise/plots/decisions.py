@@ -1,4 +1,4 @@
-"""Decisions: what is done about which class, and what knowing more would be worth."""
+"""Actions by class, and the value of more information."""
 
 from __future__ import annotations
 
@@ -20,25 +20,24 @@ ACTIONS = {
 }
 
 
-def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -> Axes:
-    """How many cases of each class are predicted, handed over and asked about.
+def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = None) -> Axes:
+    """Number of cases per action, by most probable class (``"multiclass"``) or by label (``"per_label"``).
 
-    For ``"multiclass"`` the classes are the most probable ones, for ``"per_label"`` the labels; with more than ``most`` of them, those
-    with the highest expected cost are shown.
+    With more than ``max_classes`` classes, those with the highest expected cost are shown.
     """
     action, cost, mean = (to_numpy(x) for x in (plan.action, plan.expected_cost, plan.mean))
     if mean.ndim != 2:
         raise ValueError(f"`plan` must be about cases on one axis; got shape {mean.shape[:-1]}")
     k = len(plan.class_names)
     label = np.argmax(mean, axis=-1) if plan.task == "multiclass" else np.broadcast_to(np.arange(k), action.shape)
-    words = _words(action, plan.task)
+    names = _action_names(action, plan.task)
     paid = np.bincount(label.ravel(), weights=cost.ravel(), minlength=k)
-    shown = np.argsort(-paid, kind="stable")[:most][::-1]  # bars are drawn from the bottom up
+    shown = np.argsort(-paid, kind="stable")[:max_classes][::-1]  # bars are drawn from the bottom up
     ax = new_axes(ax, (5.0, 0.32 * len(shown) + 1.2))
     left = np.zeros(len(shown))
-    for word, color, hatch in ACTIONS[plan.task]:
-        number = np.bincount(label[words == word], minlength=k)[shown]
-        ax.barh(np.arange(len(shown)), number, 0.8, left, color=color, hatch=hatch, edgecolor="white", linewidth=0, label=word)
+    for name, color, hatch in ACTIONS[plan.task]:
+        number = np.bincount(label[names == name], minlength=k)[shown]
+        ax.barh(np.arange(len(shown)), number, 0.8, left, color=color, hatch=hatch, edgecolor="white", linewidth=0, label=name)
         left = left + number
     ax.set_yticks(np.arange(len(shown)), [plan.class_names[i].replace("$", r"\$")[:24] for i in shown])
     ax.set_xlabel("cases")
@@ -51,28 +50,28 @@ def plot_decisions(plan: Decisions, *, most: int = 20, ax: Axes | None = None) -
 
 
 def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
-    """What an expert's answer is worth against what more data would be worth, case by case (or label by label).
+    """Value of an expert's answer against that of more training data, for each case (or label).
 
-    Above the line, where there is a price of asking for all of them, the answer is worth more than it costs.
+    Above the dashed line, drawn if all cases share one price of asking, the answer saves more than it costs.
     """
     ax = new_axes(ax, (4.6, 4.0))
-    words = _words(to_numpy(plan.action), plan.task)
+    names = _action_names(to_numpy(plan.action), plan.task)
     answer, knowledge = to_numpy(plan.value_of_label), to_numpy(plan.value_of_knowledge)
-    for (word, color, _), marker in zip(ACTIONS[plan.task], "os^D", strict=False):
-        here = words == word
+    for (name, color, _), marker in zip(ACTIONS[plan.task], "os^D", strict=False):
+        here = names == name
         if np.any(here):
-            ax.scatter(knowledge[here], answer[here], s=14, marker=marker, color=color, alpha=0.6, edgecolors="none", label=word)
+            ax.scatter(knowledge[here], answer[here], s=14, marker=marker, color=color, alpha=0.6, edgecolors="none", label=name)
     price = plan.problem.ask
     if price is not None and np.unique(price).size == 1:
         ax.axhline(float(np.ravel(price)[0]), color="#444444", linewidth=1, linestyle="--", label="price of asking")
-    ax.set_xlabel("worth of more data, at most")
-    ax.set_ylabel("worth of an answer")
+    ax.set_xlabel("value of more training data (upper bound)")
+    ax.set_ylabel("value of an expert's answer")
     ax.legend(frameon=False, fontsize=9)
     return ax
 
 
-def _words(action: np.ndarray, task: str) -> np.ndarray:
-    names = np.asarray(["predict", "predict"] if task == "multiclass" else ["leave", "act"])
-    words: np.ndarray = names[np.clip(action, 0, 1)].astype("<U8")
-    words[action == ABSTAIN], words[action == ASK] = "abstain", "ask"
-    return words
+def _action_names(action: np.ndarray, task: str) -> np.ndarray:
+    predictions = np.asarray(["predict", "predict"] if task == "multiclass" else ["leave", "act"])
+    names: np.ndarray = predictions[np.clip(action, 0, 1)].astype("<U8")
+    names[action == ABSTAIN], names[action == ASK] = "abstain", "ask"
+    return names

@@ -1,4 +1,4 @@
-"""Label-wise uncertainty of single instances: the paper's bars, with the image beside them."""
+"""Label-wise uncertainty of single instances as bars, optionally beside their images."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def plot_labels(
     i: int | None = None,
     *,
     y_true: int | None = None,
-    prediction: int | None = None,
-    most: int = 20,
+    y_pred: int | None = None,
+    max_labels: int = 20,
     ax: Axes | None = None,
 ) -> Axes:
-    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; the truth in green, the prediction underlined.
+    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; true label in green, prediction underlined.
 
     Parameters
     ----------
     u : Uncertainty
-        Of one instance, (K,), or of several, (N, K), with ``i`` to choose one.
-    y_true, prediction : int, optional
-        Positions of the true and of the predicted label.
-    most : int
-        With more labels than this, only the most uncertain are shown (and the truth and the prediction), in their order.
+        One instance, (K,), or several, (N, K), with ``i`` to choose one.
+    y_true, y_pred : int, optional
+        Positions of the true and predicted labels.
+    max_labels : int
+        Maximum number of labels: the most uncertain ones, plus the true and predicted labels.
     """
     epistemic, aleatoric = (_row(part, i) for part in (u.epistemic, u.aleatoric))
-    ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), most) + 1), 2.8))
-    shown = _shown(epistemic + aleatoric, most, [k for k in (y_true, prediction) if k is not None])
+    ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), max_labels) + 1), 2.8))
+    shown = _shown(epistemic + aleatoric, max_labels, [k for k in (y_true, y_pred) if k is not None])
     place = np.arange(len(shown))
     ax.bar(place, epistemic[shown], 0.8, label="epistemic", **BARS["epistemic"])
     ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], label="aleatoric", **BARS["aleatoric"])
     words = [_shorten(u.class_names[k]) for k in shown]
-    names = [_underlined(word) if k == prediction else word for k, word in zip(shown, words, strict=True)]
+    names = [_underlined(word) if k == y_pred else word for k, word in zip(shown, words, strict=True)]
     upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30
     turned: dict[str, Any] = {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(place, names, **turned)
@@ -63,13 +63,13 @@ def plot_gallery(
     indices: Sequence[int],
     *,
     y_true: Array | None = None,
-    prediction: Array | None = None,
+    y_pred: Array | None = None,
     columns: int = 2,
     titles: Sequence[str] | None = None,
 ) -> Figure:
     """Images with their label-wise bars beside them, ``columns`` pairs in a row.
 
-    ``images`` are (N, H, W) or (N, H, W, C), ``u`` is (N, K); ``y_true`` and ``prediction`` hold positions of labels for all N.
+    ``images`` are (N, H, W) or (N, H, W, C), ``u`` is (N, K); ``y_true`` and ``y_pred`` hold positions of labels for all N.
     """
     plt = pyplot()
     chosen = [int(i) for i in indices]
@@ -89,8 +89,8 @@ def plot_gallery(
         left.set_title(titles[place] if titles else f"#{i}", fontsize=9)
         right.set_axis_on()
         tidy(right)
-        truth, guess = (None if x is None else int(to_numpy(x)[i]) for x in (y_true, prediction))
-        plot_labels(u, i, y_true=truth, prediction=guess, most=12, ax=right)
+        truth, guess = (None if x is None else int(to_numpy(x)[i]) for x in (y_true, y_pred))
+        plot_labels(u, i, y_true=truth, y_pred=guess, max_labels=12, ax=right)
         right.set_ylabel("")
         right.tick_params(labelsize=8)
     handles, words = axes[0, 1].get_legend_handles_labels()
@@ -111,10 +111,10 @@ def _row(part: Array, i: int | None) -> np.ndarray:
     return np.asarray(values[i])
 
 
-def _shown(total: np.ndarray, most: int, always: list[int]) -> np.ndarray:
-    if len(total) <= most:
+def _shown(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
+    if len(total) <= max_labels:
         return np.arange(len(total))
-    return np.unique(np.concatenate([np.argsort(-total, kind="stable")[:most], np.array(always, dtype=int)]))
+    return np.unique(np.concatenate([np.argsort(-total, kind="stable")[:max_labels], np.array(always, dtype=int)]))
 
 
 def _shorten(name: str, length: int = 18) -> str:

@@ -1,4 +1,4 @@
-"""Three classes as a triangle: the second-order distribution of one instance and its mean."""
+"""The second-order distribution of one instance over three classes, as a triangle."""
 
 from __future__ import annotations
 
@@ -16,19 +16,21 @@ if TYPE_CHECKING:
 CORNERS = np.array([[0.0, 0.0], [1.0, 0.0], [0.5, np.sqrt(3) / 2]])
 
 
-def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: int = 0, ax: Axes | None = None) -> Axes:
-    """The second-order distribution Q of instance ``i`` in the triangle of three classes; a cross is its mean.
+def plot_simplex(
+    q: Distribution, i: int = 0, *, n_samples: int = 2000, rng: int | np.random.Generator | None = 0, ax: Axes | None = None
+) -> Axes:
+    """The second-order distribution Q of instance ``i`` on the simplex of three classes; a cross marks its mean.
 
-    An ensemble is shown by its members, a continuous distribution by a sample, and a Dirichlet also by the smallest regions that hold
-    50 % and 90 % of it.
+    Shows the members of an ensemble or a sample of a continuous distribution; for a Dirichlet also its 50 % and 90 % highest-density
+    regions.
     """
     if not q.exclusive or q.n_classes != 3:
-        raise ValueError(f"the simplex is drawn for K = 3 classes that exclude each other; got {type(q).__name__} with K = {q.n_classes}")
+        raise ValueError(f"the simplex needs K = 3 mutually exclusive classes; got {type(q).__name__} with K = {q.n_classes}")
     mean = to_numpy(q.mean()).reshape(-1, 3)
     if not 0 <= i < len(mean):
         raise ValueError(f"`i` must be one of the {len(mean)} instances; got {i}")
     exact = q.finite
-    draws = to_numpy(q.members[0] if q.members else q.sample(n_samples, rng=seed))
+    draws = to_numpy(q.members[0] if q.members else q.sample(n_samples, rng=rng))
     points = draws.reshape(draws.shape[0], -1, 3)[:, i] @ CORNERS
     ax = new_axes(ax, (3.8, 3.6))
     ax.set_axis_off()
@@ -41,8 +43,8 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
     _regions(ax, q[np.unravel_index(i, q.batch_shape)] if q.batch_shape else q)
     size, alpha = (28, 0.8) if exact else (4, 0.18)
     ax.scatter(points[:, 0], points[:, 1], s=size, alpha=alpha, color=EPISTEMIC, edgecolors="none", label="members" if exact else "sample")
-    centre = mean[i] @ CORNERS
-    ax.scatter(centre[0], centre[1], marker="X", s=90, color="black", edgecolors="white", zorder=3, label="mean")
+    center = mean[i] @ CORNERS
+    ax.scatter(center[0], center[1], marker="X", s=90, color="black", edgecolors="white", zorder=3, label="mean")
     names = q.class_names or ("0", "1", "2")
     for corner, name, side, height in zip(CORNERS, names, ("right", "left", "center"), ("top", "top", "bottom"), strict=True):
         ax.annotate(name.replace("$", r"\$"), corner, (0, 5 if height == "bottom" else -5), textcoords="offset points", ha=side, va=height)
@@ -51,7 +53,7 @@ def plot_simplex(q: Distribution, i: int = 0, *, n_samples: int = 2000, seed: in
 
 
 def _regions(ax: Axes, q: Distribution[Any], steps: int = 150) -> None:
-    """Shade the highest densities that together hold 50 % and 90 % of one instance's distribution, found on a grid."""
+    """Shade the 50 % and 90 % highest-density regions of one instance's distribution, found on a grid."""
     first, second = np.meshgrid(np.arange(steps), np.arange(steps))
     inside = first + second < steps
     a, b = ((x[inside] + 1 / 3) / steps for x in (first, second))

@@ -1,4 +1,4 @@
-"""Running a torch model without changing it: evaluation mode, batches, seeds; everything is put back afterwards."""
+"""Run a torch model without changing it: evaluation mode, batches, random seeds; everything is restored afterwards."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from .._arrays import Array
 
 
 def check_model(model: Any) -> None:
-    """Only a torch module has layers to look at."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"`model` must be a torch.nn.Module; got {type(model).__name__}")
 
@@ -24,13 +23,6 @@ def check_count(value: Any, name: str) -> int:
     if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
         raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
     return int(value)
-
-
-def check_seed(seed: Any) -> int:
-    """``seed`` as a non-negative integer: the result must be one that can be had again."""
-    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or seed < 0:
-        raise TypeError(f"`seed` must be a non-negative integer, so that the result can be had again; got {seed!r}")
-    return int(seed)
 
 
 def as_input(x: Any) -> Array:
@@ -63,13 +55,11 @@ def run(model: nn.Module, x: Array, batch_size: int) -> torch.Tensor:
     for batch in batches(x, batch_size, model):
         out = model(batch)
         if not isinstance(out, torch.Tensor):
-            raise TypeError(
-                f"`model` must return one tensor of class scores; got {type(out).__name__}. Wrap it in a module whose forward returns the logits"
-            )
+            what = f"got {type(out).__name__}. Wrap it in a module whose forward returns the logits"
+            raise TypeError(f"`model` must return one tensor of class scores; {what}")
         if out.ndim < 2 or out.shape[0] != batch.shape[0]:
-            raise ValueError(
-                f"`model` must return one row of class scores per instance; got shape {tuple(out.shape)} for {batch.shape[0]} instances"
-            )
+            what = f"got shape {tuple(out.shape)} for {batch.shape[0]} instances"
+            raise ValueError(f"`model` must return one row of class scores per instance; {what}")
         parts.append(out.to(device))
     return torch.cat(parts)
 

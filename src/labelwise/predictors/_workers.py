@@ -32,13 +32,13 @@ def train_here(job: Job, members: Sequence[int], *, threads: int, show: Show) ->
         torch.set_num_threads(before)
 
 
-def train_apart(job: Job, done: dict[int, int], *, jobs: int, threads: int, show: Show) -> None:
-    """Train members in ``jobs`` processes; ``done`` says how many epochs each of them has behind it."""
-    schedule = Schedule(done, job.recipe.epochs, jobs)
+def train_apart(job: Job, done: dict[int, int], *, n_jobs: int, threads: int, show: Show) -> None:
+    """Train members in ``n_jobs`` processes; ``done`` says how many epochs each of them has behind it."""
+    schedule = Schedule(done, job.recipe.epochs, n_jobs)
     context = multiprocessing.get_context("spawn")
     workers: dict[Any, tuple[Any, tuple[int, int]]] = {}
     try:
-        while len(workers) < jobs and (task := schedule.next()) is not None:
+        while len(workers) < n_jobs and (task := schedule.next()) is not None:
             ours, theirs = context.Pipe()
             process = context.Process(target=_work, args=(theirs, job, threads), daemon=True)
             with _without_interrupts():
@@ -64,9 +64,9 @@ class Schedule:
     five members on two processors then take 2.5 times as long as one, not 3. No member is in two processes at once.
     """
 
-    def __init__(self, done: dict[int, int], epochs: int, jobs: int) -> None:
+    def __init__(self, done: dict[int, int], epochs: int, n_jobs: int) -> None:
         self.done, self.epochs, self.running = dict(done), epochs, set[int]()
-        self.piece = epochs if len(done) % jobs == 0 else -(-epochs // 4)
+        self.piece = epochs if len(done) % n_jobs == 0 else -(-epochs // 4)
 
     def next(self) -> tuple[int, int] | None:
         """A member and the epoch to train it up to; ``None`` when there is nothing left to begin."""
@@ -129,7 +129,7 @@ def _alive(process: Any, task: tuple[int, int]) -> Iterator[None]:
         why = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
         hint = "perhaps the memory was short" if code == -9 else "see its message above"
         raise ChildProcessError(
-            f"the process that trained member {task[0]} {why} ({hint}). Finished epochs are kept: go on with resume=True (--resume)"
+            f"the process that trained member {task[0]} {why} ({hint}). Finished epochs are kept: resume with resume=True (--resume)"
         ) from None
 
 
@@ -144,16 +144,12 @@ def _work(pipe: Any, job: Job, threads: int) -> None:
             train_member(job, member, lambda *news: pipe.send(news), until=until)
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
-            _send_error(pipe, error)
+            try:
+                pipe.send(error)
+            except Exception:  # an error that cannot be pickled
+                pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
             return
         pipe.send(None)
-
-
-def _send_error(pipe: Any, error: Exception) -> None:
-    try:
-        pipe.send(error)
-    except Exception:  # an error that cannot be pickled
-        pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 def refuse_unguarded() -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
+from .._validation import as_seed
 from ..distributions import Ensemble
-from ._forward import as_input, check_count, check_model, check_seed, evaluating, like_input, run, seeded
+from ._forward import as_input, check_count, check_model, evaluating, like_input, run, seeded
 
 
 def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]] = ()) -> list[nn.Module]:
@@ -38,7 +40,7 @@ def mc_dropout(
     x: Any,
     *,
     n_samples: int = 50,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     batch_size: int = 1024,
     outputs: str = "logits",
     class_axis: int = -1,
@@ -47,27 +49,26 @@ def mc_dropout(
 ) -> Ensemble:
     """Predict ``n_samples`` times with dropout switched on: a sample of the posterior predictive, as an ensemble.
 
-    Only dropout layers are switched to training mode: batch normalisation keeps to its running statistics and does not change
-    them. Afterwards all modules are in the mode they were in, and torch's random state is what it was. Every instance has
-    dropout masks of its own, so a member is not one network, but each instance has its n_samples draws.
+    Only dropout layers are switched to training mode: batch normalization uses its running statistics and does not change them. Afterwards
+    all modules are in the mode they were in, and torch's random state is what it was. Every instance has its own dropout masks, so a member
+    is not one network, but each instance has its n_samples draws.
 
     Parameters
     ----------
     model : torch.nn.Module
         Any classifier with dropout: `torch.nn.Dropout` and its relatives, attention and recurrent layers with ``dropout > 0``.
-        Calls of ``torch.nn.functional.dropout`` in a module of your own are switched if its class is named in ``also``.
     x : array or tensor (N, ...)
         Instances first. A NumPy array gives NumPy probabilities, a tensor a tensor (on its device).
-    n_samples, seed, batch_size : int
-        The same three give the same result on the same machine.
+    n_samples, batch_size : int
+    rng : int, Generator or None
+        Random seed or generator. The same seed, ``n_samples`` and ``batch_size`` give the same result on the same machine.
     outputs : {"logits", "probabilities"}
         What the model returns. (Log-probabilities are logits.)
     class_axis : int
         Where the classes are in the model's output: 1 for segmentation, (N, K, height, width).
     also : sequence of module classes
-        Further modules to switch to training mode.
+        Further modules to switch to training mode, for instance one that calls ``torch.nn.functional.dropout`` itself.
     class_names : sequence of str, optional
-        Class names.
 
     Returns
     -------
@@ -83,7 +84,7 @@ def mc_dropout(
     (10, 2, 3)
     """
     check_model(model)
-    n_samples, batch_size, seed = check_count(n_samples, "n_samples"), check_count(batch_size, "batch_size"), check_seed(seed)
+    n_samples, batch_size, seed = check_count(n_samples, "n_samples"), check_count(batch_size, "batch_size"), as_seed(rng)
     if outputs not in ("logits", "probabilities"):
         raise ValueError(f"`outputs` must be 'logits' or 'probabilities'; got {outputs!r}")
     layers = dropout_layers(model, also)

@@ -11,8 +11,9 @@ from torch import nn
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
+from .._validation import as_seed
 from ..distributions import Dirichlet
-from ._forward import as_input, batches, check_count, check_model, check_seed, evaluating, like_input, run, seeded
+from ._forward import as_input, batches, check_count, check_model, evaluating, like_input, run, seeded
 
 _EVIDENCE = {
     "softplus": nn.functional.softplus,
@@ -27,8 +28,6 @@ class Evidence(nn.Module):  # type: ignore[misc]
     ``activation`` is ``"softplus"``, ``"relu"`` (the original's; an instance whose evidence is 0 for every class has no gradient) or
     ``"exp"`` (scores above 10 count as 10).
 
-    Examples
-    --------
     >>> import torch
     >>> Evidence("relu")(torch.tensor([[-1.0, 0.0, 4.0]]))
     tensor([[1., 1., 5.]])
@@ -37,9 +36,8 @@ class Evidence(nn.Module):  # type: ignore[misc]
     def __init__(self, activation: str = "softplus") -> None:
         super().__init__()
         if activation not in _EVIDENCE:
-            raise ValueError(
-                f"`activation` must be one of 'softplus', 'relu', 'exp'; got {activation!r}{suggest(activation, list(_EVIDENCE))}"
-            )
+            known = list(_EVIDENCE)
+            raise ValueError(f"`activation` must be one of {', '.join(map(repr, known))}; got {activation!r}{suggest(activation, known)}")
         self.activation = activation
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
@@ -59,27 +57,17 @@ def annealing(epoch: int, *, epochs: int = 10) -> float:
 
 
 def evidential_loss(alpha: torch.Tensor, y: Any, *, kl_weight: float = 1.0) -> torch.Tensor:
-    r"""The loss of Sensoy et al., averaged over the instances, to be minimised in any training loop.
+    r"""The loss of Sensoy et al., averaged over the instances, to be minimized in any training loop.
 
     .. math::
         \mathbb{E}_{\Theta \sim \mathrm{Dir}(\alpha)} \Vert y - \Theta \Vert^2
         + \lambda\, \mathrm{KL}\big(\mathrm{Dir}(\tilde\alpha) \,\Vert\, \mathrm{Dir}(1, \dots, 1)\big),
         \quad \tilde\alpha = y + (1 - y) \odot \alpha
 
-    Their Eq. (5) in closed form. The KL term takes back the evidence for wrong classes; its weight λ should grow from 0
+    Their Eq. (5) in closed form, for concentrations ``alpha`` (N, K), for instance from `Evidence`, and ``y``: class indices (N,) or one-hot
+    rows (N, K) (votes that sum to 1 work too). The KL term removes evidence for wrong classes; its weight λ (``kl_weight``) should grow from 0
     (`annealing`), or the network is drawn to the uniform distribution before it has learned anything.
 
-    Parameters
-    ----------
-    alpha : tensor (N, K)
-        Output of the network: concentrations, for instance from `Evidence`.
-    y : tensor (N,) or (N, K)
-        Class indices, or one-hot rows (votes that sum to 1 work too).
-    kl_weight : float
-        λ.
-
-    Examples
-    --------
     >>> import torch
     >>> evidential_loss(torch.tensor([[1.0, 1.0]]), torch.tensor([0]))  # the uniform distribution: E (1 - Θ)² + E Θ² = 2/3
     tensor(0.6667)
@@ -100,9 +88,9 @@ def _check_positive(alpha: torch.Tensor) -> None:
     if bool((alpha > 0).all()):
         return
     if bool(torch.isnan(alpha).any()):
-        raise ValueError("`alpha` must be positive; got NaN: the training has diverged. Standardise the inputs, or lower the learning rate")
+        raise ValueError("`alpha` must be positive; got NaN: the training has diverged. Standardize the inputs, or lower the learning rate")
     raise ValueError(
-        f"`alpha` must be positive; the lowest value is {alpha.detach().min():.4g}. If these are scores, end the network with ensembles.Evidence()"
+        f"`alpha` must be positive; the lowest value is {alpha.detach().min():.4g}. If these are scores, end the network with predictors.Evidence()"
     )
 
 
@@ -135,29 +123,14 @@ def fit_evidential(
     lr: float = 1e-3,
     batch_size: int = 64,
     annealing_epochs: int = 10,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
 ) -> nn.Module:
     """Train an evidential network with Adam; for small data in memory. `evidential_loss` fits any other training loop.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-        A network that ends with `Evidence`. Trained in place.
-    x : array or tensor (N, ...)
-    y : array or tensor (N,) or (N, K)
-        As for `evidential_loss`.
-    epochs, lr, batch_size, annealing_epochs
-        ``annealing_epochs`` is the number of epochs until the KL term has its full weight.
-    seed : int
-        Order of the batches and dropout; the first weights are those that ``model`` comes with.
+    ``model``, a network that ends with `Evidence`, is trained in place and returned in evaluation mode; its initial weights are those it comes
+    with. ``y`` is as for `evidential_loss`; ``annealing_epochs`` is the number of epochs until the KL term has its full weight; ``rng`` is the
+    random seed or generator for the order of the batches and for dropout.
 
-    Returns
-    -------
-    torch.nn.Module
-        ``model``, in evaluation mode.
-
-    Examples
-    --------
     >>> import torch
     >>> _ = torch.manual_seed(0)
     >>> x = np.array([[-1.0], [-0.9], [0.9], [1.0]])
@@ -169,7 +142,7 @@ def fit_evidential(
     check_model(model)
     x = as_input(x)
     y = torch.as_tensor(to_numpy(y))
-    epochs, batch_size, seed = check_count(epochs, "epochs"), check_count(batch_size, "batch_size"), check_seed(seed)
+    epochs, batch_size, seed = check_count(epochs, "epochs"), check_count(batch_size, "batch_size"), as_seed(rng)
     if y.ndim == 0 or y.shape[0] != x.shape[0]:
         raise ValueError(f"`y` must have one entry for each of the {x.shape[0]} instances of `x`; got shape {tuple(y.shape)}")
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
@@ -182,7 +155,7 @@ def fit_evidential(
                 alpha = model(next(batches(x[rows], batch_size, model)))
                 loss = evidential_loss(alpha, y[rows], kl_weight=annealing(epoch, epochs=annealing_epochs))
                 if not bool(torch.isfinite(loss)):
-                    raise ValueError(f"the loss is {loss.detach():.4g} in epoch {epoch}: standardise `x`, or lower `lr` (now {lr})")
+                    raise ValueError(f"the loss is {loss.detach():.4g} in epoch {epoch}: standardize `x`, or lower `lr` (now {lr})")
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -190,9 +163,7 @@ def fit_evidential(
 
 
 def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: Sequence[str] | None = None) -> Dirichlet:
-    """The Dirichlet distributions that an evidential network predicts; a NumPy ``x`` gives NumPy, a tensor a tensor.
-
-    Runs in evaluation mode; afterwards every module is in the mode it was in.
+    """The Dirichlet distributions that an evidential network predicts in evaluation mode; a NumPy ``x`` gives NumPy, a tensor a tensor.
 
     >>> import torch
     >>> q = predict_evidential(torch.nn.Sequential(torch.nn.Linear(4, 3), Evidence()), np.zeros((2, 4)))

@@ -1,7 +1,7 @@
 r"""Laplace approximation of the last layer: a trained network with a Gaussian over the weights of its final linear layer.
 
 The network up to the last layer is a fixed feature map φ(x), so the curvature of the cross-entropy in the last weights is
-known in closed form, Σ_n φφᵀ ⊗ (diag p − ppᵀ): the generalised Gauss–Newton matrix is the exact Hessian, and the labels are
+known in closed form, Σ_n φφᵀ ⊗ (diag p − ppᵀ): the generalized Gauss–Newton matrix is the exact Hessian, and the labels are
 not needed for it (MacKay 1992; Daxberger et al. 2021).
 """
 
@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
+import numpy as np
 import torch
 from torch import nn
 
@@ -42,11 +43,17 @@ class LastLayerLaplace:
         return _effective(_eigenvalues(self.curvature), self.prior_precision)
 
     def predict(
-        self, x: Any, *, batch_size: int = 256, class_names: Sequence[str] | None = None, seed: int = 0, points: int = 256
+        self,
+        x: Any,
+        *,
+        batch_size: int = 256,
+        class_names: Sequence[str] | None = None,
+        rng: int | np.random.Generator | None = 0,
+        points: int = 256,
     ) -> LogisticNormal:
         """The law of the logits: Gaussian, because they are linear in the last weights; with their full covariance.
 
-        ``seed`` and ``points`` are those of `LogisticNormal`. A NumPy ``x`` gives NumPy, a tensor a tensor.
+        ``rng`` and ``points`` are those of `LogisticNormal`. A NumPy ``x`` gives NumPy, a tensor a tensor.
         """
         x = as_input(x)
         device = x.device if isinstance(x, torch.Tensor) else "cpu"
@@ -57,7 +64,7 @@ class LastLayerLaplace:
                 means.append(logits.to(device))
                 covariances.append(self._covariance(phi).to(device=device, dtype=logits.dtype))
         mean, cov = like_input(torch.cat(means), x), like_input(torch.cat(covariances), x)
-        return LogisticNormal(mean, cov, class_names=class_names, seed=seed, points=points)
+        return LogisticNormal(mean, cov, class_names=class_names, rng=rng, points=points)
 
     def _covariance(self, phi: torch.Tensor) -> torch.Tensor:
         """Covariance (n, K, K) of the logits for features (n, D): a product W Wᵀ, so never indefinite."""
@@ -98,23 +105,16 @@ def fit_laplace(
     x : array or tensor (N, ...)
         The instances it was trained on. Their labels are not needed.
     prior_precision : float, optional
-        τ. Without it, it is chosen: with ``validation`` by these instances, otherwise as the value that maximises the marginal
-        likelihood, the one solution of :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
+        τ. Defaults to the value that maximizes the marginal likelihood, the one solution of
+        :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
     validation : pair (x, y), optional
-        Instances that the network was not trained on, and their labels 0 … K − 1: τ is the value for which the predicted
-        probabilities have the lowest log loss there. Better than the marginal likelihood for a network that is sure of its
-        training data: its Hessian is next to 0, and the marginal likelihood then takes the Gaussian far too wide.
+        Instances that the network was not trained on, and their labels 0 … K − 1: choose the τ with the lowest log loss there. Better than the
+        marginal likelihood for a network that is sure of its training data: its Hessian is close to 0, and the Gaussian then far too wide.
     structure : {"auto", "full", "kronecker"}
-        Full Hessian, or its Kronecker factorisation :math:`\tfrac1N \sum \tilde\varphi\tilde\varphi^\top \otimes \sum (\mathrm{diag}\, p - pp^\top)`;
+        Full Hessian, or its Kronecker factorization :math:`\tfrac1N \sum \tilde\varphi\tilde\varphi^\top \otimes \sum (\mathrm{diag}\, p - pp^\top)`;
         "auto" is full up to 2,000 weights (weights and biases of the layer).
     layer : torch.nn.Linear, optional
         The last layer, if it is not the last `torch.nn.Linear` of ``model.modules()``.
-    batch_size : int
-
-    Returns
-    -------
-    LastLayerLaplace
-        ``.predict(x)`` gives a `LogisticNormal`.
 
     Examples
     --------
@@ -171,7 +171,7 @@ def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Callable[[torch.Te
         if len(seen) != 1 or not isinstance(out, torch.Tensor) or out.shape != seen[0][1].shape or not torch.equal(out, seen[0][1]):
             raise ValueError(
                 f"the output of `model` must be the output of its last layer, {layer}, used once; here it is something else (a softmax on "
-                "top?). Take the network without what follows, or name the last layer in `layer`"
+                "top?). Take the network without what follows, or pass the last layer as `layer`"
             )
         phi = seen[0][0].double()
         if phi.ndim != 2:
@@ -235,7 +235,7 @@ def _most_likely(values: torch.Tensor, squared_norm: float) -> float:
 
     if squared_norm == 0 or not bool((values > 0).any()):
         raise ValueError(
-            "`prior_precision` cannot be had from the marginal likelihood: the last layer's weights are all 0, or every training "
+            "`prior_precision` cannot be estimated by the marginal likelihood: the last layer's weights are all 0, or every training "
             "prediction is exactly 0 or 1. Give a number, for instance 1.0"
         )
     low = high = math.log(len(values) / squared_norm)  # as if the data had determined all P weights

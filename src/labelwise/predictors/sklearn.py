@@ -111,7 +111,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : classifier with predict_proba, optional
-        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on standardised features.
+        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on standardized features.
     n_members : int
         M, at least 2.
     bootstrap : bool

@@ -15,14 +15,15 @@ import torch
 from torch import nn
 
 from .._arrays import check_names, to_numpy
-from ..datasets import Dataset, Split
+from .._validation import as_seed
+from ..datasets import Dataset, Examples
 from ..io.atomic import remove_all_leftovers, replacing
 from ..io.npz import write_npy
-from ._forward import check_count, check_seed
+from ._forward import check_count
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
-from ._training_folder import agree, locked, read_settings, stored_recipe
+from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
-from .inputs import Inputs, Source, as_instances, check_finite_blocks
+from .inputs import Inputs, LazyImages, as_instances, check_finite_blocks
 from .recipes import Recipe, find_recipe
 
 # Parameters × instances × epochs × members below which a training takes no longer than starting processes for it (a few seconds).
@@ -37,13 +38,13 @@ class FittedEnsemble:
     n_members: int
     make_model: str | Callable[[], nn.Module]
     n_classes: int
-    classes: tuple[str, ...] | None
+    class_names: tuple[str, ...] | None
     inputs: Inputs
     recipe: Recipe
 
     @property
     def checkpoints(self) -> tuple[Path, ...]:
-        """The file of each member: weights (``"model"``) and, of the last epoch, optimiser and random states; for ``torch.load(path, weights_only=True)``."""
+        """The file of each member: weights (``"model"``) and, of the last epoch, optimizer and random states; for ``torch.load(path, weights_only=True)``."""
         place = self._job.best if self.recipe.keep_best else self._job.checkpoint
         return tuple(place(member) for member in range(self.n_members))
 
@@ -76,54 +77,52 @@ class FittedEnsemble:
 
 def fit_ensemble(
     make_model: str | Callable[[], nn.Module],
-    data: Dataset | Split | tuple[Any, Any],
+    data: Dataset | Examples | tuple[Any, Any],
     *,
     n_members: int = 5,
     recipe: Recipe | str | None = None,
-    seed: int = 0,
+    rng: int | np.random.Generator | None = 0,
     out_dir: str | os.PathLike[str],
     resume: bool = False,
     epochs: int | None = None,
     subset: Subset | None = None,
     start: FittedEnsemble | None = None,
-    jobs: int | None = None,
+    n_jobs: int | None = None,
     progress: bool = True,
 ) -> FittedEnsemble:
     """Train a deep ensemble; members run in parallel processes on a CPU, one after another on a GPU.
 
-    After every epoch a checkpoint is written. When the training is interrupted, even by ``kill -9`` or a power cut, the same call with
-    ``resume=True`` goes on and ends with the same weights, bit by bit. On a CPU the same seed gives the same weights, with any ``jobs``.
+    A checkpoint is written after every epoch. After an interruption, even ``kill -9`` or a power cut, the same call with ``resume=True``
+    ends with the same weights, bit for bit. On a CPU the same seed gives the same weights with any ``n_jobs``.
 
     Parameters
     ----------
     make_model : str or callable
         ``"cnn"``, ``"resnet18"``, ``"resnet50"``, ``"mlp"``, or a function without arguments that returns a new ``torch.nn.Module``
-        whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``jobs=1``.
-    data : Dataset, Split or (x, y)
+        whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``n_jobs=1``.
+    data : Dataset, Examples or (x, y)
         Training data: uint8 images (N, H, W) or (N, H, W, C), or numbers (N, ...); labels 0 … K − 1. Of a Dataset, ``train`` is used, and
-        ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The arrays are shared between the processes,
-        not copied for each. Images that do not fit in memory may be a `Source`, from which batches are read one ahead of their use.
-    n_members : int
+        ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The processes share the arrays. Images that do
+        not fit in memory may be `LazyImages`, read one batch ahead of their use.
     recipe : Recipe or str, optional
         A name for :func:`find_recipe`: ``"paper"``, ``"code"`` or ``"default"``.
-    seed : int
-        Of the ensemble; each member has its own random numbers derived from it.
+    rng : int, Generator or None
+        Random seed of the ensemble, from which each member's is derived; a generator, or ``None``, draws one. Resume with the same integer.
     out_dir : path
         Folder for checkpoints (``member-0.pt``), metrics (``member-0.jsonl``, one line per epoch) and settings (``ensemble.json``).
     resume : bool
-        Go on with what is in ``out_dir``; if that is nothing, begin. Without it a folder with a training in it is refused.
+        Resume the training in ``out_dir``, if there is one. Without it a folder with a training in it is refused.
     epochs : int, optional
         Other than the recipe's; the learning-rate schedule is stretched accordingly.
     subset : callable, optional
         ``subset(member, epoch)`` gives the positions of the instances that a member sees in an epoch (from 0), for instance a bootstrap sample
         of its own, or other data after some epochs. It must depend on nothing else, have a ``repr`` that tells it from others (a frozen
-        dataclass does), and be importable unless ``jobs=1``.
+        dataclass does), and be importable unless ``n_jobs=1``.
     start : FittedEnsemble, optional
-        Go on from these members: their weights, optimiser and random numbers, with the epoch after their last. ``start`` itself stays as
-        it is, so that several trainings can branch off from it.
-    jobs : int, optional
-        Processes at a time; by default as many as there are processors for, or 1 where starting them would take longer than the training.
-        With 1, training is done in this process.
+        Continue from these members: their weights, optimizer and random numbers, with the epoch after their last. ``start`` itself is not
+        changed, so that several trainings can branch off from it.
+    n_jobs : int, optional
+        Processes at a time (1: this one); defaults to what the processors allow, or 1 where starting them would take longer than training.
     progress : bool
         Show a bar for each member if standard error is a terminal.
 
@@ -132,13 +131,13 @@ def fit_ensemble(
     >>> import tempfile
     >>> data = lw.datasets.load("digits")
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     fitted = fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, jobs=1)
+    ...     fitted = fit_ensemble("mlp", data, n_members=2, epochs=1, out_dir=folder, n_jobs=1)
     ...     [path.name for path in fitted.checkpoints]
     ['member-0.pt', 'member-1.pt']
     """
     refuse_unguarded()
-    n_members, seed = check_count(n_members, "n_members"), check_seed(seed)
-    x, y, val, classes = _unpacked(data)
+    n_members, seed = check_count(n_members, "n_members"), as_seed(rng)
+    x, y, val, class_names = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
     if recipe is None or isinstance(recipe, str):
         recipe = find_recipe(name, recipe, shape=Inputs.of(x).shape)
@@ -148,41 +147,42 @@ def fit_ensemble(
     if val is not None:
         val = inputs.check(val[0], "data.val.x"), val[1]
     elif recipe.keep_best:
-        raise ValueError(
-            "the recipe keeps the epoch that is best on a validation set, but `data` has none; use replace(recipe, keep_best=False)"
-        )
+        fix = "use replace(recipe, keep_best=False)"
+        raise ValueError(f"the recipe keeps the epoch that is best on a validation set, but `data` has none; {fix}")
     folder = Path(out_dir)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if subset is not None:
-        if isinstance(x, Source):
-            raise ValueError("`subset` is for data in memory; these images are read from disk. Make a source of the subset instead")
+        if isinstance(x, LazyImages):
+            raise ValueError("`subset` is for data in memory; these images are read from disk. Make LazyImages of the subset instead")
         _check_subset(subset, len(x))
     if start is not None:
         _check_start(start, n_members, recipe)
-    job = Job(folder, make_model, int(y.max()) + 1 if classes is None else len(classes), inputs, recipe, seed, device, (x, y), val, subset)
-    n_outputs, n_parameters = _try_out(job, x, exactly=classes is not None)
+    job = Job(
+        folder, make_model, int(y.max()) + 1 if class_names is None else len(class_names), inputs, recipe, seed, device, (x, y), val, subset
+    )
+    n_outputs, n_parameters = _try_out(job, x, exactly=class_names is not None)
     job = replace(job, n_classes=n_outputs)
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
-        threads = int(agree(job, classes, threads=max(1, cores // n_members), resume=resume)["threads"])
+    with reserved(folder):
+        threads = int(agree(job, class_names, threads=max(1, cores // n_members), resume=resume)["threads"])
         remove_all_leftovers(folder)
         if start is not None:
             _branch_off(start, job, n_members)
         done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}
         n_seen = len(x) if subset is None else len(subset(0, 0))
-        if jobs is None:
+        if n_jobs is None:
             small = n_parameters * n_seen * recipe.epochs * len(done) < _SMALL
-            jobs = 1 if small else max(1, cores // threads)
-        jobs = min(check_count(jobs, "jobs"), max(1, len(done)))
+            n_jobs = 1 if small else max(1, cores // threads)
+        n_jobs = min(check_count(n_jobs, "n_jobs"), max(1, len(done)))
         with progress_bars(list(done), n_seen, recipe.epochs, wanted=progress) as show:
-            if jobs == 1 or device != "cpu":
+            if n_jobs == 1 or device != "cpu":
                 train_here(job, list(done), threads=threads, show=show)
             else:
                 with _shared(job) as shared:
-                    train_apart(shared, done, jobs=jobs, threads=threads, show=show)
-    return FittedEnsemble(folder, n_members, make_model, job.n_classes, classes, inputs, recipe)
+                    train_apart(shared, done, n_jobs=n_jobs, threads=threads, show=show)
+    return FittedEnsemble(folder, n_members, make_model, job.n_classes, class_names, inputs, recipe)
 
 
 def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Module] | None = None) -> FittedEnsemble:
@@ -190,12 +190,10 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
     folder = Path(folder)
     settings = read_settings(folder)
     if settings["network"] is None and make_model is None:
-        raise ValueError(
-            f"the ensemble in {str(folder)!r} has a network of its own; pass the function `make_model` that it was trained with"
-        )
+        raise ValueError(f"the ensemble in {str(folder)!r} has a custom network; pass the function `make_model` that it was trained with")
     try:
         inputs, n_classes = Inputs(**settings["inputs"]), check_count(settings["n_classes"], "n_classes")
-        names = check_names(settings["classes"], n_classes)
+        names = check_names(settings["class_names"], n_classes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the settings of the ensemble in {str(folder)!r} are damaged: {error}") from error
     recipe = stored_recipe(folder, settings)
@@ -204,33 +202,33 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
     while _epochs_done(fitted._job, n_members) >= fitted.recipe.epochs:
         n_members += 1
     if n_members == 0:
-        raise ValueError(f"no member of the ensemble in {str(folder)!r} is fully trained; go on with resume=True (--resume)")
+        raise ValueError(f"no member of the ensemble in {str(folder)!r} is fully trained; resume it with resume=True (--resume)")
     return replace(fitted, n_members=n_members)
 
 
 def _unpacked(data: Any) -> tuple[Any, np.ndarray, tuple[Any, Any] | None, tuple[str, ...] | None]:
     """Checked x and y, the validation set and the class names of whatever was given as `data`."""
-    val = classes = None
+    val = class_names = None
     if isinstance(data, Dataset):
         if data.train is None:
             raise ValueError(f"`data` must have a training set; of {data.name} only the test files were found")
-        classes = data.classes
+        class_names = data.class_names
         val = None if data.val is None else (data.val.x, data.val.y)
         data = data.train
-    if isinstance(data, Split):
+    if isinstance(data, Examples):
         data = data.x, data.y
     if not isinstance(data, tuple) or len(data) != 2:
-        raise TypeError(f"`data` must be a Dataset, a Split or a pair (x, y); got {type(data).__name__}")
+        raise TypeError(f"`data` must be a Dataset, an Examples or a pair (x, y); got {type(data).__name__}")
     x, y = as_instances(data[0], "x"), to_numpy(data[1])
     check_finite_blocks(x, "x")
     if y.dtype.kind not in "iu" or y.shape != (len(x),):
         raise ValueError(f"`y` must hold one integer label for each of the {len(x)} instances; got {y.dtype} of shape {y.shape}")
-    if y.min() < 0 or (classes is not None and y.max() >= len(classes)):
+    if y.min() < 0 or (class_names is not None and y.max() >= len(class_names)):
         raise ValueError(f"`y` must hold labels from 0 to K - 1; got {y.min()} to {y.max()}")
-    if isinstance(x, Source):
-        return x, y, val, classes
+    if isinstance(x, LazyImages):
+        return x, y, val, class_names
     x = x if x.dtype.isnative and (x.flags.c_contiguous or isinstance(x, np.memmap)) else np.ascontiguousarray(x, x.dtype.newbyteorder("="))
-    return x, y, val, classes
+    return x, y, val, class_names
 
 
 def _try_out(job: Job, x: Any, *, exactly: bool) -> tuple[int, int]:
@@ -289,12 +287,12 @@ def _shared(job: Job) -> Iterator[Job]:
     except Exception as error:
         raise TypeError(
             "`make_model` must be a name or an importable function, because each member is trained in a process of its own; "
-            f"got {job.make_model!r}. Define it with def in a module, or pass jobs=1"
+            f"got {job.make_model!r}. Define it with def in a module, or pass n_jobs=1"
         ) from error
     arrays = {"train-x": job.train[0], "train-y": job.train[1]}
     if job.val is not None:
         arrays |= {"val-x": job.val[0], "val-y": job.val[1]}
-    places = {key: array if isinstance(array, Source) else job.folder / f".{key}.npy" for key, array in arrays.items()}
+    places = {key: array if isinstance(array, LazyImages) else job.folder / f".{key}.npy" for key, array in arrays.items()}
     try:
         for key, place in places.items():
             if isinstance(place, Path):

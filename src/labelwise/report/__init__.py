@@ -1,4 +1,4 @@
-"""The explorer: predictions in, one self-contained HTML file out, to look at, to share and to decide from."""
+"""Interactive reports: one self-contained HTML file about predictions."""
 
 from __future__ import annotations
 

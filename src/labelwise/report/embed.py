@@ -1,7 +1,7 @@
-r"""Predictions in few bytes: what the page computes from.
+r"""Compact encoding of predictions for the page.
 
 A probability is stored as the nearest of 65,535 angles, :math:`p = \sin^2(\pi i / 131068)`: 0, ½ and 1 are exact, and near 0 and 1, where
-a rounding error costs an entropy most, the steps are smallest. The page divides by the sum, where classes exclude each other.
+entropies are most sensitive to rounding, the steps are smallest. The page renormalizes mutually exclusive classes.
 """
 
 from __future__ import annotations
@@ -18,18 +18,18 @@ LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 64, 32
 IMAGE_BYTES = 6_000_000
 
 
-def quantise(probs: np.ndarray) -> np.ndarray:
+def quantize(probs: np.ndarray) -> np.ndarray:
     """Probabilities as uint16."""
     angle = np.arcsin(np.sqrt(np.clip(np.asarray(probs, np.float64), 0, 1)))
     return np.rint(angle * (2 * STEPS / np.pi)).astype(np.uint16)
 
 
-def restore(codes: np.ndarray, *, normalise: bool) -> np.ndarray:
-    """What the page makes of them, float64."""
+def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
+    """Decode as the page does, in float64."""
     table = np.sin(np.arange(STEPS + 1) * (np.pi / (2 * STEPS))) ** 2
     table[[STEPS // 2, STEPS]] = 0.5, 1.0
     probs: np.ndarray = table[codes]
-    return np.asarray(probs / probs.sum(axis=-1, keepdims=True)) if normalise else probs
+    return np.asarray(probs / probs.sum(axis=-1, keepdims=True)) if normalize else probs
 
 
 def pack(values: np.ndarray, dtype: str) -> str:
@@ -38,9 +38,9 @@ def pack(values: np.ndarray, dtype: str) -> str:
 
 
 def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
-    """PNG files in base64 of the ``wanted`` images (N, H, W) or (N, H, W, C), one after another until the budget is spent.
+    """PNG files in base64 of the ``wanted`` images (N, H, W) or (N, H, W, C), as many as fit the size limit.
 
-    Where there are many, they are made smaller, but not below 32 pixels.
+    If there are many, they are reduced, but not below 32 pixels.
     """
     probe = wanted[np.unique(np.linspace(0, len(wanted) - 1, 16).astype(int))]
     bounds = _range(images, probe)
@@ -64,7 +64,7 @@ def _mean_size(images: Any, probe: np.ndarray, factor: int, bounds: tuple[float,
 
 
 def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
-    """What is black and what is white: 0 to 255 for bytes, 0 to 1 where that fits, else the range that is there."""
+    """The values of black and white: 0 to 255 for bytes, 0 to 1 if that fits, else the range of the data."""
     if images.dtype.kind in "bu" and images.dtype.itemsize == 1:
         return (0.0, 1.0) if images.dtype.kind == "b" else (0.0, 255.0)
     some = np.stack([np.asarray(images[i], float) for i in probe])
@@ -76,7 +76,7 @@ def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
 
 
 def _thumbnail(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
-    """One image, made smaller by averaging ``factor`` × ``factor`` pixels."""
+    """One image, reduced by averaging ``factor`` × ``factor`` pixels."""
     pixels = np.nan_to_num(np.asarray(image, np.float64))
     pixels = pixels[..., None] if pixels.ndim == 2 else pixels
     pixels = pixels[..., :3] if pixels.shape[-1] >= 3 else pixels[..., :1]

@@ -1,26 +1,26 @@
-"""What the numbers mean, in plain words. The same sentences are on the page and in the tables of ``labelwise demo``."""
+"""Explanations of the numbers, shared by the page and ``labelwise demo``."""
 
 from __future__ import annotations
 
 import math
 
 SENTENCES = {
-    "none": "There is hardly any doubt about {}.",
-    "aleatoric": "Most of the doubt about {} is aleatoric: more data of this kind will hardly help.",
-    "mixed": "The doubt about {} is mostly aleatoric, but a good part is epistemic: more data may help somewhat.",
-    "epistemic": "Most of the doubt about {} is epistemic: the model has not seen enough, and more data should help.",
-    "unknown": "How much of the doubt about {} is epistemic cannot be known from a single member.",
-    "absent": "There are no cases to judge {} by.",
+    "none": "There is hardly any uncertainty about {}.",
+    "aleatoric": "Most of the uncertainty about {} is aleatoric: more data will hardly help.",
+    "mixed": "The uncertainty about {} is mostly aleatoric, but a considerable part is epistemic: more data may help somewhat.",
+    "epistemic": "Most of the uncertainty about {} is epistemic: more data should help.",
+    "unknown": "How much of the uncertainty about {} is epistemic cannot be determined from a single member.",
+    "absent": "There are no cases of {}.",
 }
 SHORT = {
-    "none": "Hardly any doubt",
+    "none": "Hardly any uncertainty",
     "aleatoric": "Data will hardly help",
     "mixed": "Data may help somewhat",
     "epistemic": "Data should help",
-    "unknown": "Not known from one member",
+    "unknown": "Unknown from one member",
     "absent": "No cases",
 }
-HELP = {"none": "no doubt", "aleatoric": "hardly", "mixed": "somewhat", "epistemic": "yes", "unknown": "not known", "absent": "–"}
+HELP = {"none": "little uncertainty", "aleatoric": "hardly", "mixed": "somewhat", "epistemic": "yes", "unknown": "unknown", "absent": "–"}
 """Would data help?"""
 LOSSES = {
     "log": ("log loss", "bits"),
@@ -33,7 +33,7 @@ LITTLE, SOME, MOST = 0.02, 0.25, 0.5
 
 
 def verdict(total: float, epistemic: float, maximum: float, n_members: int | None) -> str:
-    """The key of the sentence about one class, from its mean total and epistemic uncertainty and the largest possible one."""
+    """The key of the sentence about one class, from its mean total and epistemic uncertainty and the maximum."""
     if math.isnan(total):
         return "absent"
     if total <= LITTLE * maximum:

@@ -1,4 +1,4 @@
-"""The HTML file: skeleton, style, script and data in one, with a policy that lets nothing else in or out."""
+"""The HTML file: structure, style, script and data, with a Content-Security-Policy that blocks everything else."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ SCRIPTS = (
 
 
 def asset(name: str) -> str:
-    """A file of the front end."""
+    """A static file of the front end."""
     return resources.files(__package__).joinpath("static", name).read_text(encoding="utf-8")
 
 
 def script() -> str:
-    """The front end as one script; its names stay inside."""
+    """The front end as one script in its own scope."""
     return '"use strict";\n(() => {\n' + "\n".join(asset(name) for name in SCRIPTS) + "\n})();\n"
 
 
@@ -59,7 +59,7 @@ def _hash(text: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """JSON that cannot end the element it stands in; numbers have 12 digits, and what JSON has no word for is null."""
+    """JSON that is safe inside an HTML element; numbers have 12 digits, NaN and infinity are null."""
     text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return (
         text.replace("<", "\\u003c")
@@ -80,5 +80,5 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.integer | np.bool_):
         return value.item()
     if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")  # half of a surrogate pair has no place in a file
+        return value.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be encoded
     return value

@@ -1,4 +1,4 @@
-"""The instances that the page can show one by one: all of them, or a random sample, with their predictions in few bytes."""
+"""The instances embedded in the page: all or a random sample, with compactly encoded predictions."""
 
 from __future__ import annotations
 
@@ -9,28 +9,29 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events
 from ..io import Predictions
-from .embed import pack, quantise, restore
+from .embed import pack, quantize, restore
 
 NUMBERS = 3_000_000
-"""At most so many numbers of two bytes are embedded."""
+"""Maximum number of embedded two-byte numbers."""
 DRAWS = 16
-"""Draws that stand for a continuous distribution."""
+"""Draws that represent a continuous distribution."""
 FINE = 65535
 LONGEST_ID = 500
-"""Letters of an id that are embedded: ten thousand ids of any length would be too much for a page."""
+"""Maximum length of embedded ids: ten thousand ids of any length could be too large for a page."""
 
 
 @dataclass(eq=False)
 class Sample:
-    """What is gathered for the page while the blocks go by."""
+    """Embedded instances, collected block by block."""
 
     cases: Predictions
     index: np.ndarray
-    """Positions of the instances, rising."""
+    """Positions of the instances, increasing."""
     codes: list[np.ndarray] = field(default_factory=list)
     """Members or draws, (n, M, K)."""
     weights: list[np.ndarray] = field(default_factory=list)
@@ -38,11 +39,11 @@ class Sample:
     parts: dict[str, list[np.ndarray]] = field(default_factory=dict)
     """For a continuous distribution: aleatoric and epistemic uncertainty for each loss, (n, 2, L)."""
     exact: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    """For an ensemble: the exact label-wise uncertainties, to measure what the rounding changes, (3, n, L)."""
+    """For an ensemble: the exact label-wise uncertainties, to measure the rounding error, (3, n, L)."""
     predicted: list[np.ndarray] = field(default_factory=list)
 
     def add(self, part: slice, q: Distribution, mean: np.ndarray, us: dict[str, Uncertainty]) -> None:
-        """Take the chosen instances of one block."""
+        """Collect the chosen instances of one block."""
         here = self.index[np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)] - part.start
         if not here.size:
             return
@@ -50,7 +51,7 @@ class Sample:
         members = q[here].members
         if members is not None:
             probs, weights = members
-            self.codes.append(quantise(to_numpy(probs)).transpose(1, 0, 2))
+            self.codes.append(quantize(to_numpy(probs)).transpose(1, 0, 2))
             if weights is not None and np.ndim(weights) == 2:
                 self.weights.append(to_numpy(weights).T)
             elif weights is not None:
@@ -59,8 +60,8 @@ class Sample:
                 values = np.stack([to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
                 self.exact.setdefault(name, []).append(values)
             return
-        self.codes.append(quantise(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
-        self.means.append(quantise(mean[here]))
+        self.codes.append(quantize(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
+        self.means.append(quantize(mean[here]))
         for name, u in us.items():
             top = np.maximum(u.maximum, 1e-300)
             pair = np.stack([to_numpy(x)[here] / top for x in (u.aleatoric, u.epistemic)], axis=1)
@@ -92,10 +93,10 @@ class Sample:
         return found
 
     def _error(self, codes: np.ndarray, events: Events | None) -> dict[str, float] | None:
-        """The largest change of a label-wise uncertainty by the rounding, for each loss."""
+        """The largest rounding error of a label-wise uncertainty, for each loss."""
         if not self.exact:
             return None
-        probs = restore(codes, normalise=not self.cases.multilabel).transpose(1, 0, 2)
+        probs = restore(codes, normalize=not self.cases.multilabel).transpose(1, 0, 2)
         weights = None
         if self.weights:
             weights = np.concatenate(self.weights)
@@ -110,14 +111,14 @@ class Sample:
         return error
 
 
-def choose(cases: Predictions, losses: Sequence[str], n_labels: int, most: int, seed: int) -> Sample:
-    """All instances if they are few enough, else a random sample of as many as fit."""
+def choose(cases: Predictions, losses: Sequence[str], n_labels: int, max_instances: int, rng: int | np.random.Generator | None) -> Sample:
+    """All instances, or a random sample if they are too many."""
     k = cases.n_classes
     each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
-    n = max(1, min(len(cases), most, NUMBERS // each))
+    n = max(1, min(len(cases), max_instances, NUMBERS // each))
     if n == len(cases):
         return Sample(cases, np.arange(n))
-    return Sample(cases, np.sort(np.random.default_rng(seed).choice(len(cases), size=n, replace=False)))
+    return Sample(cases, np.sort(as_rng(rng).choice(len(cases), size=n, replace=False)))
 
 
 def _shown(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The numbers of the report, exact over all instances however many there are: one pass in blocks."""
+"""Summaries of the report, exact over all instances, in one pass over blocks."""
 
 from __future__ import annotations
 
@@ -19,24 +19,24 @@ from .explanations import LOSSES, verdict
 from .sample import Sample
 
 GRID = np.arange(200) / 200
-"""Shares rejected at which the curves are given."""
+"""Rejected shares of the curves."""
 HAIR = 1e-12
-"""Added to them, so that 0.82 of 150 are 123 and not 122.99999999999999, rounded down."""
+"""Added to the shares, so that 0.82 · 150 is 123 rather than 122.99999999999999 rounded down."""
 CONFUSIONS = 12
 JUDGED = 5000
-"""Instances that calibration is judged by, at most."""
+"""Maximum number of instances for the calibration check."""
 FEWEST = 30
-"""Fewer instances say nothing about calibration."""
+"""Minimum number of instances for the calibration check."""
 Progress = Callable[[int, int], None]
 
 
 def decompose_all(q: Distribution, events: Events | None) -> dict[str, Uncertainty]:
-    """Label-wise uncertainty by every loss."""
+    """Label-wise uncertainty under each loss."""
     return {name: decompose(q, name, events=events) for name in LOSSES}
 
 
 def added(u: Uncertainty) -> Components:
-    """One number per instance: the sum over labels, or their mean where events overlap and a sum would count classes twice."""
+    """One number per instance: the sum over labels, or the mean over overlapping events."""
     if u.structure in ("overlapping", "pairs"):
         return u.sum(weights=np.full(len(u.class_names), 1 / len(u.class_names)))  # type: ignore[arg-type]
     return u.sum()
@@ -48,12 +48,12 @@ class Tally:
     def __init__(self, n: int) -> None:
         self.scores = {part: np.empty(n) for part in PARTS}
         self.sums: dict[str, np.ndarray] = {}
-        """For each weighting the weights and the weighted uncertainties, (4, L)."""
+        """For each weighting: sums of weights and of weighted uncertainties, (4, L)."""
         self.maximum = 0.0
         self.maximum_of_sum: float | None = None
 
     def add(self, part: slice, u: Uncertainty, weights: dict[str, np.ndarray | None]) -> None:
-        """One block; a weighting is (n, L), or ``None`` for all instances alike."""
+        """Add one block; a weighting is (n, L), or ``None`` for equal weights."""
         components = added(u)
         for name in PARTS:
             self.scores[name][part] = to_numpy(getattr(components, name))
@@ -67,7 +67,7 @@ class Tally:
             self.sums[rule] = self.sums.get(rule, 0.0) + block
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
-        """For each weighting the means of each label; NaN without instances."""
+        """For each weighting the mean of each label; NaN without instances."""
         return {
             rule: {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
             for rule, s in self.sums.items()
@@ -76,20 +76,20 @@ class Tally:
 
 @dataclass(eq=False)
 class Outcomes:
-    """Predictions and, where the truth is known, how good they are."""
+    """Predictions and, given true labels, their quality."""
 
     predicted: np.ndarray
-    """The most probable class (N,); for several labels how many are predicted."""
+    """The most probable class (N,); for multi-label data the number of predicted labels."""
     top: np.ndarray
-    """Its probability; for several labels the mean probability of being right about a label."""
+    """Its probability; for multi-label data the mean probability that a label is right."""
     value: np.ndarray | None
-    """Right or wrong; for several labels the share that is right."""
+    """Right or wrong; for multi-label data the share of right labels."""
     table: np.ndarray
-    """Single label: counts [truth, predicted] (K, K), or counts of predictions (K,). Several: (4, K) tp, fp, fn, tn, or (K,)."""
+    """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K) tp, fp, fn, tn, or (K,)."""
 
 
 def outcomes_of(cases: Predictions) -> Outcomes:
-    """Empty, to be filled block by block."""
+    """Empty arrays, filled block by block."""
     k = cases.n_classes
     known = cases.y_true is not None
     shape: tuple[int, ...] = (k,)
@@ -100,7 +100,7 @@ def outcomes_of(cases: Predictions) -> Outcomes:
 
 
 def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> None:
-    """Predictions of one block, and how good they are."""
+    """Add the predictions of one block and their quality."""
     y = None if cases.y_true is None else cases.true_class[part]
     k = cases.n_classes
     if not cases.multilabel:
@@ -121,8 +121,8 @@ def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> N
         out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
 
 
-def summarise(cases: Predictions, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
-    """All numbers about the instances, as plain data; ``sample`` takes its instances on the way."""
+def summarize(cases: Predictions, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
+    """All summaries as plain data; ``sample`` collects its instances in the same pass."""
     tallies = {name: Tally(len(cases)) for name in LOSSES}
     out = outcomes_of(cases)
     judged: list[tuple[np.ndarray, np.ndarray]] = []
@@ -165,7 +165,7 @@ def _happened(cases: Predictions, events: Events | None, part: slice) -> np.ndar
 
 
 def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
-    """Accuracy, and per class how many there are, how many are predicted and how many are right."""
+    """Accuracy, and for each class the numbers of true, predicted and correct instances."""
     found: dict[str, Any] = {"accuracy": None, "expected_accuracy": float(out.top.mean()), "confusions": []}
     table = out.table
     if out.value is None:
@@ -186,7 +186,7 @@ def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
 
 
 def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions) -> dict[str, Any] | None:
-    """Whether the data show that the probabilities are too wrong to decide with."""
+    """Whether the probabilities are too badly calibrated to base decisions on."""
     if not judged:
         return None
     y, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
@@ -205,7 +205,7 @@ def _curve(score: np.ndarray, out: Outcomes) -> Any:
 
 
 def _loss(name: str, tally: Tally, cases: Predictions, out: Outcomes, events: Events | None) -> dict[str, Any]:
-    """Everything about one loss."""
+    """All numbers for one loss."""
     means = tally.means()
     words, unit = LOSSES[name]
     curves = {part: _curve(score, out) for part, score in tally.scores.items()}
@@ -222,13 +222,13 @@ def _loss(name: str, tally: Tally, cases: Predictions, out: Outcomes, events: Ev
             for rule, x in means.items()
         },
         "rejection": {
-            part: {"value": c.value, "area": c.area(), "normalized": c.normalized_area(), "augrc": c.augrc} for part, c in curves.items()
+            part: {"value": c.value, "area": c.area, "normalized": c.normalized_area, "augrc": c.augrc} for part, c in curves.items()
         },
     }
 
 
 def _references(out: Outcomes) -> dict[str, Any]:
-    """What the curves are compared with."""
+    """Reference curves."""
     top = _curve(-out.top, out)
     return {
         "grid": GRID,
@@ -237,7 +237,7 @@ def _references(out: Outcomes) -> dict[str, Any]:
         "random": top.random,
         "oracle": top.oracle,
         "top": top.value,
-        "top_normalized": top.normalized_area(),
+        "top_normalized": top.normalized_area,
     }
 
 
@@ -253,7 +253,7 @@ def _agreement(tallies: Mapping[str, Tally], index: np.ndarray) -> dict[str, lis
 
 
 def detection(tallies: Mapping[str, Tally], others: Mapping[str, Predictions], events: Events | None) -> list[dict[str, Any]]:
-    """How well each score tells these instances from those of other sets."""
+    """Out-of-distribution detection by each score."""
     found = []
     for title, cases in others.items():
         outside = {name: Tally(len(cases)) for name in LOSSES}

@@ -1,4 +1,4 @@
-"""From predictions to the page."""
+"""Build and write the report page."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ from .embed import thumbnails
 from .explanations import LOSSES, SENTENCES, SHORT
 from .page import render
 from .sample import choose
-from .summary import detection, summarise
+from .summary import detection, summarize
 
 MOST = 10_000
-"""Instances that the page can show one by one, unless told otherwise."""
+"""Default maximum number of embedded instances."""
 
 
 @dataclass(frozen=True, eq=False)
 class Report:
-    """A page and the numbers on it."""
+    """A page and its data."""
 
     html: str
     data: dict[str, Any]
-    """What the page is made of: plain numbers and text, and packed predictions."""
+    """The data of the page: numbers, text and encoded predictions."""
 
     @property
     def n_shown(self) -> int:
-        """Instances that can be looked at one by one."""
+        """Number of embedded instances."""
         return int(self.data["sample"]["n"])
 
 
@@ -51,41 +51,41 @@ def build_report(
     ood: Mapping[str, Distribution | Predictions] | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
-    most: int = MOST,
-    seed: int = 0,
+    max_instances: int = MOST,
+    rng: int | np.random.Generator | None = 0,
     progress: Callable[[int, int], None] | None = None,
 ) -> Report:
-    """The explorer page for predictions of N instances: one HTML file that needs nothing else.
+    """Build an interactive report about predictions of N instances: one self-contained HTML file.
 
-    All summaries are computed here, exactly, over all instances. For looking at single instances, sorting, and changing costs, the
-    page holds the predictions of all instances, or of a random sample of as many as fit, rounded to two bytes each.
+    All summaries are computed here, exactly, over all instances. For exploring single instances and changing costs, the page embeds
+    the predictions of all instances, or of a random sample, rounded to two bytes each.
 
     Parameters
     ----------
     q : distribution or Predictions
         Instances on one axis. `Predictions` bring their own labels, ids and images and may be larger than memory.
     y_true : array (N,) or, for labels that may occur together, (N, K) of 0 and 1, optional
-        True classes: names or positions; integers are names where all class names are integers.
-        Without it the page has no accuracies, and its rejection curves show what the model itself expects.
+        True classes as names or positions (integers are names if all class names are integers). Without it the page has no
+        accuracy, and its rejection curves show the accuracy expected by the model.
     ids : array (N,), optional
-        What the instances are called.
+        Ids of the instances.
     images : array (n, H, W) or (n, H, W, C), optional
         Shown as thumbnails.
     image_index : array (n,), optional
-        Which instances the images belong to; without it there must be N.
+        Positions of the instances of the images; required unless there are N images.
     events : mapping or Events, optional
-        Ask about groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
+        Groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
     ood : mapping from names to distributions or Predictions, optional
-        Instances from elsewhere, for out-of-distribution detection.
+        Out-of-distribution instances to detect.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
     title : str
-    most : int
-        Embed at most so many instances.
-    seed : int
-        Of the sample.
+    max_instances : int
+        Maximum number of embedded instances.
+    rng : int, Generator or None
+        Random seed or generator of the sample.
     progress : callable, optional
-        Called with the numbers of instances done and of all.
+        Called with (instances done, all instances).
 
     Examples
     --------
@@ -94,17 +94,17 @@ def build_report(
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
     """
-    if isinstance(most, bool) or not isinstance(most, int | np.integer) or most < 1:
-        raise ValueError(f"`most` must be a positive number of instances; got {most!r}")
+    if isinstance(max_instances, bool) or not isinstance(max_instances, int | np.integer) or max_instances < 1:
+        raise ValueError(f"`max_instances` must be a positive number of instances; got {max_instances!r}")
     cases = _with_labels(q, y_true, ids, multilabel)
     family = as_events(events)
     if family is not None and cases.multilabel:
-        raise ValueError("`events` have no meaning where labels may occur together; leave `events` out")
+        raise ValueError("`events` need mutually exclusive classes; multi-label predictions have none")
     sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
-    sample = choose(cases, tuple(LOSSES), len(labels), int(most), seed)
-    data = summarise(cases, family, sample, progress)
+    sample = choose(cases, tuple(LOSSES), len(labels), int(max_instances), rng)
+    data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
     images = cases.images if images is None else to_numpy(images)
     data |= {
@@ -114,7 +114,7 @@ def build_report(
         "members": cases.n_members,
         "weighted": cases.weighted,
         "multilabel": cases.multilabel,
-        "classes_names": cases.names,
+        "class_names": cases.names,
         "named": cases.class_names is not None,
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
@@ -129,7 +129,7 @@ def build_report(
 
 
 def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **options: Any) -> Report:
-    """Write the explorer page for ``q`` to a file; options as for `build_report`.
+    """Write a report about ``q`` to a file; options as for `build_report`.
 
     A file that was there before stays until the new one is complete.
     """
@@ -166,9 +166,9 @@ def _others(ood: Mapping[str, Any] | None, cases: Predictions, multilabel: bool)
 
 
 def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray) -> dict[str, Any] | None:
-    """Thumbnails of the chosen instances that have an image, and which those are (positions in the sample).
+    """Thumbnails of the embedded instances that have an image, and their positions in the sample.
 
-    The most uncertain come first, so that they have theirs where there is no room for all.
+    The most uncertain come first, in case there is no space for all.
     """
     if images is None:
         return None

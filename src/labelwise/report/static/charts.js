@@ -1,4 +1,4 @@
-// Charts as SVG, each with a sentence for those who do not see it.
+// SVG charts, each with a text alternative.
 
 /** @typedef {{name: string, class: string, x: number[], y: number[]}} Line */
 

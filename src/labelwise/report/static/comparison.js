@@ -1,4 +1,4 @@
-// The same predictions, measured by other losses.
+// Comparison of losses.
 
 /** @param {Data} data */
 function startComparison(data) {
@@ -12,14 +12,14 @@ function startComparison(data) {
     { title: "Aleatoric", number: true, cell: (i) => number(all[i].mean.aleatoric) },
     { title: "Epistemic", number: true, cell: (i) => number(all[i].mean.epistemic) },
     { title: "Epistemic share", number: true, cell: (i) => percent(all[i].mean.epistemic / all[i].mean.total) },
-    { title: "Most in doubt", cell: (i) => {
+    { title: "Most uncertain", cell: (i) => {
       const means = all[i].labels[all[i].labels.own ? "own" : "likely"].total;
       return named(data.labels[sorted(means.length, (k) => means[k] ?? NaN, true)[0]]);
     } },
   ];
-  if (truth) for (const part of PARTS) columns.push({ title: `Gain by rejecting, ${part}`, number: true, cell: (i) => shown("normalized-" + part, all[i].rejection[part].normalized, percent(all[i].rejection[part].normalized, 0), "span") });
+  if (truth) for (const part of PARTS) columns.push({ title: `Normalized area, ${part}`, number: true, cell: (i) => shown("normalized-" + part, all[i].rejection[part].normalized, percent(all[i].rejection[part].normalized, 0), "span") });
   drawTable($("losses"), columns, all.map((_, i) => i), null);
-  if (truth) $("losses").after(h("p", { class: "small" }, `Gain by rejecting: how much of the possible improvement of the rejection curve is reached; the highest probability alone reaches ${percent(data.rejection.top_normalized, 0)}.`));
+  if (truth) $("losses").after(h("p", { class: "small" }, `Normalized area of the rejection curve: 100 % is the oracle, 0 % random rejection; the highest probability alone reaches ${percent(data.rejection.top_normalized, 0)}.`));
 }
 
 /** @param {View} view */

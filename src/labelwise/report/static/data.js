@@ -1,4 +1,4 @@
-// What the page is made of: the numbers that came with it, and the predictions unpacked.
+// The data of the page: summaries, and the unpacked predictions.
 
 /** @typedef {"total" | "aleatoric" | "epistemic"} Part */
 /** @typedef {Record<Part, number>} Three */
@@ -41,7 +41,7 @@
  * @property {number | null} members
  * @property {boolean} weighted
  * @property {boolean} multilabel
- * @property {string[]} classes_names
+ * @property {string[]} class_names
  * @property {boolean} named whether the classes have names of their own
  * @property {string[]} labels
  * @property {EventSets[] | null} events
@@ -94,8 +94,8 @@ function integers(text, size) {
   return size === 1 ? new Uint8Array(buffer) : size === 2 ? new Uint16Array(buffer) : new Uint32Array(buffer);
 }
 
-/** Probabilities from their two bytes. @param {Uint16Array} codes @param {number} k @param {boolean} normalise @returns {Float64Array} */
-function restore(codes, k, normalise) {
+/** Probabilities from their two bytes. @param {Uint16Array} codes @param {number} k @param {boolean} normalize @returns {Float64Array} */
+function restore(codes, k, normalize) {
   const table = new Float64Array(STEPS + 1);
   for (let i = 0; i <= STEPS; i++) table[i] = Math.sin((i * Math.PI) / (2 * STEPS)) ** 2;
   table[STEPS / 2] = 0.5;
@@ -104,7 +104,7 @@ function restore(codes, k, normalise) {
   for (let i = 0; i < codes.length; i += k) {
     let sum = 0;
     for (let j = i; j < i + k; j++) sum += out[j] = table[codes[j]];
-    if (normalise) for (let j = i; j < i + k; j++) out[j] /= sum;
+    if (normalize) for (let j = i; j < i + k; j++) out[j] /= sum;
   }
   return out;
 }
@@ -126,7 +126,7 @@ function meanOf(probs, weights, n, m, k) {
 /** @param {Data} data @returns {Sample} */
 function unpack(data) {
   const { n, m, weights, y, index, parts } = data.sample;
-  const k = data.classes_names.length;
+  const k = data.class_names.length;
   const wide = k <= 65536 ? 2 : 4;
   const probs = restore(/** @type {Uint16Array} */ (integers(data.sample.probs, 2)), k, !data.multilabel);
   const w = weights === null ? null : new Float64Array(bytes(weights));

@@ -67,7 +67,7 @@ function chooseClass(s, c) {
         const other = first === a ? second : first;
         const stay = wrong * risks[a], go = wrong * risks[other] + excess * p * (c.missed[a] + c.alarm[other]);
         [choice, value] = go < stay || (go === stay && other < a) ? [other, go] : [a, stay];
-        if (wrong === 0 && p === 0) choice = 0; // an answer that cannot come: every prediction costs 0
+        if (wrong === 0 && p === 0) choice = 0; // an impossible answer: every prediction costs 0
         if (c.abstain !== null && c.abstain * probability < value) [choice, value] = [ABSTAIN, c.abstain * probability];
       } else {
         for (let j = 0; j < k; j++) told[j] = wrong * risks[j] + (j === a ? 0 : excess * p * (c.missed[a] + c.alarm[j]));
@@ -101,7 +101,7 @@ function chooseClass(s, c) {
   return plan;
 }
 
-/** The lowest cost of leaving, acting on or handing over label e, there with weight t and absent with weight u. @param {CostsSpec} c @param {number} e @param {number} t @param {number} u */
+/** The lowest cost of leaving, acting on or abstaining on label e, present with weight t and absent with weight u. @param {CostsSpec} c @param {number} e @param {number} t @param {number} u */
 function labelCost(c, e, t, u) {
   const now = Math.min(c.missed[e] * t, c.alarm[e] * u);
   return c.abstain === null ? now : Math.min(now, c.abstain * (t + u));
@@ -148,7 +148,7 @@ function chooseLabels(s, c) {
   return plan;
 }
 
-/** Without rounding errors; draws of a continuous distribution keep their sign, so that errors cancel in sums. @param {number} x @param {Sample} s */
+/** Remove rounding errors; values from draws keep their sign, so that errors cancel in sums. @param {number} x @param {Sample} s */
 function worth(x, s) {
   return s.parts !== null || x > ROUNDING ? x : 0;
 }
@@ -177,7 +177,7 @@ function makePlan(s, c) {
   return c.task === "multiclass" ? chooseClass(s, c) : chooseLabels(s, c);
 }
 
-/** A text as TOML writes it. @param {string} text */
+/** A text as a TOML string. @param {string} text */
 function quoted(text) {
   return JSON.stringify(text).replace(/\x7f/g, "\\u007f");
 }

@@ -1,4 +1,4 @@
-// One case: label-wise bars, what each member says, and what to do.
+// One case: label-wise uncertainty, predictions of the members, and the decision.
 
 const SOME = 12;
 const detailState = { all: false };
@@ -9,7 +9,7 @@ function drawDetail(view) {
   const i = explorer.chosen;
   const box = $("detail");
   if (i < 0) {
-    box.replaceChildren(h("p", {}, "No case is chosen."));
+    box.replaceChildren(h("p", {}, "No case selected."));
     return;
   }
   const right = isRight(s, i);
@@ -47,7 +47,7 @@ function drawDetail(view) {
 
 /** @param {View} view @param {number} by @param {string} id */
 function step(view, by, id) {
-  neighbour(view, by);
+  neighbor(view, by);
   const button = field(id);
   (button.disabled ? $("detail") : button).focus({ preventScroll: true });
 }
@@ -55,20 +55,20 @@ function step(view, by, id) {
 /** @param {Data} data @param {Sample} s @param {number} i */
 function truthOf(data, s, i) {
   if (s.y === null) return null;
-  const names = data.classes_names.filter((_, k) => isTrue(s, i, k));
-  return h("span", {}, "; it is ", names.length ? named(names.slice(0, 4).map((name) => shortName(name, 60)).join(", ")) : "none of them", names.length > 4 ? ` and ${names.length - 4} more` : "");
+  const names = data.class_names.filter((_, k) => isTrue(s, i, k));
+  return h("span", {}, "; truth: ", names.length ? named(names.slice(0, 4).map((name) => shortName(name, 60)).join(", ")) : "none of them", names.length > 4 ? ` and ${names.length - 4} more` : "");
 }
 
 /** @param {View} view @param {number} share @param {number} i */
 function verdictOf({ data, loss, components }, share, i) {
   const total = components().sums.total[i];
   const most = loss.maximum_of_sum ?? loss.maximum;
-  if (total <= 0.02 * most) return "There is hardly any doubt.";
+  if (total <= 0.02 * most) return "There is hardly any uncertainty.";
   if (data.members === 1) return "";
-  return share >= 0.5 ? "Mostly epistemic: data like this should help." : share >= 0.25 ? "A good part is epistemic: data like this may help somewhat." : "Most is aleatoric: more data will hardly help.";
+  return share >= 0.5 ? "Mostly epistemic: more data like this should help." : share >= 0.25 ? "A considerable part is epistemic: more data like this may help somewhat." : "Mostly aleatoric: more data will hardly help.";
 }
 
-/** Words beside a label: true, predicted. @param {View} view @param {number} i @param {number} e */
+/** Tags beside a label: true, predicted. @param {View} view @param {number} i @param {number} e */
 function marks({ data, sample: s }, i, e) {
   if (data.events !== null) {
     const { y } = s;
@@ -77,7 +77,7 @@ function marks({ data, sample: s }, i, e) {
   return [...(isTrue(s, i, e) ? [" ", h("span", { class: "tag truth" }, "true")] : []), ...(isPredicted(s, i, e) ? [" ", h("span", { class: "tag" }, "predicted")] : [])];
 }
 
-/** What each member says about a label. @param {View} view @param {number} i @param {number} e */
+/** Each member's probability of a label. @param {View} view @param {number} i @param {number} e */
 function memberValues({ data, sample: s, probs }, i, e) {
   const L = data.labels.length;
   return Array.from({ length: s.m }, (_, j) => probs[(i * s.m + j) * L + e]);
@@ -96,10 +96,10 @@ function meanOfLabel({ data, sample: s, probs }, i, e) {
 function triangle({ data, sample: s }, i) {
   if (s.k !== 3 || s.multilabel) return [];
   const points = Array.from({ length: s.m }, (_, j) => Array.from(s.probs.subarray((i * s.m + j) * 3, (i * s.m + j) * 3 + 3)));
-  return [h("figure", { class: "triangle" }, simplex(points, Array.from(s.mean.subarray(i * 3, i * 3 + 3)), data.classes_names), h("figcaption", { class: "small" }, s.parts === null ? "Each dot is a member, the cross is their mean." : "Each dot is a draw, the cross is the mean."))];
+  return [h("figure", { class: "triangle" }, simplex(points, Array.from(s.mean.subarray(i * 3, i * 3 + 3)), data.class_names), h("figcaption", { class: "small" }, s.parts === null ? "Each dot is a member, the cross is their mean." : "Each dot is a draw, the cross is the mean."))];
 }
 
-/** How many members vote for each class. @param {View} view @param {number} i */
+/** Number of members that vote for each class. @param {View} view @param {number} i */
 function votes({ data, sample: s }, i) {
   if (s.m < 2 || s.parts !== null || s.multilabel) return [];
   /** @type {Map<number, number>} */
@@ -110,7 +110,7 @@ function votes({ data, sample: s }, i) {
     for (let k = 1; k < s.k; k++) if (s.probs[from + k] > s.probs[from + best]) best = k;
     found.set(best, (found.get(best) ?? 0) + 1);
   }
-  const parts = [...found].sort((a, b) => b[1] - a[1]).flatMap(([k, times], place) => [place ? ", " : "", h("strong", { "data-key": "votes", "data-value": times }, String(times)), " for ", named(shortName(data.classes_names[k]))]);
+  const parts = [...found].sort((a, b) => b[1] - a[1]).flatMap(([k, times], place) => [place ? ", " : "", h("strong", { "data-key": "votes", "data-value": times }, String(times)), " for ", named(shortName(data.class_names[k]))]);
   return [h("p", { class: "votes" }, "Votes of the members: ", ...parts, ".")];
 }
 
@@ -119,11 +119,11 @@ function planOf({ data }, i) {
   const plan = planner.plan;
   if (plan === null || planner.costs === null) return h("p", { class: "case-plan" });
   if (plan.width === 1) {
-    return h("p", { class: "case-plan" }, "With the costs below: ", h("strong", { "data-key": "case-action", "data-value": plan.action[i] }, actionWord(plan.action[i])), plan.action[i] >= 0 ? h("span", {}, " ", named(shortName(data.classes_names[plan.action[i]]))) : null,
-      `, expected cost ${number(plan.cost[i])}; an answer is worth ${number(plan.answer[i])}, more data at most ${number(Math.max(plan.knowledge[i], 0))}.`);
+    return h("p", { class: "case-plan" }, "At the costs below: ", h("strong", { "data-key": "case-action", "data-value": plan.action[i] }, actionWord(plan.action[i])), plan.action[i] >= 0 ? h("span", {}, " ", named(shortName(data.class_names[plan.action[i]]))) : null,
+      `, expected cost ${number(plan.cost[i])}; an expert’s answer saves ${number(plan.answer[i])} on average, more training data at most ${number(Math.max(plan.knowledge[i], 0))}.`);
   }
-  const at = (/** @type {number} */ code) => data.classes_names.filter((_, e) => plan.action[i * plan.width + e] === code);
-  const parts = [[ASK, "ask about"], [ABSTAIN, "hand over"], [1, "act on"]].map(([code, verb]) => [String(verb), at(Number(code))]).filter(([, names]) => names.length);
+  const at = (/** @type {number} */ code) => data.class_names.filter((_, e) => plan.action[i * plan.width + e] === code);
+  const parts = [[ASK, "ask about"], [ABSTAIN, "abstain on"], [1, "act on"]].map(([code, verb]) => [String(verb), at(Number(code))]).filter(([, names]) => names.length);
   const words = parts.flatMap(([verb, names], place) => [place ? "; " : "", h("strong", {}, String(verb)), " ", named(shortName(/** @type {string[]} */ (names).slice(0, 5).join(", "), 60)), names.length > 5 ? ` and ${names.length - 5} more` : ""]);
-  return h("p", { class: "case-plan" }, "With the costs below: ", ...(words.length ? words : ["act on nothing"]), ".");
+  return h("p", { class: "case-plan" }, "At the costs below: ", ...(words.length ? words : ["act on nothing"]), ".");
 }

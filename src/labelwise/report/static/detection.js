@@ -1,4 +1,4 @@
-// Cases from elsewhere: does the uncertainty tell them apart?
+// Out-of-distribution detection.
 
 /** @param {Data} data */
 function startDetection(data) {
@@ -18,8 +18,8 @@ function drawDetection({ data, loss }) {
     return [1, ...shares.map((x) => Math.max((rest -= x), 0))];
   };
   $("detect-chart").replaceChildren(lineChart({
-    label: `Share of cases with ${part} uncertainty from a threshold on, for the familiar cases and for ${shortName(set.name)}; AUROC ${number(told.auroc)}.`, x: `threshold on ${part} uncertainty${loss.unit ? ` (${loss.unit})` : ""}`, y: "share of cases from there on",
-    lines: [{ name: "familiar", class: "eu", x: told.edges, y: above(told.inside) }, { name: shortName(set.name), class: "au", x: told.edges, y: above(told.outside) }],
+    label: `Share of cases with ${part} uncertainty at or above a threshold, for in-distribution cases and for ${shortName(set.name)}; AUROC ${number(told.auroc)}.`, x: `threshold on ${part} uncertainty${loss.unit ? ` (${loss.unit})` : ""}`, y: "share of cases at or above",
+    lines: [{ name: "in-distribution", class: "eu", x: told.edges, y: above(told.inside) }, { name: shortName(set.name), class: "au", x: told.edges, y: above(told.outside) }],
     low: 0, high: 1, format: (x) => percent(x, 0), xFormat: number, xHigh: told.edges[told.edges.length - 1], area: true,
   }));
   const scores = set.losses[loss.key];
@@ -28,6 +28,6 @@ function drawDetection({ data, loss }) {
     { title: "AUROC", number: true, cell: (i) => shown("auroc", scores[PARTS[i]].auroc, scores[PARTS[i]].auroc.toFixed(3)) },
     { title: "95 % interval", number: true, cell: (i) => `${scores[PARTS[i]].low.toFixed(3)} to ${scores[PARTS[i]].high.toFixed(3)}` },
     { title: "AUPR", number: true, cell: (i) => scores[PARTS[i]].aupr.toFixed(3) },
-    { title: "False alarms at 95 % caught", number: true, cell: (i) => percent(scores[PARTS[i]].fpr95) },
+    { title: "FPR at 95 % TPR", number: true, cell: (i) => percent(scores[PARTS[i]].fpr95) },
   ], [0, 1, 2], null);
 }

@@ -35,19 +35,19 @@ function field(id) {
   return /** @type {HTMLInputElement} */ (/** @type {unknown} */ ($(id)));
 }
 
-// Laying out a text takes time that grows with its length: a name of 10,000 letters in every table would stop the page.
+// Layout time grows with the length of a text: names of 10,000 letters in every table would freeze the page.
 const LONGEST_NAME = 300, LONGEST_TITLE = 1000;
 
-/** A name as text that keeps its own direction. @param {string} text */
+/** A name as text with its own writing direction. @param {string} text */
 function named(text) {
   const long = text.length > 40;
   return h("bdi", { class: long ? "name long" : "name", title: long ? shortName(text, LONGEST_TITLE) : null }, shortName(text, LONGEST_NAME));
 }
 
-/** A name for places where only text can stand. @param {string} text */
+/** A name for places that allow only text. @param {string} text */
 function shortName(text, most = 28) {
   if (text.length <= most) return text;
-  const letters = Array.from(text.slice(0, 2 * most + 2)); // a letter takes one or two places
+  const letters = Array.from(text.slice(0, 2 * most + 2)); // a letter has one or two code units
   return letters.length <= most ? text : letters.slice(0, most - 1).join("") + "…";
 }
 
@@ -69,7 +69,7 @@ function percent(x, digits = 1) {
   return near + "\u00a0%";
 }
 
-/** Tell those who do not see what has changed. @param {string} text */
+/** Announce a change to screen readers. @param {string} text */
 function say(text) {
   $("said").textContent = text;
 }

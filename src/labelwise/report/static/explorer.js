@@ -1,4 +1,4 @@
-// The list of cases: sorted, filtered, a page at a time.
+// The list of cases: sorted, filtered and paginated.
 
 const PAGE = 24;
 const explorer = { page: 0, rows: /** @type {number[]} */ ([]), chosen: -1, pictures: /** @type {Map<number, string>} */ (new Map()) };
@@ -7,13 +7,13 @@ const explorer = { page: 0, rows: /** @type {number[]} */ ([]), chosen: -1, pict
 function startExplorer(data, s) {
   const all = s.n === data.n;
   $("explorer-intro").replaceChildren(
-    all ? (s.n === 1 ? "This is the only case." : `All ${count(s.n)} cases.`) : shown("sampled", s.n, `A random sample of ${count(s.n)} of the ${count(data.n)} cases; the summaries above are of all of them.`, "strong"),
-    " Choose one to see which classes it is unsure about, and what each member says.");
-  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["cost", "expected cost"], ["answer", "worth of an answer"], ["knowledge", "worth of more data"], ["position", "position in the file"]]);
+    all ? (s.n === 1 ? "This is the only case." : `All ${count(s.n)} cases.`) : shown("sampled", s.n, `A random sample of ${count(s.n)} of the ${count(data.n)} cases; the summaries above cover all of them.`, "strong"),
+    " Select one to see its label-wise uncertainty and the predictions of each member.");
+  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["cost", "expected cost"], ["answer", "value of an answer"], ["knowledge", "value of more data"], ["position", "position in the file"]]);
   options("sort", sorts, "epistemic");
   options("about", [["", `all ${data.events !== null ? "events" : data.multilabel ? "labels" : "classes"}`], ...labelOptions(data.labels)]);
-  options("predicted", [["", "anything"], ...labelOptions(data.classes_names)]);
-  options("truth", [["", "anything"], ...labelOptions(data.classes_names)]);
+  options("predicted", [["", "anything"], ...labelOptions(data.class_names)]);
+  options("truth", [["", "anything"], ...labelOptions(data.class_names)]);
   for (const element of document.querySelectorAll(".truth-only")) element.toggleAttribute("hidden", s.y === null);
   if (data.multilabel) for (const id of ["right"]) $(id).closest("label")?.toggleAttribute("hidden", s.y === null);
   if (data.images !== null) data.images.at.forEach((at, i) => explorer.pictures.set(at, /** @type {NonNullable<Data["images"]>} */ (data.images).png[i]));
@@ -24,7 +24,7 @@ function labelOptions(names) {
   return names.map((text, k) => [String(k), shortName(text, 48)]);
 }
 
-/** Where a case stands in the file. @param {Sample} s @param {number} i */
+/** Position of a case in the file. @param {Sample} s @param {number} i */
 function positionOf(s, i) {
   return s.index === null ? i : s.index[i];
 }
@@ -34,7 +34,7 @@ function idOf(data, s, i) {
   return data.sample.ids === null ? "#" + positionOf(s, i) : data.sample.ids[i];
 }
 
-/** Whether the prediction is right; for several labels whether all are. @param {Sample} s @param {number} i */
+/** Whether the prediction is right; for multi-label data, whether all labels are. @param {Sample} s @param {number} i */
 function isRight(s, i) {
   if (s.y === null) return null;
   if (!s.multilabel) return s.predicted[i] === s.y[i];
@@ -58,7 +58,7 @@ function amount({ data, components }, part, i) {
   return about === "" ? components().sums[part][i] : components().labels[part][i * data.labels.length + Number(about)];
 }
 
-/** What the decisions about a case cost or are worth, over its labels. @param {"cost" | "answer" | "knowledge"} kind @param {number} i */
+/** Cost or value of the decisions about a case, summed over its labels. @param {"cost" | "answer" | "knowledge"} kind @param {number} i */
 function ofPlan(kind, i) {
   const { plan } = planner;
   let sum = 0;
@@ -66,7 +66,7 @@ function ofPlan(kind, i) {
   return sum;
 }
 
-/** Whether this is what to do about a case, or about one of its labels. @param {string} word @param {number} i */
+/** Whether this is the action for a case, or for one of its labels. @param {string} word @param {number} i */
 function hasAction(word, i) {
   const { plan } = planner;
   return plan !== null && plan.action.subarray(i * plan.width, (i + 1) * plan.width).some((action) => actionWord(action) === word);
@@ -110,7 +110,7 @@ function drawPage(view) {
   const { rows, page } = explorer;
   const pages = Math.max(1, Math.ceil(rows.length / PAGE));
   const here = rows.slice(page * PAGE, (page + 1) * PAGE);
-  $("found").textContent = rows.length === 0 ? "No case fits these filters." : `${count(rows.length)} ${rows.length === 1 ? "case fits" : "cases fit"}.`;
+  $("found").textContent = rows.length === 0 ? "No case matches these filters." : `${count(rows.length)} ${rows.length === 1 ? "case matches" : "cases match"}.`;
   $("page-number").textContent = `page ${count(page + 1)} of ${count(pages)}`;
   field("previous-page").disabled = page === 0;
   field("next-page").disabled = page >= pages - 1;
@@ -120,8 +120,8 @@ function drawPage(view) {
 
 /** @param {Data} data @param {Sample} s @param {number} i */
 function predictionOf(data, s, i) {
-  if (!s.multilabel) return h("span", {}, named(shortName(data.classes_names[s.predicted[i]])));
-  const present = data.classes_names.filter((_, k) => isPredicted(s, i, k));
+  if (!s.multilabel) return h("span", {}, named(shortName(data.class_names[s.predicted[i]])));
+  const present = data.class_names.filter((_, k) => isPredicted(s, i, k));
   return h("span", {}, present.length ? named(shortName(present.slice(0, 3).join(", "))) : "nothing", present.length > 3 ? ` and ${present.length - 3} more` : "");
 }
 
@@ -138,7 +138,7 @@ function caseButton(view, i, most) {
     h("span", { class: "case-bar" }, stackedBar(amount(view, "epistemic", i), amount(view, "aleatoric", i), most)));
 }
 
-/** Show a case. @param {View} view @param {number} i @param {boolean} move whether the reader goes there */
+/** Show a case. @param {View} view @param {number} i @param {boolean} move whether to move the focus to it */
 function choose(view, i, move) {
   explorer.chosen = i;
   for (const button of document.querySelectorAll("#cases .case")) {
@@ -154,8 +154,8 @@ function choose(view, i, move) {
   }
 }
 
-/** One case on or back. @param {View} view @param {number} step */
-function neighbour(view, step) {
+/** The next or previous case. @param {View} view @param {number} step */
+function neighbor(view, step) {
   const at = explorer.rows.indexOf(explorer.chosen) + step;
   if (at < 0 || at >= explorer.rows.length) return;
   const page = Math.floor(at / PAGE);
@@ -171,6 +171,6 @@ function onListKey(view, event) {
   const step = event.key === "ArrowDown" ? 1 : event.key === "ArrowUp" ? -1 : 0;
   if (step === 0 || !(event.target instanceof HTMLElement) || event.target.closest(".case") === null) return;
   event.preventDefault();
-  neighbour(view, step);
+  neighbor(view, step);
   /** @type {HTMLElement | null} */ (document.querySelector(`#cases [data-case="${explorer.chosen}"]`))?.focus();
 }

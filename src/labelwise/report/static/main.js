@@ -13,15 +13,15 @@ function startMethods(data) {
   const error = sample.error;
   const m = data.members;
   const paragraphs = [
-    "For each label the total uncertainty TU is the loss that remains on average when the model’s mean probability is believed. The aleatoric part AU is the loss that would remain if the right probability were known. The epistemic part EU = TU − AU is the difference: what the members’ disagreement costs. " + (data.averaged ? "The events overlap, so a case’s uncertainty is the mean over the events." : "A case’s uncertainty is the sum over its labels."),
-    "The numbers tell what this predictor believes, not what is true. What a biased model gets wrong in the same way in all its members shows up as aleatoric. In practice the two parts are correlated; read a share as a hint, not as a measurement.",
-    m === null ? "The predictions are continuous second-order distributions. The dots and the value of more data come from draws; everything else is computed from the distribution itself."
-      : m === 1 ? "There is one member, so nothing can be said about epistemic uncertainty." : `With ${m} members the epistemic part comes out too small on average: for squared loss by the factor (M − 1)/M = ${number((m - 1) / m)}. lw.decompose(…, correction="jackknife") removes most of it.`,
-    "“Would data help?” compares the class’s epistemic with its total uncertainty, averaged as chosen: below 25 % data will hardly help, from 50 % on they should. It is not about how rare a class is; averaged over all cases, rare classes look better known than they are.",
-    "Predicting, abstaining or asking depends on the mean probabilities only (the Bayes rule). The value of an answer and of more data are averages in your own unit and mean what they say only if the probabilities are calibrated. The value of more data is an upper bound: what knowing the probabilities exactly would save for these cases.",
-    `All summaries were computed from the full predictions of all ${count(data.n)} cases. ` + (sample.n < data.n ? `The cases to look at, what is rejected, and the costs of decisions come from a random sample of ${count(sample.n)}. ` : "") +
-      (error === null ? "For single cases, uncertainties are stored to about five digits." : `For single cases, the page computes from probabilities rounded to two bytes; that changes no label’s uncertainty by more than ${data.losses.map((loss) => `${atMost(error[loss.key])} (${loss.name})`).join(", ")}.`),
-    "This page is one file and loads nothing from the network; what you type stays here.",
+    "For each label, total uncertainty TU is the expected loss of the mean probability. Aleatoric uncertainty AU is the expected loss if the correct probability were known. Epistemic uncertainty EU = TU − AU is the difference, due to the members’ disagreement. " + (data.averaged ? "The events overlap, so a case’s uncertainty is the mean over the events." : "A case’s uncertainty is the sum over its labels."),
+    "These numbers describe the beliefs of this predictor, not the truth. Errors that all members share appear as aleatoric. In practice the two parts are correlated; treat a share as an indication, not a measurement.",
+    m === null ? "The predictions are continuous second-order distributions. The dots and the value of more data are based on draws; everything else is computed from the distribution itself."
+      : m === 1 ? "There is only one member, so epistemic uncertainty is unknown." : `With ${m} members, epistemic uncertainty is underestimated on average, for squared loss by the factor (M − 1)/M = ${number((m - 1) / m)}. lw.decompose(…, correction="jackknife") removes most of this bias.`,
+    "“Would more data help?” compares epistemic with total uncertainty of the class, averaged as selected: below 25 % more data will hardly help, from 50 % on they should. Averaged over all cases, rare classes appear better known than they are.",
+    "Whether to predict, abstain or ask depends only on the mean probabilities (Bayes’ rule). The values of an answer and of more data are averages in the unit of the costs and are valid only if the probabilities are calibrated. The value of more data is an upper bound: the saving from knowing the probabilities exactly.",
+    `All summaries were computed from the full predictions of all ${count(data.n)} cases. ` + (sample.n < data.n ? `Single cases, rejected cases and costs of decisions are from a random sample of ${count(sample.n)}. ` : "") +
+      (error === null ? "For single cases, uncertainties are stored to about five digits." : `For single cases, the page computes from probabilities rounded to two bytes; this changes the uncertainty of a label by at most ${data.losses.map((loss) => `${atMost(error[loss.key])} (${loss.name})`).join(", ")}.`),
+    "This page is one self-contained file: it loads nothing from the network and sends nothing.",
   ];
   $("prose").replaceChildren(...paragraphs.map((text) => h("p", {}, text)));
   $("foot").textContent = `Made with labelwise ${data.version}.`;
@@ -42,7 +42,7 @@ function start() {
       return found;
     },
   };
-  $("rejection").hidden = data.n === 1; // one case cannot be put in an order
+  $("rejection").hidden = data.n === 1; // one case cannot be ranked
   $("order-of-losses").hidden = data.n === 1;
   $("detection").hidden = data.detection.length === 0;
   $("nav").replaceChildren(...SECTIONS.filter(([id]) => !$(id).hidden).map(([id, text]) => h("li", {}, h("a", { href: "#" + id }, text))));
@@ -93,13 +93,13 @@ function start() {
   drawAll();
   drawComparison(view);
   watchSections();
-  // for tests and for the curious: what the page computes with
+  // for tests and debugging: the data of the page
   Object.assign(window, { labelwise: { view, planner, explorer, decompose, makePlan, asToml, rejected } });
   say("");
   document.documentElement.setAttribute("data-ready", "");
 }
 
-/** Mark the section that is being read. */
+/** Mark the section in view. */
 function watchSections() {
   const links = new Map(Array.from(document.querySelectorAll("#nav a"), (a) => [a.getAttribute("href")?.slice(1), a]));
   const observer = new IntersectionObserver((entries) => {

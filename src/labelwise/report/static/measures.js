@@ -1,6 +1,6 @@
 // Label-wise uncertainty, as the library computes it: TU = G(mean), AU = mean of G, EU = TU − AU.
 
-/** The generalised entropy G(t) of each loss, with c = 1 − t. @type {Record<string, (t: number, c: number) => number>} */
+/** The generalized entropy G(t) of each loss, with c = 1 − t. @type {Record<string, (t: number, c: number) => number>} */
 const ENTROPY = {
   log: (t, c) => -(t > 0 ? t * Math.log2(t) : 0) - (c > 0 ? c * Math.log2(c) : 0),
   squared: (t, c) => t * c,

@@ -1,4 +1,4 @@
-// What was predicted, how good it is, which classes are in doubt and why.
+// Summary, findings, and uncertainty by class.
 
 /** @typedef {{data: Data, sample: Sample, loss: LossData, probs: Float64Array, components: () => Components}} View */
 
@@ -17,12 +17,12 @@ function thing(data) {
 
 /** @param {Data} data */
 function startOverview(data) {
-  $("overview-title").replaceChildren("How sure is the model, about which classes, and why?");
+  $("overview-title").replaceChildren("Label-wise uncertainty of the model");
   const who = data.members === null ? "a continuous second-order distribution" : data.members === 1 ? "a single model" : `${count(data.members)} members`;
   $("lead").replaceChildren(
-    named(data.title), `: ${count(data.n)} ${data.n === 1 ? "case" : "cases"}, ${count(data.classes_names.length)} ${data.multilabel ? "labels that may occur together" : "classes"}, predicted by ${who}`,
-    data.events === null ? "." : `; the questions are about ${count(data.labels.length)} events.`);
-  const rules = RULES.filter(([rule]) => data.losses[0].labels[rule] !== undefined).map(([rule, text]) => [rule, rule === "own" && data.events !== null ? "cases where it is so" : text]);
+    named(data.title), `: ${count(data.n)} ${data.n === 1 ? "case" : "cases"}, ${count(data.class_names.length)} ${data.multilabel ? "labels that may occur together" : "classes"}, predicted by ${who}`,
+    data.events === null ? "." : `; uncertainty is about ${count(data.labels.length)} events.`);
+  const rules = RULES.filter(([rule]) => data.losses[0].labels[rule] !== undefined).map(([rule, text]) => [rule, rule === "own" && data.events !== null ? "cases where it occurred" : text]);
   options("rule", /** @type {[string, string][]} */ (rules), "own");
   classState.rule = field("rule").value;
   $("class-search").closest("label")?.toggleAttribute("hidden", data.labels.length <= FEW);
@@ -42,15 +42,15 @@ function drawCards({ data, loss }) {
   const cards = [];
   if (data.accuracy !== null) {
     cards.push(card(data.multilabel ? "Labels right" : "Accuracy", shown("accuracy", data.accuracy, percent(data.accuracy, 2)),
-      data.multilabel ? `all labels right in ${percent(data.exact_match)} of the cases` : `the model itself expects ${percent(data.expected_accuracy)}`));
+      data.multilabel ? `all labels right in ${percent(data.exact_match)} of the cases` : `expected by the model: ${percent(data.expected_accuracy)}`));
   } else {
-    cards.push(card("Expected accuracy", shown("expected-accuracy", data.expected_accuracy, percent(data.expected_accuracy, 2)), "by the model’s own probabilities; the truth is not known"));
+    cards.push(card("Expected accuracy", shown("expected-accuracy", data.expected_accuracy, percent(data.expected_accuracy, 2)), "by the model’s own probabilities, without true labels"));
   }
   cards.push(card("Total uncertainty", h("span", {}, shown("total", mean.total, number(mean.total)), loss.unit ? h("span", { class: "unit" }, " " + loss.unit) : null),
-    loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the largest possible` : "per case on average"));
+    loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the maximum` : "per case on average"));
   const alone = data.members === 1;
-  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "a single model cannot tell the two apart" : "of it lies in the data, by the model’s own account: more data would hardly remove it", "au"));
-  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "it cannot disagree with itself" : "of it is missing knowledge: the members disagree, and more data could remove it", "eu"));
+  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "cannot be separated for a single model" : "of it is noise in the data, as estimated by the model: more data would hardly reduce it", "au"));
+  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "needs several members" : "of it is lack of knowledge: the members disagree, and more data could reduce it", "eu"));
   const bar = stackedBar(mean.epistemic, mean.aleatoric, mean.total);
   $("cards").replaceChildren(...cards);
   $("cards-bar").replaceChildren(bar);
@@ -82,11 +82,11 @@ function drawFindings({ data, loss }) {
     const [before, after] = data.sentences[verdict].split("{}");
     if (words.length) items.push(h("li", { class: verdict }, before, ...list(words), after));
   }
-  if (!items.length) items.push(h("li", {}, `There is hardly any doubt about any ${thing(data)}.`));
+  if (!items.length) items.push(h("li", {}, `There is hardly any uncertainty about any ${thing(data)}.`));
   if (data.calibration !== null && data.calibration.bad) {
-    items.push(h("li", { class: "warning" }, `The probabilities are badly calibrated${data.calibration.ece === null ? "" : ` (off by ${number(100 * data.calibration.ece)} percentage points on average)`}: expected costs and values on this page are not to be trusted before they are recalibrated.`));
+    items.push(h("li", { class: "warning" }, `The probabilities are badly calibrated${data.calibration.ece === null ? "" : ` (off by ${number(100 * data.calibration.ece)} percentage points on average)`}: expected costs and values on this page are unreliable until they are recalibrated.`));
   } else if (data.calibration !== null && data.calibration.ece !== null) {
-    items.push(h("li", {}, `The probability of the most probable class is off by ${number(100 * data.calibration.ece)} percentage points on average; the data do not show it to be badly calibrated.`));
+    items.push(h("li", {}, `The probability of the most probable class is off by ${number(100 * data.calibration.ece)} percentage points on average; there is no evidence of bad calibration.`));
   }
   $("findings").replaceChildren(...items);
 }
@@ -102,18 +102,18 @@ function drawClasses(view) {
   /** @type {Column[]} */
   const columns = [
     { title: thing(data)[0].toUpperCase() + thing(data).slice(1), sort: (k) => data.labels[k], cell: (k) => named(data.labels[k]) },
-    { title: "Doubt", class: "bar-cell", sort: (k) => at("total", k), down: true, cell: (k) => stackedBar(at("epistemic", k), at("aleatoric", k), most) },
+    { title: "Uncertainty", class: "bar-cell", sort: (k) => at("total", k), down: true, cell: (k) => stackedBar(at("epistemic", k), at("aleatoric", k), most) },
     { title: "Total", number: true, sort: (k) => at("total", k), cell: (k) => shown("class-total", labels.total[k], number(labels.total[k]), "span") },
     { title: "Aleatoric", number: true, sort: (k) => at("aleatoric", k), cell: (k) => shown("class-aleatoric", labels.aleatoric[k], number(labels.aleatoric[k]), "span") },
     { title: "Epistemic", number: true, sort: (k) => at("epistemic", k), cell: (k) => shown("class-epistemic", labels.epistemic[k], number(labels.epistemic[k]), "span") },
     { title: "Epistemic share", number: true, sort: (k) => at("epistemic", k) / at("total", k), cell: (k) => percent(at("epistemic", k) / at("total", k), 0) },
-    { title: "Would data help?", cell: (k) => h("span", { class: "verdict " + verdicts[k] }, data.short[verdicts[k]]) },
+    { title: "Would more data help?", cell: (k) => h("span", { class: "verdict " + verdicts[k] }, data.short[verdicts[k]]) },
   ];
   const { predicted, true: truth, right } = data.classes;
   if (data.events === null && truth !== undefined && right !== undefined) {
     columns.push({ title: "Cases", number: true, sort: (k) => truth[k], cell: (k) => count(truth[k]) });
-    columns.push({ title: "Found", number: true, sort: (k) => right[k] / truth[k], cell: (k) => percent(right[k] / truth[k]) });
-    columns.push({ title: "Right when predicted", number: true, sort: (k) => right[k] / predicted[k], cell: (k) => percent(right[k] / predicted[k]) });
+    columns.push({ title: "Recall", number: true, sort: (k) => right[k] / truth[k], cell: (k) => percent(right[k] / truth[k]) });
+    columns.push({ title: "Precision", number: true, sort: (k) => right[k] / predicted[k], cell: (k) => percent(right[k] / predicted[k]) });
   } else if (data.events === null) {
     columns.push({ title: "Predicted", number: true, sort: (k) => predicted[k], cell: (k) => count(predicted[k]) });
   }
@@ -132,7 +132,7 @@ function drawClasses(view) {
   if (found > FEW) {
     more.append(h("button", { type: "button", onclick: () => { classState.all = !classState.all; drawClasses(view); } }, classState.all ? `Show only ${FEW}` : `Show all ${count(found)}`));
   }
-  const pairs = data.confusions.filter(([, , times]) => times > 1 || data.n < 100); // single mix-ups among many cases say nothing
-  $("confusions").replaceChildren(...(pairs.length && data.events === null ? [h("h3", {}, "What is taken for what"), h("ul", { class: "pairs" }, ...pairs.map(([k, j, times]) =>
-    h("li", {}, named(data.classes_names[k]), " is taken for ", named(data.classes_names[j]), `: ${count(times)} ${times === 1 ? "time" : "times"}`)))] : []));
+  const pairs = data.confusions.filter(([, , times]) => times > 1 || data.n < 100); // single confusions among many cases are not informative
+  $("confusions").replaceChildren(...(pairs.length && data.events === null ? [h("h3", {}, "Most frequent confusions"), h("ul", { class: "pairs" }, ...pairs.map(([k, j, times]) =>
+    h("li", {}, named(data.class_names[k]), " predicted as ", named(data.class_names[j]), `: ${count(times)} ${times === 1 ? "time" : "times"}`)))] : []));
 }

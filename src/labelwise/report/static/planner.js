@@ -1,4 +1,4 @@
-// Costs to edit, and what follows from them at once.
+// Editable costs and the resulting decisions.
 
 const SHOWN = 40;
 const planner = { plan: /** @type {Plan | null} */ (null), costs: /** @type {CostsSpec | null} */ (null), tables: /** @type {Record<string, {missed: Float64Array, alarm: Float64Array}>} */ ({}) };
@@ -10,16 +10,16 @@ function actionWord(action) {
 
 /** @param {Data} data */
 function startPlanner(data) {
-  const tasks = /** @type {[string, string][]} */ ([["multiclass", "one class for each case"], ["per_label", "each label for itself"]]);
+  const tasks = /** @type {[string, string][]} */ ([["multiclass", "one class for each case"], ["per_label", "each label separately"]]);
   options("task", data.multilabel ? tasks.slice(1) : tasks);
   resetCosts(data);
-  $("cost-search").closest("label")?.toggleAttribute("hidden", data.classes_names.length <= SHOWN);
+  $("cost-search").closest("label")?.toggleAttribute("hidden", data.class_names.length <= SHOWN);
   $("toml-command").textContent = "labelwise decide PREDICTIONS --costs costs.toml";
 }
 
 /** @param {Data} data */
 function resetCosts(data) {
-  const k = data.classes_names.length;
+  const k = data.class_names.length;
   planner.tables = {
     multiclass: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k) },
     per_label: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k).fill(1) },
@@ -29,23 +29,23 @@ function resetCosts(data) {
   field("expert-error").value = "5";
 }
 
-/** A cost as it is typed; nothing is "not possible". @param {string} text @returns {number | null | undefined} undefined: not a cost */
+/** A cost as typed; empty means "not possible". @param {string} text @returns {number | null | undefined} undefined: not a cost */
 function cost(text) {
   if (text.trim() === "") return null;
   const x = Number(text);
   return Number.isFinite(x) && x >= 0 ? x : undefined;
 }
 
-/** The costs on the page, or what is wrong with them. @returns {CostsSpec | string} */
+/** The costs on the page, or an error message. @returns {CostsSpec | string} */
 function readCosts() {
   const task = /** @type {"multiclass" | "per_label"} */ (field("task").value);
   const table = planner.tables[task];
   for (const id of ["abstain", "ask", "expert-error"]) {
-    if (field(id).validity.badInput || cost(field(id).value) === undefined) return "Prices must be numbers, not negative. Leave a price empty if it is not possible.";
+    if (field(id).validity.badInput || cost(field(id).value) === undefined) return "Costs must be nonnegative numbers. Leave a field empty if the action is not possible.";
   }
   const error = Number(field("expert-error").value || "0") / 100;
-  if (error >= 1) return "An expert who is always wrong cannot be asked: the share of wrong answers must be below 100 %.";
-  if (table.missed.some(Number.isNaN) || table.alarm.some(Number.isNaN)) return "Every class needs a cost: a number, not negative.";
+  if (error >= 1) return "The error rate of the expert must be below 100 %.";
+  if (table.missed.some(Number.isNaN) || table.alarm.some(Number.isNaN)) return "Every class needs a cost: a nonnegative number.";
   return { task, ...table, abstain: cost(field("abstain").value) ?? null, ask: cost(field("ask").value) ?? null, error };
 }
 
@@ -53,17 +53,17 @@ function readCosts() {
 function drawCosts({ data }, changed) {
   const task = field("task").value;
   const table = planner.tables[task];
-  const k = data.classes_names.length;
+  const k = data.class_names.length;
   $("costs-note").textContent = task === "multiclass"
     ? "Predicting another class costs “missed” of the true class plus “false alarm” of the predicted one."
-    : "Prices are per label. For each label: acting on it when it is not there, and not acting when it is.";
+    : "Costs are per label: “false alarm” for acting on an absent label, “missed” for not acting on a present one.";
   const word = field("cost-search").value.toLowerCase();
-  const found = Array.from({ length: k }, (_, i) => i).filter((i) => data.classes_names[i].toLowerCase().includes(word));
+  const found = Array.from({ length: k }, (_, i) => i).filter((i) => data.class_names[i].toLowerCase().includes(word));
   /** @param {"missed" | "alarm"} kind @param {number} i a class, or −1 for all */
   const input = (kind, i) => {
     const same = table[kind].every((x) => Object.is(x, table[kind][0]));
     const value = i >= 0 ? table[kind][i] : same ? table[kind][0] : NaN;
-    const label = (kind === "missed" ? "Missed" : "False alarm") + ", " + (i >= 0 ? shortName(data.classes_names[i], 80) : "all classes");
+    const label = (kind === "missed" ? "Missed" : "False alarm") + ", " + (i >= 0 ? shortName(data.class_names[i], 80) : "all classes");
     return h("input", { type: "number", min: 0, step: "any", inputmode: "decimal", "aria-label": label, "data-kind": kind, "data-class": i, value: Number.isNaN(value) ? "" : value, placeholder: i < 0 ? "various" : null, oninput: (/** @type {Event} */ event) => {
       const box = /** @type {HTMLInputElement} */ (event.target);
       const x = box.validity.badInput ? undefined : cost(box.value);
@@ -81,11 +81,11 @@ function drawCosts({ data }, changed) {
     } });
   };
   drawTable($("costs"), [
-    { title: data.multilabel ? "Label" : "Class", cell: (i) => (i < 0 ? h("em", {}, "all classes") : named(data.classes_names[i])) },
+    { title: data.multilabel ? "Label" : "Class", cell: (i) => (i < 0 ? h("em", {}, "all classes") : named(data.class_names[i])) },
     { title: "Missed", number: true, cell: (i) => input("missed", i) },
     { title: "False alarm", number: true, cell: (i) => input("alarm", i) },
   ], [-1, ...found.slice(0, SHOWN)], null);
-  $("costs-more").textContent = found.length > SHOWN ? `${SHOWN} of ${count(found.length)} classes are shown; the others keep their costs. Search to see them.` : "";
+  $("costs-more").textContent = found.length > SHOWN ? `${SHOWN} of ${count(found.length)} classes are shown; search for the others, which keep their costs.` : "";
 }
 
 /** @param {View} view */
@@ -99,7 +99,7 @@ function drawPlan(view) {
   note.textContent = "";
   planner.costs = costs;
   const plan = (planner.plan = makePlan(view.sample, costs));
-  if ($("toml").closest("details")?.open) field("toml").value = asToml(costs, view.data.classes_names);
+  if ($("toml").closest("details")?.open) field("toml").value = asToml(costs, view.data.class_names);
   showPlan(view, plan, costs);
   if (dependsOnCosts()) drawExplorer(view);
   else if (explorer.chosen >= 0) document.querySelector(".case-plan")?.replaceWith(planOf(view, explorer.chosen));
@@ -142,30 +142,30 @@ function showPlan({ data, sample: s }, plan, costs) {
     from += (100 * times) / all;
   }
   const words = h("ul", { class: "actions" },
-    each ? null : row("n-act", "act on the label", tally.act, "act"), row("n-predict", each ? "predict" : "leave the label", tally.predict, "predict"), row("n-abstain", "abstain: hand over", tally.abstain, "abstain"), row("n-ask", "ask the expert", tally.ask, "ask"));
+    each ? null : row("n-act", "act on the label", tally.act, "act"), row("n-predict", each ? "predict" : "leave the label", tally.predict, "predict"), row("n-abstain", "abstain", tally.abstain, "abstain"), row("n-ask", "ask the expert", tally.ask, "ask"));
   const facts = [
     h("p", {}, "Expected cost ", shown("expected-cost", expected.mean, number(expected.mean)), " per case, ", shown("total-cost", total, number(total)), sampled ? ` for all ${count(data.n)} cases (estimated from the sample, ± ${number(2 * expected.error * data.n)}).` : " in all."),
-    h("p", {}, "An expert’s answer is worth ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`),
-    h("p", {}, "More data of this kind is worth at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if nobody is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, tally.ask / all)),
+    h("p", {}, "An expert’s answer saves ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`),
+    h("p", {}, "More training data could save at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if no expert is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, tally.ask / all)),
   ];
   if (plan.paid !== null) {
     const paid = meanAndError(plan.paid, s.n);
     const likely = meanAndError(alwaysPredict(s, costs), s.n);
-    facts.push(h("p", {}, "With the known truth, these decisions would have cost ", shown("paid", paid.mean, number(paid.mean)), " per case; always ", each ? "predicting the most probable class " : "acting on labels above 50 % ", shown("paid-argmax", likely.mean, number(likely.mean)), "."));
+    facts.push(h("p", {}, "Realized cost with the true labels: ", shown("paid", paid.mean, number(paid.mean)), " per case; if always ", each ? "predicting the most probable class: " : "acting on labels above 50 %: ", shown("paid-argmax", likely.mean, number(likely.mean)), "."));
   }
-  say(`${count(tally.ask)} asked, ${count(tally.abstain)} handed over, expected cost ${number(expected.mean)} per case`);
+  say(`${count(tally.ask)} asked, ${count(tally.abstain)} abstained, expected cost ${number(expected.mean)} per case`);
   $("plan").replaceChildren(bars, words, ...facts, planByClass(data, s, plan));
 }
 
 /** @param {number} answer @param {number} knowledge @param {CostsSpec} costs @param {number} asked share that is asked about */
 function advice(answer, knowledge, costs, asked) {
-  if (answer <= 1e-9) return "With these costs nothing is gained by knowing more.";
+  if (answer <= 1e-9) return "At these costs, more information saves nothing.";
   const share = Math.max(knowledge, 0) / answer;
   const asking = costs.ask === null ? "" : asked === 0 ? " Asking pays in no case." : asked === 1 ? " Asking pays in every case." : ` Asking pays in ${percent(asked)} of the cases.`;
-  return `That is ${percent(share, 0)} of what an answer is worth: ${share < 0.2 ? "data cannot do what an expert can here." : "a good part of the doubt could be removed by data."}${asking}`;
+  return `That is ${percent(share, 0)} of the value of an answer: ${share < 0.2 ? "an expert helps far more than data here." : "data could provide a considerable part of it."}${asking}`;
 }
 
-/** What it costs to follow the probabilities without thinking of costs. @param {Sample} s @param {CostsSpec} c */
+/** Realized cost of predicting from the probabilities alone, ignoring the costs. @param {Sample} s @param {CostsSpec} c */
 function alwaysPredict(s, c) {
   const { n, k, y } = s;
   if (y === null) return new Float64Array(n);
@@ -191,7 +191,7 @@ function planByClass(data, s, plan) {
   }
   const table = h("table", {});
   drawTable(table, [
-    { title: plan.width === 1 ? "Most probable" : "Label", cell: (e) => named(data.classes_names[e]) },
+    { title: plan.width === 1 ? "Most probable" : "Label", cell: (e) => named(data.class_names[e]) },
     { title: plan.width === 1 ? "Predict" : "Act", number: true, cell: (e) => count(predict[e]) },
     { title: "Abstain", number: true, cell: (e) => count(abstain[e]) },
     { title: "Ask", number: true, cell: (e) => count(ask[e]) },
@@ -208,7 +208,7 @@ async function copyCosts(data) {
     status.textContent = costs;
     return;
   }
-  const text = asToml(costs, data.classes_names);
+  const text = asToml(costs, data.class_names);
   field("toml").value = text;
   try {
     await navigator.clipboard.writeText(text);

@@ -1,12 +1,12 @@
-// What is left when the most uncertain cases are handed over.
+// Rejection of the most uncertain cases.
 
 /** @param {Data} data */
 function startRejection(data) {
   options("reject-part", [["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"]], "total");
   $("rejection-intro").replaceChildren(
     data.accuracy === null
-      ? "The truth is not known, so this is what the model itself expects of the cases that are kept: how often it will be right if its probabilities are."
-      : "A good uncertainty is high where the model is wrong: the more of the most uncertain cases are handed over, the better the rest.");
+      ? "Without true labels, this is the accuracy that the model expects on the kept cases, which is valid if its probabilities are calibrated."
+      : "If uncertainty is high where the model is wrong, rejecting the most uncertain cases improves the accuracy of the rest.");
 }
 
 /** @param {Data} data */
@@ -27,8 +27,8 @@ function drawRejection(view) {
   field("reject").setAttribute("aria-valuetext", `${percent(share)} rejected, ${word} of the rest ${percent(value)}`);
   const kept = data.n - data.rejection.n_rejected[at];
   $("reject-result").replaceChildren(
-    "Without the most uncertain ", percent(share), `, ${count(kept)} ${kept === 1 ? "case is" : "cases are"} left, with ${data.multilabel ? "" : word + " "}`, shown("rejection-value", value, percent(value, 2)),
-    data.multilabel ? ` of the ${word}` : "", " instead of ", percent(random, 2), ". Rejecting at random would change nothing; the best possible order would give ", shown("rejection-oracle", oracle[at], percent(oracle[at], 2), "span"), ".");
+    "After rejecting the most uncertain ", percent(share), `, ${count(kept)} ${kept === 1 ? "case is" : "cases are"} kept, with ${data.multilabel ? "" : word + " "}`, shown("rejection-value", value, percent(value, 2)),
+    data.multilabel ? ` of the ${word}` : "", " instead of ", percent(random, 2), ". Random rejection would not change it; the best possible order would give ", shown("rejection-oracle", oracle[at], percent(oracle[at], 2), "span"), ".");
   const seen = grid.map((x, i) => i).filter((i) => grid[i] <= 0.95);
   const lines = PARTS.map((p) => ({ name: p, class: p === "total" ? "tu" : p === "aleatoric" ? "au" : "eu", x: grid, y: loss.rejection[p].value }));
   const all = [...lines, { name: "highest probability", class: "top", x: grid, y: top }, { name: "best possible", class: "oracle", x: grid, y: oracle }];
@@ -36,7 +36,7 @@ function drawRejection(view) {
   const [low, high] = [Math.min(...values), Math.max(...values)];
   const margin = (high - low) * 0.06 || 0.02;
   $("reject-chart").replaceChildren(lineChart({
-    label: `${word} of the cases that are kept against the share rejected. With ${percent(share)} rejected by ${part} uncertainty it is ${percent(value)}.`,
+    label: `${word} of the kept cases against the share rejected. With ${percent(share)} rejected by ${part} uncertainty it is ${percent(value)}.`,
     x: "rejected", y: word + " of the rest", lines: all, low: low - margin, high: Math.min(high + margin, Math.max(1, high)), format: (x) => percent(x, high - low > 0.05 ? 0 : 1), xFormat: (x) => percent(x, 0), xHigh: 1, mark: share,
   }));
   drawRejected(view, part, share);
@@ -52,10 +52,10 @@ function drawRejected({ data, sample: s, components }, part, share) {
     return [all, gone];
   };
   const of = s.y === null ? isPredicted : isTrue;
-  const kinds = data.classes_names.map((_, k) => tally((i) => of(s, i, k)));
+  const kinds = data.class_names.map((_, k) => tally((i) => of(s, i, k)));
   const rows = sorted(s.k, (k) => kinds[k][1], true).filter((k) => kinds[k][0] > 0).slice(0, 12);
   drawTable($("reject-what"), [
-    { title: (s.y === null ? "Predicted " : "True ") + (data.multilabel ? "label" : "class"), cell: (k) => named(data.classes_names[k]) },
+    { title: (s.y === null ? "Predicted " : "True ") + (data.multilabel ? "label" : "class"), cell: (k) => named(data.class_names[k]) },
     { title: "Rejected", number: true, cell: (k) => shown("rejected-count", kinds[k][1], count(kinds[k][1]), "span") },
     { title: "of", number: true, cell: (k) => count(kinds[k][0]) },
     { title: "Share", number: true, cell: (k) => percent(kinds[k][1] / kinds[k][0], 0) },

@@ -35,7 +35,7 @@ def test_split_by_the_user(tmp_path: Path) -> None:
     (tmp_path / "train" / "cat" / ".hidden.png").write_text("not an image")
     (tmp_path / "train" / ".cache").mkdir()
     data = load_image_folder(tmp_path)
-    assert data.classes == ("ant", "bee", "cat")
+    assert data.class_names == ("ant", "bee", "cat")
     assert data.published_split
     assert data.train is not None
     assert data.val is not None
@@ -49,7 +49,7 @@ def test_split_here(tmp_path: Path) -> None:
     for label in "ab":
         for i in range(10):
             write(tmp_path / label / f"{i}.png", color())
-    data = load_image_folder(tmp_path, test=0.2, seed=1)
+    data = load_image_folder(tmp_path, test_size=0.2, rng=1)
     assert data.train is not None
     assert (len(data.train), len(data.test), data.published_split) == (16, 4, False)
     np.testing.assert_array_equal(np.bincount(data.test.y), [2, 2])
@@ -59,7 +59,7 @@ def test_gray_and_size(tmp_path: Path) -> None:
     for label, shade in (("a", 10), ("b", 200)):
         write(tmp_path / label / "0.png", np.full((8, 8), shade, np.uint8))
         write(tmp_path / label / "1.png", np.full((16, 12, 3), shade, np.uint8))
-    data = load_image_folder(tmp_path, size=(4, 6), gray=True, test=0.5)
+    data = load_image_folder(tmp_path, size=(4, 6), gray=True, test_size=0.5)
     assert data.train is not None
     assert data.train.x.shape == (2, 4, 6)
     np.testing.assert_array_equal(data.train.x[:, 0, 0], [10, 200])

@@ -12,11 +12,11 @@ from optional_libraries import optional
 
 torch = optional("torch")
 
-from labelwise.datasets import Dataset, Split  # noqa: E402
+from labelwise.datasets import Dataset, Examples  # noqa: E402
 from labelwise.io import load_predictions  # noqa: E402
 from labelwise.predictors import Recipe, fit_ensemble, load_ensemble, predict_ensemble  # noqa: E402
 from labelwise.predictors._member import Job, train_member  # noqa: E402
-from labelwise.predictors.inputs import Inputs, Source  # noqa: E402
+from labelwise.predictors.inputs import Inputs, LazyImages  # noqa: E402
 from small_networks import OnDisk  # noqa: E402
 
 RECIPE = Recipe("mlp", epochs=3, batch_size=16, normalize=((0.4,), (0.3,)))
@@ -35,20 +35,20 @@ def data(images, tmp_path=None):
     parts = [(x[:100], y[:100]), (x[100:125], y[100:125]), (x[125:], y[125:])]
     if tmp_path is not None:
         parts = [(OnDisk(tmp_path / f"{i}.npy", a), b) for i, (a, b) in enumerate(parts)]
-    train, val, test = (Split(a, b) for a, b in parts)
+    train, val, test = (Examples(a, b) for a, b in parts)
     return Dataset("own", train, test, ("a", "b", "c"), val)
 
 
 def test_an_array_is_no_source(images, tmp_path):
-    assert isinstance(data(images, tmp_path).train.x, Source)
-    assert not isinstance(images[0], Source)
+    assert isinstance(data(images, tmp_path).train.x, LazyImages)
+    assert not isinstance(images[0], LazyImages)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
-def test_a_source_gives_the_same_weights_as_its_images_in_memory(images, tmp_path, jobs):
+@pytest.mark.parametrize("n_jobs", [1, 2])
+def test_a_source_gives_the_same_weights_as_its_images_in_memory(images, tmp_path, n_jobs):
     fits = [  # images in memory and more than one process: test_training
-        fit_ensemble("mlp", given, n_members=2, recipe=RECIPE, out_dir=tmp_path / name, jobs=n, progress=False)
-        for name, given, n in (("memory", data(images), 1), ("disk", data(images, tmp_path), jobs))
+        fit_ensemble("mlp", given, n_members=2, recipe=RECIPE, out_dir=tmp_path / name, n_jobs=n, progress=False)
+        for name, given, n in (("memory", data(images), 1), ("disk", data(images, tmp_path), n_jobs))
     ]
     a, b = (predict_ensemble(fitted, images[0][125:]).probs for fitted in fits)
     np.testing.assert_array_equal(a, b)
@@ -62,10 +62,10 @@ def test_a_source_gives_the_same_weights_as_its_images_in_memory(images, tmp_pat
 
 
 def test_another_source_is_not_gone_on_with(images, tmp_path):
-    fit_ensemble("mlp", data(images, tmp_path), n_members=1, recipe=RECIPE, out_dir=tmp_path / "o", jobs=1)
+    fit_ensemble("mlp", data(images, tmp_path), n_members=1, recipe=RECIPE, out_dir=tmp_path / "o", n_jobs=1)
     other = data((255 - images[0], images[1]), tmp_path)
     with pytest.raises(ValueError, match="the training data changed"):
-        fit_ensemble("mlp", other, n_members=1, recipe=RECIPE, out_dir=tmp_path / "o", jobs=1, resume=True)
+        fit_ensemble("mlp", other, n_members=1, recipe=RECIPE, out_dir=tmp_path / "o", n_jobs=1, resume=True)
 
 
 def test_statistics_of_a_source_must_be_given(images, tmp_path):
@@ -78,8 +78,8 @@ def test_the_best_epoch_on_validation_is_kept(images, tmp_path):
     x, y = images
     recipe = replace(RECIPE, epochs=6, keep_best=True, rates=((0, 0.02),))
     noisy = data((x, np.where(np.arange(150) >= 100, (y + (np.arange(150) % 2)) % 3, y)))
-    fitted = fit_ensemble("mlp", noisy, n_members=2, recipe=recipe, out_dir=tmp_path / "best", jobs=1)
-    last = fit_ensemble("mlp", noisy, n_members=2, recipe=replace(recipe, keep_best=False), out_dir=tmp_path / "last", jobs=1)
+    fitted = fit_ensemble("mlp", noisy, n_members=2, recipe=recipe, out_dir=tmp_path / "best", n_jobs=1)
+    last = fit_ensemble("mlp", noisy, n_members=2, recipe=replace(recipe, keep_best=False), out_dir=tmp_path / "last", n_jobs=1)
     for member in range(2):
         losses = [record["val_loss"] for record in fitted.metrics[member]]
         assert losses == [record["val_loss"] for record in last.metrics[member]]
@@ -117,11 +117,11 @@ def test_the_best_epoch_needs_a_validation_set(images, tmp_path):
 
 def test_trainings_of_versions_without_this_choice_go_on(images, tmp_path):
     out = tmp_path / "o"
-    fit_ensemble("mlp", images, n_members=1, recipe=RECIPE, out_dir=out, jobs=1)
+    fit_ensemble("mlp", images, n_members=1, recipe=RECIPE, out_dir=out, n_jobs=1)
     settings = json.loads((out / "ensemble.json").read_text())
     del settings["recipe"]["keep_best"]
     (out / "ensemble.json").write_text(json.dumps(settings))
-    assert fit_ensemble("mlp", images, n_members=2, recipe=RECIPE, out_dir=out, jobs=1, resume=True).n_members == 2
+    assert fit_ensemble("mlp", images, n_members=2, recipe=RECIPE, out_dir=out, n_jobs=1, resume=True).n_members == 2
 
 
 def test_augmentation_without_padding_only_mirrors(images, tmp_path):
@@ -130,7 +130,7 @@ def test_augmentation_without_padding_only_mirrors(images, tmp_path):
     symmetric = np.maximum(x, x[:, :, ::-1])
     recipe = replace(RECIPE, epochs=1)
     fits = {
-        name: fit_ensemble("mlp", (symmetric, y), n_members=1, recipe=changed, out_dir=tmp_path / name, jobs=1)
+        name: fit_ensemble("mlp", (symmetric, y), n_members=1, recipe=changed, out_dir=tmp_path / name, n_jobs=1)
         for name, changed in {
             "plain": recipe,
             "mirrored": replace(recipe, augment=True, padding=0),
