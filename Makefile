@@ -12,7 +12,7 @@ PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-baseline test-lowest test-ecosystem lint types bench fuzz clean help
+.PHONY: demo test test-baseline test-lowest test-ecosystem lint types bench bench-quick bench-processors fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
@@ -21,7 +21,9 @@ help:
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make test-ecosystem  from_models with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, in an environment of its own"
 	@echo "make lint    style and types"
-	@echo "make bench   speed and memory beside others; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
+	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
+	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
+	@echo "make bench-processors   its section on other processors: each kernel, and the plainest instructions of the libraries"
 	@echo "make fuzz    20,000 damaged files for all readers (about ten minutes); ARGS=\"--seed 1 --files 2000 --only zarr\""
 
 $(BIN)/python:
@@ -79,6 +81,12 @@ $(VENV)/.peers: $(VENV)/.dev
 
 bench: $(VENV)/.peers
 	$(BIN)/python benchmarks/run.py $(ARGS)
+
+bench-quick: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py --quick $(ARGS)
+
+bench-processors: $(VENV)/.dev
+	$(BIN)/python benchmarks/run.py --processors
 
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)

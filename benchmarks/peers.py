@@ -15,8 +15,10 @@ from statistics import median
 from types import ModuleType
 
 import numpy as np
-from contenders import labelwise
-from run import predictions, seconds
+from run import seconds
+from values import ensemble
+
+import labelwise as lw
 
 PEERS = Path(sys.prefix) / "peers"
 SHAPE = (5, 100_000, 10)
@@ -49,6 +51,11 @@ def probly(probs: np.ndarray):
     return lambda: (measures.total_entropy(rows), measures.conditional_entropy(rows), measures.mutual_information(rows))
 
 
+def labelwise(probs: np.ndarray):
+    u = lw.decompose(lw.Ensemble(probs), "log")
+    return u, u.sum(), lw.joint.decompose(lw.Ensemble(probs), "log") if u.joint is None else u.joint
+
+
 KNOWN = {"torch-uncertainty 0.13.0": torch_uncertainty, "probly 0.3.0": probly}
 
 
@@ -56,15 +63,15 @@ def main() -> None:
     if len(sys.argv) > 1:
         package, dtype = sys.argv[1:]
         sys.path.append(str(PEERS))
-        probs = predictions(SHAPE, dtype)
+        probs = ensemble("real", SHAPE, dtype)
         theirs = KNOWN[package](probs)
         times: tuple[list[float], list[float]] = ([], [])
-        found, (_, _, joint) = theirs(), labelwise(probs, "log")
+        found, (_, _, joint) = theirs(), labelwise(probs)
         bits = 1 / np.log(2) if package.startswith("torch") else 1
         np.testing.assert_allclose(np.asarray(found[0]) * bits, joint.total, rtol=1e-3, atol=1e-4)
         for _ in range(7):
             times[0].append(seconds(theirs))
-            times[1].append(seconds(lambda: labelwise(probs, "log")))
+            times[1].append(seconds(lambda: labelwise(probs)))
         print(json.dumps({"package": package, "dtype": dtype, "ms": 1e3 * median(times[0]), "labelwise": 1e3 * median(times[1])}))
         return
     results = []

@@ -166,7 +166,7 @@ def read_header(file: Readable, what: str) -> tuple[tuple[int, ...], bool, np.dt
 
 
 def _read(file: IO[bytes], size: int, what: str, *, mapped: bool = False) -> np.ndarray:
-    """The array that fills the next ``size`` bytes; a read-only map of the file, if it may be ``mapped`` and size and place suit."""
+    """The array that fills the next ``size`` bytes; a read-only map of the file, if it may be ``mapped`` and is large."""
     start = file.tell()
     shape, fortran, dtype = read_header(file, what)
     if dtype.kind not in "biufcmMUS":
@@ -178,7 +178,7 @@ def _read(file: IO[bytes], size: int, what: str, *, mapped: bool = False) -> np.
     offset = file.tell()
     if mapped and offset + needed > _length(file):
         raise ValueError(f"{what} is damaged: the file ends before the array does")
-    if mapped and needed >= _WORTH_MAPPING and dtype.isnative and offset % dtype.alignment == 0:
+    if mapped and needed >= _WORTH_MAPPING and dtype.isnative:  # also where np.savez has put it: at odd places
         mapping = np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
         check_text(mapping, what)
         return mapping

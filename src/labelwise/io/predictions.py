@@ -202,8 +202,9 @@ class Predictions:
         with self._reading():
             part = replace(self, ids=None, groups=None, images=None)[start:stop]
             keys = (*KINDS, "weights", "y_true")
-            held: dict[str, Any] = {key: np.array(x) for key in keys if isinstance(x := getattr(part, key), np.ndarray)}
-        for key in held:
+            mapped = [key for key in keys if isinstance(getattr(self, key), np.memmap)]  # others are read when they are sliced
+            held: dict[str, Any] = {key: np.array(getattr(part, key)) for key in mapped}
+        for key in mapped:
             release(getattr(self, key))
         return replace(part, **held)
 

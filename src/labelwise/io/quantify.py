@@ -7,6 +7,7 @@ import re
 import warnings
 import zlib
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from math import prod
@@ -145,13 +146,23 @@ def _fill(
     staging.confirm(lambda start, stop: _checksum(stored.read(start, stop)), report)
     missing = todo = list(staging.blocks())
     while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
-        for i, (parts, checksum) in _computed(stored, reader, losses, labelwise, missing, scheduler):
-            staging.write(i, parts, checksum)
-            report()
+        with ThreadPoolExecutor(1) as writer:  # one block goes to the disk while the next is read and computed
+            writing: Future[None] | None = None
+            for i, (parts, checksum) in _computed(stored, reader, losses, labelwise, missing, scheduler):
+                _finish(writing, report)
+                writing = writer.submit(staging.write, i, parts, checksum)
+            _finish(writing, report)
         before, missing = len(missing), list(staging.blocks())
         if len(missing) == before:
             raise RuntimeError(f"the cluster at {scheduler} gave no result for {before} blocks; finished ones are kept in {staging.folder}")
     return len(todo)
+
+
+def _finish(writing: Future[None] | None, report: Callable[[], None]) -> None:
+    """Wait until a block is on the disk."""
+    if writing is not None:
+        writing.result()
+        report()
 
 
 Block = tuple[dict[str, np.ndarray], int]

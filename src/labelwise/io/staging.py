@@ -192,7 +192,8 @@ class Staging:
             writer = None
             for start, stop in self._pieces() if self.n else [(0, 0)]:
                 table = pa.table(self._flat(start, stop, extra, class_names))
-                writer = writer or pq.ParquetWriter(file, table.schema)
+                # Hardly any number comes twice: a dictionary of them takes most of the time and makes the file larger.
+                writer = writer or pq.ParquetWriter(file, table.schema, use_dictionary=list(extra))
                 writer.write_table(table)
             if writer is not None:
                 writer.close()
