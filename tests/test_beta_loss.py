@@ -100,3 +100,29 @@ def test_ends() -> None:
             ends, m = np.array([0, 1], dtype), np.array([0.3, 0.3], dtype)
             np.testing.assert_array_equal(loss.entropy(ends), 0)
             np.testing.assert_allclose(loss.divergence(ends, m), [loss.phi(m, 0)[0], loss.phi(m, 1)[0]], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("a", "b"), [(-0.9, -0.9), (-0.9, 3), (0.3, -0.2), (0.5, 0.5), (0.49, 3), (2, 0.5), (2, 9), (12, 12), (20, 20)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_ensembles_are_accurate_by_the_kernel(a: float, b: float, dtype: Any) -> None:
+    """TU, AU and EU of the kernel's polynomials (of larger parameters, of the quadrature) against mpmath, beside TU."""
+    rng = np.random.default_rng(0)
+    p = np.concatenate(
+        [rng.random((4, 3, 2)), 10 ** rng.uniform(-25, 0, (4, 4, 2)), rng.random((1, 2, 2)) * (1 + 1e-6 * rng.random((4, 2, 2)))], 1
+    )
+    p = p.astype(dtype)
+    u = lw.decompose(lw.MultiLabelEnsemble(p), lw.BetaLoss(a, b))
+    tolerance = 1e-10 if dtype == np.float64 else 1e-5
+    with mpmath.workdps(60):
+        partial = partial_losses(a, b)
+
+        def entropy(t: Any) -> Any:
+            one, zero = partial(t)
+            return t * one + (1 - t) * zero
+
+        for n, k in np.ndindex(p.shape[1:]):
+            members = [mpf(float(x)) for x in p[:, n, k]]
+            total, aleatoric = entropy(sum(members) / 4), sum(map(entropy, members)) / 4
+            for found, exact in zip((u.total, u.aleatoric, u.epistemic), (total, aleatoric, total - aleatoric), strict=True):
+                assert abs(found[n, k] - exact) <= tolerance * total + float(np.finfo(dtype).tiny), (n, k)
+    assert np.all(u.epistemic >= 0)

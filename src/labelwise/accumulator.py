@@ -7,7 +7,8 @@ Two sets of members with shares α + β = 1 of the weight are joined, for every 
 
 The deviations from the new mean are −βδ and αδ, so nothing is subtracted: EU is never negative, and 0 where members agree. The mean
 is a pair of numbers whose sum has twice the digits: members that differ in their last digits only are told apart. Only shares are
-multiplied with, never weights, so that these may be as large or small as they like.
+multiplied with, never weights, so that these may be as large or small as they like. The same rule is written in C for arrays in main
+memory and the losses of the kernel (``_engine/join.h``).
 """
 
 from __future__ import annotations
@@ -15,12 +16,15 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ._arrays import Array, at_most_one, check_names, like, namespace, to_numpy
+from ._engine import joining
+from ._engine.host import back
 from .decomposition import Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .losses import CostLoss, Loss, as_loss
@@ -76,6 +80,10 @@ class Accumulator:
         self.n_members = 0
         self._names = class_names
         self._state: _State | None = None
+        self._own = False
+        """Whether the arrays of the state belong to this Accumulator alone, so that they can be changed in place."""
+        self._like: Array = None
+        """An array of the library that members come from."""
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
         """Add one member: ``probs`` (..., K), ``weight`` a number or one per instance (...,). An `Ensemble` adds all its members."""
@@ -101,13 +109,7 @@ class Accumulator:
         self._check_shape(p)
         loss = self._bound(p.shape[-1])
         w = (w if w.ndim == 0 else w[..., None]) + 0 * p[..., :1]
-        before = () if self._state is None else tuple(_flat(self._state).values())
-
-        def joined(p: Array, w: Array, *before: Array) -> _State:
-            member = _member(p, w, loss)
-            return _join(_state(before), member, loss) if before else member
-
-        self._state = _in_blocks(joined, p, w, *before)
+        self._take_in((w, 0 * w), [p], loss)
         self.n_members += 1
         return self
 
@@ -120,14 +122,32 @@ class Accumulator:
         if other._state is None:
             return self
         if self._state is None:
-            self._state, self.n_members = other._state, other.n_members
-            return self
-        self._check_shape(other._state.spread)
-        loss = self._bound(self._state.spread.shape[-1])
-        arrays = [*_flat(self._state).values(), *_flat(other._state).values()]
-        self._state = _in_blocks(lambda *x: _join(_state(x[: len(_KEYS)]), _state(x[len(_KEYS) :]), loss), *arrays)
+            self._state, self._own, self._like = other._state, False, other._like
+        else:
+            self._check_shape(other._state.spread)
+            arrays = list(_flat(other._state).values())
+            self._take_in((arrays[0], arrays[1]), arrays[2:], self._bound(other._state.spread.shape[-1]))
         self.n_members += other.n_members
         return self
+
+    def _take_in(self, weight: Pair, given: list[Array], loss: Loss) -> None:
+        """Join what has been seen with a member, ``given`` = [p], or with the arrays of another state."""
+        mine = [] if self._state is None else list(_flat(self._state).values())
+        if len(given) == 1:
+            self._like = given[0][..., :0]
+        values = joining.in_main_memory(loss, *weight, *given, *mine)
+        if values is None:
+            mine = [back(x, given[0]) for x in mine]
+            self._state, self._own = _in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine), False
+            return
+        dtype = np.result_type(*values)
+        state = [np.array(x, dtype, order="C", copy=None if self._own else True) for x in values[-len(mine) :]] if mine else []
+        if not state:
+            state = [np.zeros_like(values[0], dtype), np.zeros_like(values[0], dtype)]
+            state += [np.full(given[0].shape, key == "complement", dtype) for key in _KEYS[2:]]
+        total, alpha, beta = _shares((state[0], state[1]), (values[0], values[1]))
+        joining.take_in(state[2:], [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + len(given)]], alpha, beta, loss)
+        self._state, self._own = _state([*total, *state[2:]]), True
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
@@ -139,10 +159,17 @@ class Accumulator:
         if not bool(xp.all(s.weight[0] > 0)):
             raise ValueError("the weights so far are all zero (for some instance)")
         loss = self._bound(k)
+        values = joining.in_main_memory(loss, *_flat(s).values())
+        if values is None:
+            spread = xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread
+            parts: tuple[Array, ...] = loss.entropy(s.mean[0], s.complement[0]), s.entropy[0], spread
+        else:
+            parts = joining.concluded(values[2:], loss)
+        total, aleatoric, epistemic = (part if self._like is None else back(part, self._like) for part in parts)
         return Uncertainty(
-            loss.entropy(s.mean[0], s.complement[0]),
-            s.entropy[0],
-            xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread,
+            total,
+            aleatoric,
+            epistemic,
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             structure="free" if self.multilabel else "partition",
@@ -181,7 +208,7 @@ class Accumulator:
         fits = all(found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape) for key in _KEYS)
         if not shape or not fits or any(found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key])) for key in _KEYS):
             raise ValueError(f"{str(path)!r} is not a saved Accumulator: its arrays do not fit together")
-        self._state = _state([np.array(found[key]) for key in _KEYS])
+        self._state, self._own = _state([np.array(found[key]) for key in _KEYS]), True
         self.n_members = int(found["n_members"])
         return self
 
@@ -212,7 +239,7 @@ def _describe(acc: Any) -> str:
 
 def _in_blocks(f: Callable[..., _State], *arrays: Array) -> _State:
     """``f`` of ``arrays`` (..., K) or (..., 1); of large ones of NumPy a block of instances at a time, so that its temporaries are small."""
-    first = arrays[0]
+    first = arrays[2]
     if not isinstance(first, np.ndarray) or first.size <= BLOCK:
         return f(*arrays)
     batch = first.shape[:-1]
@@ -225,6 +252,13 @@ def _in_blocks(f: Callable[..., _State], *arrays: Array) -> _State:
         for out, part in zip(whole, parts, strict=True):
             out[i : i + step] = part
     return _state([x.reshape(*batch, x.shape[-1]) for x in whole])
+
+
+def _joined(loss: Loss, member: bool, *x: Array) -> _State:
+    """A weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
+    n = 3 if member else len(_KEYS)
+    added = _member(x[2], x[0], loss) if member else _state(x[:n])
+    return _join(_state(x[n:]), added, loss) if len(x) > n else added
 
 
 def _member(p: Array, w: Array, loss: Loss) -> _State:
@@ -242,42 +276,32 @@ def _member(p: Array, w: Array, loss: Loss) -> _State:
 def _join(a: _State, b: _State, loss: Loss) -> _State:
     """The state of both sets of members together."""
     xp = namespace(a.spread)
-    a, b = _heavier_first(a, b)
-    weight = _add(a.weight, b.weight)
-    alpha, beta = _divide(a.weight, weight), _divide(b.weight, weight)
+    weight, alpha, beta = _shares(a.weight, b.weight)
 
     def mean(x: Pair, y: Pair) -> tuple[Pair, Array]:
-        delta = _add(y, (-x[0], -x[1]))
-        return _add(x, _multiply(beta, delta)), delta[0]
+        """The lighter set moves the mean of the heavier."""
+        delta = (y[0] - x[0]) + (y[1] - x[1])
+        swap = beta > alpha
+        step = xp.where(swap, -alpha * delta, beta * delta)
+        high, low = _two_sum(xp.where(swap, y[0], x[0]), step)
+        return _two_sum(high, low + xp.where(swap, y[1], x[1])), delta
 
     (t, delta), (c, delta_c) = mean(a.mean, b.mean), mean(a.complement, b.complement)
     spread_a, spread_b = a.spread, b.spread
     if not isinstance(loss, CostLoss):
         delta = xp.where(t[0] <= c[0], delta, -delta_c)
-        spread_a = spread_a + loss.divergence(a.mean[0], t[0], a.complement[0], c[0], -beta[0] * delta)
-        spread_b = spread_b + loss.divergence(b.mean[0], t[0], b.complement[0], c[0], alpha[0] * delta)
-    return _State(
-        weight,
-        t,
-        c,
-        mean(a.entropy, b.entropy)[0],
-        alpha[0] * spread_a + beta[0] * spread_b,
-        alpha[0] * a.other + beta[0] * b.other,
-    )
+        spread_a = spread_a + loss.divergence(a.mean[0], t[0], a.complement[0], c[0], -beta * delta)
+        spread_b = spread_b + loss.divergence(b.mean[0], t[0], b.complement[0], c[0], alpha * delta)
+    spread, other = alpha * spread_a + beta * spread_b, alpha * a.other + beta * b.other
+    return _State(weight, t, c, mean(a.entropy, b.entropy)[0], spread, other)
 
 
-def _heavier_first(a: _State, b: _State) -> tuple[_State, _State]:
-    """Both, so that the lighter moves the mean of the heavier; one of weight 0 becomes like the other, whatever it says."""
-    where = namespace(a.spread).where
-    swap, none = b.weight[0] > a.weight[0], (a.weight[0] <= 0) | (b.weight[0] <= 0)
-    pairs = list(zip(_flat(a).values(), _flat(b).values(), strict=True))
-    heavy = [where(swap, y, x) for x, y in pairs]
-    light = [where(swap, x, y) for x, y in pairs]
-    return _state(heavy), _state([*light[:2], *(where(none, x, y) for x, y in zip(heavy[2:], light[2:], strict=True))])
-
-
-def _positive(x: Array) -> Array:
-    return namespace(x).where(x > 0, x, namespace(x).ones_like(x))
+def _shares(a: Pair, b: Pair) -> tuple[Pair, Array, Array]:
+    """The sum of two weights and their shares of it; 0 where it is 0."""
+    high, low = _two_sum(a[0], b[0])
+    weight = _two_sum(high, low + (a[1] + b[1]))
+    whole = namespace(high).where(weight[0] > 0, weight[0], namespace(high).ones_like(high))
+    return weight, a[0] / whole, b[0] / whole
 
 
 def _two_sum(a: Array, b: Array) -> Pair:
@@ -285,36 +309,3 @@ def _two_sum(a: Array, b: Array) -> Pair:
     s = a + b
     v = s - a
     return s, (a - (s - v)) + (b - v)
-
-
-def _two_prod(a: Array, b: Array) -> Pair:
-    """a · b exactly (Dekker), unless the lost part underflows."""
-    factor = float(2**27 + 1 if float(namespace(a).finfo(a.dtype).eps) < 1e-12 else 2**12 + 1)
-
-    def halves(x: Array) -> Pair:
-        big = factor * x
-        high = big - (big - x)
-        return high, x - high
-
-    p = a * b
-    (a1, a2), (b1, b2) = halves(a), halves(b)
-    return p, ((a1 * b1 - p) + a1 * b2 + a2 * b1) + a2 * b2
-
-
-def _add(a: Pair, b: Pair) -> Pair:
-    high, low = _two_sum(a[0], b[0])
-    return _two_sum(high, low + (a[1] + b[1]))
-
-
-def _multiply(a: Pair, b: Pair) -> Pair:
-    high, low = _two_prod(a[0], b[0])
-    return _two_sum(high, low + (a[0] * b[1] + a[1] * b[0]))
-
-
-def _divide(a: Pair, b: Pair) -> Pair:
-    """a / b; 0 where b is 0."""
-    divisor = _positive(b[0])
-    first = a[0] / divisor
-    product, lost = _two_prod(first, divisor)
-    rest = ((a[0] - product) - lost) + (a[1] - first * b[1])
-    return _two_sum(first, rest / divisor)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+import labelwise as lw
 from labelwise.report import page
 
 HERE = Path(__file__).parent
@@ -45,3 +48,28 @@ def test_titles_are_text(title) -> None:
     html = page.render(title, {"title": title})
     assert html.count("<script") == 2
     assert "<script>alert" not in html
+
+
+def test_the_page_computes_what_the_library_does(tmp_path: Path, missing) -> None:
+    """EU as a mean divergence in the page's own arithmetic too: to all digits also where members nearly agree, 0 where they do."""
+    if shutil.which("node") is None:
+        missing("Node.js is not installed")
+    p = np.random.default_rng(0).dirichlet(np.full(4, 0.2), (5, 50))
+    p[:, 3] = p[0, 3]
+    p[:, 4] = p[0, 4] * (1 + 1e-9 * np.arange(5)[:, None] * [1, -1, 0, 0])
+    sample = {"n": 50, "m": 5, "k": 4, "parts": None, "probs": p.transpose(1, 0, 2).ravel().tolist()}
+    losses = ["log", "squared", "spherical", "zero_one"]
+    code = (
+        'const PARTS = ["total", "aleatoric", "epistemic"]; function weightOf(s, i, j) { return 1 / s.m; }\n'
+        + (STATIC / "measures.js").read_text()
+        + f"const s = {json.dumps(sample)}; s.probs = Float64Array.from(s.probs); const out = {{}};\n"
+        + f"for (const key of {losses}) out[key] = PARTS.map((x) => [...decompose({{ labels: s.probs.slice(0, 4) }}, s, s.probs, {{ key }}).labels[x]]);\n"
+        + "console.log(JSON.stringify(out));"
+    )
+    (tmp_path / "run.js").write_text(code)
+    found = json.loads(subprocess.run(["node", tmp_path / "run.js"], capture_output=True, text=True, check=True).stdout)
+    for loss in losses:
+        u = lw.decompose(lw.Ensemble(p), loss)
+        for ours, exact in zip(found[loss], (u.total, u.aleatoric, u.epistemic), strict=True):
+            np.testing.assert_allclose(np.reshape(ours, (50, 4)), exact, rtol=1e-13)
+        assert np.all(np.reshape(found[loss][2], (50, 4))[3] == 0)

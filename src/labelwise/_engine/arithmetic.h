@@ -18,14 +18,30 @@ static ALWAYS_INLINE REAL NAME(smaller)(REAL x, REAL y) { return x < y ? x : y; 
 
 static ALWAYS_INLINE REAL NAME(magnitude)(REAL x) { return x < 0 ? -x : x; }
 
-/* x, or 0 where its square would be subnormal. */
-static ALWAYS_INLINE REAL NAME(cut)(REAL x) { return NAME(magnitude)(x) > CUT_SQUARE ? x : 0; }
-
 static ALWAYS_INLINE UINT NAME(bits)(REAL x)
 {
     union { REAL f; UINT i; } v;
     v.f = x;
     return v.i;
+}
+
+/* x, or 0 unless `size` is above a limit. By the sign bit of their difference: where a compiler sees a choice between two numbers it
+ * computes what follows, powers included, for both. */
+static ALWAYS_INLINE REAL NAME(keep)(REAL x, REAL size, REAL limit)
+{
+    union { REAL f; UINT i; } v;
+    v.f = x;
+    v.i &= -(NAME(bits)(limit - size) >> (8 * sizeof(UINT) - 1));
+    return v.f;
+}
+
+/* x, or 0 where its square would be subnormal. */
+static ALWAYS_INLINE REAL NAME(cut)(REAL x) { return NAME(keep)(x, NAME(magnitude)(x), CUT_SQUARE); }
+
+/* weight * x for x >= 0, or 0 where that would be subnormal. */
+static ALWAYS_INLINE REAL NAME(weighed)(REAL x, REAL weight)
+{
+    return weight * NAME(keep)(x, x * (weight * SCALE_UP), TINY * SCALE_UP);
 }
 
 /* -log2(x) for TINY <= x <= 1/2 (where it is at least 1, so that absolute accuracy is relative accuracy). */
@@ -50,7 +66,7 @@ static ALWAYS_INLINE REAL NAME(neg_log2)(REAL x)
 /* -(1-u) log2(1-u) for 0 <= u <= 1/2, as u P(u). */
 static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
 {
-    REAL v = u > CUT_POWERS ? u : 0, v2 = v * v, v4 = v2 * v2;
+    REAL v = u > CUT_POWERS ? u : CUT_POWERS, v2 = v * v, v4 = v2 * v2;
     return u * COMPLEMENT_POLYNOMIAL(v, v2, v4);
 }
 
@@ -58,7 +74,7 @@ static ALWAYS_INLINE REAL NAME(complement_term)(REAL u)
  * s may be so small that its square is subnormal. */
 static ALWAYS_INLINE REAL NAME(kl_term)(REAL x, REAL e, REAL s, REAL x_part, REAL log_m, const int small)
 {
-    REAL v = small ? NAME(cut)(s) : s, z = v * v, close = e * v * (1 + (z + v) * ARTANH_POLYNOMIAL(z));
+    REAL v = small ? NAME(cut)(s) : s, z = v * v, y = z > CUT_POWERS ? z : CUT_POWERS, close = e * v * (1 + (z + v) * ARTANH_POLYNOMIAL(y));
     REAL far = x * log_m - x_part - e;
     return z < (REAL)(1.0 / 9) ? close : far;
 }

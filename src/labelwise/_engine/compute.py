@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from math import log, prod
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias, cast
 
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, Array, dtype_name
 from ..events import Events
-from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
+from ..losses import BetaLoss, CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
+from ..losses.beta import TABULATED, series
 from . import dirichlet, kernel
 from .blocks import in_blocks, in_tasks, library_of, with_values
 from .host import back, on_host
@@ -38,8 +39,8 @@ Distribution: TypeAlias = Any
 Equations = Callable[[Distribution], Computed]
 
 
-_NAMES: dict[type[Loss], str] = {
-    LogLoss: "log", SquaredLoss: "squared", SphericalLoss: "spherical", CostLoss: "cost", ZeroOneLoss: "cost",
+NAMES: dict[type[Loss], str] = {
+    LogLoss: "log", SquaredLoss: "squared", SphericalLoss: "spherical", CostLoss: "cost", ZeroOneLoss: "cost", BetaLoss: "beta",
 }  # fmt: skip
 """The losses of the kernel; not their subclasses, which may mean something else."""
 MOST = 1 << 24
@@ -63,12 +64,13 @@ def compute(
     if n_jobs is not None:
         kernel.thread_count(n_jobs)
     stored = getattr(q, "stored", None)
-    if stored is not None and type(loss) in _NAMES and kernel.native is not None and (events is None or q.exclusive):
+    known = type(loss) in NAMES and not (isinstance(loss, BetaLoss) and max(loss.a, loss.b) > TABULATED)
+    if stored is not None and known and kernel.native is not None and (events is None or q.exclusive):
         if type(stored) is np.ndarray:
-            view = kernel.flat(stored)
+            view = stored if stored.ndim == 3 and stored.dtype.char in "dfe" else kernel.flat(stored)
             if view is None:
                 return Computed(*in_blocks(again, q, 0))
-        elif events is None and labelwise and _differentiated(q):
+        elif events is None and labelwise and type(loss) is not BetaLoss and _differentiated(q):
             return Computed(_with_gradient(q, loss, equations, n_jobs))
         else:
             view = _other_view(q)
@@ -107,15 +109,15 @@ def _with_gradient(q: Any, loss: Any, equations: Equations, n_jobs: int | None) 
     def again(probs: Array) -> tuple[Array, ...]:
         return equations(with_values(q, stored=probs)).parts
 
-    name = _NAMES[type(loss)]
-    options = {"loss": name, "unit": _unit(name, loss), "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None}
+    name = NAMES[type(loss)]
+    options = {"loss": name, "unit": unit_of(loss), "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None}
     q.check()
     return differentiable(q.stored, values, again, q.weights, options)
 
 
-def _unit(name: str, loss: Any) -> float:
+def unit_of(loss: Any) -> float:
     """What a bit is in the unit of the loss."""
-    return log(2) / log(loss.base) if name == "log" else 1.0
+    return log(2) / log(loss.base) if type(loss) is LogLoss else 1.0
 
 
 def _other_view(q: Any) -> np.ndarray | None:
@@ -130,20 +132,20 @@ def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise
     """All from one pass of the kernel over an ensemble ``q`` whose predictions are ``view`` (M, N, K)."""
     stored, weights = q.stored, q.weights
     if weights is not None:
-        weights = on_host(weights)
+        weights = cast(np.ndarray, on_host(weights))
         weights = weights if weights.ndim == 1 else weights.reshape(view.shape[:2])
-    name = _NAMES[type(loss)]
+    name = NAMES[type(loss)]
     kind = dtype_name(stored) if q.pending or name == "cost" else ""
     result = kernel.split(
         name,
         view,
         weights,
-        unit=_unit(name, loss),
+        unit=unit_of(loss),
         labelwise=labelwise,
         tolerance=SUM_TOLERANCE[kind] if q.pending else None,
         sum_to_one=q.exclusive,
         threads=n_jobs,
-        costs=loss.table(view.shape[-1] if events is None else len(events.names), kind) if name == "cost" else None,
+        costs=_numbers(loss, view.shape[-1] if events is None else len(events.names), kind) if name in ("cost", "beta") else None,
         events=None if events is None else _sums(events, view.shape[-1], q.class_names),
     )
     if q.pending:
@@ -176,6 +178,11 @@ def _of_dirichlet(q: Any, loss: Any, events: Events | None, n_jobs: int | None) 
     sums = None if events is None else _sums(events, q.n_classes, q.class_names)
     unit = 1 / log(loss.base) if name == "log" else 1.0
     return dirichlet.split(name, q.alpha, q.weights, q.n_members is not None, unit, costs, sums, n_jobs)
+
+
+def _numbers(loss: Any, n: int, kind: str) -> np.ndarray:
+    """What the kernel must know of a loss for ``n`` labels."""
+    return series(loss.a, loss.b) if isinstance(loss, BetaLoss) else loss.table(n, kind)
 
 
 @lru_cache(maxsize=64)

@@ -6,6 +6,7 @@
 #define WIDTH 4
 #define TINY 1.17549435e-38f
 #define CUT_SQUARE 1.1e-19f
+#define SCALE_UP 1.8446744073709552e19f
 #define CUT_POWERS 1e-9f
 #define SQRT sqrtf
 #define HALF_EPS 5.9604645e-8f
@@ -28,6 +29,7 @@
 #define WIDTH 2
 #define TINY 2.2250738585072014e-308
 #define CUT_SQUARE 1.5e-154
+#define SCALE_UP 1.3407807929942597e154
 #define CUT_POWERS 1e-17
 #define SQRT sqrt
 #define HALF_EPS 1.1102230246251565e-16

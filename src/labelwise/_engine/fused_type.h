@@ -5,6 +5,7 @@
 #include "sums_and_checks.h"
 #include "layouts.h"
 #include "slopes.h"
+#include "join.h"
 
 #undef REAL
 #undef NAME
@@ -12,6 +13,7 @@
 #undef WIDTH
 #undef TINY
 #undef CUT_SQUARE
+#undef SCALE_UP
 #undef CUT_POWERS
 #undef SQRT
 #undef HALF_EPS

@@ -47,9 +47,9 @@ def _of_jax(x: Any) -> np.ndarray | None:
     return values.view(np.uint16) if values.dtype.name == "bfloat16" else values
 
 
-def back(result: np.ndarray, x: Array) -> Array:
-    """``result`` in the library of ``x``."""
-    if isinstance(x, np.ndarray):
+def back(result: Array, x: Array) -> Array:
+    """``result``, of NumPy or of that library already, in the library of ``x``."""
+    if isinstance(x, np.ndarray) or not isinstance(result, np.ndarray):
         return result
     if type(x).__module__.partition(".")[0] == "torch":
         import torch

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib
 import os
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,9 +40,9 @@ _level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
 if _level == "numpy":
     native = None
 
-SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 16, "cost": 1 << 17, "check": 1 << 18}
+SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 16, "cost": 1 << 17, "beta": 1 << 13, "check": 1 << 18}
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
-_LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3}
+_LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
 _NONE: Any = (None, None, None)
@@ -114,10 +115,10 @@ def split(
     costs: np.ndarray | None = None,
     events: Sums | None = None,
 ) -> Split:
-    """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared", "spherical" or "cost" loss.
+    """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared", "spherical", "cost" or "beta" loss.
 
     ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are checked in the same pass. ``costs``
-    (4, K) are those of false positives and negatives, and the edges of the decision. With ``events`` the results are (N, E).
+    (4, K) are those of false positives and negatives, and the edges of the decision; of a beta loss, its `series`. With ``events`` the results are (N, E).
     """
     _, n, k = probs.shape
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
@@ -133,7 +134,7 @@ def split(
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
     how = (_level, _LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
-    values = None if costs is None else np.ascontiguousarray(costs, dtype)
+    values = None if costs is None else np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
     status = native.split(*how, pieces, count - 1, values, *(events or (None, None, False)))
     if labelwise and planes:
         parts = (parts[0].T, parts[1].T, parts[2].T)
@@ -153,6 +154,22 @@ def slopes(
     result = np.empty(probs.shape, dtype)
     native.slopes(_level, _LOSSES[loss], dtype is _DOUBLE, probs, weights, heaviest, unit, values, above, result, pieces, count - 1)
     return result
+
+
+def join(
+    loss: str, shares: np.ndarray | None, state: Sequence[np.ndarray], given: Sequence[np.ndarray], *, unit: float, costs: np.ndarray | None
+) -> None:
+    """A state of the Accumulator (eight arrays (..., K), changed in place) takes in another, or a member's probabilities.
+
+    ``shares`` (2, N) are those of the weight. Without them ``state`` are TU, AU and EU, which are computed from the state ``given``.
+    """
+    first = given[0]
+    k = first.shape[-1]
+    n = first.size // k
+    _, dtype, _, count, pieces = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
+    values = None if costs is None else np.ascontiguousarray(costs, dtype)
+    arrays = (*given, *(None,) * (8 - len(given)))
+    native.join(_level, _LOSSES[loss], dtype is _DOUBLE, n, k, unit, values, shares, tuple(state), arrays, pieces, count - 1)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:

@@ -161,6 +161,7 @@ static UINT NAME(compute_tile)(const Job *job, NAME(Work) *w, int64_t n0, int64_
     in.p = w->p;
     in.c = pair ? w->c : NULL;
     in.unit = (REAL)job->unit;
+    in.beta = job->beta;
     for (int j = 0; j < 4; j++) in.cost[j] = w->costs[j] + (width > 1 ? e0 : 0);
     if (job->element_weights) {
         NAME(gather_weights)(job, n0, e0, len, width, w->weights);

@@ -11,6 +11,7 @@ typedef struct {
     const REAL *const *c; /* and of the complements, where they are not 1 - p: of events; or NULL */
     const REAL *weights, *element_weights, *reference, *reference_c;
     const REAL *cost[4]; /* false positive, false negative, and the edges of the decision */
+    const double *beta;  /* for both sides: a, b, C, n, and n coefficients each of P and Q (beta.h) */
     REAL unit;
 } NAME(Tile);
 typedef struct { REAL *tu, *au, *eu, *jt, *ja, *je; } NAME(Parts);
@@ -107,7 +108,7 @@ static ALWAYS_INLINE UINT NAME(log_body)(const NAME(Tile) *in, const int per_ele
             ja[i] += weight * x_part;
             au[i] += weight * c_part;
             je[i] += weight * NAME(kl_term)(x, e, ratio * c_sum, x_part, lt[i], pair);
-            eu[i] += weight * NAME(kl_term)(c, -e, -(ratio * t_sum), c_part, lc[i], 1);
+            eu[i] += NAME(weighed)(NAME(kl_term)(c, -e, -(ratio * t_sum), c_part, lc[i], 1), weight);
         }
     }
     const REAL scale = SCALE(unit);
@@ -144,7 +145,7 @@ static ALWAYS_INLINE UINT NAME(squared_few)(const NAME(Tile) *in, const int coun
         q = away * away;
         for (int j = 1; j < count; j++) { REAL rest = NAME(cut)(d[j] - shift); q += rest * rest; }
         a *= scale;
-        q *= scale;
+        q = NAME(weighed)(q, scale);
         tu[i] = a + q;
         au[i] = a;
         eu[i] = q;
@@ -176,11 +177,11 @@ static ALWAYS_INLINE UINT NAME(squared_body)(const NAME(Tile) *in, const int per
             ELEMENT(i);
             d = NAME(cut)(d);
             au[i] += weight * (x * c);
-            eu[i] += weight * (d * d);
+            eu[i] += weight * SCALE_UP * (d * d); /* so that no term is subnormal */
         }
     }
     const REAL scale = SCALE(1);
-    EACH(i) { au[i] *= scale; eu[i] *= scale; }
+    EACH(i) { au[i] *= scale; eu[i] = NAME(weighed)(eu[i], scale / SCALE_UP); }
     return seen;
 }
 
@@ -204,11 +205,11 @@ static ALWAYS_INLINE UINT NAME(spherical_body)(const NAME(Tile) *in, const int p
             REAL t = NAME(cut)(x), rest = NAME(cut)(c), own = SQRT(t * t + rest * rest);
             d = NAME(cut)(d);
             au[i] += weight * (2 * (x * c) / (1 + own)); /* G = 1 - own, without the subtraction */
-            eu[i] += weight * (d * d / (norm[i] * (own * norm[i] + t * NAME(cut)(mean.mt[i]) + rest * NAME(cut)(mean.mc[i]))));
+            eu[i] += d * d * (weight * SCALE_UP / (norm[i] * (own * norm[i] + t * NAME(cut)(mean.mt[i]) + rest * NAME(cut)(mean.mc[i]))));
         }
     }
     const REAL scale = SCALE(1);
-    EACH(i) { au[i] *= scale; eu[i] *= scale; }
+    EACH(i) { au[i] *= scale; eu[i] = NAME(weighed)(eu[i], scale / SCALE_UP); }
     return seen;
 }
 
@@ -240,6 +241,8 @@ static ALWAYS_INLINE UINT NAME(cost_body)(const NAME(Tile) *in, const int per_el
     return seen;
 }
 
+#include "beta.h"
+
 #define TILE_OF(loss) \
     static UINT NAME(loss##_tile)(const NAME(Tile) *in, const NAME(Parts) *out) \
     { \
@@ -250,6 +253,7 @@ TILE_OF(log)
 TILE_OF(squared)
 TILE_OF(spherical)
 TILE_OF(cost)
+TILE_OF(beta)
 #undef TILE_OF
 #undef MEMBER
 #undef ELEMENT
@@ -262,6 +266,7 @@ static UINT NAME(tile)(enum loss loss, const NAME(Tile) *in, const NAME(Parts) *
     case LOG: return NAME(log_tile)(in, out);
     case SQUARED: return NAME(squared_tile)(in, out);
     case SPHERICAL: return NAME(spherical_tile)(in, out);
+    case BETA: return NAME(beta_tile)(in, out);
     default: return NAME(cost_tile)(in, out);
     }
 }

@@ -30,7 +30,7 @@ def differentiable(probs: torch.Tensor, values: Values, again: Values, weights: 
     return result
 
 
-class _Parts(torch.autograd.Function):
+class _Parts(torch.autograd.Function):  # type: ignore[misc, unused-ignore]
     @staticmethod
     def forward(ctx: Any, probs: torch.Tensor, values: Values, again: Values, weights: Any, options: dict[str, Any]) -> Any:
         ctx.save_for_backward(probs)

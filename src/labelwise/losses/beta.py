@@ -14,6 +14,9 @@ from ._special import log_complement, ratio
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
+TABULATED = 12
+"""Parameters up to which the kernel has the loss."""
+
 
 @dataclass(frozen=True)
 class BetaLoss(Loss):
@@ -119,6 +122,10 @@ class _UpperIntegral:
 
     def _below(self, t: Array) -> Array:
         """∫_0^t s^(a−1) [(1−s)^b − 1] ds for t ≤ ½; without the −1 where a ≥ ½."""
+        return self._below_power(t) * t ** (self.a + 1 if self.a < 0.5 else self.a)
+
+    def _below_power(self, t: Array) -> Array:
+        """What is left of `_below` without the power of t: analytic on [0, ½]."""
         xp = namespace(t)
         tiny = like(smallest(t)[0], t)
         total = xp.zeros_like(t)
@@ -126,14 +133,18 @@ class _UpperIntegral:
             s = xp.maximum(t * float(v), tiny)
             power = self.b * log_complement(s)
             total = total + float(w) * (ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power))
-        return total * t ** (self.a + 1 if self.a < 0.5 else self.a)
+        return total
 
     def _above(self, c: Array) -> Array:
         """∫_0^c r^b (1−r)^(a−1) dr for c ≤ ½."""
+        return self._above_power(c) * c ** (self.b + 1)
+
+    def _above_power(self, c: Array) -> Array:
+        """What is left of `_above` without the power of c: analytic on [0, ½]."""
         total = 0 * c
         for v, w in zip(*self.high, strict=True):
             total = total + float(w) * (1 - c * float(v)) ** (self.a - 1)
-        return total * c ** (self.b + 1)
+        return total
 
     def _taken_out(self, t: Array) -> Array:
         """∫_t^½ s^(a−1) ds."""
@@ -149,6 +160,28 @@ class _UpperIntegral:
         if self.a < 0.5:
             below = below + self._taken_out(low)
         return xp.where(t <= half, below, self._above(xp.where(t <= half, half, c)))
+
+
+@lru_cache(maxsize=64)
+def series(a: float, b: float) -> np.ndarray:
+    """The loss as the kernel computes it (``_engine/beta.h``): for either side a, b, C, n and n coefficients each of P and Q.
+
+    Chebyshev interpolation, written in powers of 4u − 1. Where a and b are above `TABULATED` its accuracy beside the entropy is lost.
+    """
+    rules = _UpperIntegral.prepare(a, b), _UpperIntegral.prepare(b, a)
+    n = 19 + int(max(a, b, 0))
+    angles = np.pi * (np.arange(n) + 0.5) / n
+    nodes = (1 + np.cos(angles)) / 4
+    interpolate = np.cos(np.outer(np.arange(n), angles)) * (2 / n)
+    interpolate[0] /= 2
+    powers = np.eye(n)  # of the Chebyshev polynomials
+    for j in range(2, n):
+        powers[j] = -powers[j - 2]
+        powers[j, 1:] += 2 * powers[j - 1, :-1]
+    sides = []
+    for own, other in (rules, rules[::-1]):
+        sides += [[own.a, own.b, own.constant, n], *(powers.T @ (interpolate @ f(nodes)) for f in (own._below_power, other._above_power))]
+    return np.concatenate(sides)
 
 
 @lru_cache

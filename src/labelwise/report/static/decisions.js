@@ -148,6 +148,8 @@ function chooseLabels(s, c) {
   return plan;
 }
 
+const ROUNDING = 1e-12;
+
 /** Remove rounding errors; values from draws keep their sign, so that errors cancel in sums. @param {number} x @param {Sample} s */
 function worth(x, s) {
   return s.parts !== null || x > ROUNDING ? x : 0;

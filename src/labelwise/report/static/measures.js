@@ -1,13 +1,46 @@
-// Label-wise uncertainty, as the library computes it: TU = G(mean), AU = mean of G, EU = TU − AU.
+// Label-wise uncertainty, as the library computes it: TU = G(mean), AU = mean of G, EU = mean divergence from the mean, never a difference.
 
 /** The generalized entropy G(t) of each loss, with c = 1 − t. @type {Record<string, (t: number, c: number) => number>} */
 const ENTROPY = {
   log: (t, c) => -(t > 0 ? t * Math.log2(t) : 0) - (c > 0 ? c * Math.log2(c) : 0),
   squared: (t, c) => t * c,
-  spherical: (t, c) => (2 * t * c) / (1 + Math.sqrt(t * t + c * c)),
+  spherical: (t, c) => (2 * t * c) / (1 + Math.hypot(t, c)),
   zero_one: (t, c) => Math.min(t, c),
 };
-const ROUNDING = 1e-12;
+
+/** x ln(x/m) − d ≥ 0 with d = x − m: of near numbers by a series in d/(x + m), without a logarithm. @param {number} x @param {number} m @param {number} d */
+function klTerm(x, m, d) {
+  if (x + m === 0) return 0;
+  const s = d / (x + m), z = s * s;
+  if (z >= 1 / 9) return Math.max((x > 0 ? x * Math.log(x / m) : 0) - d, 0);
+  let tail = 0;
+  for (let n = 33; n >= 3; n -= 2) tail = tail * z + 1 / n;
+  return d * s * (1 + s * (1 + s) * tail);
+}
+
+/** The divergence of t (with c = 1 − t) from the mean m, d = t − m. @type {Record<string, (t: number, c: number, m: number, mc: number, d: number) => number>} */
+const DIVERGENCE = {
+  log: (t, c, m, mc, d) => (klTerm(t, m, d) + klTerm(c, mc, -d)) / Math.LN2,
+  squared: (t, c, m, mc, d) => d * d,
+  spherical: (t, c, m, mc, d) => (d * d) / (Math.hypot(m, mc) * (Math.hypot(t, c) * Math.hypot(m, mc) + t * m + c * mc)),
+};
+
+/**
+ * Mean divergence of the members ts from their mean; for zero-one loss, whose entropy has a corner, the smaller of the mean regrets.
+ * @param {string} loss @param {number[]} ts @param {number[]} weights @param {number} m @param {number} mc
+ */
+function spread(loss, ts, weights, m, mc) {
+  let shift = 0, up = 0, down = 0, sum = 0;
+  for (let j = 0; j < ts.length; j++) {
+    shift += weights[j] * (ts[j] - ts[0]);
+    up += weights[j] * Math.max(2 * ts[j] - 1, 0);
+    down += weights[j] * Math.max(1 - 2 * ts[j], 0);
+  }
+  if (loss === "zero_one") return Math.min(up, down);
+  for (let j = 0; j < ts.length; j++) sum += weights[j] * DIVERGENCE[loss](ts[j], 1 - ts[j], m, mc, ts[j] - ts[0] - shift);
+  return sum;
+}
+
 const FINE = 65535;
 
 /**
@@ -42,6 +75,8 @@ function decompose(data, s, probs, loss) {
   const G = ENTROPY[loss.key];
   const size = s.n * L;
   const total = new Float64Array(size), aleatoric = new Float64Array(size), epistemic = new Float64Array(size);
+  /** @type {number[]} */
+  const ts = new Array(s.m).fill(0), weights = new Array(s.m).fill(0);
   const packed = s.parts === null ? null : s.parts[loss.key];
   for (let i = 0; i < s.n; i++) {
     for (let e = 0; e < L; e++) {
@@ -54,15 +89,14 @@ function decompose(data, s, probs, loss) {
       }
       let mean = 0, inner = 0;
       for (let j = 0; j < s.m; j++) {
-        const t = probs[(i * s.m + j) * L + e];
-        const w = weightOf(s, i, j);
+        const t = (ts[j] = Math.min(probs[(i * s.m + j) * L + e], 1));
+        const w = (weights[j] = weightOf(s, i, j));
         mean += w * t;
         inner += w * G(t, 1 - t);
       }
-      const whole = G(Math.min(mean, 1), Math.max(1 - mean, 0));
-      const eu = whole - inner;
-      total[at] = whole;
-      epistemic[at] = eu > ROUNDING ? eu : 0; // members that agree
+      mean = Math.min(mean, 1);
+      total[at] = G(mean, 1 - mean);
+      epistemic[at] = spread(loss.key, ts, weights, mean, 1 - mean);
       aleatoric[at] = inner;
     }
   }

@@ -52,6 +52,8 @@ def test_equals_the_whole_ensemble(loss: object, kind: str, dtype: str, weighted
             slack = 64 * eps * np.abs(theirs) + (
                 4 * eps * whole.total if part == "epistemic" and (custom or isinstance(loss, lw.BetaLoss)) else 0
             )
+            if isinstance(loss, lw.BetaLoss):  # from the kernel's polynomials on one side, by quadrature on the other
+                slack = slack + 1e-13 * whole.total
             assert np.all(np.abs(ours - theirs) <= slack + np.finfo(dtype).tiny)
         if kind == "equal":
             assert np.all(u.epistemic == 0)

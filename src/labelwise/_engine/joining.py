@@ -1,0 +1,44 @@
+"""The Accumulator's rule in the kernel: a state takes in a member, or another state, in place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import Array
+from ..losses import Loss
+from . import kernel
+from .compute import NAMES, unit_of
+from .host import on_host
+
+
+def in_main_memory(loss: Loss, *arrays: Array) -> list[np.ndarray] | None:
+    """The arrays as the kernel sees them, or ``None`` if it does not have the loss or cannot see one of them."""
+    if kernel.native is None or NAMES.get(type(loss), "beta") == "beta":
+        return None
+    values = [on_host(x) for x in arrays]
+    return None if any(x is None or x.dtype.char not in "fd" for x in values) else [x for x in values if x is not None]
+
+
+def take_in(state: Sequence[np.ndarray], given: Sequence[np.ndarray], alpha: np.ndarray, beta: np.ndarray, loss: Any) -> None:
+    """Change the eight arrays of a ``state`` (..., K) to that of both sets, with shares ``alpha`` and ``beta`` (..., 1) of the weight.
+
+    ``given`` are the arrays of the other set, or the probabilities of one member.
+    """
+    dtype = state[0].dtype
+    shares = np.stack([alpha.reshape(-1), beta.reshape(-1)]).astype(dtype, copy=False)
+    kernel.join(NAMES[type(loss)], shares, state, given, unit=unit_of(loss), costs=_costs(loss, state[0]))
+
+
+def concluded(state: Sequence[np.ndarray], loss: Any) -> tuple[np.ndarray, ...]:
+    """Total, aleatoric and epistemic uncertainty of a state."""
+    state = [np.ascontiguousarray(x) for x in state]
+    parts = tuple(np.empty_like(state[0]) for _ in range(3))
+    kernel.join(NAMES[type(loss)], None, parts, state, unit=unit_of(loss), costs=_costs(loss, state[0]))
+    return parts
+
+
+def _costs(loss: Any, x: np.ndarray) -> np.ndarray | None:
+    return loss.table(x.shape[-1], x.dtype.name) if NAMES[type(loss)] == "cost" else None
