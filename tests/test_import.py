@@ -40,7 +40,7 @@ LAYERS = [
     {"_engine.kernel"},
     {"_arrays", "_engine"},
     {"_labels", "_engine.blocks", "_engine.host", "_engine.torch_gradient"},
-    {"losses", "events"},
+    {"losses", "events", "_engine.dirichlet"},
     {"_validation", "_engine.compute"},
     {"distributions"},
     {"decomposition"},
