@@ -42,7 +42,7 @@ LAYERS = [
     {"_engine.kernel"},
     {"_arrays", "_engine"},
     {"_labels", "_tables", "_engine.blocks", "_engine.host"},
-    {"losses", "events", "_results", "_engine.torch_gradient"},
+    {"losses", "events", "_results", "_engine.torch_gradient", "_engine.dirichlet"},
     {"_validation", "_engine.compute"},
     {"distributions", "_engine.joining"},
     {"decomposition"},

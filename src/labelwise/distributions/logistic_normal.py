@@ -35,7 +35,8 @@ class LogisticNormal(Distribution[ArrayT]):
     Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds and are integrated by
     quadrature (error below 1e-9 TU in double, 1e-5 TU in single precision). All others are integrated by randomized quasi-Monte
     Carlo (16 scrambled Sobol' sequences) with a 95 % error bound in ``decompose(...).error``; with 128 points each it is typically
-    1e-3 TU for K = 3 and 6e-3 TU for K = 10. The error of EU is three to seven times smaller than that of 1,000 plain draws.
+    2e-3 TU for K = 3 and 1e-2 TU for K = 10. The error of EU is 2.4 to 7.6 times smaller than that of 1,000 plain draws (K = 10, logit
+    standard deviations of 0.1 to 8; least for zero-one loss and wide logits).
 
     Parameters
     ----------
