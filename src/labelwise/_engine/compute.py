@@ -64,8 +64,7 @@ def compute(
     if n_jobs is not None:
         kernel.thread_count(n_jobs)
     stored = getattr(q, "stored", None)
-    known = type(loss) in NAMES and not (isinstance(loss, BetaLoss) and max(loss.a, loss.b) > TABULATED)
-    if stored is not None and known and kernel.native is not None and (events is None or q.exclusive):
+    if stored is not None and _in_kernel(loss) and (events is None or q.exclusive):
         if type(stored) is np.ndarray:
             view = stored if stored.ndim == 3 and stored.dtype.char in "dfe" else kernel.flat(stored)
             if view is None:
@@ -77,7 +76,7 @@ def compute(
         if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
             return _fused(q, view, loss, events, labelwise, n_jobs)
 
-    if labelwise and type(loss) in _NAMES and getattr(type(q), "has_beta_laws", False):
+    if labelwise and type(loss) in NAMES and type(loss) is not BetaLoss and getattr(type(q), "has_beta_laws", False):
         parts = _of_dirichlet(q, loss, events, n_jobs)
         if parts is not None:
             return Computed(parts)
@@ -88,6 +87,11 @@ def compute(
     if library == "numpy" and q.n_numbers > BLOCK and prod(q.batch_shape) > 1:
         return Computed(*in_blocks(again, q, BLOCK))
     return equations(q)
+
+
+def _in_kernel(loss: Any) -> bool:
+    """Whether the compiled kernel is there and has this loss."""
+    return kernel.native is not None and type(loss) in NAMES and not (type(loss) is BetaLoss and max(loss.a, loss.b) > TABULATED)
 
 
 def _differentiated(q: Any) -> bool:
@@ -162,18 +166,18 @@ def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise
 
 def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
     """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy from the kernel; ``None`` if it cannot."""
-    if kernel.native is None or type(loss) not in _NAMES or not isinstance(t, np.ndarray):
+    if not _in_kernel(loss) or not isinstance(t, np.ndarray):
         return None
-    name, (m, *batch, k) = _NAMES[type(loss)], t.shape
+    name, (m, *batch, k) = NAMES[type(loss)], t.shape
     view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)  # without a copy where the classes lie apart
-    costs = loss.table(k, dtype_name(t)) if name == "cost" else None
-    parts = kernel.split(name, view, unit=_unit(name, loss), costs=costs).labelwise or ()
+    costs = _numbers(loss, k, dtype_name(t)) if name in ("cost", "beta") else None
+    parts = kernel.split(name, view, unit=unit_of(loss), costs=costs).labelwise or ()
     return tuple(_unflat(part, tuple(batch)) for part in parts)
 
 
 def _of_dirichlet(q: Any, loss: Any, events: Events | None, n_jobs: int | None) -> tuple[Array, ...] | None:
     """Total, aleatoric and epistemic uncertainty of a Dirichlet or a mixture in main memory from the compiled code, if there is any."""
-    name = _NAMES[type(loss)]
+    name = NAMES[type(loss)]
     costs = loss.table(q.n_classes if events is None else len(events.names), "float64") if name == "cost" else None
     sums = None if events is None else _sums(events, q.n_classes, q.class_names)
     unit = 1 / log(loss.base) if name == "log" else 1.0
