@@ -169,7 +169,7 @@ def processors(found: dict[tuple[str, str], list[dict[str, Any]] | None]) -> str
         _PROCESSORS, "",
         "The kernel's clones forced one by one (LABELWISE_KERNEL), with the libraries' own choice of instructions and with the plainest that",
         "they can be told to use (NumPy, the C library, BLAS: `.ci/lowest_dispatch.py`). Ratio of the plain formula to ours, in brackets our",
-        "milliseconds; a fifth of the instances above, so that calls last long enough on slow clones too.",
+        "milliseconds; a fifth of the instances above.",
     ]  # fmt: skip
     if missing:
         text += ["", f"Not measured: {', '.join(missing)}, which this processor cannot run."]

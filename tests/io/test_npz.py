@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+import labelwise as lw
 from labelwise.io import Predictions, load_predictions, save_predictions
 from labelwise.io.atomic import replacing
 from labelwise.io.npz import read_npz, write_npz
@@ -77,6 +78,16 @@ def test_large_arrays_are_mapped_and_small_ones_read(tmp_path, suffix):
     assert big.offset % 64 == 0
     np.testing.assert_array_equal(big[:, ::1000], probs[:, ::1000])
     assert not isinstance(load_predictions(save_predictions(tmp_path / f"q{suffix}", probs=PROBS)).probs, np.memmap)
+
+
+def test_large_arrays_of_numpy_archives_are_mapped_wherever_they_lie(tmp_path):
+    probs = np.tile(np.float32([0.25, 0.75]), (2, 1 << 20, 1))
+    np.savez(tmp_path / "p.npz", probs=probs)
+    big = load_predictions(tmp_path / "p.npz").probs
+    assert isinstance(big, np.memmap)
+    assert not big.flags.aligned
+    np.testing.assert_array_equal(big, probs)
+    np.testing.assert_array_equal(lw.decompose(lw.Ensemble(big)).total, lw.decompose(lw.Ensemble(probs)).total)
 
 
 def test_same_content_same_bytes(tmp_path):

@@ -483,3 +483,11 @@ def test_a_value_that_is_no_probability_is_named_with_its_rows(n: int, tmp_path)
     with pytest.raises(ValueError, match=rf"^in\.npy, rows 0 to {n}: `probs` must lie between 0 and 1"):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz")
     assert not (tmp_path / "out.npz").exists()
+
+
+def test_numbers_are_stored_without_a_dictionary(tmp_path, optional) -> None:
+    write(tmp_path / "in.parquet", predictions(), optional)
+    quantify(tmp_path / "in.parquet", tmp_path / "out.parquet")
+    group = optional("pyarrow.parquet").ParquetFile(tmp_path / "out.parquet").metadata.row_group(0)
+    columns = [group.column(i) for i in range(group.num_columns)]
+    assert {c.path_in_schema for c in columns if "RLE_DICTIONARY" in c.encodings} == {"ids"}
