@@ -2,20 +2,24 @@
 PYTHON ?= python3
 VENV ?= .venv
 LOWEST ?= .venv-lowest
+ECOSYSTEM ?= .venv-ecosystem
 BIN := $(VENV)/bin
 KERNEL := $(wildcard src/labelwise/_engine/*.[ch])
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
+# the first with --group is 25.1
+PIP_VERSION := 26.3
 PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-baseline test-lowest lint types bench fuzz clean help
+.PHONY: demo test test-baseline test-lowest test-ecosystem lint types bench fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
 	@echo "make test    the whole test suite"
 	@echo "make test-baseline   the same with the plainest instructions of the processor, for results that depend on the machine"
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
+	@echo "make test-ecosystem  from_models with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, in an environment of its own"
 	@echo "make lint    style and types"
 	@echo "make bench   speed and memory beside others; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make fuzz    20,000 damaged files for all readers (about ten minutes); ARGS=\"--seed 1 --files 2000 --only zarr\""
@@ -29,7 +33,8 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 	@touch $@
 
 $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
-	$(PIP) -e ".[dev]"
+	$(BIN)/python $(PIP_INSTALL) pip==$(PIP_VERSION)
+	$(PIP) -e . --group dev
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -43,12 +48,21 @@ test-baseline: $(VENV)/.dev
 
 $(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_versions.py
 	python3.11 -m venv $(LOWEST)
+	$(LOWEST)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e ".[dev]"
+	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e . --group dev
 	@touch $@
 
 test-lowest: $(LOWEST)/.dev
 	$(ONE_THREAD) $(LOWEST)/bin/python $(PYTEST) $(ARGS)
+
+$(ECOSYSTEM)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) tests/ecosystem/requirements.txt
+	$(PYTHON) -m venv $(ECOSYSTEM)
+	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) -c constraints.txt -e ".[dev]" -r tests/ecosystem/requirements.txt
+	@touch $@
+
+test-ecosystem: $(ECOSYSTEM)/.dev
+	$(ONE_THREAD) $(ECOSYSTEM)/bin/python -m pytest tests/ecosystem $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -70,4 +84,4 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) $(ECOSYSTEM) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

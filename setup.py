@@ -1,4 +1,4 @@
-"""The native kernel; everything else about the package is in pyproject.toml.
+"""The native kernels; everything else about the package is in pyproject.toml.
 
 Without a compiler the package installs all the same and computes with NumPy alone. LABELWISE_BUILD=strict makes a failed build an error.
 """
@@ -20,17 +20,21 @@ flags = (
 )  # fmt: skip
 folder = "src/labelwise/_engine"
 
+
+def kernel(name: str, source: str) -> Extension:
+    """A kernel for the limited API; without LABELWISE_BUILD=strict it may fail to build."""
+    return Extension(
+        f"labelwise._engine.{name}",
+        [f"{folder}/{source}"],
+        depends=sorted(map(str, Path(folder).glob("*.h"))),
+        define_macros=[("Py_LIMITED_API", "0x030B0000")],
+        py_limited_api=True,
+        extra_compile_args=flags,
+        optional=os.environ.get("LABELWISE_BUILD") != "strict",
+    )
+
+
 setup(
-    ext_modules=[
-        Extension(
-            "labelwise._engine._fused",
-            [f"{folder}/fused.c"],
-            depends=sorted(map(str, Path(folder).glob("*.h"))),
-            define_macros=[("Py_LIMITED_API", "0x030B0000")],
-            py_limited_api=True,
-            extra_compile_args=flags,
-            optional=os.environ.get("LABELWISE_BUILD") != "strict",
-        )
-    ],
+    ext_modules=[kernel("_fused", "fused.c"), kernel("_dirichlet", "dirichlet.c")],
     options={"bdist_wheel": {"py_limited_api": "cp311"}},
 )

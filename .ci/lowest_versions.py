@@ -18,9 +18,13 @@ CHOSEN_BY_OTHERS = {"greenlet"}  # each playwright asks for exactly one
 
 
 def floors(pyproject: str) -> dict[str, str]:
-    """The lowest version of each package that a project names, whatever the extra."""
-    project = tomllib.loads(pyproject)["project"]
-    named = [*project["dependencies"], *(line for lines in project["optional-dependencies"].values() for line in lines)]
+    """The lowest version of each package that a project names, whatever the extra or group."""
+    content = tomllib.loads(pyproject)
+    project, groups = content["project"], content.get("dependency-groups", {})
+    named = [
+        *project["dependencies"],
+        *(line for lines in (*project["optional-dependencies"].values(), *groups.values()) for line in lines),
+    ]
     found: dict[str, str] = {}
     for line in named:
         if line.startswith(f"{project['name']}["):

@@ -1,9 +1,9 @@
-"""Six ways to a second-order prediction, and what each is worth for handing over the uncertain cases.
+"""Compare six second-order predictors for rejecting uncertain cases.
 
 On handwritten digits (scikit-learn's) and on dermatology (UCI; six skin diseases), each with little training data: a deep
 ensemble, MC dropout, an evidential network, a last-layer Laplace approximation, bootstrapped logistic regression and a random
-forest. Label-wise total (TU) and epistemic uncertainty (EU), added over the labels, decide what is handed over first; AUGRC is the
-average share of undetected errors over all shares handed over (0: no error ever undetected).
+forest. Cases are rejected by label-wise total (TU) or epistemic uncertainty (EU), summed over the labels; AUGRC is the average share of
+undetected errors over all rejected shares (0: all errors detected).
 
     python examples/second_order_predictors.py [folder with medical/dermatology.arff]
 
@@ -41,9 +41,9 @@ SEED = 0
 
 
 def data_sets(folder: str | None) -> Iterator[datasets.Dataset]:
-    """Tables of numbers; a fifth of the instances for training, so that there are errors to find, a tenth for validation."""
+    """Tables with a fifth of the instances for training, so that there are errors to detect, and a tenth for validation."""
     digits = datasets.load("digits")
-    parts = [datasets.Split(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
+    parts = [datasets.Examples(part.x.reshape(len(part), -1).astype(float), part.y) for part in (digits.train, digits.test)]
     yield small(datasets.Dataset("digits", *parts, digits.class_names))
     try:
         yield small(datasets.load("dermatology", data_dir=folder))

@@ -425,13 +425,16 @@ Q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
         (lambda: mean_preserving_spread(Q, [0.1, -0.1], p=1.0), "`p` must lie strictly between 0 and 1"),
         (lambda: center_shift(Q, 1.0), "`lam` must lie strictly between 0 and 1"),
         (lambda: center_shift(lw.Ensemble(np.array([[0.5, 0.5]]), member_axis=0), 0.5), "has no center shift"),
-        (lambda: center_shift(lw.Ensemble(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0), 0.5), "leads out"),
+        (
+            lambda: center_shift(lw.Ensemble(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0), 0.5),
+            "leaves the probability simplex",
+        ),
         (lambda: check(lw.CostLoss({"a": 1.0}, 1)), "at least 2 classes"),
         (lambda: check("sqared"), "Did you mean 'squared'"),
         (lambda: check(lambda q: lw.decompose(q, "log")), r"Sum over the labels: lw.decompose\(q, loss\).sum\(\)"),
         (
             lambda: check(_infinite),
-            "finite measures; _infinite gave NaN or infinity",
+            "finite measures; _infinite returned NaN or infinity",
         ),
     ],
 )
@@ -462,7 +465,7 @@ def test_type_errors(call, sentence):
 
 def test_entries_an_axiom_does_not_speak_about_are_absent():
     t = table("squared")
-    with pytest.raises(KeyError, match="axiom A1 says nothing about TU, only about EU"):
+    with pytest.raises(KeyError, match="axiom A1 is not about TU, only about EU"):
         t["A1", "TU"]
     with pytest.raises(KeyError, match="axiom A4 says nothing about EU, only about TU and AU"):
         t["A4", "EU"]
@@ -474,7 +477,7 @@ def test_entries_an_axiom_does_not_speak_about_are_absent():
 def test_printing():
     assert str(table("log")).splitlines()[4].split() == ["A3", "weak", "-", "strict"]
     assert str(table("log")["A4", "AU"]).startswith("A4 (not lower after a shift toward the center) fails for AU: Q = ")
-    assert "equality for instance at Q = " in str(table("log")["A3", "TU"])
+    assert "equality for example at Q = " in str(table("log")["A3", "TU"])
     assert "holds for EU, strictly, in " in str(table("log")["A3", "EU"])
     assert "though Q is not a Dirac measure" in str(table("zero_one")["A1", "EU"])
     many = lw.axioms.Counterexample(lw.Ensemble(np.full((9, 2), 0.5), member_axis=0), (), 0.0, 0.0, "so")

@@ -18,11 +18,12 @@ def pins(lines: list[str]) -> dict[str, str]:
 
 
 def test_each_pin_is_the_floor():
-    project = tomllib.loads(PYPROJECT)["project"]
+    content = tomllib.loads(PYPROJECT)
+    project, groups = content["project"], content["dependency-groups"]
     lines = script["constraints"](PYPROJECT, PINNED)
     found = pins(lines)
     assert len(found) == len([line for line in lines if "==" in line])  # none twice
-    asked = [line for extra in (project["dependencies"], *project["optional-dependencies"].values()) for line in extra]
+    asked = [line for extra in (project["dependencies"], *project["optional-dependencies"].values(), *groups.values()) for line in extra]
     for line in asked:
         name, _, floor = line.partition(">=")
         if name.partition("[")[0] not in ("labelwise", "torch"):

@@ -46,7 +46,7 @@ def test_positive_logits(lib: Any) -> None:
 
 
 def test_logits_for_multilabel(lib: Any) -> None:
-    with refused(ValueError, "`probs` must lie between 0 and 1", "take their sigmoid first"):
+    with refused(ValueError, "`probs` must lie between 0 and 1", "use MultiLabelEnsemble.from_logits"):
         lw.MultiLabelEnsemble(lib.array(LOGITS))
 
 
@@ -587,7 +587,7 @@ def test_function_class_or_nothing_as_loss() -> None:
 
 def test_cost_matrix_as_the_loss_of_a_label() -> None:
     matrix = np.ones((3, 3)) - np.eye(3)
-    with refused(TypeError, "got CostMatrix, a loss for all classes at once. Use it with lw.joint.decompose(q, loss)"):
+    with refused(TypeError, "got CostMatrix, a joint loss for all classes. Use it with lw.joint.decompose(q, loss)"):
         lw.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix(matrix))  # type: ignore[arg-type]
     with refused(TypeError, "got CostMatrix", "Instantiate it: lw.joint.CostMatrix(...)"):
         lw.joint.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix)  # type: ignore[arg-type]
@@ -672,7 +672,7 @@ def test_negative_custom_loss(shift: float) -> None:
         (lambda f: f, TypeError, "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1"),
         (lambda f, y: math.log(f), TypeError, "called with a NumPy array it failed"),
         ("log", TypeError, "`phi` must be a function φ(forecast, y), or a Loss; got 'log'"),
-        (lw.LogLoss(), TypeError, "got a LogLoss, which is a loss already"),
+        (lw.LogLoss(), TypeError, "got a LogLoss, which is already a loss"),
     ],
 )
 def test_custom_losses_that_are_no_losses(phi: Any, error: type[Exception], sentence: str) -> None:
@@ -690,7 +690,7 @@ def test_custom_losses_that_are_no_losses(phi: Any, error: type[Exception], sent
         ({"a": ["xyz"]}, ValueError, "`events`: 'a' names the unknown class 'xyz'. Known: 'lung', 'lymphoma', 'melanoma'"),
         ({"a": [0, 3]}, ValueError, "`events`: 'a' names class 3, but the positions run from 0 to 2 (K = 3)"),
         ({"a": [-1]}, ValueError, "`events`: 'a' names class -1, but the positions run from 0 to 2"),
-        ({"a": []}, ValueError, "`events`: 'a' has no classes; an event that never happens has no uncertainty"),
+        ({"a": []}, ValueError, "`events`: 'a' has no classes; an event that never occurs has no uncertainty"),
         ({}, ValueError, "`events` must name at least one event; got an empty mapping"),
         ({"a": [0, 0]}, ValueError, "`events`: 'a' names a class twice: [0, 0]"),
         ({"a": ["lung", 0]}, ValueError, "`events`: 'a' names a class twice: ['lung', 0]"),

@@ -57,6 +57,11 @@ def test_gallery_shows_the_images(case) -> None:
     figure = lw.plots.plot_gallery(images, u, [3, 10, 11], y_true=y, y_pred=q.mean().argmax(-1))
     shown = [ax.images[0].get_array() for ax in figure.axes if ax.images]
     np.testing.assert_allclose(shown, images[[3, 10, 11]])
+    colors = np.random.default_rng(3).random((60, 3, 8, 10))  # channels first
+    for given, expected in ((colors, np.moveaxis(colors, 1, -1)), (images[:, None], images)):
+        figure = lw.plots.plot_gallery(given, u, [3, 10])
+        shown = [ax.images[0].get_array() for ax in figure.axes if ax.images]
+        np.testing.assert_allclose(shown, expected[[3, 10]])
 
 
 def test_rejection_curves_bands_and_references(case) -> None:
@@ -98,6 +103,17 @@ def test_classes(case) -> None:
     values, shares = by.ecdf("lung", "total")
     np.testing.assert_allclose(ax.lines[0].get_xdata()[1:], values)
     np.testing.assert_allclose(ax.lines[0].get_ydata()[1:], shares)
+
+
+def test_classes_of_an_uncertainty_are_summarized_first(case) -> None:
+    _, u, _ = case
+    by = lw.evaluation.by_class(u)
+    for draw in (lw.plots.plot_by_class, lw.plots.plot_ecdf):
+        ours, expected = draw(u), draw(by)
+        assert [x.get_text() for x in ours.get_xticklabels()] == [x.get_text() for x in expected.get_xticklabels()]
+        assert [bar.get_height() for bar in ours.patches] == [bar.get_height() for bar in expected.patches]
+        with pytest.raises(TypeError, match="`by` must be"):
+            draw(u.total)
 
 
 def test_reliability(case) -> None:

@@ -65,11 +65,11 @@ def model(name: str, seed: int) -> LabelwiseClassifier:
     return LabelwiseClassifier(make_pipeline(*steps, MLPClassifier((64,), max_iter=200)), n_members=10, random_state=seed, n_jobs=1)
 
 
-def split_in_three(data: datasets.Dataset, seed: int) -> tuple[datasets.Split, datasets.Split, datasets.Split]:
+def split_in_three(data: datasets.Dataset, seed: int) -> tuple[datasets.Examples, datasets.Examples, datasets.Examples]:
     """Half for training, a quarter for calibration, a quarter for testing, with the shares of the classes kept."""
     outer = data.resplit(test_size=TEST_SHARE, rng=seed)
     inner = datasets.Dataset(data.name, None, outer.train, data.class_names, None, data.features, False).resplit(test_size=1 / 3, rng=seed)
-    flat = [datasets.Split(s.x.reshape(len(s), -1).astype(float), s.y) for s in (inner.train, inner.test, outer.test)]
+    flat = [datasets.Examples(s.x.reshape(len(s), -1).astype(float), s.y) for s in (inner.train, inner.test, outer.test)]
     return flat[0], flat[1], flat[2]
 
 

@@ -47,15 +47,31 @@ __all__ = [
     "check_proper",
     "decompose",
     "events",
+    "from_models",
     "kernel_info",
 ]
 
 # Imported when first used, so that `import labelwise` stays light.
-_LATER = ("axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "paper", "plots", "predictors", "report")
+_LATER = (
+    "axioms",
+    "calibration",
+    "datasets",
+    "decisions",
+    "evaluation",
+    "io",
+    "joint",
+    "metrics",
+    "paper",
+    "plots",
+    "predictors",
+    "report",
+)
 _FUNCTIONS = {"load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"}
 
 
 def __getattr__(name: str) -> Any:
+    if name == "from_models":
+        return importlib.import_module(f"{__name__}.predictors.models").from_models
     if name in _LATER:
         return importlib.import_module(f"{__name__}.{name}")
     if name in _FUNCTIONS:

@@ -171,6 +171,11 @@ def to_numpy(x: Array) -> np.ndarray:
     return np.asarray(x)
 
 
+def channels_first(shape: tuple[int, ...]) -> bool:
+    """Whether images of this shape are (N, C, H, W) with 1 or 3 channels, as in PyTorch, and not (N, H, W) or (N, H, W, C)."""
+    return len(shape) == 4 and shape[1] in (1, 3) and shape[3] not in (1, 3, 4)
+
+
 def without_gradient(x: Array) -> Array:
     """``x`` as a constant for automatic differentiation."""
     if is_torch_array(x):

@@ -1,4 +1,4 @@
-"""Validate scores and labels and convert them to NumPy, for evaluation and calibration."""
+"""Validate scores and labels and convert them to NumPy, for evaluation, calibration and decisions."""
 
 from __future__ import annotations
 
@@ -17,6 +17,10 @@ def as_numpy(x: Any, name: str) -> np.ndarray:
     """Finite real numbers of any array library as a NumPy array of the same type."""
     if is_array_api_obj(x) and dtype_name(x) in ("float16", "bfloat16"):
         x = as_floating(x, name)
+    if hasattr(x, "epistemic"):
+        raise TypeError(
+            f"`{name}` must be an array; got {type(x).__name__}, which holds three. Use u.sum().epistemic, or u['name'].epistemic"
+        )
     values: np.ndarray = to_numpy(x)
     if values.dtype.kind not in "biuf":
         raise TypeError(f"`{name}` must be numbers; got {values.dtype}")
@@ -57,46 +61,106 @@ def as_correct(x: Any, n: int) -> np.ndarray:
 def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """True or predicted classes as positions 0 … K−1, flattened.
 
-    Text is a class name. Integers are class names if all names are integers (as scikit-learn's often are), else positions.
+    Labels are matched to class values. Text (also pandas' strings and categories, and Python objects) is a class name. Whole numbers, also as
+    floating point or nullable integers, are class names where all names are integers (as scikit-learn's classes often are), else
+    positions. One-hot rows and a trailing axis of length 1 are recognized. Everything else is refused.
     """
-    labels: np.ndarray = to_numpy(y)
-    k = len(names)
+    labels, k = plain_labels(y, name), len(names)
+    if labels.shape == (*shape, 1):
+        labels = labels[..., 0]
+    if labels.shape == (*shape, k) and labels.dtype.kind in "biuf":
+        labels = _from_one_hot(labels, name)
     if labels.shape != shape:
-        hint = f". For probabilities use {name}.argmax(-1)" if labels.shape == (*shape, k) else ""
-        raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}{hint}")
+        raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}")
     labels = labels.reshape(-1)
-    if labels.dtype.kind in "US":
-        labels = labels.astype(str)
-        unknown = sorted(set(np.unique(labels).tolist()) - set(names))
-        if unknown:
-            raise ValueError(f"`{name}` names the unknown class {unknown[0]!r}{suggest(unknown[0], list(names))}")
-        position = {word: i for i, word in enumerate(names)}
-        return np.asarray([position[word] for word in labels.tolist()], dtype=np.int64)
-    if labels.dtype.kind == "f" and np.all(labels == np.floor(labels)):  # labels read from a table
+    if labels.dtype.kind == "U" or (labels.dtype.kind == "b" and {"False", "True"} >= set(names)):
+        return _by_name(labels.astype(str), name, names)
+    if labels.dtype.kind == "f":
+        odd = np.flatnonzero(labels != np.floor(labels))  # also NaN
+        if len(odd):
+            raise ValueError(f"`{name}` must be whole numbers or class names, none missing; got {labels[odd[0]]} in row {odd[0]}")
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iu":
-        raise TypeError(f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}")
-    return positions(labels, name, names)
+        hint = f". If True means the second class, pass {name}.astype(int)" if labels.dtype.kind == "b" else ""
+        raise TypeError(f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}{hint}")
+    return positions(labels, name, names, row=0)
 
 
-def positions(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray:
-    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value if all names are integers, else unchanged."""
+def plain_labels(y: Any, name: str) -> np.ndarray:
+    """Labels of any library as a NumPy array of numbers, booleans or text, without missing values."""
+    foreign = type(y).__module__.partition(".")[0] in ("pandas", "polars")  # categories, strings and nullable numbers alike are objects
+    labels: np.ndarray = np.asarray(y, dtype=object) if foreign else to_numpy(y)
+    if labels.dtype.kind == "S":
+        return labels.astype(str)
+    labels = labels.astype(object) if labels.dtype.kind == "T" else labels
+    if labels.dtype.kind != "O":
+        return labels
+    values = labels.reshape(-1).tolist()
+    for kinds, dtype in (((str,), str), ((bool, np.bool_), bool), ((int, np.integer), np.int64), ((int, float, np.number), np.float64)):
+        if all(isinstance(value, kinds) for value in values):  # booleans are integers too: they come first
+            try:
+                return np.array(values, dtype=dtype).reshape(labels.shape)
+            except OverflowError:
+                break
+    first = values[0] if values else None
+    other = next((i for i, value in enumerate(values) if type(value) is not type(first) or not isinstance(value, str | int | float)), 0)
+    raise ValueError(
+        f"`{name}` must be all class names or all whole numbers, none missing; got {values[other] if values else None!r} in row {other}"
+    )
+
+
+def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
+    """The position of the 1 in each row."""
+    bad = np.argwhere(~(((labels == 0) | (labels == 1)).all(-1) & (labels.sum(-1) == 1)))
+    if len(bad):
+        row = labels[tuple(bad[0])]
+        several = "; labels that may occur together need a MultiLabelEnsemble" if np.isin(row, (0, 1)).all() else ""
+        raise ValueError(
+            f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row {bad[0][0]} is not{several}. "
+            f"For probabilities use {name}.argmax(-1)"
+        )
+    return np.asarray(labels.argmax(-1))
+
+
+def _by_name(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray:
+    position = {word: i for i, word in enumerate(names)}
+    known, inverse = np.unique(labels, return_inverse=True)
+    found = np.array([position.get(word, -1) for word in known.tolist()], dtype=np.int64)[inverse]
+    unknown = np.flatnonzero(found < 0)
+    if len(unknown):
+        word = str(labels[unknown[0]])
+        raise ValueError(f"`{name}` names the unknown class {word!r} in row {unknown[0]}{suggest(word, list(names))}")
+    return found
+
+
+def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int | None = None) -> np.ndarray:
+    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value where all names are integers, else as they are.
+
+    ``row`` is the number of the first label, for messages; without it they name none.
+    """
     k = len(names)
     values = integer_names(names)
     if values is None or np.array_equal(values, np.arange(k)):
-        if labels.size and (labels.min() < 0 or labels.max() >= k):
-            odd = labels.max() if labels.max() >= k else labels.min()
-            raise ValueError(f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {odd}")
+        wrong = np.flatnonzero((labels < 0) | (labels >= k))
+        if len(wrong):
+            start = f". The labels start at 1? Use {name} - 1" if labels.min() == 1 and labels.max() == k else ""
+            raise ValueError(
+                f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {labels[wrong[0]]}{_in_row(row, wrong)}{start}"
+            )
         return labels.astype(np.int64)
     order = np.argsort(values)
     found = order[np.minimum(np.searchsorted(values, labels, sorter=order), k - 1)]
-    unknown = labels[values[found] != labels]
-    if unknown.size:
+    unknown = np.flatnonzero(values[found] != labels)
+    if len(unknown):
         raise ValueError(
-            f"`{name}` must be among the class names, which are integers: {', '.join(names[:8])}{', …' if k > 8 else ''}; got {unknown[0]}. "
-            f"If these are positions 0 … {k - 1}, pass the names: np.asarray(names)[{name}]"
+            f"`{name}` must be among the class names, which are integers: {', '.join(names[:8])}{', …' if k > 8 else ''}; "
+            f"got {labels[unknown[0]]}{_in_row(row, unknown)}. If these are positions 0 … {k - 1}, pass the names: np.asarray(names)[{name}]"
         )
     return np.asarray(found, dtype=np.int64)
+
+
+def _in_row(row: int | None, wrong: np.ndarray) -> str:
+    return "" if row is None else f" in row {row + int(wrong[0])}"
 
 
 def integer_names(names: Sequence[str]) -> np.ndarray | None:
@@ -113,10 +177,10 @@ def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
     return y if values is None else values[y]
 
 
-def happened_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
+def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """(N, K): whether each instance belongs to each class, from class labels or an array (..., K) of 0 and 1."""
-    y = to_numpy(y_true)
+    y = plain_labels(y_true, "y_true")
     k = len(names)
-    if y.shape == (*shape, k) and y.dtype.kind in "biu" and np.all((y == 0) | (y == 1)):
+    if y.shape == (*shape, k) and y.dtype.kind in "biuf" and np.all((y == 0) | (y == 1)):
         return np.asarray(y.reshape(-1, k).astype(bool))
     return np.asarray(as_labels(y, "y_true", names, shape)[:, None] == np.arange(k))

@@ -88,7 +88,7 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
         if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
         probs = widen(stored)
-        check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "take their sigmoid first, 1 / (1 + exp(-z))")
+        check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "use MultiLabelEnsemble.from_logits")
         if sum_to_one:
             check_sums(probs, name, tolerance)
 
@@ -211,6 +211,13 @@ def check_count(n: Any) -> int:
     if index(n) < 0:
         raise ValueError(f"`n` must be a number of draws, not negative; got {n!r}")
     return index(n)
+
+
+def check_positive(value: Any, name: str) -> int:
+    """``value`` as a positive integer."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+        raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
+    return int(value)
 
 
 def as_rng(rng: Any) -> np.random.Generator:

@@ -146,6 +146,7 @@ class Accumulator:
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             structure="free" if self.multilabel else "partition",
+            n_members=self.n_members,
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:

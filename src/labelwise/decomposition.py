@@ -5,26 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, Generic, Literal, cast
+from typing import Any, Generic, Literal, Self, cast, overload
 
 import numpy as np
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._engine.compute import Computed, compute
+from ._results import PARTS, ComponentsResult, LabelwiseResult
 from ._suggestions import suggest
 from .distributions import Distribution
-from .distributions.base import ArrayT, not_a_distribution
+from .distributions.base import ArrayT, batch_index, not_a_distribution
 from .events import Events, Family, Structure, as_events
 from .losses import Loss, as_loss
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 
-PARTS = ("total", "aleatoric", "epistemic")
-"""What uncertainty is decomposed into: the fields of the results."""
 
-
-@dataclass(frozen=True, eq=False)
-class Components(Generic[ArrayT]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Components(ComponentsResult, Generic[ArrayT]):
     """Total, aleatoric and epistemic uncertainty, one value per instance."""
 
     total: ArrayT
@@ -34,6 +32,18 @@ class Components(Generic[ArrayT]):
     """`maximum`, or a function that computes it on first use."""
     error: Components[ArrayT] | None = None
     """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding matters."""
+    n_members: int | None = None
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
+
+    def __getitem__(self, index: Any) -> Self:
+        """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
+        return self._at(batch_index(index, len(self.batch_shape)))
+
+    def _at(self, index: tuple[Any, ...]) -> Self:
+        error = None if self.error is None else self.error._at(index)
+        parts: Any = (self.total, self.aleatoric, self.epistemic)
+        total, aleatoric, epistemic = (x[index] for x in parts)
+        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error)
 
     @cached_property
     def maximum(self) -> float | None:
@@ -52,19 +62,20 @@ class Components(Generic[ArrayT]):
         error = None if self.error is None else self.error._scaled(factor)
         parts: Any = (self.total, self.aleatoric, self.epistemic)
         total, aleatoric, epistemic = (part * factor for part in parts)
-        return Components(total, aleatoric, epistemic, error=error)
+        return Components(total, aleatoric, epistemic, error=error, n_members=self.n_members)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class JointUncertainty(Components[ArrayT]):
     """Total, aleatoric and epistemic uncertainty about the class as a whole, shape (...,)."""
 
 
-@dataclass(frozen=True, eq=False)
-class Uncertainty(Generic[ArrayT]):
+@dataclass(frozen=True, eq=False, repr=False)
+class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
-    ``u["melanoma"]`` picks a label, `sum` sums over the labels, `normalized` divides by the largest possible value.
+    ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` sums over the labels, `normalized` divides by the largest
+    possible value. `to_frame`, `to_xarray`, `to_dict` and `top` give tables.
     """
 
     total: ArrayT
@@ -84,23 +95,40 @@ class Uncertainty(Generic[ArrayT]):
     squared loss, no ``events`` and no ``correction``. Otherwise ``None``: use `labelwise.joint.decompose`."""
     unit: Array = 1.0
     """Divisor of the values: 1, or after `normalized` the largest value of each label."""
+    n_members: int | None = None
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
 
     @property
     def maximum(self) -> np.ndarray:
         """The largest possible total of each label, (K,) or (E,)."""
         return np.asarray(self.loss.maximum / self.unit + np.zeros(len(self.class_names)))
 
-    def __getitem__(self, name: str) -> Components[ArrayT]:
-        """The uncertainty about one label or event."""
-        if name not in self.class_names:
-            raise KeyError(f"no label {name!r}{suggest(name, self.class_names)}")
-        i = self.class_names.index(name)
+    @overload
+    def __getitem__(self, key: str) -> Components[ArrayT]: ...
+    @overload
+    def __getitem__(self, key: Any) -> Uncertainty[ArrayT]: ...
+    def __getitem__(self, key: Any) -> Any:
+        """The uncertainty about one label or event, by name; or of some instances, by an index for their axes (...)."""
+        if not isinstance(key, str):
+            return self._at(batch_index(key, len(self.batch_shape)))
+        if key not in self.class_names:
+            raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
+        i = self.class_names.index(key)
         return self._each(lambda x: x[..., i], float(self.maximum[i]))
+
+    def _at(self, index: tuple[Any, ...]) -> Uncertainty[ArrayT]:
+        labels = (*index, slice(None))
+        parts: Any = (self.total, self.aleatoric, self.epistemic)
+        total, aleatoric, epistemic = (x[labels] for x in parts)
+        error = None if self.error is None else self.error._at(labels)
+        sums = None if self.sums is None else self.sums._at(index)
+        joint = None if self.joint is None else self.joint._at(index)
+        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, sums=sums, joint=joint)
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
         """Apply ``f`` to the three parts and their errors."""
         parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
-        return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None)
+        return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None, n_members=self.n_members)
 
     def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components[ArrayT]:
         r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal costs."""
@@ -113,7 +141,7 @@ class Uncertainty(Generic[ArrayT]):
 
         if w is None and self.sums is not None:
             own = self.sums
-            return Components(own.total, own.aleatoric, own.epistemic, lambda: self._maximum_of_sum(None), own.error)
+            return Components(own.total, own.aleatoric, own.epistemic, lambda: self._maximum_of_sum(None), own.error, self.n_members)
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
@@ -227,8 +255,8 @@ def decompose(
 
     def equations(q: Distribution[Any]) -> Computed:
         law = q.marginal(family)
+        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)             Eqs. (10), (18), (21); sampled laws know their mean afterwards
         total = loss.entropy(*law.mean)  # TU = G(E Θ)             Eqs. (9), (17), (20)
-        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)             Eqs. (10), (18), (21)
         epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
         return Computed((total, aleatoric, epistemic), law.error(loss))
 
@@ -239,9 +267,12 @@ def decompose(
         computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
     total, aleatoric, epistemic = computed.parts
     structure: Structure = "partition" if q.exclusive else "free"
-    joint = None
+    stored = getattr(q, "stored", None)  # the members at hand, without a call on the fast path
+    joint, members = None, stored.shape[0] if stored is not None else q.n_members if q.finite else None
     if computed.joint is not None and q.exclusive:
-        joint = JointUncertainty(computed.joint[0], computed.joint[1], computed.joint[2], partial(loss.joint_maximum, total.shape[-1]))
+        joint = JointUncertainty(
+            computed.joint[0], computed.joint[1], computed.joint[2], partial(loss.joint_maximum, total.shape[-1]), n_members=members
+        )
     return Uncertainty(
         total,
         aleatoric,
@@ -253,6 +284,7 @@ def decompose(
         error=None if computed.error is None else Components(*computed.error),
         sums=None if computed.sums is None else Components(*computed.sums),
         joint=joint,
+        n_members=members,
     )
 
 

@@ -14,10 +14,11 @@ from labelwise.cli import main
 from labelwise.evaluation import detection_scores, rejection_curve
 from labelwise.io import load_predictions
 from labelwise.paper.page import page
+from labelwise.paper.results_folder import read_predictions, write_predictions
 
 ROOT = Path(__file__).parents[2]
 NAME = "digits-paper-5-epochs-2-members"
-EXPERIMENTS = ("arc", "ood", "losses", "gallery", "artefact", "human", "holdout")
+EXPERIMENTS = ("arc", "ood", "losses", "gallery", "artifact", "human", "holdout")
 
 
 def run(*args: object, code: int = 0) -> str:
@@ -47,7 +48,7 @@ def test_everything_is_there(quick):
         "arc.png",
         "ood.png",
         "losses.png",
-        "artefact.png",
+        "artifact.png",
         "human.png",
         *(f"gallery-{p}.png" for p in ("total", "aleatoric", "epistemic")),
     }
@@ -63,8 +64,8 @@ def test_everything_is_there(quick):
 
 
 def test_the_numbers_are_those_of_the_predictions(quick):
-    runs = [load_predictions(quick / NAME / f"run-{r}" / "digits.npz") for r in range(2)]
-    others = [load_predictions(quick / NAME / f"run-{r}" / "shuffled-digits.npz") for r in range(2)]
+    runs = [read_predictions(quick / NAME / f"run-{r}" / "digits.npz") for r in range(2)]
+    others = [read_predictions(quick / NAME / f"run-{r}" / "shuffled-digits.npz") for r in range(2)]
     assert others[0].y_true is None
     areas, aurocs = [], []
     for p, o in zip(runs, others, strict=True):
@@ -81,7 +82,7 @@ def test_the_numbers_are_those_of_the_predictions(quick):
     losses = numbers(quick, "losses")["numbers"]["value"]
     assert losses["rejection | log | total"] == found
     assert losses["shuffled-digits | squared | epistemic"] == ood["auroc"]["shuffled-digits | variance | epistemic"]
-    plain = numbers(quick, "artefact")["numbers"]
+    plain = numbers(quick, "artifact")["numbers"]
     assert plain["auroc"]["digits | scaled | upright | entropy"]["runs"] == [0.5, 0.5]
     assert plain["accuracy"]["scaled | upright"]["runs"] == ood["accuracy"]["runs"]
     assert plain["accuracy"]["scaled | transposed"]["mean"] < 0.5 < plain["accuracy"]["scaled | upright"]["mean"]
@@ -98,8 +99,8 @@ def test_unscaled_inputs_are_255_times_as_large(quick):
     x = torch.from_numpy(lw.datasets.load("digits").test.x[:20].astype(np.float32))[:, None]  # 0 … 255
     with torch.no_grad():
         probs = torch.softmax(fitted.model(1)(x), -1).numpy()
-    stored = load_predictions(quick / NAME / "run-0" / "digits-unscaled.npz").probs[1, :20]
-    np.testing.assert_allclose(stored, probs, atol=1e-5)
+    stored = read_predictions(quick / NAME / "run-0" / "digits-unscaled.npz").probs[1, :20]
+    np.testing.assert_allclose(stored, probs, atol=3e-4)
 
 
 def test_nothing_is_trained_twice(quick):
@@ -140,7 +141,9 @@ def test_the_training_of_the_command_train_is_adopted(tmp_path):
     metrics = (folder / "training" / "member-1.jsonl").read_bytes()
     run("arc", "--data", "digits", "--epochs", 1, "--members", 2, "-o", tmp_path / "results")
     assert (folder / "training" / "member-1.jsonl").read_bytes() == metrics
-    np.testing.assert_array_equal(load_predictions(folder / "digits.npz").probs, load_predictions(tmp_path / "p.npz").probs)
+    p = load_predictions(tmp_path / "p.npz")
+    write_predictions(tmp_path / "rounded.npz", p.probs, p.y_true, p.class_names)
+    np.testing.assert_array_equal(read_predictions(folder / "digits.npz").probs, read_predictions(tmp_path / "rounded.npz").probs)
 
 
 def test_the_page(quick, tmp_path):

@@ -37,7 +37,7 @@ def test_digits(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["preds.npz", "preds.training"]
 
     before = out.read_bytes()
-    assert "already exists; choose another name, or resume with --resume" in run("digits", "-o", out, "--quick", code=2)
+    assert "exists already; choose another name, or resume with --resume" in run("digits", "-o", out, "--quick", code=2)
     run("digits", "-o", out, "--quick", "--resume")
     assert out.read_bytes() == before
     more = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--work-dir", tmp_path / "preds.training")
@@ -83,3 +83,22 @@ def test_mistakes_get_one_sentence_and_leave_no_file(tmp_path, monkeypatch, args
     assert words in output
     assert "Traceback" not in output
     assert os.listdir(tmp_path) == []
+
+
+def test_folders_of_images_and_tables_are_data_sets_too(tmp_path):
+    from PIL import Image
+
+    rng = np.random.default_rng(0)
+    for i in range(40):
+        folder = tmp_path / "photos" / ("dark" if i % 2 else "bright")
+        folder.mkdir(parents=True, exist_ok=True)
+        pixels = rng.integers(0, 60, (8, 8)) + (20 if i % 2 else 180)
+        Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{i}.png")
+    (tmp_path / "t.csv").write_text(
+        "a,b,kind\n" + "".join(f"{rng.normal() + 3 * (i % 2)},{rng.normal()},{'no' if i % 2 else 'yes'}\n" for i in range(40))
+    )
+    for name, classes in (("photos", ("bright", "dark")), ("t.csv", ("no", "yes"))):
+        run(tmp_path / name, "-o", tmp_path / f"{name}.npz", "--quick", "--epochs", "200")
+        stored = load_predictions(tmp_path / f"{name}.npz")
+        assert stored.class_names == classes
+        assert (stored.probs.mean(0).argmax(-1) == stored.y_true).mean() > 0.7

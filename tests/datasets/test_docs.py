@@ -15,7 +15,7 @@ def test_every_data_set_is_in_the_table_with_its_licence_and_source() -> None:
         if name in ENTRIES:
             entry = ENTRIES[name]
             assert entry.home in row
-            assert entry.licence.split(";")[0] in row
+            assert entry.license.split(";")[0] in row
     named = {name.strip("` ") for row in rows for name in row.split("|")[1].split(",")}
     assert named == set(ds.names())
 

@@ -81,7 +81,7 @@ def test_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert str(caught.value) == (
         f"FashionMNIST (fashion-mnist) was not found. Put t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz into {tmp_path}/FashionMNIST/raw "
         "(from https://github.com/zalandoresearch/fashion-mnist), or set LABELWISE_DATA to the folder that holds FashionMNIST/raw, "
-        f"or pass download=True. Looked in: {tmp_path}, {tmp_path}/cache/labelwise, {tmp_path}/debian"
+        f"or pass download=True (--download). Looked in: {tmp_path}, {tmp_path}/cache/labelwise, {tmp_path}/debian"
     )
     for name in set(ENTRIES) - {"fashion-mnist"}:
         with pytest.raises(FileNotFoundError, match=rf"\({re.escape(name)}\) was not found. Put "):

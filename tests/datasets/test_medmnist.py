@@ -34,8 +34,8 @@ def test_parts_and_names(tmp_path: Path) -> None:
     ("change", "sentence"),
     [
         ({"test_labels": np.zeros((8, 14), np.uint8)}, r"test_labels has shape \(8, 14\): a multi-label set"),
-        ({"val_images": np.zeros((5, 28, 28, 28), np.uint8)}, r"val_images has shape \(5, 28, 28, 28\) and type uint8"),
-        ({"val_images": np.zeros((5, 28, 28), np.float32)}, "type float32; expected uint8"),
+        ({"val_images": np.zeros((5, 28, 28, 28), np.uint8)}, r"val_images is uint8 of shape \(5, 28, 28, 28\)"),
+        ({"val_images": np.zeros((5, 28, 28), np.float32)}, r"is float32 of shape \(5, 28, 28\); expected uint8"),
         ({"train_labels": np.zeros((19, 1), np.uint8)}, "train has 20 images but 19 labels"),
         ({"train_labels": np.full((20, 1), -1)}, "train_labels must be class numbers 0 to 255"),
         ({"train_labels": np.full((20, 1), 10**12)}, "train_labels must be class numbers 0 to 255"),

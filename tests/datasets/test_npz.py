@@ -44,9 +44,10 @@ DTYPES = st.sampled_from([np.uint8, np.int64, np.float32, np.dtype(">i4"), np.bo
 def test_what_numpy_writes_is_read(tmp_path: Path, array: np.ndarray, fortran: bool, compressed: bool) -> None:
     array = np.asarray(array, order="F" if fortran else "C")
     np.save(tmp_path / "a.npy", array)
-    np.testing.assert_array_equal(read_npy(tmp_path / "a.npy"), array, strict=True)
+    expected = array.astype(array.dtype.newbyteorder("="))
+    np.testing.assert_array_equal(read_npy(tmp_path / "a.npy"), expected, strict=True)
     (np.savez_compressed if compressed else np.savez)(tmp_path / "a.npz", a=array, other=np.arange(3))
-    np.testing.assert_array_equal(read_npz(tmp_path / "a.npz", ["a"])["a"], array, strict=True)
+    np.testing.assert_array_equal(read_npz(tmp_path / "a.npz", ["a"])["a"], expected, strict=True)
 
 
 def test_format_2_is_read(tmp_path: Path) -> None:
@@ -68,10 +69,10 @@ def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
     np.save(tmp_path / "evil.npy", evil, allow_pickle=True)
     np.savez(tmp_path / "evil.npz", images=evil)
     for read in (lambda: read_npy(tmp_path / "evil.npy"), lambda: read_npz(tmp_path / "evil.npz", ["images"])):
-        with pytest.raises(ValueError, match="holds pickled Python objects, which could run code"):
+        with pytest.raises(ValueError, match="holds Python objects or records"):
             read()
     (tmp_path / "raw.npz").write_bytes(b"\x80\x04" + b"cos\nmkdir\n")
-    with pytest.raises(ValueError, match=r"not a whole .npz file"):
+    with pytest.raises(ValueError, match=r"raw.npz is not a readable .npz file"):
         read_npz(tmp_path / "raw.npz", ["images"])
     assert not marker.exists()
     np.load(tmp_path / "evil.npy", allow_pickle=True)  # the bait is real
@@ -86,14 +87,17 @@ BAD = {
     "nested header": (header("(" * 5000), "is not an array in .npy format"),
     "long header": (b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31), "is not an array in .npy format"),
     "code": (header("__import__('os').abort()"), "is not an array in .npy format"),
-    "truncated": (npy(np.arange(1000))[:-1], "its header promises 8.0 kB"),
-    "too long": (npy(np.arange(1000)) + b"x", "its header promises 8.0 kB"),
-    "huge": (header("{'descr': '|u1', 'fortran_order': False, 'shape': (1000000000000, 28, 28)}"), "asks for 784.0 TB of memory"),
+    "truncated": (npy(np.arange(1000))[:-1], "needs 8,000 bytes; (7,999|8,001) are there"),
+    "too long": (npy(np.arange(1000)) + b"x", "needs 8,000 bytes; (7,999|8,001) are there"),
+    "huge": (
+        header("{'descr': '|u1', 'fortran_order': False, 'shape': (1000000000000, 28, 28)}"),
+        "needs 784,000,000,000,000 bytes; 0 are there",
+    ),
     "negative": (header("{'descr': '|u1', 'fortran_order': False, 'shape': (-1, 28)}"), "an impossible shape"),
     "axes": (header(f"{{'descr': '|u1', 'fortran_order': False, 'shape': {(1,) * 70}}}"), "an impossible shape"),
     "text": (npy(np.array(["a", "b"])), "instead of numbers"),
-    "records": (npy(np.zeros(2, "i4,f8")), "instead of numbers"),
-    "empty items": (header("{'descr': '|V0', 'fortran_order': False, 'shape': (1000000000000,)}"), "instead of numbers"),
+    "records": (npy(np.zeros(2, "i4,f8")), "holds Python objects or records"),
+    "empty items": (header("{'descr': '|V0', 'fortran_order': False, 'shape': (1000000000000,)}"), "holds Python objects or records"),
 }
 
 
@@ -112,7 +116,7 @@ def test_bad_files_are_refused_with_a_sentence_and_no_memory(tmp_path: Path, nam
 
     with pytest.raises(ValueError, match=sentence) as caught:
         read()
-    assert str(caught.value).startswith(str(path))
+    assert str(caught.value).startswith(path.name)
     assert "\n" not in str(caught.value)
     assert peak(read) < 4 * 2**20
 
@@ -124,7 +128,7 @@ def test_a_zip_bomb_is_refused_before_it_is_inflated(tmp_path: Path, peak: Peak)
     bomb = archive(tmp_path / "bomb.npz", {"images.npy": honest})
     assert liar.stat().st_size < 2 * 10**6
     del zeros, honest
-    for path, sentence in ((liar, "its header promises 15.7 MB"), (bomb, "would unpack from .* to 313,600,128 bytes")):
+    for path, sentence in ((liar, "needs 15,680,000 bytes"), (bomb, "would unpack from .* to 313,600,128 bytes")):
         with pytest.raises(ValueError, match=sentence):
             read_npz(path, ["images"])
         assert peak(lambda path=path: read_npz(path, ["images"])) < 4 * 2**20
@@ -145,13 +149,13 @@ def test_damaged_archives(tmp_path: Path) -> None:
     whole = (tmp_path / "a.npz").read_bytes()
     for content in (whole[:-30], whole[: len(whole) // 2], whole[:500] + b"\0" * 20 + whole[520:], b"PK\x03\x04", b"garbage"):
         (tmp_path / "b.npz").write_bytes(content)
-        with pytest.raises(ValueError, match=r"b.npz: not a whole .npz file"):
+        with pytest.raises(ValueError, match=r"b.npz(: `images`)? is (not a readable .npz file|damaged)"):
             read_npz(tmp_path / "b.npz", ["images"])
     encrypted = bytearray(whole)
     encrypted[6] |= 1
     encrypted[whole.index(b"PK\x01\x02") + 8] |= 1
     (tmp_path / "b.npz").write_bytes(encrypted)
-    with pytest.raises(ValueError, match=r"this kind of .npz file is not read \(.*encrypted"):
+    with pytest.raises(ValueError, match=r"b.npz is not a readable .npz file: .*encrypted"):
         read_npz(tmp_path / "b.npz", ["images"])
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from scipy.io.arff import loadarff
 
-from labelwise.datasets import Dataset, Split, load, load_table, standardize
+from labelwise.datasets import Dataset, Examples, load, load_table, standardize
 
 
 def whole(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
@@ -181,7 +181,7 @@ def test_standardize() -> None:
     x[:, 2] = 0.1  # constant
     x[:, 3] = np.nan  # never measured in training
     x[::7, 0] = np.nan
-    train, test = Split(x, rng.integers(0, 2, 50)), Split(np.full((1, 4), np.nan), np.array([0]))
+    train, test = Examples(x, rng.integers(0, 2, 50)), Examples(np.full((1, 4), np.nan), np.array([0]))
     data = standardize(Dataset("made", train, test, ("a", "b"), test, ("p", "q", "r", "s")))
     assert data.train is not None
     assert data.val is not None
@@ -197,8 +197,8 @@ def test_standardize() -> None:
 
 
 def test_standardize_needs_a_table_with_a_training_set() -> None:
-    split = Split(np.zeros((2, 3)), np.array([0, 1]))
-    images = Split(np.zeros((2, 3, 3), np.uint8), np.array([0, 1]))
+    split = Examples(np.zeros((2, 3)), np.array([0, 1]))
+    images = Examples(np.zeros((2, 3, 3), np.uint8), np.array([0, 1]))
     for data in (Dataset("one", None, split, ("a", "b")), Dataset("one", images, images, ("a", "b"))):
         with pytest.raises(ValueError, match="`data` must be a table with a training set; one is not"):
             standardize(data)

@@ -5,12 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 
 
 def make(y: list[int], classes: int) -> Dataset:
     x = np.arange(len(y), dtype=float)[:, None]
-    return Dataset("made", None, Split(x, np.array(y, dtype=np.int64)), tuple(map(str, range(classes))))
+    return Dataset("made", None, Examples(x, np.array(y, dtype=np.int64)), tuple(map(str, range(classes))))
 
 
 @given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 5))
@@ -51,13 +51,13 @@ def test_resplit_pools_all_parts() -> None:
 
 @pytest.mark.parametrize("share", [0, 1, -0.5, 2, float("nan")])
 def test_resplit_refuses_a_share_that_is_none(share: float) -> None:
-    with pytest.raises(ValueError, match="`test` must be a share between 0 and 1"):
+    with pytest.raises(ValueError, match="`test_size` must be a share between 0 and 1"):
         make([0, 1], 2).resplit(test_size=share)
 
 
 def test_labels_must_fit() -> None:
     with pytest.raises(ValueError, match=r"`y` must have one label per instance, shape \(3,\); got shape \(2,\)"):
-        Split(np.zeros((3, 1)), np.zeros(2, dtype=np.int64))
+        Examples(np.zeros((3, 1)), np.zeros(2, dtype=np.int64))
     with pytest.raises(ValueError, match="`test` of made has labels from 0 to 2; they must be 0 to 1 for 2 classes"):
         make([0, 2], 2)
     with pytest.raises(ValueError, match="labels from -1"):

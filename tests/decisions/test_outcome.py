@@ -140,7 +140,7 @@ def test_labels_of_one_class_and_names():
 def test_other_costs_may_be_paid_than_were_decided_with():
     plan, y, _ = case(ask=0.8)
     assert evaluate_policy(plan, y, Costs(3 * MATRIX, ask=2.4))["decide"].cost == pytest.approx(3 * evaluate_policy(plan, y)["decide"].cost)
-    with pytest.raises(ValueError, match="some decisions are to ask, but the costs have no price `ask`"):
+    with pytest.raises(ValueError, match="some decisions are to ask, but the costs have no `ask`"):
         evaluate_policy(plan, y, Costs(MATRIX))
 
 

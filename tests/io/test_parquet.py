@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labelwise.io import load_predictions
-from labelwise.io.parquet import _struct, _varint
+from labelwise.io.parquet_pages import _struct, _varint
 
 RNG = np.random.default_rng(0)
 

@@ -9,8 +9,7 @@ import pytest
 
 from labelwise.datasets import load
 from labelwise.paper import holdout
-from labelwise.paper.holdout import ARMS, Draw, Run, arms_of, choose, halves, recipe_for
-from labelwise.paper.holdout_numbers import numbers_of
+from labelwise.paper.holdout import ARMS, Draw, arms_of, choose, halves, recipe_for
 from labelwise.paper.results_folder import Options
 from labelwise.paper.settings import Setting
 from labelwise.predictors import Recipe
@@ -19,19 +18,19 @@ LABELS = np.random.default_rng(0).integers(0, 10, 2000)
 SMALL = Draw(LABELS, 300, 5, seed=7)
 
 
-def test_the_split():
-    small, held_out = SMALL.split()
+def test_small_part_and_hold_out():
+    small, held_out = SMALL.small_and_held_out()
     assert len(small) == 300
     assert np.array_equal(np.sort(np.concatenate([small, held_out])), np.arange(2000))
-    assert not np.array_equal(small, replace(SMALL, seed=8).split()[0])
+    assert not np.array_equal(small, replace(SMALL, seed=8).small_and_held_out()[0])
     for epoch in (0, 4, 5, 9):  # nothing is exchanged without a pool
         assert np.array_equal(SMALL(3, epoch), small)
 
 
 @pytest.mark.parametrize("pool", ["new", "old"])
-def test_one_class_is_drawn_anew(pool):
+def test_one_class_is_redrawn(pool):
     draw = replace(SMALL, pool=pool, label=4)
-    small, held_out = SMALL.split()
+    small, held_out = SMALL.small_and_held_out()
     assert np.array_equal(draw(0, 4), small)  # not before the continued training
     rows = draw(0, 5)
     own, others = rows[LABELS[rows] == 4], rows[LABELS[rows] != 4]
@@ -75,30 +74,6 @@ def test_the_class_is_chosen_by_its_mean():
     assert halves(100, 5).sum() == 50
 
 
-def made_run(seed: int, effect: float) -> Run:
-    rng = np.random.default_rng(seed)
-    before = rng.exponential([1, 2, 3, 9], (60, 4))
-    plain = before * 0.5
-    swap, random = plain.copy(), plain.copy()
-    swap[:, 3] *= np.exp(effect)
-    random[:, 1] *= np.exp(2 * effect)
-    after = {"swap": swap, "no-swap": plain, "random-class": random, "half": swap}
-    labels = {"swap": 3, "no-swap": 3, "random-class": 1, "half": 3}
-    return Run(before, after, labels, halves(60, seed), rng.integers(0, 4, 60), dict.fromkeys(["before", *after], 0.9))
-
-
-def test_paired_effects_are_found_again():
-    numbers = numbers_of([made_run(seed, effect) for seed, effect in enumerate((-0.1, -0.2, -0.3))])
-    effects = numbers["effect"]
-    np.testing.assert_allclose(effects["swap − no-swap"]["runs"], [-0.1, -0.2, -0.3])
-    np.testing.assert_allclose(effects["random-class − no-swap"]["runs"], [-0.2, -0.4, -0.6])
-    np.testing.assert_allclose(effects["half − no-swap, other half"]["runs"], [-0.1, -0.2, -0.3])
-    np.testing.assert_allclose(numbers["effect on other classes"]["swap − no-swap"]["runs"], 0, atol=1e-12)
-    np.testing.assert_allclose(numbers["table"]["no-swap"]["drop"]["relative"]["others"]["runs"], 0.5)
-    np.testing.assert_allclose(numbers["table"]["swap"]["drop"]["relative"]["selected"]["runs"], 1 - 0.5 * np.exp([-0.1, -0.2, -0.3]))
-    assert numbers["selected"].tolist() == [3, 3, 3]
-
-
 def test_refusals(tmp_path):
     options = Options(tmp_path)
     for setting, arms, message in (
@@ -130,7 +105,25 @@ def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):
     again = holdout.run_one(setting, 0, options)
     assert said == []
     assert all(np.array_equal(run.after[name], again.after[name]) for name in ARMS)
-    (folder / "no-swap.npy").unlink()  # an interrupted run: only what is missing is made again, and comes out the same
+    (folder / "no-swap.npy").unlink()  # an interrupted run: only what is missing is recomputed, with the same result
     third = holdout.run_one(setting, 0, options)
     assert [line.rpartition(", ")[2].partition(":")[0] for line in said] == ["before", "no-swap"]
     assert np.array_equal(run.after["no-swap"], third.after["no-swap"])
+
+
+def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch, available_data):
+    monkeypatch.setitem(holdout.PLANS, "cifar10", holdout.Plan(20, 20, 1))
+    setting = Setting("cifar10", members=1, changes=(("network", "mlp"),))
+    recipes = {}
+    fit = holdout._Training.fit
+
+    def spy(self, name, recipe, draw, start):
+        recipes[name] = recipe
+        return fit(self, name, recipe, draw, start)
+
+    monkeypatch.setattr(holdout._Training, "fit", spy)
+    available_data("cifar10", n_test=12)
+    run = holdout.run_one(setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
+    assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [0.001, 0.001, 0.1]
+    assert recipes["before"].epochs == 20
+    assert set(run.after) == {"swap", "no-swap", "no-swap-constant"}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.paper.settings import DATA, Setting, Source, parse_change
+from labelwise.paper.settings import DATA, Setting, TestImages, parse_change
 
 
 @pytest.mark.parametrize("data", [name for name in DATA if name != "digits"])
@@ -46,9 +46,9 @@ def test_unknown_data():
         Setting("imagenet")
 
 
-def test_strangers_to_the_digits():
+def test_out_of_distribution_sets_for_the_digits():
     test = lw.datasets.load("digits").test
-    shuffled, fashion = (Source(name).load() for name in ("shuffled-digits", "fashion-8x8"))
+    shuffled, fashion = (TestImages(name).load() for name in ("shuffled-digits", "fashion-8x8"))
     assert shuffled.x.shape == test.x.shape
     np.testing.assert_array_equal(np.sort(shuffled.x.reshape(-1, 64)), np.sort(test.x.reshape(-1, 64)))
     assert not np.array_equal(shuffled.x, test.x)
@@ -56,6 +56,6 @@ def test_strangers_to_the_digits():
     assert fashion.x.dtype == np.uint8
     bundled = lw.datasets.load_fashion_ensemble()
     assert fashion.x[0].astype(float).mean() * 64 / 49 == pytest.approx(bundled.images[0].mean(), abs=2)  # padded by 2 pixels
-    turned = Source("digits", transposed=True)
+    turned = TestImages("digits", transposed=True)
     np.testing.assert_array_equal(turned.load().x, test.x.transpose(0, 2, 1))
-    assert (turned.name, Source("digits", scaled=False).name) == ("digits-transposed", "digits-unscaled")
+    assert (turned.name, TestImages("digits", scaled=False).name) == ("digits-transposed", "digits-unscaled")

@@ -144,11 +144,11 @@ def test_wrong_input_gets_a_sentence():
         evidential_loss(a, torch.tensor([0.0, 1.0, 2.0]))
     with pytest.raises(ValueError, match=r"'softplus', 'relu', 'exp'; got 'rleu'\. Did you mean 'relu'"):
         Evidence("rleu")
-    with pytest.raises(ValueError, match=r"end the network with ensembles\.Evidence"):
+    with pytest.raises(ValueError, match=r"end the network with predictors\.Evidence"):
         fit_evidential(plain, x, labels)
-    with pytest.raises(ValueError, match=r"end the network with ensembles\.Evidence"):
+    with pytest.raises(ValueError, match=r"end the network with predictors\.Evidence"):
         predict_evidential(plain, x)
     with pytest.raises(ValueError, match="`y` must have one entry for each of the 30 instances"):
         fit_evidential(evidential_net(), x, labels[:-1])
-    with pytest.raises(ValueError, match=r"Standardise|standardise"):
+    with pytest.raises(ValueError, match=r"[Ss]tandardize"):
         fit_evidential(evidential_net(), x * 1e38, labels, lr=10.0)

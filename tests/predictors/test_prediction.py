@@ -10,14 +10,14 @@ import pytest
 import torch
 
 import labelwise as lw
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 from labelwise.io import load_predictions
 from labelwise.predictors import FittedEnsemble, Recipe, fit_ensemble, predict_ensemble
 
 RNG = np.random.default_rng(1)
 X = RNG.integers(0, 256, (90, 6, 6, 3), dtype=np.uint8)
 Y = RNG.integers(0, 3, 90)
-DATA = Dataset("noise", Split(X, Y), Split(X[:40], Y[:40]), ("a", "b", "c"))
+DATA = Dataset("noise", Examples(X, Y), Examples(X[:40], Y[:40]), ("a", "b", "c"))
 
 
 @pytest.fixture(scope="module")

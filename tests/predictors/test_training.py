@@ -18,10 +18,10 @@ import torch
 from torch import nn
 
 import labelwise as lw
-from labelwise.datasets import Dataset, Split
+from labelwise.datasets import Dataset, Examples
 from labelwise.predictors import Recipe, fit_ensemble, load_ensemble
 from labelwise.predictors._member import Job, _batches
-from labelwise.predictors._training_folder import locked
+from labelwise.predictors._training_folder import reserved
 from labelwise.predictors._workers import Schedule, progress_bars, train_apart
 from labelwise.predictors.inputs import Inputs
 from small_networks import Dropped, EvenOrOdd, Failing, Suicidal
@@ -30,7 +30,7 @@ RNG = np.random.default_rng(0)
 N = 200
 X = RNG.integers(0, 256, (N, 6, 6), dtype=np.uint8)
 Y = (X[:, :3].mean((1, 2)) > X[:, 3:].mean((1, 2))).astype(np.int64)
-DATA = Dataset("halves", Split(X, Y), Split(X[:50], Y[:50]), ("top", "bottom"), Split(X[50:80], Y[50:80]))
+DATA = Dataset("halves", Examples(X, Y), Examples(X[:50], Y[:50]), ("top", "bottom"), Examples(X[50:80], Y[50:80]))
 RECIPE = Recipe("mlp", epochs=3, batch_size=32)
 
 
@@ -210,19 +210,19 @@ def test_death_and_errors_of_workers_are_reported(tmp_path):
 def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
     fitted = fit(tmp_path)
     before = weights(fitted)
-    with pytest.raises(ValueError, match="already holds a training; go on with resume=True"):
+    with pytest.raises(ValueError, match="already holds a training; resume it with resume=True"):
         fit(tmp_path, rng=8)
     for change, words in (
         ({"rng": 8}, "`seed` changed: it was 7, now 8"),
         ({"recipe": replace(RECIPE, batch_size=16)}, "`recipe` changed"),
         ({"make_model": "cnn", "data": (np.zeros((4, 20, 20), np.uint8), Y[:4])}, "changed"),
-        ({"data": replace(DATA, train=Split(X[::-1].copy(), Y))}, "the training data changed"),
+        ({"data": replace(DATA, train=Examples(X[::-1].copy(), Y))}, "the training data changed"),
     ):
         with pytest.raises(ValueError, match=words):
             fit(tmp_path, **({"resume": True} | change))
     assert same(before, weights(fitted))
     with (
-        locked(tmp_path),
+        reserved(tmp_path),
         pytest.raises(ValueError, match=rf"another process is training in .* \(process {os.getpid()} on .*\); wait for it"),
     ):
         fit(tmp_path, resume=True)
@@ -316,7 +316,7 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"data": (X.astype(int), Y)}, TypeError, "uint8 images"),
         ({"data": (X[:0], Y[:0])}, ValueError, "at least one instance"),
         ({"data": (np.where(floats > 250, np.nan, floats), Y)}, ValueError, "must be finite"),
-        ({"data": X}, TypeError, "a Dataset, a Split or a pair"),
+        ({"data": X}, TypeError, "a Dataset, an Examples or a pair"),
         ({"data": replace(DATA, train=None)}, ValueError, "only the test files were found"),
         ({"data": (floats, Y), "recipe": replace(RECIPE, normalize="train")}, ValueError, "not uint8 images"),
         ({"recipe": replace(RECIPE, normalize=((0.5, 0.5), (1.0, 1.0)))}, ValueError, "each of the 1 channels; got 2 and 2"),
@@ -435,7 +435,10 @@ def test_a_member_sees_only_its_subset(tmp_path):
     rows = EvenOrOdd(N)
     fitted = fit(tmp_path / "a", subset=rows)
     alone = fit(
-        tmp_path / "b", data=Dataset("", Split(X[::2], Y[::2]), DATA.test, DATA.class_names), n_members=1, recipe=replace(RECIPE, epochs=1)
+        tmp_path / "b",
+        data=Dataset("", Examples(X[::2], Y[::2]), DATA.test, DATA.class_names),
+        n_members=1,
+        recipe=replace(RECIPE, epochs=1),
     )
     first = fit(tmp_path / "c", subset=rows, recipe=replace(RECIPE, epochs=1))
     assert same(weights(first)[:1], weights(alone))  # the first epoch of member 0 is the one on even rows alone

@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import base64
 import io
+import json
 import struct
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
 import labelwise as lw
+from labelwise.cli import main
+from labelwise.cli.demo import summary
 from labelwise.io import predictions
 from labelwise.report import build_report, embed, write_report
 from labelwise.report.embed import png, quantize, restore, thumbnails
-from labelwise.report.explanations import verdict
+from labelwise.report.explanations import HELP, SENTENCES, SHORT, verdict
 from report_pages import LOSSES, PARTS, ensemble
 
 
@@ -138,25 +142,82 @@ def test_many_large_images_are_made_smaller_and_the_most_uncertain_come_first(mo
 
 
 @pytest.mark.parametrize(
-    ("total", "epistemic", "members", "word"),
+    ("total", "share", "members", "cases", "word"),
     [
-        (0.5, 0.4, 5, "epistemic"),
-        (0.5, 0.2, 5, "mixed"),
-        (0.5, 0.1, 5, "aleatoric"),
-        (0.01, 0.01, 5, "none"),
-        (0.5, 0.0, 1, "unknown"),
-        (np.nan, np.nan, 5, "absent"),
-        (0.5, 0.4, None, "epistemic"),
+        (0.5, 0.8, 5, 10, "epistemic"),
+        (0.5, 0.4, 5, 10, "mixed"),
+        (0.5, 0.2, 5, 10, "aleatoric"),
+        (0.01, 1.0, 5, 10, "none"),
+        (0.5, 0.0, 1, 10, "unknown"),
+        (0.5, 0.8, 5, 9, "few"),
+        (0.01, 0.8, 5, 1, "few"),
+        (np.nan, np.nan, 5, 0, "absent"),
+        (0.5, 0.8, None, 10, "epistemic"),
     ],
 )
-def test_verdicts(total, epistemic, members, word) -> None:
-    assert verdict(total, epistemic, 1.0, members) == word
+def test_verdicts(total, share, members, cases, word) -> None:
+    assert verdict(total, share, 1.0, members, cases) == word
+    assert set(SENTENCES) == set(SHORT) == set(HELP)
+
+
+def test_a_class_of_few_cases_is_not_judged() -> None:
+    q, _ = ensemble(n=100, k=3)
+    y = np.array([0] * 9 + [1] * 91)
+    verdicts = build_report(q, y_true=y).data["losses"][0]["verdicts"]["own"]
+    assert [verdicts[0], verdicts[2]] == ["few", "absent"]
+    assert verdicts[1] not in ("few", "absent")
+
+
+def test_page_and_commands_mean_the_same_by_epistemic_share(tmp_path) -> None:
+    q, y = ensemble(n=200, k=3)
+    path = tmp_path / "preds.npz"
+    lw.io.save_predictions(path, probs=q.probs, y_true=y)
+    page = build_report(q, y_true=y).data["losses"][0]["labels"]
+    done = CliRunner().invoke(main, ["evaluate", str(path), "--json"])
+    found = {x["class"]: x["epistemic_share"] for x in json.loads(done.stdout)["classes"]}
+    u = lw.decompose(q)
+    for k in range(3):
+        share = u.epistemic[y == k, k].mean() / u.total[y == k, k].mean()  # a ratio of means
+        assert abs(share - (u.epistemic / u.total)[y == k, k].mean()) > 1e-3  # not the mean of ratios
+        assert page["own"]["epistemic_share"][k] == pytest.approx(share)
+        assert found[str(k)] == pytest.approx(share)
+    assert page["everywhere"]["epistemic_share"] == pytest.approx(lw.evaluation.by_class(u).ratio.value)
+    demo_table = summary({**build_report(q, y_true=y).data})
+    assert {x["class"]: x["epistemic_share"] for x in demo_table["classes"]} == pytest.approx(found)
+
+
+@pytest.mark.parametrize("channels", [1, 3])
+def test_channel_first_images_are_drawn_right(channels) -> None:
+    q, _ = ensemble(n=20, k=3)
+    images = np.random.default_rng(0).random((20, channels, 8, 12))
+    first = build_report(q, images=images).data["images"]
+    header = base64.b64decode(first["png"][0])[16:26]
+    assert struct.unpack(">IIBB", header) == (12, 8, 8, {1: 0, 3: 2}[channels])
+    assert first["png"] == build_report(q, images=np.moveaxis(images, 1, -1)).data["images"]["png"]
+
+
+def test_out_of_distribution_predictions_need_no_name() -> None:
+    q, y = ensemble(n=40, k=3)
+    other, _ = ensemble(n=30, k=3, seed=5)
+    report = build_report(q, y_true=y, ood=other)
+    assert [x["name"] for x in report.data["detection"]] == ["out of distribution"]
+    assert build_report(q, y_true=y, ood=lw.io.Predictions(probs=other.probs)).data["detection"][0]["n"] == 30
+    with pytest.raises(TypeError, match=r"`ood` must be a distribution, Predictions, or a mapping.*got list"):
+        build_report(q, y_true=y, ood=[other])
+
+
+def test_a_report_prints_short() -> None:
+    q, y = ensemble(n=100, k=3)
+    report = build_report(q, y_true=y, title="<b>Pets</b>")
+    assert len(repr(report)) < 200
+    assert "100 cases" in repr(report)
+    assert "<b>" not in report._repr_html_()
 
 
 @pytest.mark.parametrize(
     ("change", "sentence"),
     [
-        ({"max_instances": 0}, "`max_instances` must be a positive number"),
+        ({"max_instances": 0}, "`max_instances` must be a positive integer"),
         ({"ids": np.arange(3)}, "`ids` must have one entry for each of the N = 20"),
         ({"images": np.zeros((3, 4, 4))}, "3 `images` for 20 instances"),
         ({"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]}, "`image_index` must be a position from 0 to 19"),

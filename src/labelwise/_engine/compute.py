@@ -1,6 +1,6 @@
 """Evaluate equations for all instances of a distribution, by the fastest road there is.
 
-Ensembles in main memory go to the kernel, for the losses that it has. Everything else of NumPy goes in blocks of instances, so that no
+Ensembles and Dirichlets in main memory go to the kernels, for the losses that they have. Everything else of NumPy goes in blocks of instances, so that no
 temporary has the size of the predictions; Dask arrays become one task for each block.
 """
 
@@ -16,7 +16,7 @@ import numpy as np
 from .._arrays import SUM_TOLERANCE, Array, dtype_name
 from ..events import Events
 from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss
-from . import kernel
+from . import dirichlet, kernel
 from .blocks import in_blocks, in_tasks, library_of, with_values
 from .host import back, on_host
 
@@ -74,6 +74,11 @@ def compute(
             view = _other_view(q)
         if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
             return _fused(q, view, loss, events, labelwise, n_jobs)
+
+    if labelwise and type(loss) in _NAMES and getattr(type(q), "has_beta_laws", False):
+        parts = _of_dirichlet(q, loss, events, n_jobs)
+        if parts is not None:
+            return Computed(parts)
 
     library = library_of(q)
     if library == "dask":
@@ -151,6 +156,26 @@ def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise
     parts = tuple(back(_unflat(part, batch), stored) for part in result.labelwise or ())
     sums, joint = (x and tuple(back(part.reshape(batch), stored) for part in x) for x in (result.sums, result.joint))
     return Computed(parts, None, sums, joint)
+
+
+def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy from the kernel; ``None`` if it cannot."""
+    if kernel.native is None or type(loss) not in _NAMES or not isinstance(t, np.ndarray):
+        return None
+    name, (m, *batch, k) = _NAMES[type(loss)], t.shape
+    view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)  # without a copy where the classes lie apart
+    costs = loss.table(k, dtype_name(t)) if name == "cost" else None
+    parts = kernel.split(name, view, unit=_unit(name, loss), costs=costs).labelwise or ()
+    return tuple(_unflat(part, tuple(batch)) for part in parts)
+
+
+def _of_dirichlet(q: Any, loss: Any, events: Events | None, n_jobs: int | None) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of a Dirichlet or a mixture in main memory from the compiled code, if there is any."""
+    name = _NAMES[type(loss)]
+    costs = loss.table(q.n_classes if events is None else len(events.names), "float64") if name == "cost" else None
+    sums = None if events is None else _sums(events, q.n_classes, q.class_names)
+    unit = 1 / log(loss.base) if name == "log" else 1.0
+    return dirichlet.split(name, q.alpha, q.weights, q.n_members is not None, unit, costs, sums, n_jobs)
 
 
 @lru_cache(maxsize=64)

@@ -48,6 +48,11 @@ _NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
+def level() -> str:
+    """The level of instructions that is used."""
+    return _level
+
+
 def kernel_info() -> dict[str, Any]:
     """Which kernel computes ensembles of NumPy arrays, and with how many threads.
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._resampling import check_replicates
-from .errors import Judged
+from .errors import BinnedErrors
 
 BINNINGS = (1, 3, 10)
 
@@ -102,13 +102,13 @@ def check_calibration(
     for name, x in (("tolerance", tolerance), ("class_tolerance", class_tolerance)):
         if isinstance(x, bool) or not isinstance(x, int | float) or not x >= 0:
             raise ValueError(f"`{name}` must be a number, not negative; got {x!r}")
-    judged = Judged(q, y_true, BINNINGS, True, groups, check_replicates(n_bootstrap, required=True), confidence, rng)
-    tested = np.r_[0, 2 + judged.k : 2 + 2 * judged.k]  # the top label, and each class relative to its expected cases
-    low = _together(judged.value[:, tested], [x[..., tested] for x in (judged.noise, judged.null)], confidence).max(axis=0)
-    finest = judged.value[-1, 0]
-    classes = {name: float(x) for name, x in zip(judged.class_names, low[1:], strict=True) if x > class_tolerance}
-    p_value = float((1 + np.sum(judged.null[:, -1, 0] >= finest)) / (1 + len(judged.null))) if judged.exclusive else float("nan")
-    return CalibrationCheck(bool(low[0] > tolerance) or bool(classes), float(finest), float(low[0]), p_value, classes, tolerance, judged.n)
+    errors = BinnedErrors(q, y_true, BINNINGS, True, groups, check_replicates(n_bootstrap, required=True), confidence, rng)
+    tested = np.r_[0, 2 + errors.k : 2 + 2 * errors.k]  # the top label, and each class relative to its expected cases
+    low = _together(errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence).max(axis=0)
+    finest = errors.value[-1, 0]
+    classes = {name: float(x) for name, x in zip(errors.class_names, low[1:], strict=True) if x > class_tolerance}
+    p_value = float((1 + np.sum(errors.null[:, -1, 0] >= finest)) / (1 + len(errors.null))) if errors.exclusive else float("nan")
+    return CalibrationCheck(bool(low[0] > tolerance) or bool(classes), float(finest), float(low[0]), p_value, classes, tolerance, errors.n)
 
 
 def _together(value: np.ndarray, noises: list[np.ndarray], confidence: float) -> np.ndarray:

@@ -16,8 +16,9 @@ import numpy as np
 
 from .._arrays import Array
 from .._resampling import Estimate, Resampling
-from .._validation import as_rng
-from .reliability import Binned, check_bins, forecasts, with_top_label
+from .._validation import as_rng, check_positive
+from ..evaluation._forecasts import forecasts
+from .reliability import Binned, with_top_label
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,7 @@ class CalibrationErrors:
     class_names: tuple[str, ...]
 
 
-class Judged:
+class BinnedErrors:
     """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals of any confidence.
 
     All arrays end in (binnings, 1 + K + 1 + K): ece, class-wise errors, their mean, relative errors.
@@ -47,13 +48,13 @@ class Judged:
         self, q: Any, y_true: Any, binnings: Sequence[int], adaptive: bool, groups: Any, n_bootstrap: int, confidence: float, rng: Any
     ) -> None:
         for n_bins in binnings:
-            check_bins(n_bins)
-        p, happened, self.class_names, self.exclusive = forecasts(q, y_true)
+            check_positive(n_bins, "n_bins")
+        p, outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n, self.k = p.shape
         expected = p.mean(axis=0)
         self.expected = np.where(expected > 0, expected, np.nan)
         self.binnings = len(binnings)
-        columns = with_top_label(p, happened) if self.exclusive else (p, happened)
+        columns = with_top_label(p, outcomes) if self.exclusive else (p, outcomes)
         tiled = [np.tile(x, self.binnings) for x in columns]
         binned = Binned(tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive)
         gaps = binned.gaps
@@ -62,7 +63,7 @@ class Judged:
         resampling = Resampling(self.n, groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
-            sums, size = binned.bootstrap(resampling, binned.happened - binned.forecast)
+            sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
             again = sums / size[:, None, None]
             self.again, self.noise = self._errors(again), self._errors(again - gaps)
             self.null = np.stack([self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)])
@@ -147,21 +148,23 @@ def calibration_errors(
     >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
     (0.05, array([0.35, 0.35]))
     """
-    judged = Judged(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
-    if not judged.wanted:
-        return _errors(judged, judged.value, None, None, confidence, None)
+    errors = BinnedErrors(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
+    if not errors.wanted:
+        return _errors(errors, errors.value, None, None, confidence, None)
     side = (1 + confidence) / 2
-    chance = _errors(judged, judged.null.mean(axis=0), quantile(judged.null, 1 - side), quantile(judged.null, side), confidence, None)
-    return _errors(judged, judged.value, judged.lower(side), judged.upper(side), confidence, chance)
+    chance = _errors(errors, errors.null.mean(axis=0), quantile(errors.null, 1 - side), quantile(errors.null, side), confidence, None)
+    return _errors(errors, errors.value, errors.lower(side), errors.upper(side), confidence, chance)
 
 
-def _errors(judged: Judged, value: Array, low: Any, high: Any, confidence: float, chance: CalibrationErrors | None) -> CalibrationErrors:
-    k = judged.k
+def _errors(
+    errors: BinnedErrors, value: Array, low: Any, high: Any, confidence: float, chance: CalibrationErrors | None
+) -> CalibrationErrors:
+    k = errors.k
     bounds = [np.full_like(value, np.nan) if x is None else x for x in (low, high)]
     method = "none" if low is None else "bootstrap and forecasts"
 
     def estimate(where: Any) -> Estimate:
         return Estimate(value[0, where], bounds[0][0, where], bounds[1][0, where], confidence, method)
 
-    ece = estimate(0) if judged.exclusive else None
-    return CalibrationErrors(ece, estimate(slice(1, 1 + k)), estimate(1 + k), estimate(slice(2 + k, None)), chance, judged.class_names)
+    ece = estimate(0) if errors.exclusive else None
+    return CalibrationErrors(ece, estimate(slice(1, 1 + k)), estimate(1 + k), estimate(slice(2 + k, None)), chance, errors.class_names)

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
-from .._labels import as_numpy, happened_by_class
+from .._arrays import Array
 from .._resampling import Resampling, percentiles
-from ..distributions import Distribution
+from .._validation import check_positive
+from ..evaluation._forecasts import forecasts
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,9 +39,9 @@ class ReliabilityCurve:
 class Binned:
     """Forecasts (N, columns) of binary outcomes; each column has its own bins."""
 
-    def __init__(self, forecast: np.ndarray, happened: np.ndarray, n_bins: Sequence[int], adaptive: bool) -> None:
+    def __init__(self, forecast: np.ndarray, outcomes: np.ndarray, n_bins: Sequence[int], adaptive: bool) -> None:
         """``n_bins`` is the number of bins of each column."""
-        self.forecast, self.happened, self.n_bins = forecast, happened.astype(float), max(n_bins)
+        self.forecast, self.outcomes, self.n_bins = forecast, outcomes.astype(float), max(n_bins)
         self.n, self.columns = forecast.shape
         self.edges = [_edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)]
         self.bin = np.stack([np.searchsorted(e[1:-1], p) for e, p in zip(self.edges, forecast.T, strict=True)], axis=-1)
@@ -55,7 +55,7 @@ class Binned:
     @property
     def gaps(self) -> np.ndarray:
         """(columns, n_bins)."""
-        return np.asarray(self.sums(self.happened - self.forecast) / self.n)
+        return np.asarray(self.sums(self.outcomes - self.forecast) / self.n)
 
     def bootstrap(self, resampling: Resampling, *values: np.ndarray) -> list[np.ndarray]:
         """`sums` of each of ``values`` in every replicate, (replicates, columns, n_bins), and the replicates' sizes."""
@@ -78,43 +78,11 @@ def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
     return np.concatenate([[0.0], inner[inner < p.max()], [1.0]])
 
 
-def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
-    """Mean probabilities (N, K), outcomes (N, K), class names, and whether the classes exclude each other."""
-    distribution = isinstance(q, Distribution)
-    p = as_numpy(q.mean() if distribution else q, "q").astype(float)
-    if p.ndim < 2:
-        raise ValueError(f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}")
-    if not p.size:
-        raise ValueError("`q` must have at least one instance")
-    if p.min() < 0 or p.max() > 1 + 1e-3:
-        raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
-    class_names = (q.class_names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
-    happened = happened_by_class(y_true, class_names, p.shape[:-1])
-    single = to_numpy(y_true).ndim < p.ndim
-    p = p.reshape(-1, p.shape[-1])
-    if isinstance(q, Distribution) and not q.exclusive:
-        return np.minimum(p, 1.0), happened, class_names, False
-    sums = p.sum(axis=1)
-    exclusive = bool(np.allclose(sums, 1, atol=1e-2))
-    if single and not exclusive:
-        raise ValueError(
-            f"`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums range from {sums.min():.4g} to "
-            f"{sums.max():.4g}. For labels that may occur together, pass an lw.MultiLabelEnsemble, or `y_true` as an array (N, K) of 0 and 1"
-        )
-    return np.minimum(p, 1.0), happened, class_names, exclusive and bool(np.all(happened.sum(axis=1) == 1))
-
-
-def with_top_label(p: np.ndarray, happened: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def with_top_label(p: np.ndarray, outcomes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Prepend the top label's probability and outcome to those of all classes."""
     top = p.argmax(axis=1)[:, None]
-    first = [np.take_along_axis(x, top, axis=1) for x in (p, happened)]
-    return np.concatenate([first[0], p], axis=1), np.concatenate([first[1], happened], axis=1)
-
-
-def check_bins(n_bins: int) -> None:
-    """A positive whole number of bins."""
-    if isinstance(n_bins, bool) or not isinstance(n_bins, int | np.integer) or n_bins < 1:
-        raise ValueError(f"`n_bins` must be a positive whole number; got {n_bins!r}")
+    first = [np.take_along_axis(x, top, axis=1) for x in (p, outcomes)]
+    return np.concatenate([first[0], p], axis=1), np.concatenate([first[1], outcomes], axis=1)
 
 
 def reliability_curves(
@@ -157,18 +125,18 @@ def reliability_curves(
     >>> curves["1"].forecast, curves["1"].frequency
     (array([0.1, 0.7]), array([0.5, 1. ]))
     """
-    check_bins(n_bins)
-    p, happened, class_names, exclusive = forecasts(q, y_true)
+    check_positive(n_bins, "n_bins")
+    p, outcomes, class_names, exclusive = forecasts(q, y_true)
     if exclusive:
-        p, happened = with_top_label(p, happened)
+        p, outcomes = with_top_label(p, outcomes)
     labels = ("top label", *class_names) if exclusive else class_names
-    binned = Binned(p, happened, [n_bins] * p.shape[1], adaptive)
-    count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.happened), binned.sums(p)
+    binned = Binned(p, outcomes, [n_bins] * p.shape[1], adaptive)
+    count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.outcomes), binned.sums(p)
     resampling = Resampling(len(p), groups, n_bootstrap, confidence, rng)
     if not resampling.wanted:
         low, high = _wilson(hits, count, confidence)
     else:
-        again, size, _ = binned.bootstrap(resampling, binned.happened, np.ones_like(p))
+        again, size, _ = binned.bootstrap(resampling, binned.outcomes, np.ones_like(p))
         low, high = percentiles(np.where(size > 0, again / np.where(size > 0, size, 1), np.nan), confidence)
     there = count > 0
     means = [np.where(there, x / np.where(there, count, 1), 0) for x in (total, hits)]

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 @click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Number of costliest cases to explain.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
 def command(predictions: Given, costs_file: Path, task: str | None, output: Path | None, show: int, as_json: bool) -> None:
-    """The cheapest action for each case of PREDICTIONS: predict, abstain or ask.
+    """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
     With `y_true` in the file, the realized cost is compared with other policies. On the page of `labelwise report` you can explore costs
     interactively and export them as a costs file.

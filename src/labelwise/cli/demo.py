@@ -44,9 +44,16 @@ def command(output: Path, as_json: bool) -> None:
     echo(f"Five networks, {found['instances']:,} test images: accuracy {found['accuracy']:.1%}.\n")
     echo_table(
         "Mean uncertainty over the images of each class, in bits",
-        ("class", "total", "aleatoric", "epistemic", "share", "would data help?"),
+        ("class", "total", "aleatoric", "epistemic", "epistemic share", "would data help?"),
         [
-            (x["class"], f"{x['total']:.3f}", f"{x['aleatoric']:.3f}", f"{x['epistemic']:.3f}", f"{x['share']:.0%}", x["data_would_help"])
+            (
+                x["class"],
+                f"{x['total']:.3f}",
+                f"{x['aleatoric']:.3f}",
+                f"{x['epistemic']:.3f}",
+                f"{x['epistemic_share']:.0%}",
+                x["data_would_help"],
+            )
             for x in found["classes"]
         ],
     )
@@ -80,7 +87,7 @@ def summary(data: dict[str, Any]) -> dict[str, Any]:
             {
                 "class": data["labels"][k],
                 **{part: float(means[part][k]) for part in PARTS},
-                "share": float(means["epistemic"][k] / means["total"][k]),
+                "epistemic_share": float(means["epistemic_share"][k]),
                 "data_would_help": HELP[verdicts[k]],
             }
             for k in order

@@ -54,9 +54,9 @@ def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json:
     )
     echo_table(
         "Classes, least known first",
-        ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share"),
+        ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share, own instances"),
         [
-            (x["class"], x["instances"], *("–" if single else x[key] for key in ("epistemic_own", "epistemic_all", "share")))
+            (x["class"], x["instances"], *("–" if single else x[key] for key in ("epistemic_own", "epistemic_all", "epistemic_share")))
             for x in result["classes"]
         ],
     )
@@ -115,7 +115,7 @@ def _classes(by: ByClass) -> list[dict[str, Any]]:
             "instances": int(by.counts[k]) if by.counts is not None else None,
             "epistemic_own": float(by.own.epistemic.value[k]) if by.own is not None else None,
             "epistemic_all": float(by.everywhere.epistemic.value[k]),
-            "share": float(by.ratio.value[k]),
+            "epistemic_share": float((by.own or by.everywhere).epistemic_share[k]),
         }
         for name in by.ranking
         for k in [by.class_names.index(name)]

@@ -21,7 +21,7 @@ DEFAULT_DATA = {
     "losses": "fashion-mnist",
     "gallery": "mnist",
     "holdout": "fashion-mnist",
-    "artefact": "cifar10",
+    "artifact": "cifar10",
     "human": "cifar10",
 }
 
@@ -39,15 +39,13 @@ def command() -> None:
     """
 
 
-def results_option(f: Callable[..., None]) -> Callable[..., None]:
-    """``--results``."""
-    return click.option(
-        "-o", "--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS, show_default=True, help="Results folder."
-    )(f)
+RESULTS_OPTION = click.option(
+    "-o", "--results", type=click.Path(path_type=Path, file_okay=False), default=RESULTS, show_default=True, help="Results folder."
+)
 
 
-def experiment(name: str, summary: str, *more: Any) -> click.Command:
-    """The command of one experiment; all share the same options."""
+def experiment(name: str, summary: str, *more: Any) -> None:
+    """Add the command of one experiment; they share their options."""
 
     def run(
         results: Path,
@@ -64,11 +62,19 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
         quick: bool,
         **options: Any,
     ) -> None:
-        import importlib
-
+        from ..paper import arc, artifact, gallery, holdout, human, losses, ood
         from ..paper.results_folder import Options
         from ..paper.settings import QUICK, Setting, parse_change
 
+        runners: dict[str, Callable[..., Any]] = {
+            "arc": arc.run,
+            "ood": ood.run,
+            "losses": losses.run,
+            "gallery": gallery.run,
+            "holdout": holdout.run,
+            "artifact": artifact.run,
+            "human": human.run,
+        }
         if quick and data not in (None, "digits"):
             raise ValueError(f"--quick uses scikit-learn's digits; it cannot be combined with --data {data}")
         setting = Setting(
@@ -78,44 +84,34 @@ def experiment(name: str, summary: str, *more: Any) -> click.Command:
             epochs or (QUICK["epochs"] if quick and name != "holdout" else None),
             tuple(parse_change(text) for text in change),
         )
-        module = importlib.import_module(f"labelwise.paper.{name}")
-        module.run(
-            setting,
-            runs or (QUICK["runs"] if quick else 1),
-            Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256),
-            **{key: value for key, value in options.items() if value},
-        )
+        about = Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256)
+        runners[name](setting, runs or (QUICK["runs"] if quick else 1), about, **{key: value for key, value in options.items() if value})
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
-        for title, columns, rows in _tables(name, folder):
-            echo_table(title, columns, rows)
+        _echo_tables(folder / f"{name}.json")
         echo(f"wrote {folder / name}.json and its figure")
 
-    run.__doc__ = summary
     decorated: Any = run
     for option in (*more, *_shared(name)):
         decorated = option(decorated)
-    return click.command(name)(decorated)
+    command.command(name, help=summary)(decorated)
 
 
 def _shared(name: str) -> list[Any]:
     from ..paper.settings import DATA
 
+    folder, count = click.Path(path_type=Path, file_okay=False), click.IntRange(1)
     return [
         click.option("--quick", is_flag=True, help="Quick trial on scikit-learn's digits: 2 runs of 2 members."),
-        click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]"),
+        click.option("--n-jobs", type=count, help="Members trained in parallel.  [default: by number of processors]"),
         sha256_option(),
         click.option("--download", is_flag=True, help="Download missing files from their publisher."),
-        click.option(
-            "--data-dir",
-            type=click.Path(path_type=Path, file_okay=False),
-            help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
-        ),
+        click.option("--data-dir", type=folder, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
         click.option(
             "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
         ),
-        click.option("--epochs", type=click.IntRange(1), help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]"),
-        click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]"),
-        click.option("--runs", type=click.IntRange(1), help="Number of independent ensembles; run r has random seed r.  [default: 1]"),
+        click.option("--epochs", type=count, help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]"),
+        click.option("--members", type=count, help="Size of the ensemble.  [default: 5]"),
+        click.option("--runs", type=count, help="Number of independent ensembles; run r has random seed r.  [default: 1]"),
         click.option(
             "--protocol",
             type=click.Choice(["paper", "code"]),
@@ -124,7 +120,7 @@ def _shared(name: str) -> list[Any]:
             help="Settings of the paper's text or of the released code.",
         ),
         click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
-        results_option,
+        RESULTS_OPTION,
     ]
 
 
@@ -140,32 +136,27 @@ def _typed() -> str:
     return " ".join(["labelwise", *words])
 
 
-def _tables(name: str, folder: Path) -> list[tuple[str, list[str], list[list[str]]]]:
+def _echo_tables(path: Path, prefix: str = "") -> None:
     from ..paper.tables import tables
 
-    return tables(folder / f"{name}.json")
+    for title, columns, rows in tables(path):
+        echo_table(prefix + title, columns, rows)
 
 
-ARM = click.option(
-    "--arm",
-    "arms",
-    multiple=True,
-    callback=lambda ctx, option, value: value or None,
-    help="Run only this arm; repeatable.  [default: all]",
-)
+ARM = click.option("--arm", "arms", multiple=True, help="Run only this arm; repeatable.  [default: all]")
 
-command.add_command(experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures."))
-command.add_command(experiment("ood", "Out-of-distribution detection: AUROC of three measures."))
-command.add_command(experiment("losses", "Compare six losses for rejection and out-of-distribution detection."))
-command.add_command(experiment("gallery", "The most uncertain instances of the first run, with label-wise bars."))
-command.add_command(experiment("artefact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself."))
-command.add_command(experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H)."))
-command.add_command(experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM))
+experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.")
+experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
+experiment("losses", "Compare six losses for rejection and out-of-distribution detection.")
+experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
+experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")
+experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H).")
+experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM)
 
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=click.Path(path_type=Path))
-@results_option
+@RESULTS_OPTION
 def published(files: tuple[Path, ...], results: Path) -> None:
     """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and `eus_after`.
 
@@ -179,13 +170,12 @@ def published(files: tuple[Path, ...], results: Path) -> None:
         with reading(path):
             numbers, drops = recompute(path)
         record("published", name, numbers, Options(results, command=f"labelwise reproduce published {path.name}"), runs=drops.n_runs)
-        for title, columns, rows in _tables(name, results / "published"):
-            echo_table(f"{name}: {title}", columns, rows)
+        _echo_tables(results / "published" / f"{name}.json", f"{name}: ")
 
 
 @command.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
-@results_option
+@RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:
     """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
     from ..datasets import load
@@ -193,16 +183,12 @@ def bundle(results: Path, output: Path | None) -> None:
     from ..paper.bundle import as_printed
     from ..paper.bundle import bundle as write
     from ..paper.results_folder import Options, predictions
-    from ..paper.settings import Setting, Source
+    from ..paper.settings import Setting, TestImages
 
-    inside, outside = Source("fashion-mnist"), {name: Source(name) for name in OOD}
-    stored = predictions(Setting("fashion-mnist"), 0, [inside, *outside.values()], Options(results, say=lambda text: echo(text, err=True)))
-    numbers = write(
-        stored[inside],
-        {name: stored[source] for name, source in outside.items()},
-        images=load("fashion-mnist").test.x,
-        out=output or FILE,
-    )
+    wanted = [TestImages(name) for name in ("fashion-mnist", *OOD)]
+    stored = predictions(Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True)))
+    inside, *outside = stored.values()
+    numbers = write(inside, dict(zip(OOD, outside, strict=True)), images=load("fashion-mnist").test.x, out=output or FILE)
     echo_table(
         "Numbers that float16 reproduces to every printed digit", ("number", "value"), [(k, as_printed(k, v)) for k, v in numbers.items()]
     )
@@ -213,7 +199,7 @@ def bundle(results: Path, output: Path | None) -> None:
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("docs/results.md"), show_default=True, help="Page to write."
 )
-@results_option
+@RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
     """Write the results page: every table and figure of the paper beside the reproduced results."""
     from ..io.atomic import replacing

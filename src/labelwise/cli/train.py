@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import read_predictions, sha256_option
+from ._input import sha256_option
 from ._output import echo, echo_json
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ..datasets import Dataset
-    from ..io import Predictions
 
 QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 
@@ -23,11 +24,17 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 @click.argument("name")
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Prediction file to write (.npz).")
 @click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]")
-@click.option("--epochs", type=click.IntRange(1), help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]")
-@click.option("--recipe", type=click.Choice(["paper", "code", "default"]), help="Training settings.  [default: the paper's if available]")
+@click.option(
+    "--epochs", type=click.IntRange(1), help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]"
+)
+@click.option(
+    "--recipe",
+    type=click.Choice(["paper", "code", "default"]),
+    help="Training settings.  [default: the paper's, if it has any for this data set]",
+)
 @click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
-@click.option("--augment", is_flag=True, help="Augment training images by random crops and flips, if the recipe does not.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the ensemble.")
+@click.option("--augment", is_flag=True, help="Augment the training images with random crops and flips, where the recipe does not.")
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed; the same seed gives the same ensemble.")
 @click.option(
     "--data-dir",
     type=click.Path(path_type=Path, file_okay=False),
@@ -40,7 +47,7 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 )
 @click.option("--resume", is_flag=True, help="Resume an interrupted training.")
 @click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
-@click.option("--quick", is_flag=True, help="Quick trial: 2 members, 2 epochs, at most 2000 instances.")
+@click.option("--quick", is_flag=True, help="Trial run: 2 members, 2 epochs, at most 2000 instances.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     name: str,
@@ -60,18 +67,19 @@ def command(
     quick: bool,
     as_json: bool,
 ) -> None:
-    """Train a deep ensemble on the data set NAME and write its predictions for the test set.
+    """Train a deep ensemble on a data set and write its predictions for the test set.
 
-    A checkpoint is written after every epoch. After an interruption, the same command with --resume continues and gives the same
-    result.
+    NAME is a data set that `labelwise.datasets` knows, a folder of images (one subfolder per class) or a table (.csv, .arff; the last column
+    is the label). A checkpoint is written after every epoch; after an interruption, the same command with --resume gives the same result.
 
     \b
     Examples:
       labelwise train fashion-mnist -o preds.npz --download
+      labelwise train ./photos -o preds.npz
       labelwise train cifar10 -o preds.npz --members 10 --resume
       labelwise train mnist -o trial.npz --quick
     """
-    from ..datasets import load, standardize
+    from ..datasets import standardize
     from ..io import check_format
     from ..predictors import find_recipe, fit_ensemble, predict_ensemble
 
@@ -79,9 +87,9 @@ def command(
     if not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(output.parent)!r} for the prediction file")
     if output.exists() and not resume:
-        raise FileExistsError(f"{str(output)!r} already exists; choose another name, or resume with --resume")
+        raise FileExistsError(f"{str(output)!r} exists already; choose another name, or resume with --resume")
     started = time.monotonic()
-    data = load(name, data_dir=data_dir, download=download, sha256=sha256)
+    data = _load(name, data_dir, download, sha256)
     if data.train is None:
         raise FileNotFoundError(f"the training set of {name} was not found, only its test set; --download gets it")
     if data.train.x.ndim == 2:
@@ -103,38 +111,46 @@ def command(
     fitted = fit_ensemble(
         chosen.network, data, n_members=members, recipe=chosen, rng=seed, out_dir=folder, resume=resume, epochs=epochs, n_jobs=n_jobs
     )
-    predict_ensemble(fitted, data.test, out=output)
-    stored = read_predictions(output, quiet=True)
-    each, together = _accuracies(stored)
+    each, together = _accuracies(predict_ensemble(fitted, data.test, out=output).probs, data.test.y)
+    n = len(data.test)
     elapsed = time.monotonic() - started
     if as_json:
-        found = {"output": str(output), "instances": len(stored), "members": len(each), "accuracy": together, "accuracy_of_members": each}
+        found = {"output": str(output), "instances": n, "members": len(each), "accuracy": together, "accuracy_of_members": each}
         echo_json({**found, "seconds": elapsed})
         return
     echo(
-        f"accuracy on {len(stored):,} test instances: members {sum(each) / len(each):.2%} on average ({min(each):.2%} to {max(each):.2%}), "
+        f"accuracy on {n:,} test instances: members {sum(each) / len(each):.2%} on average ({min(each):.2%} to {max(each):.2%}), "
         f"ensemble {together:.2%}"
     )
     minutes, seconds = divmod(round(elapsed), 60)
     echo(f"wrote {output} after {minutes} min {seconds} s")
 
 
+def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, str]) -> Dataset:
+    """A data set by name, from a folder of images or from a table."""
+    from ..datasets import load, load_image_folder, load_table, names
+
+    path = Path(name)
+    if name not in names() and path.is_dir():
+        return load_image_folder(path)
+    if name not in names() and path.suffix.lower() in (".csv", ".arff") and path.is_file():
+        return load_table(path)
+    return load(name, data_dir=data_dir, download=download, sha256=sha256)
+
+
 def _cut(data: Dataset) -> Dataset:
-    """The first instances of a data set, for a quick trial."""
+    """The first instances of a data set, for a trial run."""
     train, val = (None if part is None else part[: QUICK["train"]] for part in (data.train, data.val))
     return replace(data, train=train, val=val, test=data.test[: QUICK["test"]])
 
 
-def _accuracies(predictions: Predictions) -> tuple[list[float], float]:
+def _accuracies(probs: np.ndarray, y: np.ndarray) -> tuple[list[float], float]:
     """Accuracy of each member and of their mean, in blocks."""
     import numpy as np
 
-    members, ensemble, n = np.zeros(0), 0, len(predictions)
-    for start in range(0, n, 10_000):
-        part = predictions[start : start + 10_000]
-        if part.probs is None or part.y_true is None:
-            raise ValueError("a trained ensemble has predictions and labels; this file does not")
-        right = (part.probs.argmax(-1) == part.true_class).sum(1)
-        members = right if start == 0 else members + right
-        ensemble += int((part.probs.mean(0).argmax(-1) == part.true_class).sum())
-    return (members / n).tolist(), ensemble / n
+    members, ensemble = np.zeros(len(probs)), 0
+    for start in range(0, len(y), 10_000):
+        part, true = probs[:, start : start + 10_000], y[start : start + 10_000]
+        members += (part.argmax(-1) == true).sum(1)
+        ensemble += int((part.mean(0).argmax(-1) == true).sum())
+    return (members / len(y)).tolist(), ensemble / len(y)

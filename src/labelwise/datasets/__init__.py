@@ -12,12 +12,12 @@ from .mat import read_mat
 from .medmnist import load_medmnist
 from .npz import read_npy, read_npz
 from .table import load_table, standardize
-from .types import Dataset, Split
+from .types import Dataset, Examples
 
 __all__ = [
     "Dataset",
+    "Examples",
     "FashionEnsemble",
-    "Split",
     "load",
     "load_cifar10h",
     "load_fashion_ensemble",

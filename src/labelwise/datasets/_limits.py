@@ -28,11 +28,8 @@ def check_memory(path: str | Path, shape: Sequence[int], itemsize: int, *, floor
     nbytes = prod(shape) * itemsize
     length = Path(path).stat().st_size if length is None else length
     if nbytes > max(floor, RATIO * length):
-        raise refuse(
-            path,
-            f"its header asks for {human(nbytes)} of memory (shape {tuple(shape)}), but the file has only {human(length)}; "
-            "it is corrupted or not what it seems",
-        )
+        why = f"its header asks for {human(nbytes)} of memory (shape {tuple(shape)}), but the file has only {human(length)}"
+        raise refuse(path, f"{why}; it is corrupted or not what it seems")
     return nbytes
 
 

@@ -41,44 +41,29 @@ def read_columns(path: str | Path) -> list[Column]:
 
 
 # Every repetition is possessive: what it has taken is never tried again, so that no line takes longer than its length.
-_SPACE = re.compile(r"\s*+")
-_QUOTED = re.compile(r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\"""")
-_ATTRIBUTE = re.compile(r"""@attribute\s++(?:'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)"|([^\s'"{]++))\s*+(.*)$""", re.IGNORECASE)
+_QUOTED = r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\""""
+_VALUE = re.compile(rf"""\s*+(?:(?:{_QUOTED})\s*+|((?!['"])[^,]*+))(,|$)""")
+_ATTRIBUTE = re.compile(rf"""@attribute\s++(?:{_QUOTED}|([^\s'"{{]++))\s*+(.*)$""", re.IGNORECASE)
 _NUMERIC = re.compile(r"(numeric|real|integer)\b", re.IGNORECASE)
 
 
-def _values(line: str) -> list[str]:
+def _values(path: Path, number: int, line: str) -> list[str]:
+    """The values of a line, separated by commas, without their quotation marks."""
     if "'" not in line and '"' not in line:
         return [value.strip() for value in line.split(",")]
-    values, at = [], 0
-    while True:
-        at = _after_space(line, at)
-        if line[at : at + 1] in ("'", '"'):
-            match = _QUOTED.match(line, at)
-            if match is None:
-                raise ValueError(line)
-            values.append(_unquoted(match))
-            at = _after_space(line, match.end())
-            if at < len(line) and line[at] != ",":
-                raise ValueError(line)
-        else:  # everything up to the next comma
-            end = line.find(",", at)
-            end = len(line) if end < 0 else end
-            values.append(line[at:end].rstrip())
-            at = end
-        if at >= len(line):
-            return values
-        at += 1
+    values, at, more = [], 0, True
+    while more:
+        match = _VALUE.match(line, at)
+        if match is None:
+            raise refuse(path, f"line {number} has a quotation mark without its partner")
+        values.append(_text(match))
+        at, more = match.end(), match.group(4) == ","
+    return values
 
 
-def _after_space(line: str, at: int) -> int:
-    match = _SPACE.match(line, at)
-    return at if match is None else match.end()
-
-
-def _unquoted(match: re.Match[str]) -> str:
-    single, double = match.group(1, 2)
-    return re.sub(r"\\(.)", r"\1", single if single is not None else double)
+def _text(match: re.Match[str]) -> str:
+    quoted = match.group(1) if match.group(1) is not None else match.group(2)
+    return match.group(3).rstrip() if quoted is None else re.sub(r"\\(.)", r"\1", quoted)
 
 
 def _arff(path: Path, text: str) -> list[Column]:
@@ -100,15 +85,11 @@ def _arff(path: Path, text: str) -> list[Column]:
     for number, line in _content(lines):
         if line.startswith("{"):
             raise refuse(path, f"line {number} is in sparse ARFF notation, which is not read; save it as plain ARFF or CSV")
-        try:
-            row = _values(line)
-        except ValueError:
-            raise refuse(path, f"line {number} has a quotation mark without its partner") from None
-        _append(path, number, row, cells)
+        _append(path, number, _values(path, number, line), cells)
     for (name, levels), column in zip(header, cells, strict=True):
-        strange = set(column) - set(levels) - {None} if levels else set()
-        if strange:
-            raise refuse(path, f"column {name!r} has the value {min(map(str, strange))!r}, which its @attribute line does not list")
+        unlisted = set(column) - set(levels) - {None} if levels else set()
+        if unlisted:
+            raise refuse(path, f"column {name!r} has the value {min(map(str, unlisted))!r}, which its @attribute line does not list")
     return [Column(name, column, levels, levels is None) for (name, levels), column in zip(header, cells, strict=True)]
 
 
@@ -120,28 +101,23 @@ def _attribute(path: Path, number: int, line: str) -> tuple[str, tuple[str, ...]
     match = _ATTRIBUTE.match(line)
     if match is None:
         raise refuse(path, f"line {number} is not a valid @attribute line")
-    name, kind = match.group(3) or _unquoted(match), match.group(4).strip()
+    name, kind = _text(match), match.group(4).strip()
     if _NUMERIC.match(kind):
         return name, None
     if kind.startswith("{") and kind.endswith("}"):
-        try:
-            return name, tuple(_values(kind[1:-1]))
-        except ValueError:
-            raise refuse(path, f"line {number} has a quotation mark without its partner") from None
+        return name, tuple(_values(path, number, kind[1:-1]))
     raise refuse(path, f"attribute {name!r} is of type {kind or 'nothing'!r}; numbers and {{listed, values}} are read")
 
 
 def _csv(path: Path, text: str) -> list[Column]:
-    first = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=first.count)
+    delimiter = max(",;\t", key=text.split("\n", 1)[0].count)
     rows = csv.reader(text.splitlines(), delimiter=delimiter, skipinitialspace=True)
     try:
         names = [name.strip() for name in next(rows, [])]
         if len(names) < 2:
             raise refuse(path, "its first line must name the columns, separated by commas, semicolons or tabs")
         if len(set(names)) < len(names):
-            twice = Counter(names).most_common(1)[0][0]
-            raise refuse(path, f"two columns are called {twice!r}")
+            raise refuse(path, f"two columns are called {Counter(names).most_common(1)[0][0]!r}")
         cells: list[list[str | None]] = [[] for _ in names]
         for row in rows:
             if row:

@@ -29,7 +29,7 @@ class Entry:
 
     title: str
     home: str
-    licence: str
+    license: str
     files: dict[str, Remote]
     folders: tuple[str, ...]
     """Folders below the data directory, the first being the one that downloads go to."""
@@ -38,91 +38,49 @@ class Entry:
     """Columns of a table that are not features."""
 
 
-def _idx(folder: str, url: str, *checksums: tuple[str, str | None]) -> dict[str, Remote]:
-    files = zip(("train images", "train labels", "test images", "test labels"), _IDX, checksums, strict=True)
-    return {role: Remote(f"{folder}/{name}", f"{url}/{name}", f"sha256:{file}", content) for role, name, (file, content) in files}
-
-
-_IDX = ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz", "t10k-images-idx3-ubyte.gz", "t10k-labels-idx1-ubyte.gz")
+_IDX = {
+    "train images": "train-images-idx3-ubyte.gz",
+    "train labels": "train-labels-idx1-ubyte.gz",
+    "test images": "t10k-images-idx3-ubyte.gz",
+    "test labels": "t10k-labels-idx1-ubyte.gz",
+}
 _DIGITS = tuple("0123456789")
+_CLOTHES = ("T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot")
+_KANA = ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo")
+# SHA-256 of each of the four files, and of what is compressed in it where that is known.
+_MNIST = """
+440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609 ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db
+3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c 65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5
+8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6 0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7
+f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6 ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2
+"""
+_FASHION_MNIST = """
+3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84 c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888
+a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845 bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9
+346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073 5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b
+67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5 0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34
+"""
+_KMNIST = """
+51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4 -
+e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17 -
+edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5 76fbd229ce87db80dd281af5e6670de4ad0e42fb30a7bd643972994c47c1f42e
+20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c a11dc742be8e781a40a92f53d6a4957e7b7d36df2faa097659131ebfd8fd60c6
+"""
+
+
+def _idx(name: str, title: str, home: str, license: str, url: str, checksums: str, class_names: tuple[str, ...]) -> Entry:
+    files = {}
+    for (role, file), line in zip(_IDX.items(), checksums.split("\n")[1:5], strict=True):
+        packed, content = line.split()
+        files[role] = Remote(f"{title}/raw/{file}", f"{url}/{file}", f"sha256:{packed}", None if content == "-" else content)
+    return Entry(title, home, license, files, (f"{title}/raw", title, name), class_names)
+
 
 IDX = {
-    "mnist": Entry(
-        "MNIST",
-        "http://yann.lecun.com/exdb/mnist",
-        "CC BY-SA 3.0",
-        _idx(
-            "MNIST/raw",
-            "https://ossci-datasets.s3.amazonaws.com/mnist",
-            (
-                "440fcabf73cc546fa21475e81ea370265605f56be210a4024d2ca8f203523609",
-                "ba891046e6505d7aadcbbe25680a0738ad16aec93bde7f9b65e87a2fc25776db",
-            ),
-            (
-                "3552534a0a558bbed6aed32b30c495cca23d567ec52cac8be1a0730e8010255c",
-                "65a50cbbf4e906d70832878ad85ccda5333a97f0f4c3dd2ef09a8a9eef7101c5",
-            ),
-            (
-                "8d422c7b0a1c1c79245a5bcf07fe86e33eeafee792b84584aec276f5a2dbc4e6",
-                "0fa7898d509279e482958e8ce81c8e77db3f2f8254e26661ceb7762c4d494ce7",
-            ),
-            (
-                "f7ae60f92e00ec6debd23a6088c31dbd2371eca3ffa0defaefb259924204aec6",
-                "ff7bcfd416de33731a308c3f266cc351222c34898ecbeaf847f06e48f7ec33f2",
-            ),
-        ),
-        ("MNIST/raw", "MNIST", "mnist"),
-        _DIGITS,
-    ),
-    "fashion-mnist": Entry(
-        "FashionMNIST",
-        "https://github.com/zalandoresearch/fashion-mnist",
-        "MIT",
-        _idx(
-            "FashionMNIST/raw",
-            "https://fashion-mnist.s3.eu-central-1.amazonaws.com",
-            (
-                "3aede38d61863908ad78613f6a32ed271626dd12800ba2636569512369268a84",
-                "c59f468a2f672dc815687fe0f83887768d799fd8a3f3276145d20f83aa44d888",
-            ),
-            (
-                "a04f17134ac03560a47e3764e11b92fc97de4d1bfaf8ba1a3aa29af54cc90845",
-                "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
-            ),
-            (
-                "346e55b948d973a97e58d2351dde16a484bd415d4595297633bb08f03db6a073",
-                "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
-            ),
-            (
-                "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
-                "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34",
-            ),
-        ),
-        ("FashionMNIST/raw", "FashionMNIST", "fashion-mnist"),
-        ("T-shirt/top", "trouser", "pullover", "dress", "coat", "sandal", "shirt", "sneaker", "bag", "ankle boot"),
-    ),
-    "kmnist": Entry(
-        "KMNIST",
-        "https://codh.rois.ac.jp/kmnist",
-        "CC BY-SA 4.0",
-        _idx(
-            "KMNIST/raw",
-            "https://codh.rois.ac.jp/kmnist/dataset/kmnist",
-            ("51467d22d8cc72929e2a028a0428f2086b092bb31cfb79c69cc0a90ce135fde4", None),
-            ("e38f9ebcd0f3ebcdec7fc8eabdcdaef93bb0df8ea12bee65224341c8183d8e17", None),
-            (
-                "edd7a857845ad6bb1d0ba43fe7e794d164fe2dce499a1694695a792adfac43c5",
-                "76fbd229ce87db80dd281af5e6670de4ad0e42fb30a7bd643972994c47c1f42e",
-            ),
-            (
-                "20bb9a0ef54c7db3efc55a92eef5582c109615df22683c380526788f98e42a1c",
-                "a11dc742be8e781a40a92f53d6a4957e7b7d36df2faa097659131ebfd8fd60c6",
-            ),
-        ),
-        ("KMNIST/raw", "KMNIST", "kmnist"),
-        ("o", "ki", "su", "tsu", "na", "ha", "ma", "ya", "re", "wo"),
-    ),
-}
+    "mnist": _idx("mnist", "MNIST", "http://yann.lecun.com/exdb/mnist", "CC BY-SA 3.0", "https://ossci-datasets.s3.amazonaws.com/mnist", _MNIST, _DIGITS),
+    "fashion-mnist": _idx("fashion-mnist", "FashionMNIST", "https://github.com/zalandoresearch/fashion-mnist", "MIT", "https://fashion-mnist.s3.eu-central-1.amazonaws.com", _FASHION_MNIST, _CLOTHES),
+    "kmnist": _idx("kmnist", "KMNIST", "https://codh.rois.ac.jp/kmnist", "CC BY-SA 4.0", "https://codh.rois.ac.jp/kmnist/dataset/kmnist", _KMNIST, _KANA),
+}  # fmt: skip
 
 CIFAR10 = Entry(
     "CIFAR-10",
@@ -136,28 +94,21 @@ CIFAR10 = Entry(
         )
     },
     ("cifar-10-batches-bin", "cifar-10-batches-py", "cifar10/cifar-10-batches-bin", "cifar10/cifar-10-batches-py"),
-    cifar.CLASSES,
+    cifar.CLASS_NAMES,
 )
 
+_SVHN = "http://ufldl.stanford.edu/housenumbers"
 SVHN = Entry(
     "SVHN (cropped digits)",
-    "http://ufldl.stanford.edu/housenumbers",
+    _SVHN,
     "non-commercial use",
     {
-        "train": Remote(
-            "svhn/train_32x32.mat",
-            "http://ufldl.stanford.edu/housenumbers/train_32x32.mat",
-            "sha256:435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8",
-        ),
-        "test": Remote(
-            "svhn/test_32x32.mat",
-            "http://ufldl.stanford.edu/housenumbers/test_32x32.mat",
-            "sha256:cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b",
-        ),
+        "train": Remote("svhn/train_32x32.mat", f"{_SVHN}/train_32x32.mat", "sha256:435e94d69a87fde4fd4d7f3dd208dfc32cb6ae8af2240d066de1df7508d083b8"),
+        "test": Remote("svhn/test_32x32.mat", f"{_SVHN}/test_32x32.mat", "sha256:cdce80dfb2a2c4c6160906d0bd7c68ec5a99d7ca4831afa54f09182025b6a75b"),
     },
     ("svhn", "SVHN", "."),
     _DIGITS,
-)
+)  # fmt: skip
 
 # No checksum of the training file is published: whoever downloads it has to give one.
 _CIFAR102 = "https://github.com/modestyachts/cifar-10.2/raw/521467a52ad494b78ff9c70051099c0d9ba74d40"
@@ -167,15 +118,11 @@ CIFAR102 = Entry(
     "not stated; images from 80 Million Tiny Images",
     {
         "train": Remote("cifar-10.2/cifar102_train.npz", f"{_CIFAR102}/cifar102_train.npz"),
-        "test": Remote(
-            "cifar-10.2/cifar102_test.npz",
-            f"{_CIFAR102}/cifar102_test.npz",
-            "sha256:e4fd6462bd5141ed293acd52ea570952f65d1bfd4ec9b068f87742f75a7a632e",
-        ),
+        "test": Remote("cifar-10.2/cifar102_test.npz", f"{_CIFAR102}/cifar102_test.npz", "sha256:e4fd6462bd5141ed293acd52ea570952f65d1bfd4ec9b068f87742f75a7a632e"),
     },
     ("cifar-10.2", "cifar102", "."),
-    cifar.CLASSES,
-)
+    cifar.CLASS_NAMES,
+)  # fmt: skip
 
 CIFAR10H = Entry(
     "CIFAR-10H human votes",
@@ -183,13 +130,13 @@ CIFAR10H = Entry(
     "CC BY-NC-SA 4.0",
     {"counts": Remote("cifar-10h/cifar10h-counts.npy", "https://github.com/jcpeterson/cifar-10h/raw/597cbc5f07266c9405b830ee4a53463539124c4f/data/cifar10h-counts.npy")},
     ("cifar-10h", "cifar-10h/data", "cifar10h", "."),
-    cifar.CLASSES,
+    cifar.CLASS_NAMES,
 )  # fmt: skip
 
 
-def _medmnist(name: str, checksum: str, licence: str = "CC BY 4.0") -> Entry:
+def _medmnist(name: str, checksum: str, license: str = "CC BY 4.0") -> Entry:
     file = Remote(f"medmnist/{name}.npz", f"https://zenodo.org/records/10519652/files/{name}.npz?download=1", checksum)
-    return Entry(f"{name.removesuffix('mnist').capitalize()}MNIST", "https://medmnist.com", licence, {"all": file}, ("medmnist", "medical", "."), medmnist.CLASSES[name])  # fmt: skip
+    return Entry(f"{name.removesuffix('mnist').capitalize()}MNIST", "https://medmnist.com", license, {"all": file}, ("medmnist", "medical", "."), medmnist.CLASS_NAMES[name])  # fmt: skip
 
 
 MEDMNIST = {
@@ -210,9 +157,9 @@ MEDMNIST = {
 _ARFF = "https://raw.githubusercontent.com/renatopp/arff-datasets/c59f172882592bb58982cc54d2d3c8a2b57e9b73/classification"
 
 
-def _arff(title: str, uci: str, name: str, sha256: str, classes: tuple[str, ...] = ()) -> Entry:
+def _arff(title: str, uci: str, name: str, sha256: str, class_names: tuple[str, ...] = ()) -> Entry:
     file = Remote(f"medical/{name}.arff", f"{_ARFF}/{name}.arff", f"sha256:{sha256}")
-    return Entry(title, f"https://archive.ics.uci.edu/dataset/{uci}", "CC BY 4.0", {"all": file}, ("medical", "."), classes)
+    return Entry(title, f"https://archive.ics.uci.edu/dataset/{uci}", "CC BY 4.0", {"all": file}, ("medical", "."), class_names)
 
 
 TABLES = {

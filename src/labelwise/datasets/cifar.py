@@ -12,7 +12,7 @@ import numpy as np
 from ..io.files import read_bytes
 from ._limits import human, refuse
 
-CLASSES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+CLASS_NAMES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 ROW = 3 * 32 * 32
 MAX_BATCH = 2**26
 

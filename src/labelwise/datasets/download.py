@@ -1,12 +1,10 @@
-"""Downloads from the publishers: checksum, progress bar, and continuation of what was interrupted."""
+"""Downloads from the publishers: checksum, progress bar, and resuming after an interruption."""
 
 from __future__ import annotations
 
 import contextlib
-import functools
 import gzip
 import hashlib
-import logging
 import os
 import re
 import shutil
@@ -32,13 +30,7 @@ def fetch(remote: Remote, data_dir: Path, sha256: Mapping[str, str] | None = Non
     """The file below ``data_dir``, downloaded first if it is not there; in either case its checksum is right.
 
     What arrives is kept in ``NAME.part`` until it is complete and its checksum is right; an interrupted download continues from there.
-
-    Parameters
-    ----------
-    remote, data_dir
-        Which file, and where to.
-    sha256 : mapping, optional
-        Checksums by file name, needed for files of which the publisher gives none.
+    ``sha256`` has checksums by file name, needed for files of which the publisher gives none.
     """
     target = data_dir / remote.path
     remote = _with_checksum(remote, sha256 or {})
@@ -56,25 +48,15 @@ def fetch(remote: Remote, data_dir: Path, sha256: Mapping[str, str] | None = Non
         raise ValueError(
             f"{remote.url} is sent without encryption and has no SHA-256 to check it by; get it yourself and put it at {target}"
         )
-    pooch, requests, urllib3 = _libraries()
+    requests, urllib3 = _libraries()
     part = target.with_name(target.name + ".part")
-    logger = pooch.get_logger()
-    level = logger.level
-    logger.setLevel(logging.WARNING)
+    target.parent.mkdir(parents=True, exist_ok=True)
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        while True:
-            resumed = part.exists()
-            try:
-                pooch.retrieve(remote.url, remote.checksum, target.name, target.parent, downloader=functools.partial(_complete, part))
-                return target
-            except ValueError as error:
-                if resumed:  # the old part may be the wrong one: once more from the beginning
-                    continue
-                raise ValueError(
-                    f"{remote.name} from {remote.url} does not have the published checksum ({remote.checksum}) and was deleted; "
-                    "try again later, the server may have sent something else"
-                ) from error
+        resumed = part.exists()
+        _complete(part, remote.url)
+        if resumed and not _matches(remote, part):  # the old part may be the wrong one: once more from the beginning
+            part.unlink()
+            _complete(part, remote.url)
     except requests.HTTPError as error:
         raise ConnectionError(
             f"{remote.url} answered {error.response.status_code}; get {remote.name} elsewhere and put it at {target}"
@@ -86,8 +68,14 @@ def fetch(remote: Remote, data_dir: Path, sha256: Mapping[str, str] | None = Non
             ) from error
         host = urlsplit(remote.url).hostname
         raise ConnectionError(f"Cannot reach {host}. Where there is a network, get {remote.url} and put the file at {target}") from error
-    finally:
-        logger.setLevel(level)
+    if not _matches(remote, part):
+        part.unlink()
+        raise ValueError(
+            f"{remote.name} from {remote.url} does not have the published checksum ({remote.checksum}) and was deleted; "
+            "try again later, the server may have sent something else"
+        )
+    os.replace(part, target)
+    return target
 
 
 def verify(remote: Remote, path: Path, sha256: Mapping[str, str] | None = None) -> None:
@@ -95,12 +83,10 @@ def verify(remote: Remote, path: Path, sha256: Mapping[str, str] | None = None) 
     remote = _with_checksum(remote, sha256 or {})
     if remote.checksum is None or (path.name != remote.name and remote.content is None):
         return
-    algorithm, expected = remote.checksum.split(":")
-    with open_regular(path) as file:
-        if _digest(file, algorithm) == expected:
-            return
-        if remote.content is not None:
-            file.seek(0)
+    if _matches(remote, path):
+        return
+    if remote.content is not None:
+        with open_regular(path) as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             with contextlib.suppress(OSError, EOFError, zlib.error):
@@ -125,6 +111,12 @@ def _with_checksum(remote: Remote, sha256: Mapping[str, str]) -> Remote:
     return replace(remote, checksum=mine)
 
 
+def _matches(remote: Remote, path: Path) -> bool:
+    algorithm, expected = str(remote.checksum).split(":")
+    with open_regular(path) as file:
+        return _digest(file, algorithm) == expected
+
+
 def _digest(file: Any, algorithm: str) -> str:
     digest = hashlib.new(algorithm, usedforsecurity=False)
     length = 0
@@ -136,34 +128,32 @@ def _digest(file: Any, algorithm: str) -> str:
     return digest.hexdigest()
 
 
-def _libraries() -> tuple[Any, Any, Any]:
+def _libraries() -> tuple[Any, Any]:
     try:
-        import pooch
         import requests
         import urllib3
     except ImportError as error:
-        raise ImportError('Downloads need pooch; install it with: pip install "labelwise[torch]" or pip install pooch') from error
-    return pooch, requests, urllib3
+        raise ImportError('Downloads need requests; install it with: pip install "labelwise[torch]" or pip install pooch') from error
+    return requests, urllib3
 
 
-def _complete(part: Path, url: str, output: str, _: Any) -> None:
-    """Pooch's downloader: try until ``part`` is complete, as long as each attempt brings something, then make it the output."""
-    _, requests, urllib3 = _libraries()
+def _complete(part: Path, url: str) -> None:
+    """Try until ``part`` is complete, as long as each attempt brings something."""
+    requests, urllib3 = _libraries()
     for attempt in range(ATTEMPTS):
         before = part.stat().st_size if part.exists() else 0
         try:
             _transfer(part, url)
-            break
+            return
         except requests.HTTPError:
             raise
         except (requests.RequestException, urllib3.exceptions.HTTPError):
             if attempt == ATTEMPTS - 1 or not part.exists() or part.stat().st_size <= before:
                 raise
-    os.replace(part, output)
 
 
 def _transfer(part: Path, url: str) -> None:
-    _, requests, urllib3 = _libraries()
+    requests, urllib3 = _libraries()
     have = part.stat().st_size if part.exists() else 0
     headers = {"Accept-Encoding": "identity"} | ({"Range": f"bytes={have}-"} if have else {})
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT) as answer:

@@ -17,24 +17,12 @@ from ._limits import check_memory, human, read_array, refuse
 def read_idx(path: str | Path) -> np.ndarray:
     """Read an idx file of unsigned bytes, plain or gzip-compressed.
 
-    The header is the magic number (0, 0, 8, number of axes) and one big-endian 32-bit size per axis; the values follow.
+    Whether it is compressed is seen from its content. The header is the magic number (0, 0, 8, number of axes) and one big-endian 32-bit size
+    per axis; the values follow. Returns uint8 of the shape that the header gives.
 
-    Parameters
-    ----------
-    path
-        The file; whether it is compressed is seen from its content, not from its name.
-
-    Returns
-    -------
-    numpy.ndarray
-        uint8, of the shape that the header gives.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "labels-idx1-ubyte")
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "labels-idx1-ubyte")
     ...     _ = path.write_bytes(bytes([0, 0, 8, 1]) + bytes([0, 0, 0, 3]) + bytes([7, 2, 1]))
     ...     lw.datasets.read_idx(path)
     array([7, 2, 1], dtype=uint8)

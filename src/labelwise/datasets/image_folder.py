@@ -13,7 +13,7 @@ import numpy as np
 
 from ..io.files import read_bytes
 from ._limits import check_memory, human, refuse
-from .types import Dataset, Split
+from .types import Dataset, Examples
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm", ".pgm"}
 # Named, because Pillow would start other programs for some formats (Ghostscript for EPS).
@@ -22,16 +22,11 @@ MAX_IMAGE = 2**26
 
 
 def load_image_folder(
-    path: str | Path,
-    *,
-    size: tuple[int, int] | None = None,
-    gray: bool = False,
-    test_size: float = 0.3,
-    rng: int | np.random.Generator | None = 0,
+    path: str | Path, *, size: tuple[int, int] | None = None, gray: bool = False, test_size: float = 0.3, rng: Any = 0
 ) -> Dataset:
-    """Read images from ``path/CLASS/*``, or, split by yourself, from ``path/train/CLASS/*`` and ``path/test/CLASS/*`` (and ``path/val``).
+    """Read images from ``path/CLASS/*``, or, already split, from ``path/train/CLASS/*`` and ``path/test/CLASS/*`` (and ``path/val``).
 
-    Classes and files are taken in alphabetical order; files that are not images (by their ending) and hidden ones are passed over.
+    Classes and files are taken in alphabetical order; files that are not images (by their ending) and hidden ones are skipped.
 
     Parameters
     ----------
@@ -42,17 +37,17 @@ def load_image_folder(
     gray
         Read one channel, shape (N, H, W), instead of red, green and blue, shape (N, H, W, 3).
     test_size, rng
-        Share of the test set, and the random seed or generator of the split, where there are no folders ``train`` and ``test``.
+        Share of the test set, and random seed for the split, where there are no folders ``train`` and ``test``.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
+    >>> import pathlib, tempfile
     >>> from PIL import Image
-    >>> with TemporaryDirectory() as folder:
+    >>> with tempfile.TemporaryDirectory() as folder:
     ...     for i in range(10):
-    ...         Path(folder, "dark" if i < 5 else "bright").mkdir(exist_ok=True)
-    ...         Image.new("L", (8, 8), 20 * i).save(Path(folder, "dark" if i < 5 else "bright", f"{i}.png"))
+    ...         label = pathlib.Path(folder, "dark" if i < 5 else "bright")
+    ...         label.mkdir(exist_ok=True)
+    ...         Image.new("L", (8, 8), 20 * i).save(label / f"{i}.png")
     ...     data = lw.datasets.load_image_folder(folder, gray=True, test_size=0.2)
     >>> data.class_names, data.train.x.shape, data.test.y
     (('bright', 'dark'), (8, 8, 8), array([0, 1]))
@@ -60,22 +55,22 @@ def load_image_folder(
     path = Path(path)
     if not path.is_dir():
         raise FileNotFoundError(f"`path` must be a folder with one subfolder per class; there is no folder {path}")
-    split = (path / "train").is_dir() and (path / "test").is_dir()
-    parts = {name: path / name for name in ("train", "val", "test") if (path / name).is_dir()} if split else {"test": path}
+    published = (path / "train").is_dir() and (path / "test").is_dir()
+    parts = {name: path / name for name in ("train", "val", "test") if (path / name).is_dir()} if published else {"test": path}
     classes = tuple(sorted({folder.name for part in parts.values() for folder in _subfolders(part)}))
     files = {name: [(file, k) for k, label in enumerate(classes) for file in _files(part / label)] for name, part in parts.items()}
     empty = [str(parts[name]) for name, found in files.items() if not found]
     if empty or len(classes) < 2:
-        raise refuse(
-            path, f"no images in {' and '.join(empty) or 'two class folders'}; expected FOLDER/CLASS/IMAGE.png for two classes or more"
-        )
-    first = next(file for found in files.values() for file, _ in found)
-    shape = (*(size or _size(first)), *(() if gray else (3,)))
-    splits = {
-        name: Split(_read([file for file, _ in found], shape, size, gray), np.array([k for _, k in found])) for name, found in files.items()
+        where = " and ".join(empty) or "two class folders"
+        raise refuse(path, f"no images in {where}; expected FOLDER/CLASS/IMAGE.png for two classes or more")
+    with _open(next(file for found in files.values() for file, _ in found)) as first:
+        shape = (*(size or (first.height, first.width)), *(() if gray else (3,)))
+    examples = {
+        name: Examples(_read([file for file, _ in found], shape, size, gray), np.array([k for _, k in found]))
+        for name, found in files.items()
     }
-    data = Dataset(path.name, splits.get("train"), splits["test"], classes, splits.get("val"), None, split)
-    return data if split else data.resplit(test_size=test_size, rng=rng)
+    data = Dataset(path.name, examples.get("train"), examples["test"], classes, examples.get("val"), None, published)
+    return data if published else data.resplit(test_size=test_size, rng=rng)
 
 
 def _subfolders(path: Path) -> list[Path]:
@@ -95,11 +90,8 @@ def _read(files: Sequence[Path], shape: tuple[int, ...], size: tuple[int, int] |
         with _open(file) as image:
             check_memory(file, (image.height, image.width), 4, floor=MAX_IMAGE)
             if size is None and (image.height, image.width) != shape[:2]:
-                raise refuse(
-                    file,
-                    f"its size is {image.height} × {image.width}, that of {files[0].name} is {shape[0]} × {shape[1]}; "
-                    "pass size=(height, width) to resize all images",
-                )
+                why = f"its size is {image.height} × {image.width}, that of {files[0].name} is {shape[0]} × {shape[1]}"
+                raise refuse(file, f"{why}; pass size=(height, width) to resize all images")
             try:
                 with warnings.catch_warnings():
                     warnings.simplefilter("ignore")
@@ -131,8 +123,3 @@ def _open(file: Path) -> Any:
         raise refuse(file, "it claims to be an image of more than 178 million pixels; such images are not read") from error
     except _BAD as error:
         raise refuse(file, "not an image that can be read (PNG, JPEG, BMP, WebP, TIFF, GIF, PPM)") from error
-
-
-def _size(file: Path) -> tuple[int, int]:
-    with _open(file) as image:
-        return image.height, image.width

@@ -27,18 +27,9 @@ def _torch() -> Any:
 def to_float(images: Array) -> Array:
     """Images with values in [0, 1], channels first.
 
-    Parameters
-    ----------
-    images
-        uint8 of shape (N, H, W) or (N, H, W, C), NumPy or torch.
+    From uint8 (N, H, W) or (N, H, W, C), NumPy or torch, to a float32 tensor (N, C, H, W) in channels-last memory format (the order of the
+    input, so nothing is moved).
 
-    Returns
-    -------
-    torch.Tensor
-        float32 of shape (N, C, H, W), in channels-last memory format (the order of the input, so nothing is moved).
-
-    Examples
-    --------
     >>> lw.datasets.preprocess.to_float(np.full((2, 4, 4), 51, np.uint8))[0, 0, 0]
     tensor([0.2000, 0.2000, 0.2000, 0.2000])
     """
@@ -49,8 +40,6 @@ def to_float(images: Array) -> Array:
 def channel_statistics(images: Array) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Mean and standard deviation of each channel over all pixels, in units of [0, 1]; exact, from sums of whole numbers.
 
-    Examples
-    --------
     >>> lw.datasets.preprocess.channel_statistics(np.array([[[0, 255], [0, 255]]], np.uint8))
     ((0.5,), (0.5,))
     """
@@ -58,32 +47,16 @@ def channel_statistics(images: Array) -> tuple[tuple[float, ...], tuple[float, .
     if x.dtype != np.uint8 or x.ndim not in (3, 4) or x.size == 0:
         raise ValueError(f"`images` must be uint8 of shape (N, H, W) or (N, H, W, C); got {x.dtype} of shape {x.shape}")
     channels = x.shape[3] if x.ndim == 4 else 1
-    n, total, squares = x.size // channels, [0] * channels, [0] * channels
+    n, sums = x.size // channels, np.zeros((2, channels), dtype=object)  # Python's integers: no overflow
     for start in range(0, len(x), 1000):
         block = np.ascontiguousarray(x[start : start + 1000].reshape(-1, channels).T, dtype=np.uint32)
-        total = [a + int(b) for a, b in zip(total, block.sum(axis=1, dtype=np.int64), strict=True)]
-        squares = [a + int(b) for a, b in zip(squares, (block * block).sum(axis=1, dtype=np.int64), strict=True)]
-    mean = tuple(s / n / 255 for s in total)
-    return mean, tuple(math.sqrt(n * q - s * s) / n / 255 for s, q in zip(total, squares, strict=True))
+        sums += np.stack([block.sum(axis=1, dtype=np.int64), (block * block).sum(axis=1, dtype=np.int64)]).astype(object)
+    return tuple(s / n / 255 for s in sums[0]), tuple(math.sqrt(n * q - s * s) / n / 255 for s, q in sums.T)
 
 
 def normalize(x: Array, mean: Sequence[float], std: Sequence[float]) -> Array:
-    """``(x - mean) / std`` for each channel.
+    """``(x - mean) / std`` for each channel of ``x`` (N, C, H, W), in channels-last memory format; one value per channel, or one for all.
 
-    Parameters
-    ----------
-    x
-        Floating point, (N, C, H, W).
-    mean, std
-        One value per channel, or one for all.
-
-    Returns
-    -------
-    torch.Tensor
-        Of the shape of ``x``, in channels-last memory format.
-
-    Examples
-    --------
     >>> import torch
     >>> lw.datasets.preprocess.normalize(torch.ones(1, 2, 1, 2), mean=(0.5, 0.0), std=(0.25, 1.0))[0, :, 0, 0]
     tensor([2., 1.])
@@ -101,24 +74,9 @@ def normalize(x: Array, mean: Sequence[float], std: Sequence[float]) -> Array:
 def crop_and_flip(images: Array, *, generator: Array, padding: int = 4, flip: bool = True) -> Array:
     """A random crop of each image padded with black, mirrored with probability one half: the paper's augmentation of CIFAR-10.
 
-    Parameters
-    ----------
-    images
-        uint8 of shape (N, H, W) or (N, H, W, C), NumPy or torch.
-    generator
-        A ``torch.Generator``: the only source of randomness.
-    padding
-        Pixels on each side; the crop has the size of the image, so each image moves by up to ``padding`` pixels.
-    flip
-        Whether images are mirrored left to right.
+    ``images`` are uint8 of shape (N, H, W) or (N, H, W, C), NumPy or torch, and keep type and shape. The crop has the size of the image, so each
+    image moves by up to ``padding`` pixels. ``generator``, a ``torch.Generator``, is the only source of randomness.
 
-    Returns
-    -------
-    torch.Tensor
-        uint8, of the shape of ``images``.
-
-    Examples
-    --------
     >>> import torch
     >>> image = np.arange(1, 10, dtype=np.uint8).reshape(1, 3, 3)
     >>> lw.datasets.preprocess.crop_and_flip(image, generator=torch.Generator().manual_seed(3), padding=1)
@@ -157,14 +115,10 @@ def batches(
 
     Parameters
     ----------
-    x, y
-        Images (uint8, channels last) and labels, as in a `Split`.
-    batch_size
-        Images per batch; the last batch may be smaller.
+    x, y, batch_size
+        Images (uint8, channels last) and labels, as in `Examples`; the last batch may be smaller.
     generator
-        A ``torch.Generator`` for the order and the augmentation; without it the order is that of ``x``.
-    augment
-        Whether `crop_and_flip` is applied.
+        A ``torch.Generator`` for the order and the augmentation (`crop_and_flip`); without it the order is that of ``x``.
     mean, std
         For `normalize`, such as ``CIFAR10_MEAN``, ``CIFAR10_STD`` or `channel_statistics` of the training images.
 

@@ -6,26 +6,20 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from .._suggestions import suggest
 from ._limits import check_memory, refuse
 from .arff import Column, read_columns
-from .types import Dataset, Split
+from .types import Dataset, Examples
 
 MAX_LEVELS = 100
 MAX_CLASSES = 1000
 
 
-def load_table(
-    path: str | Path,
-    *,
-    target: str | int = -1,
-    drop: Sequence[str] = (),
-    test_size: float = 0.3,
-    rng: int | np.random.Generator | None = 0,
-) -> Dataset:
+def load_table(path: str | Path, *, target: str | int = -1, drop: Sequence[str] = (), test_size: float = 0.3, rng: Any = 0) -> Dataset:
     """Read an .arff or .csv table.
 
     - numbers stay numbers; so do categories that are numbers (grades 0, 1, 2, 3);
@@ -45,14 +39,13 @@ def load_table(
     drop
         Columns to leave out, such as identifiers.
     test_size, rng
-        Share of the test set, and the random seed or generator of the split: tables are seldom published with a split.
+        Share of the test set, and random seed for the split: tables are seldom published with one.
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     path = Path(folder, "patients.csv")
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "patients.csv")
     ...     _ = path.write_text("age,sex,diagnosis\\n61,F,healthy\\n47,M,ill\\n,F,ill\\n70,M,healthy\\n")
     ...     data = lw.datasets.load_table(path, target="diagnosis", test_size=0.5)
     >>> data.class_names, data.features
@@ -66,15 +59,16 @@ def load_table(
     label = columns[_position(target, names, path)]
     for name in drop:
         _position(name, names, path, "drop")
-    features = []
-    for feature in (each for column in columns if column is not label and column.name not in drop for each in _features(column, path)):
-        features.append(feature)
-        check_memory(path, (len(features), len(label.cells)), 8)
+    features: list[tuple[str, np.ndarray]] = []
+    for column in columns:
+        if column is not label and column.name not in drop:
+            features += _features(column, path)
+            check_memory(path, (len(features), len(label.cells)), 8)
     if not features:
         raise refuse(path, "no column with at least two different values besides the target")
     y, classes = _labels(label, path)
     x = np.stack([values for _, values in features], axis=1)
-    whole = Dataset(path.stem, None, Split(x, y), classes, None, tuple(name for name, _ in features), False)
+    whole = Dataset(path.stem, None, Examples(x, y), classes, None, tuple(name for name, _ in features), False)
     return whole.resplit(test_size=test_size, rng=rng)
 
 
@@ -85,7 +79,7 @@ def standardize(data: Dataset) -> Dataset:
 
     Examples
     --------
-    >>> train = lw.datasets.Split(np.array([[1.0], [3.0], [np.nan]]), np.array([0, 1, 0]))
+    >>> train = lw.datasets.Examples(np.array([[1.0], [3.0], [np.nan]]), np.array([0, 1, 0]))
     >>> data = lw.datasets.Dataset("tiny", train, train, ("no", "yes"))
     >>> lw.datasets.standardize(data).train.x.ravel().round(3)
     array([-1.225,  1.225,  0.   ])
@@ -100,11 +94,10 @@ def standardize(data: Dataset) -> Dataset:
     # A column that is constant in the training set has a standard deviation of 0, or of some rounding.
     std = np.where(std > 1e-12 * np.abs(mean), std, 1.0)
 
-    def apply(split: Split | None) -> Split | None:
-        return None if split is None else Split((np.where(np.isnan(split.x), median, split.x) - mean) / std, split.y)
+    def apply(part: Examples) -> Examples:
+        return Examples((np.where(np.isnan(part.x), median, part.x) - mean) / std, part.y)
 
-    test = apply(data.test)
-    return replace(data, train=apply(data.train), val=apply(data.val), test=data.test if test is None else test)
+    return replace(data, train=apply(data.train), val=None if data.val is None else apply(data.val), test=apply(data.test))
 
 
 def _position(column: str | int, names: list[str], path: Path, parameter: str = "target") -> int:
@@ -141,8 +134,8 @@ def _features(column: Column, path: Path) -> Iterator[tuple[str, np.ndarray]]:
             yield column.name, numbers
         return
     if column.numeric:
-        strange = next(cell for cell in present if _numbers([cell]) is None)
-        raise refuse(path, f"column {column.name!r} is declared numeric, but has the value {strange!r}")
+        other = next(cell for cell in present if _numbers([cell]) is None)
+        raise refuse(path, f"column {column.name!r} is declared numeric, but has the value {other!r}")
     levels = column.levels or _sorted(present)
     if len(levels) > MAX_LEVELS:
         raise refuse(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -10,7 +11,7 @@ from .._validation import as_rng
 
 
 @dataclass(frozen=True, eq=False)
-class Split:
+class Examples:
     """Instances and their labels.
 
     ``x`` is uint8 of shape (N, H, W) or (N, H, W, C) for images, float64 of shape (N, D) for tables (NaN: missing).
@@ -27,9 +28,9 @@ class Split:
     def __len__(self) -> int:
         return len(self.y)
 
-    def __getitem__(self, index: slice | np.ndarray) -> Split:
+    def __getitem__(self, index: slice | np.ndarray) -> Examples:
         """The instances at ``index``: ``split[:100]``, ``split[split.y == 3]``."""
-        return Split(self.x[index], self.y[index])
+        return Examples(self.x[index], self.y[index])
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,31 +41,30 @@ class Dataset:
     """
 
     name: str
-    train: Split | None
-    test: Split
+    train: Examples | None
+    test: Examples
     class_names: tuple[str, ...]
-    val: Split | None = None
+    val: Examples | None = None
     features: tuple[str, ...] | None = None
     """Names of the columns of a table."""
     published_split: bool = True
     """Whether the split is the publishers'; otherwise it was drawn here, see `resplit`."""
 
     def __post_init__(self) -> None:
-        for part, split in (("train", self.train), ("val", self.val), ("test", self.test)):
-            if split is not None and len(split) and not 0 <= split.y.min() <= split.y.max() < len(self.class_names):
+        k = len(self.class_names)
+        for part in ("train", "val", "test"):
+            y = np.empty(0, int) if (examples := getattr(self, part)) is None else examples.y
+            if len(y) and not 0 <= y.min() <= y.max() < k:
                 raise ValueError(
-                    f"`{part}` of {self.name} has labels from {split.y.min()} to {split.y.max()}; "
-                    f"they must be 0 to {len(self.class_names) - 1} for {len(self.class_names)} classes"
+                    f"`{part}` of {self.name} has labels from {y.min()} to {y.max()}; they must be 0 to {k - 1} for {k} classes"
                 )
 
-    def resplit(self, *, test_size: float = 0.3, rng: int | np.random.Generator | None = 0) -> Dataset:
+    def resplit(self, *, test_size: float = 0.3, rng: Any = 0) -> Dataset:
         """The same instances with a new random split that keeps the share of each class.
 
-        All parts are pooled (train, val, test, in this order) and a share ``test_size`` of each class is drawn for the test set;
-        there is no validation set. The order of the pool is kept inside each part.
+        All parts are pooled (train, val, test, in this order) and a share ``test_size`` of each class is drawn for the test set; there is no
+        validation set. The order of the pool is kept inside each part.
 
-        Examples
-        --------
         >>> data = lw.datasets.load("digits").resplit(test_size=0.5, rng=1)
         >>> len(data.train), len(data.test), data.published_split
         (898, 899, False)
@@ -72,7 +72,7 @@ class Dataset:
         if not 0 < test_size < 1:
             raise ValueError(f"`test_size` must be a share between 0 and 1; got {test_size}")
         parts = [part for part in (self.train, self.val, self.test) if part is not None]
-        pool = Split(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
+        pool = Examples(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
         chosen = _stratified(pool.y, test_size, as_rng(rng))
         return Dataset(self.name, pool[~chosen], pool[chosen], self.class_names, None, self.features, False)
 

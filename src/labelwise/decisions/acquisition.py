@@ -9,9 +9,11 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
-from .._validation import as_rng
+from .._tables import Shown, Summary, frame, index_columns
+from .._validation import as_rng, check_positive
 from ..decomposition import decompose
 from ..distributions import Distribution
+from ..evaluation import margin
 from ..joint import decompose as decompose_jointly
 from ..losses import Loss
 from .costs import Costs
@@ -20,8 +22,8 @@ STRATEGIES = ("label_wise", "entropy", "bald", "margin", "random")
 BATCHES = ("top", "balanced", "diverse")
 
 
-@dataclass(frozen=True, eq=False)
-class Acquisition:
+@dataclass(frozen=True, eq=False, repr=False)
+class Acquisition(Shown):
     """Which cases to label next, best first."""
 
     index: np.ndarray
@@ -33,6 +35,21 @@ class Acquisition:
     need: np.ndarray | None
     """For ``"label_wise"``: contribution of each class to each case's score, (N, K)."""
     strategy: str
+
+    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
+        """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name all cases of the pool."""
+        columns = {
+            "rank": np.arange(1, len(self.index) + 1),
+            **index_columns(self.score.shape, ids, self.index),
+            "score": self.score[self.index],
+        }
+        return frame(columns if self.label is None else {**columns, "label": np.asarray(self.label)}, library)
+
+    def _summary(self) -> Summary:
+        labels = self.label or ("",) * len(self.index)
+        rows = [(str(i), float(self.score[i]), label) for i, label in zip(self.index[:10].tolist(), labels, strict=False)]
+        title = f"Acquisition ({self.strategy}): {len(self.index):,} of {len(self.score):,} cases, best first"
+        return Summary(title, ("case", "score", "label"), rows, f"… and {len(self.index) - 10:,} more" if len(self.index) > 10 else "")
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
@@ -126,8 +143,8 @@ def acquire(
     if mean.ndim != 2:
         raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {mean.shape[:-1]}")
     n = len(mean)
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or not 0 < budget <= n:
-        raise ValueError(f"`budget` must be a number of cases between 1 and the pool's {n}; got {budget!r}")
+    if check_positive(budget, "budget") > n:
+        raise ValueError(f"`budget` must be at most the pool's {n} cases; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
         raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} ignores; use 'label_wise'")
     need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
@@ -144,13 +161,9 @@ def acquire(
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:
     if strategy == "random":
         return as_rng(rng).random(len(mean))
-    several = not q.exclusive
     if strategy == "margin":
-        if several:
-            return np.asarray(1 - np.abs(2 * mean - 1).min(axis=1))
-        ordered = np.sort(mean, axis=1)
-        return np.asarray(1 - (ordered[:, -1] - ordered[:, -2]))
-    u = decompose(q, "log").sum() if several else decompose_jointly(q, "log")
+        return margin(q)
+    u = decompose_jointly(q, "log") if q.exclusive else decompose(q, "log").sum()
     return to_numpy(u.total if strategy == "entropy" else u.epistemic).astype(float)
 
 
@@ -212,8 +225,7 @@ def class_quotas(
     >>> class_quotas(q, budget=10)
     {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
     """
-    if isinstance(budget, bool) or not isinstance(budget, int | np.integer) or budget < 1:
-        raise ValueError(f"`budget` must be a positive number of examples; got {budget!r}")
+    check_positive(budget, "budget")
     need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
     if need.sum() <= 0:
         raise ValueError("the members agree on every case, so no class needs examples more than another")

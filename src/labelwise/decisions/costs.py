@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
@@ -116,41 +115,38 @@ class Costs:
         """The costs as the text of a TOML file, by class name.
 
         >>> print(Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3).to_toml())
-        class_names = ["nevus", "melanoma"]
+        # [matrix.X]: what each prediction costs when the truth is X
+        class_names = [
+            "nevus",
+            "melanoma",
+        ]
         ask = 3.0
         expert_error = 0.0
         <BLANKLINE>
-        [matrix.nevus]  # what each prediction costs when the truth is nevus
+        [matrix.nevus]
         nevus = 0.0
         melanoma = 1.0
         <BLANKLINE>
-        [matrix.melanoma]  # what each prediction costs when the truth is melanoma
+        [matrix.melanoma]
         nevus = 50.0
         melanoma = 0.0
         <BLANKLINE>
         """
-        lines: list[str] = []
-        if self.class_names is not None and self.ordered:
-            lines.append(f"class_names = [{', '.join(map(_quoted, self.class_names))}]")
-        elif self.matrix is not None and self.class_names is None:
-            lines.append(f"matrix = {self.matrix.tolist()}")
-        tables: list[str] = []
-        for name in PER_LABEL:
-            value = getattr(self, name)
-            if isinstance(value, np.ndarray) and self.class_names is not None:
-                tables += [
-                    "",
-                    f"[{name}]",
-                    *(f"{_key(label)} = {cost!r}" for label, cost in zip(self.class_names, value.tolist(), strict=True)),
-                ]
-            elif value is not None:
-                lines.append(f"{name} = {value.tolist() if isinstance(value, np.ndarray) else value!r}")
-        if self.matrix is not None and self.class_names is not None:
-            for truth, row in zip(self.class_names, self.matrix.tolist(), strict=True):
-                comment = f"  # what each prediction costs when the truth is {truth}" if truth.isprintable() else ""
-                tables += ["", f"[matrix.{_key(truth)}]{comment}"]
-                tables += [f"{_key(label)} = {cost!r}" for label, cost in zip(self.class_names, row, strict=True)]
-        return "\n".join([*lines, *tables]) + "\n"
+        import tomli_w
+
+        def by_name(values: np.ndarray) -> Any:
+            return values.tolist() if self.class_names is None else dict(zip(self.class_names, values.tolist(), strict=True))
+
+        spec: dict[str, Any] = {"class_names": list(self.class_names)} if self.class_names is not None and self.ordered else {}
+        prices = {name: getattr(self, name) for name in PER_LABEL}
+        spec |= {name: by_name(x) if isinstance(x, np.ndarray) else x for name, x in prices.items() if x is not None}
+        comment = ""
+        if self.matrix is not None:
+            spec["matrix"] = self.matrix.tolist()
+            if self.class_names is not None:
+                comment = "# [matrix.X]: what each prediction costs when the truth is X\n"
+                spec["matrix"] = {truth: by_name(row) for truth, row in zip(self.class_names, self.matrix, strict=True)}
+        return comment + tomli_w.dumps(spec)
 
     def problem(self, task: str, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
         """The decision problem for a prediction with these classes, and the class names to show."""
@@ -307,12 +303,3 @@ def _per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: 
     if len(value) != n:
         raise ValueError(f"`{name}` is given for {len(value)} classes; the prediction has K = {n}")
     return value[rows]
-
-
-def _quoted(text: str) -> str:
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _key(text: str) -> str:
-    plain = text.isascii() and text.replace("-", "").replace("_", "").isalnum()
-    return text if plain else _quoted(text)

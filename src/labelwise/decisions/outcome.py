@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._labels import as_labels, happened_by_class
+from .._labels import as_labels, outcomes_by_class
 from .._suggestions import suggest
 from .costs import Costs
 from .policy import Decisions
@@ -150,7 +150,7 @@ def _truth(decisions: Decisions, y_true: Any) -> np.ndarray:
     shape = (len(decisions.mean),)
     if decisions.task == "multiclass":
         return as_labels(y_true, "y_true", decisions.class_names, shape)
-    return happened_by_class(y_true, decisions.class_names, shape).astype(np.int64)
+    return outcomes_by_class(y_true, decisions.class_names, shape).astype(np.int64)
 
 
 def _entropy(p: np.ndarray) -> np.ndarray:

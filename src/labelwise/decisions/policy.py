@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
 from .._suggestions import suggest
+from .._tables import Shown, Summary, counted
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..distributions.base import not_a_distribution
@@ -19,9 +21,12 @@ from ..losses import CostLoss
 from .costs import Costs
 from .problem import ASK, Problem
 
+SAMPLES = 512
+"""Draws for the value of knowledge under a cost matrix, where the distribution has to be sampled."""
 
-@dataclass(frozen=True, eq=False)
-class Decisions:
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Decisions(Shown):
     """The action for each case: arrays (...,) for ``"multiclass"``, (..., K) for ``"per_label"``, of the prediction's array library."""
 
     action: Array
@@ -30,8 +35,6 @@ class Decisions:
     """Expected cost of that action, including the price of asking."""
     value_of_label: Array
     """Expected saving from the expert's answer, before its price; equals TU if the expert is perfect and correct predictions cost 0."""
-    value_of_knowledge: Array
-    """EU: expected saving from knowing the class probabilities exactly. Upper bound on the value of more training data when no expert is consulted."""
     after_answer: Array
     """The decision after each possible answer; the added last axis holds the classes or, per label, absent and present."""
     mean: Array
@@ -40,8 +43,23 @@ class Decisions:
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
-    error: Array | None = None
-    """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if only rounding matters."""
+    distribution: Distribution = field(repr=False)
+    """The prediction that was decided about."""
+
+    @cached_property
+    def _knowledge(self) -> tuple[Array, Array | None]:
+        return _value_of_knowledge(self.distribution, self.problem)
+
+    @property
+    def value_of_knowledge(self) -> Array:
+        """EU: expected saving from knowing the class probabilities exactly. Upper bound on the value of more training data when no expert is
+        consulted. Computed on first access: unlike the decisions it needs the whole distribution, which may have to be sampled."""
+        return self._knowledge[0]
+
+    @property
+    def error(self) -> Array | None:
+        """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if only rounding matters."""
+        return self._knowledge[1]
 
     @property
     def action_names(self) -> np.ndarray:
@@ -49,6 +67,23 @@ class Decisions:
         predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
         names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
         return names
+
+    def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for each case (per label: each case and label), as `Uncertainty.to_frame` has them.
+
+        Columns: the case, ``y_true`` if given, the most probable class (per label: the label) and its ``probability``, the ``action``,
+        its ``expected_cost``, ``value_of_label`` and ``value_of_knowledge``.
+        """
+        from .frames import plan_frame
+
+        return plan_frame(self, ids, y_true, library)
+
+    def _summary(self) -> Summary:
+        names, counts = np.unique(self.action_names, return_counts=True)
+        order = np.argsort(-counts, kind="stable")
+        cost = to_numpy(self.expected_cost).astype(float)
+        title = f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost {cost.mean() if cost.size else 0:.4g}"
+        return Summary(title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]])
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | None = None) -> str:
         """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of more training data.
@@ -129,19 +164,17 @@ def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None) -> D
     if problem.ask is not None:
         asking = problem.ask + after
         action, cost = np.where(asking < cost, ASK, action), np.minimum(asking, cost)
-    value_of_knowledge, error = _value_of_knowledge(q, problem)
     plan = Decisions(
         index_like(action, present),
         like(cost, present),
         like(value_of_label, present),
-        value_of_knowledge,
         index_like(response, present),
         present,
         task,
         class_names,
         costs,
         problem,
-        error,
+        q,
     )
     if y_true is not None:
         _warn_if_badly_calibrated(q, y_true)
@@ -158,7 +191,7 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     """
     if problem.table.ndim == 2:
         price = None if problem.abstain is None else float(problem.abstain)
-        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price))
+        joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price), n_samples=SAMPLES)
         return joint.epistemic, None if joint.error is None else joint.error.epistemic
     a: Any = problem.table[:, 0, 1]
     b: Any = problem.table[:, 1, 0]

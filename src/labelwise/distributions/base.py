@@ -5,11 +5,12 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, cast
 
 import numpy as np
 
 from .._arrays import Array
+from .._tables import Shown, Summary, counted, some
 from ..events import Family
 from .marginals import Function, Marginal
 
@@ -23,7 +24,7 @@ else:  # Python 3.13 knows defaults
     ArrayT = TypeVar("ArrayT")
 
 
-class Distribution(ABC, Generic[ArrayT]):
+class Distribution(Shown, ABC, Generic[ArrayT]):
     """What a predictor believes about the class probabilities Θ of each instance.
 
     Subclass it to bring your own: give `class_names`, `batch_shape`, `n_classes`, `marginal`, `sample` and indexing. `mean` and
@@ -77,6 +78,16 @@ class Distribution(ABC, Generic[ArrayT]):
         if not self.batch_shape:
             raise TypeError("a distribution of one instance without a batch axis has no length")
         return self.batch_shape[0]
+
+    def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise TypeError(f"{type(self).__name__} is a distribution, not an array: use its mean, q.mean(), or lw.decompose(q)")
+
+    def _summary(self) -> Summary:
+        members = "" if self.n_members is None else counted(self.n_members, "member") + " × "
+        instances = " × ".join(f"{n:,}" for n in self.batch_shape) or "1"
+        names = "" if self.class_names is None else f" ({some(self.class_names)})"
+        what = "instance" if instances == "1" else "instances"
+        return Summary(f"{type(self).__name__}: {members}{instances} {what} × {counted(self.n_classes, 'class', 'classes')}{names}")
 
     @property
     def n_members(self) -> int | None:

@@ -113,7 +113,7 @@ class Members(Distribution[ArrayT]):
         return draw_members(self.probs, self.weights, n, as_rng(rng))
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Ensemble(Members[ArrayT]):
     r"""The predictions of M members: Q = Σ_m w_m δ_{probs[m]}.
 

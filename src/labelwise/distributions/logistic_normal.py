@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -26,17 +25,17 @@ from .._validation import as_rng, as_seed, check_classes, check_count, set_field
 from ..events import Family, as_events
 from .base import ArrayT, Distribution, batch_index, remade
 from .marginals import LogitNormal, Sampled
-from .marginals.logit_normal import REPLICATES, correlated, softmax
+from .marginals.logit_normal import correlated, softmax
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class LogisticNormal(Distribution[ArrayT]):
     r"""Θ = softmax(z) with Gaussian logits z ~ N(mean, cov).
 
     Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds and are integrated by
-    quadrature (error below 1e-9 TU in double, 1e-5 TU in single precision). All others are integrated by randomised quasi-Monte
-    Carlo (16 scrambled Sobol' sequences) with a 95 % error bound in ``decompose(...).error``; with 256 points each it is typically
-    5e-4 TU for K = 3 and 4e-3 TU for K = 10.
+    quadrature (error below 1e-9 TU in double, 1e-5 TU in single precision). All others are integrated by randomized quasi-Monte
+    Carlo (16 scrambled Sobol' sequences) with a 95 % error bound in ``decompose(...).error``; with 128 points each it is typically
+    1e-3 TU for K = 3 and 6e-3 TU for K = 10. The error of EU is three to seven times smaller than that of 1,000 plain draws.
 
     Parameters
     ----------
@@ -65,7 +64,7 @@ class LogisticNormal(Distribution[ArrayT]):
     exact_mean: ClassVar[bool] = False
 
     def __init__(
-        self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 256
+        self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
     ) -> None:
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
@@ -93,11 +92,6 @@ class LogisticNormal(Distribution[ArrayT]):
     @property
     def batch_shape(self) -> tuple[int, ...]:
         return tuple(self.loc.shape[:-1])
-
-    @property
-    def n_numbers(self) -> int:
-        """All points twice, with the products that make correlated logits."""
-        return int(prod(self.cov.shape)) * 2 * REPLICATES * self.points
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))

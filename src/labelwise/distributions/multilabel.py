@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from .._arrays import Array
+from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from .._validation import members_first
 from ..events import Events
 from .base import ArrayT
@@ -14,7 +14,7 @@ from .ensemble import Members
 from .marginals import Atoms
 
 
-@dataclass(frozen=True, eq=False, init=False)
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions of M members for K labels that may occur together; parameters as for `Ensemble`, without the sum to 1.
 
@@ -42,6 +42,21 @@ class MultiLabelEnsemble(Members[ArrayT]):
         if stored.shape[-1] == 0:
             raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(stored.shape)}")
         self._set(stored, weights, class_names)
+
+    @classmethod
+    def from_logits(cls, logits: Any, **options: Any) -> MultiLabelEnsemble:
+        """An ensemble from network outputs before the sigmoid; options as for the class.
+
+        >>> MultiLabelEnsemble.from_logits(np.array([[[0.0, 1000.0]]])).mean()
+        array([[0.5, 1. ]])
+        """
+        z = as_floating(logits, "logits")
+        xp = namespace(z)
+        if values_known(z):
+            check_finite(xp.where(xp.isinf(z), xp.zeros_like(z), z), "logits")
+        below = xp.exp(xp.where(z < 0, z, 0.0))  # neither overflows, and both have the right derivative at 0
+        above = xp.exp(-xp.where(z < 0, 0.0, z))
+        return cls(xp.where(z < 0, below / (1 + below), 1 / (1 + above)), **options)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is not None:

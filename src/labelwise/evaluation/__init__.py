@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from .._resampling import Estimate
-from .classes import ByClass, ClassMeans, by_class
+from .baselines import margin, vacuity, variation_ratio, vote_disagreement
+from .classes import ByClass, ClassMeans, by_class, epistemic_share
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
 from .members import MembersNeeded, members_needed
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
+from .scores import brier_score, log_loss
 
 __all__ = [
     "Agreement",
@@ -27,13 +29,20 @@ __all__ = [
     "UncertaintyIntervals",
     "agreement",
     "bootstrap_uncertainty",
+    "brier_score",
     "by_class",
     "compare_detection",
     "detection_scores",
+    "epistemic_share",
+    "log_loss",
+    "margin",
     "mean_curve",
     "mean_over_runs",
     "members_needed",
     "rank_agreement",
     "rejection_curve",
     "rejection_curves_by_class",
+    "vacuity",
+    "variation_ratio",
+    "vote_disagreement",
 ]

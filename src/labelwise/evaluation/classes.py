@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
-from .._labels import as_numpy, happened_by_class
+from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Estimate, Resampling
 from .._suggestions import suggest
 from ..decomposition import PARTS, Uncertainty
@@ -35,6 +35,22 @@ class ClassMeans:
     aleatoric: Estimate
     epistemic: Estimate
 
+    @property
+    def epistemic_share(self) -> np.ndarray:
+        """The `epistemic_share` of each class, (K,)."""
+        return epistemic_share(self.epistemic.value, self.total.value)
+
+
+def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
+    """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same instances (a ratio of means).
+
+    A mean of ratios would give certain and uncertain instances the same weight. NaN without any uncertainty.
+
+    >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
+    array([0.25,  nan])
+    """
+    return _ratio(np.asarray(epistemic, dtype=float), np.asarray(total, dtype=float))
+
 
 @dataclass(frozen=True, eq=False)
 class ByClass:
@@ -49,14 +65,14 @@ class ByClass:
     likely: ClassMeans | None
     """Means weighted by the predicted probability of each class; needs ``mean``."""
     ratio: Estimate
-    """ΣEU_k / ΣTU_k; NaN for a class with no uncertainty on any instance."""
+    """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class with no uncertainty on any instance."""
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
     first: dict[str, Array] | None
     """For each rule the share of bootstrap replicates in which a class ranks first; needs ``n_bootstrap`` > 0."""
     values: dict[str, Array]
     """The uncertainties themselves, (N, K)."""
-    happened: Array | None
+    outcomes: Array | None
     """(N, K): whether each instance belongs to each class."""
 
     @property
@@ -95,9 +111,9 @@ class ByClass:
         k = self.class_names.index(name)
         if not own:
             return np.asarray(self.values[measure][:, k])
-        if self.happened is None:
+        if self.outcomes is None:
             raise ValueError("own=True needs `y_true`: pass it to by_class")
-        return np.asarray(self.values[measure][self.happened[:, k], k])
+        return np.asarray(self.values[measure][self.outcomes[:, k], k])
 
     def ecdf(self, name: str, measure: str = "epistemic", *, own: bool = False) -> tuple[Array, Array]:
         """The distinct values of one class in increasing order, and the share of instances at or below each."""
@@ -173,10 +189,10 @@ def by_class(
     n = len(values["total"])
     if n == 0:
         raise ValueError(f"`u` must have at least one instance; got shape {(*shape, k)}")
-    happened = None if y_true is None else happened_by_class(y_true, u.class_names, shape)
+    outcomes = None if y_true is None else outcomes_by_class(y_true, u.class_names, shape)
     weights: dict[str, np.ndarray] = {"everywhere": np.ones((n, k))}
-    if happened is not None:
-        weights["own"] = happened.astype(float)
+    if outcomes is not None:
+        weights["own"] = outcomes.astype(float)
     if mean is not None:
         weights["likely"] = _probabilities(mean, (*shape, k)).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
@@ -209,10 +225,10 @@ def by_class(
         means.get("own"),
         means.get("likely"),
         estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :])),
-        None if happened is None else happened.sum(axis=0),
+        None if outcomes is None else outcomes.sum(axis=0),
         first,
         values,
-        happened,
+        outcomes,
     )
 
 

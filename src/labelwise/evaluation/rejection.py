@@ -14,6 +14,7 @@ from .._arrays import Array
 from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
 
+SUMMARIES = ("area", "normalized_area", "aurc", "augrc")
 BAND_POINTS = 200
 """Number of points of the band of a finer curve."""
 
@@ -128,6 +129,23 @@ class RejectionCurve:
             raise ValueError(f"`coverage` must be above 0 and at most 1; got {coverage!r}")
         kept = min(self.n, math.ceil(round(coverage * self.n, 6)))  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
+
+    def risk_at_coverage(self, coverage: float) -> float:
+        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the loss itself, or minus the utility."""
+        value = self.at_coverage(coverage)
+        return 1 - value if self.kind == "accuracy" else -value if self.higher_is_better else value
+
+    def coverage_at_risk(self, risk: float) -> float:
+        """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share can.
+
+        Of the data at hand: for a guarantee about new cases use `labelwise.decisions.choose_threshold`.
+        """
+        if isinstance(risk, bool) or not isinstance(risk, int | float | np.number) or math.isnan(risk):
+            raise ValueError(f"`risk` must be a number; got {risk!r}")
+        kept = np.arange(1, self.n + 1)
+        rounding = 1e-12 * np.abs(self._risks[1:]).max(initial=1.0)
+        good = np.flatnonzero(self._risks[1:] <= risk * kept + rounding)
+        return float(kept[good[-1]] / self.n) if good.size else 0.0
 
     @cached_property
     def monotonicity(self) -> float:
@@ -266,8 +284,8 @@ def _band(
             again = np.repeat(np.arange(curve.n), count[order])
             replicate = _curve(curve.kind, ranked[again], values[again], shares)
             points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
-            numbers.append((replicate.area, replicate.normalized_area, replicate.aurc, replicate.augrc))
+            numbers.append([getattr(replicate, name) for name in SUMMARIES])
     interval = resampling.estimate(None, points)
-    found = (curve.area, curve.normalized_area, curve.aurc, curve.augrc)
-    area, normalized, aurc, augrc = (resampling.estimate(value, column) for value, column in zip(found, np.asarray(numbers).T, strict=True))
-    return Band(at, interval.low, interval.high, area, normalized, aurc, augrc, resampling.confidence)
+    columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
+    summaries = {name: resampling.estimate(getattr(curve, name), column) for name, column in columns}
+    return Band(at, interval.low, interval.high, confidence=resampling.confidence, **summaries)

@@ -13,7 +13,7 @@ from .._labels import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence
 from .._suggestions import suggest
 from ..decomposition import PARTS, Uncertainty
-from .rejection import RejectionCurve, rejection_curve
+from .rejection import SUMMARIES, RejectionCurve, rejection_curve
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,12 +93,9 @@ def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) ->
         mean.high,
         float(np.mean([curve.random for curve in curves])),
         np.mean([curve.oracle for curve in curves], axis=0),
-        over_runs([curve.area for curve in curves]),
-        over_runs([curve.normalized_area for curve in curves]),
-        over_runs([curve.aurc for curve in curves]),
-        over_runs([curve.augrc for curve in curves]),
-        len(curves),
-        confidence,
+        **{name: over_runs([getattr(curve, name) for curve in curves]) for name in SUMMARIES},
+        n_runs=len(curves),
+        confidence=confidence,
     )
 
 

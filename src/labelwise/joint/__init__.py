@@ -68,7 +68,7 @@ def decompose(
     parts = computed.parts if computed.joint is None else computed.joint
     n = q.n_classes
     error = None if computed.error is None else Components(*computed.error)
-    return JointUncertainty(parts[0], parts[1], parts[2], lambda: loss.maximum(n), error)
+    return JointUncertainty(parts[0], parts[1], parts[2], lambda: loss.maximum(n), error, q.n_members if q.finite else None)
 
 
 def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:

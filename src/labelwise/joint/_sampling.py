@@ -10,7 +10,7 @@ from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
 from .._engine.compute import Computed
 from ..distributions import Distribution
 from ..distributions.marginals import Atoms
-from ..distributions.marginals.logit_normal import REPLICATES, T_QUANTILE
+from ..distributions.marginals.logit_normal import REPLICATES, STANDARD_ERRORS
 from .losses import JointLoss
 
 
@@ -59,7 +59,7 @@ def _of_block(draws: Array, mean: tuple[Array, ...] | None, loss: JointLoss, siz
 
     def bound(x: Array) -> Array:
         variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
-        return T_QUANTILE * xp.sqrt(variance / REPLICATES) + rounding
+        return STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + rounding
 
     return total, sum_first(epistemic) / REPLICATES, bound(xp.stack(totals, axis=0)), bound(epistemic)
 

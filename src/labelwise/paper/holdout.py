@@ -1,8 +1,8 @@
 """The hold-out experiment (the paper's Appendix C.3) with the control arms that it lacks.
 
 An ensemble is trained on a small part of the data. The class with the highest mean label-wise EU then gets new images in each epoch of a
-continued training, and its EU falls. But so does that of classes that get nothing: continued training alone lowers it, and a class chosen
-for a high value falls back. So the same checkpoint is continued in several ways, and compared is what the new images add.
+continued training, and its EU falls. So does that of classes without new images: continued training alone lowers it, and a class selected
+for a high value regresses to the mean. Continuing the same checkpoint in several ways shows what the new images add.
 """
 
 from __future__ import annotations
@@ -20,10 +20,12 @@ from ..decomposition import decompose
 from ..io.atomic import replacing
 from ..io.npz import read_npy, write_npy
 from .results_folder import Options, predict, record
-from .settings import Setting, Source, image_shape, training_data
+from .settings import Setting, TestImages, image_shape, training_data
 
 if TYPE_CHECKING:
     from ..predictors import Recipe
+
+__all__ = ["ARMS", "PLANS", "Run", "run", "run_one"]
 
 
 @dataclass(frozen=True)
@@ -40,10 +42,10 @@ PLANS = {"fashion-mnist": Plan(300, 5, 5), "cifar10": Plan(5000, 20, 20), "digit
 
 @dataclass(frozen=True)
 class Arm:
-    """A way to go on: where the images of one class come from, and which class that is."""
+    """A way to continue: where the images of one class come from, and which class that is."""
 
     pool: str | None = None
-    """``"new"``: the hold-out; ``"old"``: the class's own first images, drawn again; ``None``: nothing is exchanged."""
+    """``"new"``: the hold-out; ``"old"``: the class's own first images, redrawn; ``None``: nothing is exchanged."""
     label: str = "selected"
     """``"selected"``: the class with the highest EU on the test set; ``"half"``: on the first half of it; ``"random"``: one of the others."""
     constant: bool = False
@@ -63,7 +65,7 @@ ARMS = {
 
 @dataclass(frozen=True, eq=False)
 class Draw:
-    """What each member sees in each epoch: at first the small part; later, one class of it is drawn anew."""
+    """The training images of each member in each epoch: at first the small part; later, one class of it is redrawn."""
 
     labels: np.ndarray = field(repr=False)
     n_train: int
@@ -72,17 +74,17 @@ class Draw:
     pool: str | None = None
     label: int | None = None
 
-    def split(self) -> tuple[np.ndarray, np.ndarray]:
+    def small_and_held_out(self) -> tuple[np.ndarray, np.ndarray]:
         """Positions of the small part and of the hold-out; by the seed of the run, the same for all members and arms."""
         order = np.random.default_rng([self.seed, 1]).permutation(len(self.labels))
         return np.sort(order[: self.n_train]), np.sort(order[self.n_train :])
 
     def __call__(self, member: int, epoch: int) -> np.ndarray:
-        small, held_out = self.split()
+        small, held_out = self.small_and_held_out()
         if epoch < self.first or self.pool is None:
             return small
-        source = held_out if self.pool == "new" else small
-        pool = source[self.labels[source] == self.label]
+        candidates = held_out if self.pool == "new" else small
+        pool = candidates[self.labels[candidates] == self.label]
         n = self.n_train // 10  # whatever the class had, as in the published code
         drawn = np.random.default_rng([self.seed, 2, member, epoch]).choice(pool, n, replace=self.pool == "old" or len(pool) < n)
         return np.concatenate([small[self.labels[small] != self.label], drawn])
@@ -90,15 +92,13 @@ class Draw:
 
 def recipe_for(setting: Setting, data: Dataset, plan: Plan) -> Recipe:
     """The recipe over both parts of the training, with the published batches of 64; the learning rate falls when the protocol says so."""
-    plain = setting.recipe(image_shape(data))
-    recipe = replace(plain, epochs=plan.first + plan.then, batch_size=64, shuffle=True)
+    recipe = replace(setting.recipe(image_shape(data)), epochs=plan.first + plan.then, batch_size=64, shuffle=True)
     return replace(recipe, rates=tuple((start, rate) for start, rate in recipe.rates if start < recipe.epochs), **setting.changed)
 
 
 def arms_of(recipe: Recipe, names: tuple[str, ...] | None = None) -> tuple[str, ...]:
-    """The arms to run: all, but those with a constant learning rate only where it is not constant anyway."""
-    chosen = tuple(ARMS) if names is None else names
-    return tuple(name for name in chosen if len(recipe.rates) > 1 or not ARMS[name].constant)
+    """The arms to run: by default all; those with a constant learning rate only where it is not constant anyway."""
+    return tuple(name for name in names or ARMS if len(recipe.rates) > 1 or not ARMS[name].constant)
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,28 +120,22 @@ def run_one(setting: Setting, run: int, options: Options, *, arms: tuple[str, ..
     Label-wise EU under squared loss is kept for each arm; the weights of an arm are deleted, those it branches off from stay.
     """
     plan = PLANS[setting.data]
-    data = training_data(setting, data_dir=options.data_dir, download=options.download, sha256=options.sha256)
+    data, train = training_data(setting, **options.where)
     recipe = recipe_for(setting, data, plan)
-    folder = options.results / f"holdout-{setting.name}" / f"run-{run}"
-    if data.train is None:  # for the type checker
-        raise ValueError("no training data")
-    small = Draw(data.train.y, plan.n_train, plan.first, run)
+    small = Draw(train.y, plan.n_train, plan.first, run)
     first = replace(recipe, epochs=plan.first, rates=tuple(rate for rate in recipe.rates if rate[0] < plan.first))
-    work = _Work(setting, data, folder, run, options, first, small)
-    before, accuracy = work.before()
+    training = _Training(setting, data, options.results / f"holdout-{setting.name}" / f"run-{run}", run, options, first, small)
+    before, accuracy = training.result("before", first, small)
     labels = choose(before, run)
     after: dict[str, np.ndarray] = {}
     correct = {"before": accuracy}
     for name in arms_of(recipe, arms):
         arm = ARMS[name]
-        label = labels[arm.label]
-        same = "swap" if name == "half" and labels["half"] == labels["selected"] and "swap" in after else None
-        if same:  # both rules choose the same class: the arm has been run
-            after[name], correct[name] = after[same], correct[same]
+        if name == "half" and labels["half"] == labels["selected"] and "swap" in after:  # the same class: the arm has been run
+            after[name], correct[name] = after["swap"], correct["swap"]
             continue
-        rates = first.rates if arm.constant else recipe.rates
-        draw = small if arm.pool is None else replace(small, pool=arm.pool, label=label)
-        after[name], correct[name] = work.after(name, replace(recipe, rates=rates), draw)
+        draw = small if arm.pool is None else replace(small, pool=arm.pool, label=labels[arm.label])
+        after[name], correct[name] = training.result(name, replace(recipe, rates=(first if arm.constant else recipe).rates), draw)
     named = {name: labels[ARMS[name].label] for name in after}
     return Run(before, after, named, halves(len(before), run), data.test.y, correct)
 
@@ -163,8 +157,8 @@ def choose(before: np.ndarray, run: int) -> dict[str, int]:
 
 
 @dataclass(frozen=True, eq=False)
-class _Work:
-    """Train, predict and store the parts of one run."""
+class _Training:
+    """Train, predict and store the arms of one run."""
 
     setting: Setting
     data: Dataset
@@ -174,33 +168,28 @@ class _Work:
     first: Recipe
     small: Draw
 
-    def before(self) -> tuple[np.ndarray, float]:
-        """EU (instances, classes) and accuracy after the first training."""
-        path = self.folder / "before.npy"
-        if not path.exists():
-            self._store(path, self._start)
-        return _read(path)
-
-    def after(self, name: str, recipe: Recipe, draw: Draw) -> tuple[np.ndarray, float]:
-        """The same after an arm of the continued training."""
+    def result(self, name: str, recipe: Recipe, draw: Draw) -> tuple[np.ndarray, float]:
+        """EU (instances, classes) and accuracy before, or after an arm of the continued training; computed where not stored."""
         path = self.folder / f"{name}.npy"
         if not path.exists():
-            self._store(path, self._fit(name, recipe, draw, self._start))
-            shutil.rmtree(self.folder / f"training-{name}")
-        return _read(path)
+            q = predict(
+                self.start if name == "before" else self.fit(name, recipe, draw, self.start), TestImages(self.setting.data), self.data.test
+            )
+            eu = np.asarray(decompose(q, "squared").epistemic)
+            correct = (q.mean().argmax(-1) == self.data.test.y)[:, None]
+            with replacing(path) as file:
+                write_npy(file, np.concatenate([eu, correct.astype(eu.dtype)], axis=1))
+            if name != "before":
+                shutil.rmtree(self.folder / f"training-{name}")
+        array = read_npy(path)
+        return array[:, :-1], float(array[:, -1].mean(dtype=float))
 
     @cached_property
-    def _start(self) -> Any:
-        return self._fit("before", self.first, self.small, None)
+    def start(self) -> Any:
+        """The ensemble that all arms branch off from."""
+        return self.fit("before", self.first, self.small, None)
 
-    def _store(self, path: Path, fitted: Any) -> None:
-        q = predict(fitted, Source(self.setting.data), self.data.test)
-        eu = np.asarray(decompose(q, "squared").epistemic)
-        right = (q.mean().argmax(-1) == self.data.test.y)[:, None]
-        with replacing(path) as file:
-            write_npy(file, np.concatenate([eu, right.astype(eu.dtype)], axis=1))
-
-    def _fit(self, name: str, recipe: Recipe, draw: Draw, start: Any) -> Any:
+    def fit(self, name: str, recipe: Recipe, draw: Draw, start: Any) -> Any:
         from ..predictors import fit_ensemble
 
         self.options.say(f"hold-out {self.setting.name}, run {self.run}, {name}: up to epoch {recipe.epochs}")
@@ -218,28 +207,22 @@ class _Work:
         )
 
 
-def _read(path: Path) -> tuple[np.ndarray, float]:
-    array = read_npy(path)
-    return array[:, :-1], float(array[:, -1].mean(dtype=float))
-
-
 def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] | None = None) -> dict[str, Any]:
     """Train what is missing; write ``holdout.json`` and ``holdout.png``; returns the numbers."""
     from .holdout_numbers import draw, numbers_of
 
     if setting.data not in PLANS:
         raise ValueError(f"the hold-out experiment is on {', '.join(PLANS)}; got {setting.data!r}")
+    plan = PLANS[setting.data]
     if setting.epochs is not None:
-        raise ValueError(
-            f"the hold-out experiment has {PLANS[setting.data].first} + {PLANS[setting.data].then} epochs; `epochs` is not for it"
-        )
+        raise ValueError(f"the hold-out experiment has {plan.first} + {plan.then} epochs; `epochs` is not for it")
     if arms is not None and (unknown := [name for name in arms if name not in ARMS]):
         raise ValueError(f"`arms` must be of {', '.join(ARMS)}; got {unknown[0]!r}")
     if arms is not None and not {"swap", "no-swap"} <= set(arms):
         raise ValueError(f"`arms` must have 'swap' and 'no-swap', which all others are compared with; got {', '.join(arms)}")
     found = [run_one(setting, r, options, arms=arms) for r in range(runs)]
     numbers = numbers_of(found)
-    more = {"plan": asdict(PLANS[setting.data]), "arms": {name: asdict(ARMS[name]) for name in found[0].after}}
+    more = {"plan": asdict(plan), "arms": {name: asdict(ARMS[name]) for name in found[0].after}}
     path = record(f"holdout-{setting.name}", "holdout", numbers, options, runs=runs, **more)
     draw(found, path.with_suffix(".png"))
     return numbers

@@ -1,19 +1,20 @@
-"""How much epistemic uncertainty falls, class by class: the paper's Table 2, with its slips mended."""
+"""How much epistemic uncertainty falls, class by class: the paper's Table 2, with its errors corrected."""
 
 from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ..evaluation import Estimate, mean_over_runs
+from ..evaluation import Estimate
+
+__all__ = ["Drops", "Excess", "drops", "excess", "log_ratios"]
 
 KINDS = ("absolute", "relative")
 ENUMERATED = 5
-"""Up to so many runs, every resample of the bootstrap is computed: 5⁵ = 3125."""
+"""Up to this number of runs, every resample of the bootstrap is computed: 5⁵ = 3125."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -28,27 +29,18 @@ class Drops:
     def n_runs(self) -> int:
         return len(self.before)
 
-    @cached_property
-    def absolute(self) -> np.ndarray:
-        """Before − after."""
-        return np.asarray(self.before - self.after)
-
-    @cached_property
-    def relative(self) -> np.ndarray:
-        """(Before − after) / before."""
-        return np.asarray(self.absolute / self.before)
-
-    @cached_property
-    def _is_selected(self) -> np.ndarray:
-        return np.asarray(np.arange(self.before.shape[1]) == self.selected[:, None])
+    def drop(self, kind: str) -> np.ndarray:
+        """Before − after, ``"absolute"`` or ``"relative"`` to before."""
+        drop = self.before - self.after
+        return np.asarray(drop if kind == "absolute" else drop / self.before)
 
     def of_selected(self, values: np.ndarray) -> np.ndarray:
         """The value of the selected class in each run."""
-        return np.asarray(values[self._is_selected])
+        return np.asarray(values[np.arange(self.n_runs), self.selected])
 
     def of_others(self, values: np.ndarray) -> np.ndarray:
         """The values of the other classes, (runs, classes − 1)."""
-        return np.asarray(values[~self._is_selected]).reshape(self.n_runs, -1)
+        return np.stack([np.delete(row, k) for row, k in zip(values, self.selected, strict=True)])
 
     def table(self) -> dict[str, dict[str, np.ndarray]]:
         """For each kind of drop and each run: the selected class, the mean of the others, and the largest drop among the others.
@@ -56,25 +48,21 @@ class Drops:
         "Next highest drop" is, in the paper's words, that of the class with the second-largest reduction; where the selected class
         does not have the largest one, it is larger than the selected one's.
         """
-        return {
-            kind: {
-                "selected": self.of_selected(drop),
-                "others": self.of_others(drop).mean(axis=1),
-                "next highest": self.of_others(drop).max(axis=1),
-            }
-            for kind in KINDS
-            for drop in [getattr(self, kind)]
-        }
+        made = {}
+        for kind in KINDS:
+            own, others = self.of_selected(self.drop(kind)), self.of_others(self.drop(kind))
+            made[kind] = {"selected": own, "others": others.mean(axis=1), "next highest": others.max(axis=1)}
+        return made
 
     def largest(self, kind: str) -> int:
         """In how many runs the selected class has the largest drop of all."""
-        drop = getattr(self, kind)
-        return int(np.sum(self.of_selected(drop) > self.of_others(drop).max(axis=1)))
+        columns = self.table()[kind]
+        return int(np.sum(columns["selected"] > columns["next highest"]))
 
     @property
     def rises(self) -> tuple[int, int]:
         """In how many cases the EU of another class rises, and how many cases there are."""
-        others = self.of_others(self.absolute)
+        others = self.of_others(self.drop("absolute"))
         return int(np.sum(others < 0)), others.size
 
 
@@ -106,53 +94,48 @@ def drops(before: Any, after: Any, *, selected: Any = None) -> Drops:
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """What of the selected class's drop the other classes do not foretell."""
+    """The part of the selected class's drop that a line fitted to the other classes does not predict."""
 
     predicted_share: Estimate
     """Drop predicted from the other classes, as a share of the observed one."""
     excess: Estimate
     """Observed − predicted, on average over the runs."""
     extrapolated: int
-    """In how many runs the selected class lies beyond all others, so that the line is extended."""
+    """In how many runs the selected class lies beyond all others, so that the line is extrapolated."""
 
 
 def excess(d: Drops, *, rng: int | np.random.Generator = 0, n_bootstrap: int = 5000) -> Excess:
     """Compare the selected class with a line fitted to the classes that got nothing: drop against EU before.
 
-    A class chosen for its high value falls towards the mean, new data or not; the line says how far. It is no proof: it is extended
-    beyond the points it was fitted to, and the classes share one network. The interval is a bootstrap over runs, of which all
-    resamples are computed when there are few.
+    A class selected for its high value regresses to the mean, with or without new data; the line estimates how far. It is no proof: it
+    extrapolates, and the classes share one network. The interval is a bootstrap over runs; of few runs, all resamples are computed.
     """
 
     def statistics(rows: np.ndarray) -> tuple[float, float]:
         part = Drops(d.before[rows], d.after[rows], d.selected[rows])
-        slope, offset = np.polyfit(part.of_others(part.before).ravel(), part.of_others(part.absolute).ravel(), 1)
+        slope, offset = np.polyfit(part.of_others(part.before).ravel(), part.of_others(part.drop("absolute")).ravel(), 1)
         predicted = slope * part.of_selected(part.before) + offset
-        observed = part.of_selected(part.absolute)
+        observed = part.of_selected(part.drop("absolute"))
         return float(predicted.sum() / observed.sum()), float((observed - predicted).mean())
 
     n = d.n_runs
     found = statistics(np.arange(n))
+    beyond = int(np.sum(d.of_selected(d.before) > d.of_others(d.before).max(axis=1)))
     if n == 1:
-        share, over = (Estimate(x) for x in found)
-    else:
-        resamples = (
-            np.array(list(itertools.product(range(n), repeat=n)))
-            if n <= ENUMERATED
-            else np.random.default_rng(rng).integers(n, size=(n_bootstrap, n))
-        )
-        low, high = np.quantile([statistics(rows) for rows in resamples], (0.025, 0.975), axis=0)
-        method = f"bootstrap over {n} runs" + (", all resamples" if n <= ENUMERATED else "")
-        share, over = (Estimate(x, low[i], high[i], 0.95, method) for i, x in enumerate(found))
-    beyond = d.of_selected(d.before) > d.of_others(d.before).max(axis=1)
-    return Excess(share, over, int(beyond.sum()))
+        return Excess(Estimate(found[0]), Estimate(found[1]), beyond)
+    few = n <= ENUMERATED
+    drawn = np.random.default_rng(rng).integers(n, size=(n_bootstrap, n))
+    resamples = np.array(list(itertools.product(range(n), repeat=n))) if few else drawn
+    low, high = np.quantile([statistics(rows) for rows in resamples], (0.025, 0.975), axis=0)
+    method = f"bootstrap over {n} runs" + ", all resamples" * few
+    share, over = (Estimate(x, low[i], high[i], 0.95, method) for i, x in enumerate(found))
+    return Excess(share, over, beyond)
 
 
-def paired_effect(arm: Any, control: Any, labels: Any) -> tuple[Estimate, np.ndarray]:
-    """log EU(arm) − log EU(control) of one class per run, from mean EU (runs, classes), with a t-interval over runs; and the values.
+def log_ratios(arm: Any, control: Any, labels: Any) -> np.ndarray:
+    """log EU(arm) − log EU(control) of one class per run, from mean EU (runs, classes).
 
-    −0.2 means that the EU of the class is about 18 % lower than it would have been without.
+    −0.2 means that the EU of the class is about 18 % lower than in the control arm.
     """
-    rows = np.arange(len(np.asarray(labels)))
-    values = np.log(np.asarray(arm)[rows, labels]) - np.log(np.asarray(control)[rows, labels])
-    return (mean_over_runs(values) if len(values) > 1 else Estimate(float(values[0]))), values
+    rows = np.arange(len(labels))
+    return np.asarray(np.log(np.asarray(arm)[rows, labels]) - np.log(np.asarray(control)[rows, labels]))

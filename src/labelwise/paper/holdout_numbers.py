@@ -1,4 +1,4 @@
-"""Numbers and figures of the hold-out experiment, from runs made here or from the arrays that the authors published."""
+"""Numbers and figures of the hold-out experiment, from our own runs or from the arrays that the authors published."""
 
 from __future__ import annotations
 
@@ -9,34 +9,29 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..io.npz import read_npz
-from .arc import save
-from .holdout_drops import Drops, drops, excess, paired_effect
-from .results_folder import over_runs
+from .holdout_drops import Drops, drops, excess, log_ratios
+from .results_folder import over_runs, save_figure
 
 if TYPE_CHECKING:
     from .holdout import Run
 
+__all__ = ["draw", "numbers_of", "published", "table_of"]
+
 # arm -> the arm it is compared with; the class compared is that of the arm
-CONTROLS = {
-    "swap": "no-swap",
-    "old-pool": "no-swap",
-    "random-class": "no-swap",
-    "half": "no-swap",
-    "swap-constant": "no-swap-constant",
-}
+CONTROLS = {**dict.fromkeys(("swap", "old-pool", "random-class", "half"), "no-swap"), "swap-constant": "no-swap-constant"}
 
 
 def numbers_of(runs: Sequence[Run]) -> dict[str, Any]:
     """All numbers of the experiment: Table 2 as the paper has it and for each arm, and the paired effects."""
     before = np.stack([run.before.mean(axis=0) for run in runs])
-    selected = np.array([run.labels["swap"] for run in runs])
     arms = list(runs[0].after)
     after = {name: np.stack([run.after[name].mean(axis=0) for run in runs]) for name in arms}
     label = {name: np.array([run.labels[name] for run in runs]) for name in arms}
+    own_means = [[run.before[run.y_true == k, k].mean() for k in range(before.shape[1])] for run in runs]
     numbers: dict[str, Any] = {
-        "selected": selected,
-        "selected, mean over own instances": _own_means(runs).argmax(axis=1),
-        "accuracy": {name: over_runs([run.accuracy[name] for run in runs]) for name in ("before", *arms)},
+        "selected": np.array([run.labels["swap"] for run in runs]),
+        "selected, mean over own instances": np.argmax(own_means, axis=1),  # as the paper's text has it
+        "accuracy": over_runs([{name: run.accuracy[name] for name in ("before", *arms)} for run in runs]),
         "mean EU before": before,
         "mean EU after": after,
         "label": label,
@@ -46,30 +41,19 @@ def numbers_of(runs: Sequence[Run]) -> dict[str, Any]:
     }
     for name, control in CONTROLS.items():
         if name in after and control in after:
-            numbers["effect"][f"{name} − {control}"] = _effect(after[name], after[control], label[name])
+            numbers["effect"][f"{name} − {control}"] = over_runs(log_ratios(after[name], after[control], label[name]))
             others = [np.delete(np.log(a) - np.log(c), k).mean() for a, c, k in zip(after[name], after[control], label[name], strict=True)]
             numbers["effect on other classes"][f"{name} − {control}"] = over_runs(others)
     if "half" in after:  # selected on one half of the test set, judged on the other
         start = np.stack([run.before[run.second_half].mean(axis=0) for run in runs])
         end, without = (np.stack([run.after[name][run.second_half].mean(axis=0) for run in runs]) for name in ("half", "no-swap"))
-        numbers["effect"]["half − no-swap, other half"] = _effect(end, without, label["half"])
+        numbers["effect"]["half − no-swap, other half"] = over_runs(log_ratios(end, without, label["half"]))
         numbers["table"]["half, other half"] = table_of(drops(start, end, selected=label["half"]))
     return numbers
 
 
-def _effect(arm: np.ndarray, control: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
-    _, values = paired_effect(arm, control, labels)
-    return over_runs(values)
-
-
-def _own_means(runs: Sequence[Run]) -> np.ndarray:
-    """Mean EU of each class over its own instances, as the paper's text has it, before; (runs, classes)."""
-    classes = range(runs[0].before.shape[1])
-    return np.array([[run.before[run.y_true == k, k].mean() for k in classes] for run in runs])
-
-
 def table_of(d: Drops) -> dict[str, Any]:
-    """Table 2 with correct deviations (n in the denominator, as there), and what the other classes foretell."""
+    """Table 2 with correct deviations (n in the denominator, as there), and what a line fitted to the other classes predicts."""
     more = excess(d)
     return {
         "drop": {
@@ -113,4 +97,4 @@ def draw(runs: Sequence[Run], path: Path) -> None:
         ax.set_xscale("log")
     axes[0].set_ylabel("share of test instances")
     axes[1].legend(frameon=False, fontsize=9, loc="lower right")
-    save(figure, path)
+    save_figure(figure, path)

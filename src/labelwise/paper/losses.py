@@ -1,4 +1,4 @@
-"""Which loss? The paper leaves it open: six losses, for rejecting errors and for finding strangers, with differences from log loss."""
+"""Which loss? The paper leaves it open: six losses, for rejecting errors and for out-of-distribution detection, compared with log loss."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import numpy as np
 
 from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
-from ..evaluation import rejection_curve
-from ..evaluation.detection import detection_scores
+from ..evaluation import detection_scores, rejection_curve
 from ..losses import CostLoss, Loss, as_loss
-from .arc import save
-from .results_folder import Options, available, over_runs, predictions, record
-from .settings import DATA, Setting, Source
+from .results_folder import Options, available, over_runs, predictions, record, save_figure
+from .settings import DATA, Setting, TestImages
+
+__all__ = ["LOSSES", "run"]
 
 LOSSES: dict[str, str | Loss] = {
     "log": "log",
@@ -32,45 +32,37 @@ Key = tuple[str, str, str]
 
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``losses.json`` and ``losses.png``; returns the numbers."""
-    inside = Source(setting.data)
-    outside, absent = available(setting, [Source(name) for name in DATA[setting.data]], runs, options)
-    found: dict[Key, list[float]] = {}
+    inside = TestImages(setting.data)
+    outside, absent = available(setting, [TestImages(name) for name in DATA[setting.data]], runs, options)
+    found = []
     for r in range(runs):
-        stored = predictions(setting, r, [inside, *outside], options)
-        for key, value in compare(stored, inside, outside).items():
-            found.setdefault(key, []).append(value)
-    numbers = {
-        "value": {key: over_runs(values) for key, values in found.items()},
-        "difference from log": {
-            key: over_runs(np.subtract(values, found[key[0], "log", key[2]])) for key, values in found.items() if key[1] != "log"
-        },
-        "not run": absent,
-    }
-    path = record(setting, "losses", numbers, options, runs=runs)
-    draw(numbers, path.with_suffix(".png"))
+        values = compare(predictions(setting, r, [inside, *outside], options), inside)
+        relative = {key: value - values[key[0], "log", key[2]] for key, value in values.items() if key[1] != "log"}
+        found.append({"value": values, "difference from log": relative})
+    numbers = {**over_runs(found), "not run": absent}
+    draw(numbers["value"], record(setting, "losses", numbers, options, runs=runs).with_suffix(".png"))
     return numbers
 
 
-def compare(stored: dict[Source, Any], inside: Source, outside: list[Source]) -> dict[Key, float]:
+def compare(stored: dict[TestImages, Any], inside: TestImages) -> dict[Key, float]:
     """Area under the accuracy–rejection curve and AUROCs of one run, for each loss and part."""
-    q = {source: Ensemble(p.probs) for source, p in stored.items()}
+    q = {images: Ensemble(p.probs) for images, p in stored.items()}
     correct = q[inside].mean().argmax(-1) == np.asarray(stored[inside].y_true)
     numbers: dict[Key, float] = {}
     for name, loss in LOSSES.items():
-        u = {source: decompose(x, as_loss(loss)).sum() for source, x in q.items()}
+        u = {images: decompose(x, as_loss(loss)).sum() for images, x in q.items()}
         for part in PARTS:
-            score = np.asarray(getattr(u[inside], part))
-            numbers["rejection", name, part] = rejection_curve(score, correct=correct).area
-            for source in outside:
-                numbers[source.data, name, part] = float(detection_scores(score, np.asarray(getattr(u[source], part))).auroc)
+            score = {images: np.asarray(getattr(x, part)) for images, x in u.items()}
+            numbers["rejection", name, part] = rejection_curve(score[inside], correct=correct).area
+            for images in [images for images in score if images != inside]:
+                numbers[images.data, name, part] = float(detection_scores(score[inside], score[images]).auroc)
     return numbers
 
 
-def draw(numbers: dict[str, Any], path: Path) -> None:
+def draw(values: dict[Key, dict[str, Any]], path: Path) -> None:
     """For each task and part the mean of each loss, with the interval over runs."""
     from ..plots._style import line, pyplot, tidy
 
-    values = numbers["value"]
     tasks = list(dict.fromkeys(task for task, _, _ in values))
     figure, axes = pyplot().subplots(1, len(tasks), figsize=(3.9 * len(tasks), 3.6), layout="constrained", squeeze=False, sharey=True)
     place = np.arange(len(LOSSES))
@@ -89,4 +81,4 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
         ax.set_xlabel("area under the rejection curve" if task == "rejection" else f"AUROC, {task}")
     axes[0, 0].invert_yaxis()
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-    save(figure, path)
+    save_figure(figure, path)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from .paper import PUBLISHED_FILES
-from .tables import Table, read, runs_word, tables
+from .published_tables import PUBLISHED_FILES
+from .tables import read, runs_word, tables
+
+__all__ = ["TITLES", "Results", "data_of", "in_words", "markdown", "provenance"]
 
 TITLES = {
     "mnist": "MNIST",
@@ -20,36 +23,31 @@ TITLES = {
 }
 
 
-class Stored:
-    """What is in a results folder."""
+@dataclass(frozen=True)
+class Results:
+    """A results folder, as the page in the folder ``page`` shows it."""
 
-    def __init__(self, results: Path, beside: Path) -> None:
-        self.results, self.beside = results, beside
+    folder: Path
+    page: Path
 
     def find(self, experiment: str, data: str | None = None) -> list[tuple[str, dict[str, Any]]]:
         """(folder name, stored result) of an experiment, the paper's settings first, then by name; trials on digits are left out."""
-        found = []
-        for path in sorted(self.results.glob(f"*/{experiment}.json")):
-            stored = read(path)
-            name = path.parent.name
-            about = data_of(name)
-            if name == "published" or about == "digits" or (data is not None and about != data):
-                continue
-            found.append((name, stored))
-        return sorted(found, key=lambda item: (not item[0].endswith("-paper"), item[0]))
+        names = [path.parent.name for path in self.folder.glob(f"*/{experiment}.json") if path.parent.name != "published"]
+        chosen = [name for name in names if data_of(name) != "digits" and data in (None, data_of(name))]
+        chosen.sort(key=lambda name: (not name.endswith("-paper"), name))
+        return [(name, read(self.folder / name / f"{experiment}.json")) for name in chosen]
 
     def published(self, data: str) -> dict[str, Any] | None:
-        path = self.results / "published" / f"{PUBLISHED_FILES[data]}.json"
+        path = self.folder / "published" / f"{PUBLISHED_FILES[data]}.json"
         return read(path) if path.is_file() else None
 
-    def figure(self, folder: str, file: str, caption: str) -> str:
-        path = self.results / folder / file
-        if not path.is_file():
-            return ""
-        return f"![{caption}]({Path(os.path.relpath(path, self.beside)).as_posix()})"
+    def figure(self, name: str, file: str, caption: str) -> str:
+        path = self.folder / name / file
+        return f"![{caption}]({Path(os.path.relpath(path, self.page)).as_posix()})\n" if path.is_file() else ""
 
-    def tables(self, folder: str, experiment: str) -> list[Table]:
-        return tables(self.results / folder / f"{experiment}.json")
+    def tables(self, name: str, experiment: str) -> Iterator[str]:
+        for title, columns, rows in tables(self.folder / name / f"{experiment}.json"):
+            yield f"{title}:\n\n{markdown(columns, rows)}\n"
 
 
 def data_of(folder: str) -> str:
@@ -58,14 +56,13 @@ def data_of(folder: str) -> str:
     return next((data for data in sorted([*TITLES, "digits"], key=len, reverse=True) if name.startswith(f"{data}-")), name)
 
 
-def in_words(folder: str, stored: dict[str, Any]) -> str:
-    """In words: data set, protocol and what departs from it."""
+def in_words(folder: str, stored: dict[str, Any], *, with_data: bool = True) -> str:
+    """Data set, protocol, departures from it, and runs."""
     data = data_of(folder)
-    rest = folder.removeprefix("holdout-").removeprefix(f"{data}-").split("-", 1)
-    departs = (
-        f", changed: {rest[1].replace('-epochs', ' epochs').replace('-members', ' members').replace('-', ', ')}" if len(rest) > 1 else ""
-    )
-    return f"{TITLES.get(data, data)}, protocol “{rest[0]}”{departs}, {runs_word(stored['about']['runs'])}"
+    protocol, _, rest = folder.removeprefix("holdout-").removeprefix(f"{data}-").partition("-")
+    changes = rest.replace("-epochs", " epochs").replace("-members", " members").replace("-", ", ")
+    words = [f"protocol “{protocol}”", *[f"changed: {changes}"] * bool(rest), runs_word(stored["about"]["runs"])]
+    return ", ".join([TITLES.get(data, data)] * with_data + words)
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -74,7 +71,7 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines + ["| " + " | ".join(cell or " " for cell in row) + " |" for row in rows])
 
 
-def made_by(stored: dict[str, Any]) -> str:
-    """The command, the day and the versions."""
+def provenance(stored: dict[str, Any]) -> str:
+    """The command, the date and the versions."""
     versions = ", ".join(f"{name} {version}" for name, version in stored["about"]["versions"].items())
-    return f"`{stored['about']['command']}` ({stored['about']['date']}; {versions})"
+    return f"`{stored['about']['command']}` ({stored['about']['date']}; {versions})\n"

@@ -1,8 +1,8 @@
-"""The results folder: trained runs, their predictions, and for each experiment its numbers with how they came about.
+"""The results folder: trained runs, their predictions, and the numbers of each experiment with their provenance.
 
-``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions; ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the
-results. A run is trained only where its predictions are missing, and goes on from its last checkpoint; a folder that ``labelwise train``
-made with the same recipe and seed can be copied to ``run-SEED/training``.
+``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions, ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the
+results. A run is trained only where its predictions are missing; an interrupted training is resumed. A folder that ``labelwise train``
+wrote with the same recipe and seed can be copied to ``run-SEED/training``. Numbers are always computed from the stored predictions.
 """
 
 from __future__ import annotations
@@ -10,24 +10,37 @@ from __future__ import annotations
 import json
 import platform
 import time
+import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, is_dataclass, replace
+from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from .. import __version__
+from ..datasets.bundled import packed, unpacked
 from ..distributions import Ensemble
-from ..evaluation import Estimate
-from ..io import Predictions, load_predictions, save_predictions
+from ..evaluation import Estimate, mean_over_runs
+from ..io import Predictions
 from ..io.atomic import replacing
-from .settings import DATA, Setting, Source, image_shape, training_data
+from ..io.npz import read_npz
+from .settings import DATA, Setting, TestImages, image_shape, training_data
+
+__all__ = [
+    "Options", "available", "over_runs", "plain", "predict", "predictions", "read_predictions", "record", "save_figure", "train",
+    "write_predictions",
+]  # fmt: skip
+
+STEPS = ((-8.0, 1 / 16), (-16.0, 1 / 2))
+"""Logarithms below the first number are stored in multiples of the second: of probabilities under 0.0003 and 1e-7, whose further digits
+move no AUROC by more than 2e-5 but fill half of the file."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """Where things are, and how to go about it."""
+    """Folders, downloads and output of an experiment."""
 
     results: Path
     data_dir: Path | None = None
@@ -35,52 +48,79 @@ class Options:
     n_jobs: int | None = None
     say: Callable[[str], None] = lambda text: None
     command: str = ""
-    """What was typed, for the record."""
+    """As typed, for the record."""
     sha256: Mapping[str, str] | None = None
-    """Checksums of downloads of which none is published, by file name."""
+    """Checksums of downloads for which none is published, by file name."""
 
-    def load(self, source: Source) -> Any:
-        """The images of a source."""
-        return source.load(data_dir=self.data_dir, download=self.download, sha256=self.sha256)
+    @property
+    def where(self) -> dict[str, Any]:
+        """How data sets are loaded."""
+        return {"data_dir": self.data_dir, "download": self.download, "sha256": self.sha256}
+
+    def path(self, setting: Setting, run: int, images: TestImages) -> Path:
+        """The prediction file of a run; for fewer than five members that of five, if only it is there: the first ones are the same."""
+        of = [replace(setting, members=members) for members in dict.fromkeys((setting.members, max(setting.members, 5)))]
+        paths = [self.results / each.name / f"run-{run}" / f"{images.name}.npz" for each in of]
+        return next((path for path in paths if path.exists()), paths[0])
 
 
-def predictions(setting: Setting, run: int, sources: Sequence[Source], options: Options) -> dict[Source, Predictions]:
-    """Predictions of run ``run`` for each source; what is missing is trained and predicted, and stored."""
-    folder = options.results / setting.name / f"run-{run}"
-    paths = {source: folder / f"{source.name}.npz" for source in sources}
-    missing = [source for source in sources if not paths[source].exists()]
-    if missing:  # while the weights are there, predict all sets of the experiments: then they are no longer needed
-        usual, _ = available(setting, [Source(setting.data), *map(Source, DATA[setting.data])], run + 1, options)
-        paths |= {source: folder / f"{source.name}.npz" for source in usual}
-        missing = [source for source in paths if not paths[source].exists()]
-        images = {source: options.load(source) for source in missing}  # before the training: it may be that a file is not there
+def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], options: Options) -> dict[TestImages, Predictions]:
+    """Predictions of run ``run``; what is missing is trained, predicted and stored."""
+    if not all(options.path(setting, run, images).exists() for images in wanted):
+        # While the weights are there, predict all sets of the experiments; afterwards the weights are no longer needed.
+        usual, _ = available(setting, [TestImages(setting.data), *map(TestImages, DATA[setting.data])], run + 1, options)
+        missing = [images for images in dict.fromkeys([*wanted, *usual]) if not options.path(setting, run, images).exists()]
+        splits = {images: images.load(**options.where) for images in missing}  # before the training: a file may be missing
         fitted = train(setting, run, options)
-        for source in missing:
-            options.say(f"{setting.name}, run {run}: predicting {source.name}")
-            q = predict(fitted, source, images[source])
-            y_true = images[source].y if source.data == setting.data else None
-            save_predictions(paths[source], probs=q.probs, y_true=y_true, class_names=fitted.class_names)
-    return {source: load_predictions(paths[source]) for source in sources}
+        for images, split in splits.items():
+            options.say(f"{setting.name}, run {run}: predicting {images.name}")
+            y_true = split.y if images.data == setting.data else None
+            write_predictions(options.path(setting, run, images), predict(fitted, images, split).probs, y_true, fitted.class_names)
+    return {images: read_predictions(options.path(setting, run, images), setting.members) for images in wanted}
 
 
-def available(setting: Setting, sources: Sequence[Source], runs: int, options: Options) -> tuple[list[Source], dict[str, str]]:
-    """Those sources that are predicted already, or whose files are there; and for the others the reason why not."""
+def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options: Options) -> tuple[list[TestImages], dict[str, str]]:
+    """Those images that are predicted already, or whose files are there; and for the others the reason why not."""
     there, absent = [], {}
-    for source in sources:
+    for images in wanted:
         try:
-            if not all((options.results / setting.name / f"run-{r}" / f"{source.name}.npz").exists() for r in range(runs)):
-                options.load(source)
-            there.append(source)
+            if not all(options.path(setting, run, images).exists() for run in range(runs)):
+                images.load(**options.where)
+            there.append(images)
         except FileNotFoundError as error:
-            absent[source.name] = str(error).partition(". ")[0] + "."
+            absent[images.name] = str(error).partition(". ")[0] + "."
     return there, absent
 
 
+def write_predictions(path: Path, probs: np.ndarray, y_true: np.ndarray | None, class_names: Sequence[str]) -> None:
+    """Store logarithms of probabilities as float16 (`STEPS`), labels and class names in a small .npz file; the same give the same bytes."""
+    log_probs = packed(probs)
+    for below, step in STEPS:
+        log_probs = np.where(log_probs < below, np.round(log_probs / np.float16(step)) * np.float16(step), log_probs)
+    arrays = {"log_probs": np.asfortranarray(log_probs), "class_names": np.array(class_names)}
+    arrays |= {} if y_true is None else {"y_true": np.asarray(y_true, np.uint8)}
+    with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+        for key, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{key}.npy")
+            entry.compress_type = zipfile.ZIP_BZIP2  # a tenth less than deflate
+            with archive.open(entry, "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def read_predictions(path: Path, members: int | None = None) -> Predictions:
+    """Stored predictions of the first ``members``, as probabilities in float32 that sum to 1."""
+    stored = read_npz(path, ["log_probs", "y_true", "class_names"])
+    if not stored.keys() >= {"log_probs", "class_names"}:
+        raise ValueError(f"{path.name} must hold `log_probs` and `class_names`; it holds {', '.join(stored) or 'neither'}")
+    y_true = stored["y_true"].astype(np.int64) if "y_true" in stored else None
+    return Predictions(probs=unpacked(stored["log_probs"][:members]), y_true=y_true, class_names=tuple(map(str, stored["class_names"])))
+
+
 def train(setting: Setting, run: int, options: Options) -> Any:
-    """The ensemble of run ``run``: the seed is the number of the run. Done before, it is only loaded; begun, it is gone on with."""
+    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an interrupted one is resumed."""
     from ..predictors import fit_ensemble
 
-    data = training_data(setting, data_dir=options.data_dir, download=options.download, sha256=options.sha256)
+    data, _ = training_data(setting, **options.where)
     recipe = setting.recipe(image_shape(data))
     options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
     folder = options.results / setting.name / f"run-{run}" / "training"
@@ -89,24 +129,23 @@ def train(setting: Setting, run: int, options: Options) -> Any:
     )
 
 
-def predict(fitted: Any, source: Source, images: Any) -> Ensemble:
-    """What an ensemble says about the images of a source."""
+def predict(fitted: Any, images: TestImages, split: Any) -> Ensemble:
+    """The predictions of an ensemble for some images."""
     from ..predictors import predict_ensemble
 
-    q: Ensemble = predict_ensemble(fitted if source.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)), images.x)
+    q: Ensemble = predict_ensemble(fitted if images.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)), split.x)
     return q
 
 
 def _unscaled(inputs: Any) -> Any:
-    """Inputs that forget to divide by 255: (255 x − mean) / sd = (x − mean / 255) / (sd / 255)."""
+    """Inputs without the division by 255: (255 x − mean) / sd = (x − mean / 255) / (sd / 255)."""
     channels = inputs.shape[0]
     mean, sd = inputs.statistics or ((0.0,) * channels, (1.0,) * channels)
     return replace(inputs, statistics=(tuple(m / 255 for m in mean), tuple(s / 255 for s in sd)))
 
 
 def record(setting: Setting | str, experiment: str, numbers: dict[str, Any], options: Options, *, runs: int, **more: Any) -> Path:
-    """Write ``EXPERIMENT.json``: the numbers and how they came about. Returns the path, whose ``.png`` is the place for a figure."""
-    name = setting if isinstance(setting, str) else setting.name
+    """Write ``EXPERIMENT.json``: the numbers and their provenance. Returns the path, whose ``.png`` is the place for a figure."""
     about = {
         "experiment": experiment,
         "command": options.command,
@@ -117,22 +156,29 @@ def record(setting: Setting | str, experiment: str, numbers: dict[str, Any], opt
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **more,
     }
-    path = options.results / name / f"{experiment}.json"
+    path = options.results / (setting if isinstance(setting, str) else setting.name) / f"{experiment}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
         file.write((json.dumps({"about": plain(about), "numbers": plain(numbers)}, indent=1, ensure_ascii=False) + "\n").encode())
     return path
 
 
-def versions() -> dict[str, str]:
-    """Of the package and of what the numbers depend on."""
-    import importlib.metadata
+def save_figure(figure: Any, path: Path) -> None:
+    """Write a figure without date and version, which would make each file differ."""
+    from ..plots._style import pyplot
 
+    with replacing(path) as file:
+        figure.savefig(file, format="png", dpi=110, metadata={"Software": None})
+    pyplot().close(figure)
+
+
+def versions() -> dict[str, str]:
+    """Versions of the package and of what the numbers depend on."""
     found = {"labelwise": __version__, "python": platform.python_version()}
     for name in ("numpy", "torch"):
         try:
-            found[name] = importlib.metadata.version(name)
-        except importlib.metadata.PackageNotFoundError:
+            found[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
             continue
     return found
 
@@ -147,27 +193,19 @@ def plain(value: Any) -> Any:
         return {" | ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.generic):
         return plain(value.tolist())
-    if isinstance(value, np.integer | np.bool_):
-        return value.item()
-    if isinstance(value, float | np.floating):
-        return float(f"{float(value):.9g}") if np.isfinite(value) else None
+    if isinstance(value, float):
+        return float(f"{value:.9g}") if np.isfinite(value) else None
     return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
-def over_runs(values: Any) -> dict[str, Any]:
-    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers."""
-    from ..evaluation import mean_over_runs
-
+def over_runs(values: Any) -> dict[Any, Any]:
+    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers; of dictionaries, for each key."""
+    if isinstance(values[0], dict):
+        return {key: over_runs([value[key] for value in values]) for key in values[0]}
     x = np.asarray(values, dtype=float)
     if len(x) < 2:
         return {"mean": float(x[0]), "sd": None, "low": None, "high": None, "runs": x.tolist()}
-    estimate = mean_over_runs(x)
-    return {
-        "mean": float(estimate.value),
-        "sd": float(x.std(ddof=1)),
-        "low": float(estimate.low),
-        "high": float(estimate.high),
-        "runs": x.tolist(),
-    }
+    mean = mean_over_runs(x)
+    return {"mean": float(mean.value), "sd": float(x.std(ddof=1)), "low": float(mean.low), "high": float(mean.high), "runs": x.tolist()}

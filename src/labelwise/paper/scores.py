@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy as np
 from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import detection_scores, rejection_curve
+
+__all__ = ["MEASURES", "Scores", "accuracy_and_areas", "aurocs", "differences", "scores"]
 
 MEASURES = ("variance", "label-wise entropy", "entropy")
 """As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and entropy of all classes at once, whose
@@ -25,11 +28,7 @@ def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
     The published code divides the two entropies by their largest values; no curve and no AUROC depends on that.
     """
     u = decompose(q, "log")
-    summed: dict[str, Any] = {
-        "variance": decompose(q, "squared").sum(),
-        "label-wise entropy": u.sum(),
-        "entropy": u.joint,
-    }
+    summed: dict[str, Any] = {"variance": decompose(q, "squared").sum(), "label-wise entropy": u.sum(), "entropy": u.joint}
     return {(measure, part): np.asarray(getattr(summed[measure], part)) for measure in MEASURES for part in PARTS}
 
 
@@ -39,6 +38,12 @@ def accuracy_and_areas(q: Ensemble, found: Scores, y_true: np.ndarray) -> tuple[
     return float(correct.mean()), {key: rejection_curve(score, correct=correct).area for key, score in found.items()}
 
 
-def aurocs(inside: Scores, outside: Scores) -> dict[tuple[str, str], float]:
-    """How well each score tells the two sets apart."""
-    return {key: float(detection_scores(inside[key], outside[key]).auroc) for key in inside}
+def aurocs(inside: Scores, outside: Scores, parts: Sequence[str] = PARTS) -> dict[tuple[str, str], float]:
+    """AUROC of each score, or of those of some parts, for telling the two sets apart."""
+    keys = [(measure, part) for measure in MEASURES for part in parts]
+    return {key: float(detection_scores(inside[key], outside[key]).auroc) for key in keys}
+
+
+def differences(values: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
+    """("variance − entropy", part) and so on: the differences between each two measures."""
+    return {(f"{a} − {b}", part): values[a, part] - values[b, part] for a, b in combinations(MEASURES, 2) for part in PARTS}

@@ -1,20 +1,21 @@
-"""What is trained and on what it is tried: one line for each data set of the paper, and the small stand-in of ``--quick``."""
+"""What is trained and on which images it is tested: the data sets of the paper, and the small stand-in of ``--quick``."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..datasets import Dataset, Split, load, load_fashion_ensemble
+from ..datasets import Dataset, Examples, load, load_fashion_ensemble
 
 if TYPE_CHECKING:
     from ..predictors import Recipe
 
-# Data set of the paper's rejection curves -> the sets that its out-of-distribution experiments put beside it (Table 1).
+__all__ = ["DATA", "QUICK", "Setting", "TestImages", "image_shape", "parse_change", "training_data"]
+
+# Data set of the paper's rejection curves -> the out-of-distribution sets that it is compared with (Table 1).
 DATA: dict[str, tuple[str, ...]] = {
     "mnist": (),
     "fashion-mnist": ("mnist", "kmnist"),
@@ -28,7 +29,7 @@ QUICK = {"members": 2, "runs": 2, "epochs": 5}
 
 @dataclass(frozen=True)
 class Setting:
-    """An ensemble to be trained: data, protocol, members, and what departs from the protocol."""
+    """An ensemble to be trained: data, protocol, members, and departures from the protocol."""
 
     data: str
     protocol: str = "paper"
@@ -45,9 +46,9 @@ class Setting:
     @property
     def name(self) -> str:
         """The name of its folder."""
-        parts = [self.data, self.protocol, *(f"{key}={_word(value)}" for key, value in self.changes)]
-        parts += [f"{self.epochs}-epochs"] * (self.epochs is not None) + [f"{self.members}-members"] * (self.members != 5)
-        return "-".join(parts)
+        changes = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in self.changes)
+        epochs, members = [f"{self.epochs}-epochs"] * (self.epochs is not None), [f"{self.members}-members"] * (self.members != 5)
+        return "-".join([self.data, self.protocol, *changes, *epochs, *members])
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -58,13 +59,8 @@ class Setting:
         """The training recipe; the digits, which the paper does not have, get the default one."""
         from ..predictors import find_recipe
 
-        recipe = find_recipe(self.data, "default" if self.data == "digits" else self.protocol, shape=shape)
-        recipe = replace(recipe, **self.changed)
+        recipe = replace(find_recipe(self.data, "default" if self.data == "digits" else self.protocol, shape=shape), **self.changed)
         return recipe if self.epochs is None else recipe.stretched(self.epochs)
-
-
-def _word(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def parse_change(text: str) -> tuple[str, Any]:
@@ -75,25 +71,27 @@ def parse_change(text: str) -> tuple[str, Any]:
     """
     from ..predictors import Recipe
 
-    key, equals, word = text.partition("=")
-    plain = {field.name: field.type for field in fields(Recipe) if field.type in ("int", "float", "bool", "str")} | {"rate": "float"}
-    if not equals or key not in plain:
-        raise ValueError(f"a change must be FIELD=VALUE with one of the fields {', '.join(plain)}; got {text!r}")
     converters: dict[str, Callable[[str], Any]] = {
-        "bool": lambda w: {"true": True, "false": False}[w.lower()],
         "int": int,
         "float": float,
         "str": str,
+        "bool": lambda word: {"true": True, "false": False}[word.lower()],
     }
+    key, equals, word = text.partition("=")
+    kinds = {field.name: str(field.type) for field in fields(Recipe) if field.type in converters} | {"rate": "float"}
+    if not equals or key not in kinds:
+        raise ValueError(f"a change must be FIELD=VALUE with one of the fields {', '.join(kinds)}; got {text!r}")
     try:
-        return key, converters[str(plain[key])](word)
+        return key, converters[kinds[key]](word)
     except (ValueError, KeyError):
-        raise ValueError(f"`{key}` must be a {plain[key]}; got {word!r}") from None
+        raise ValueError(f"`{key}` must be a {kinds[key]}; got {word!r}") from None
 
 
 @dataclass(frozen=True)
-class Source:
-    """Images to be predicted: a test set, as it is or mishandled as in the published CIFAR-10.2 experiment."""
+class TestImages:
+    """The test images of a data set, as they are or mishandled as in the published CIFAR-10.2 experiment."""
+
+    __test__ = False  # not a test class, whatever pytest thinks of its name
 
     data: str
     scaled: bool = True
@@ -106,33 +104,29 @@ class Source:
         """The name of its prediction file."""
         return self.data + ("" if self.scaled else "-unscaled") + ("-transposed" if self.transposed else "")
 
-    def load(self, *, data_dir: Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None) -> Split:
-        """Test images and labels."""
-        test = (
-            made_up(self.data) if self.data in DATA["digits"] else load(self.data, data_dir=data_dir, download=download, sha256=sha256).test
-        )
-        return Split(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
+    def load(self, **where: Any) -> Examples:
+        """Images and labels; ``where`` as for `labelwise.datasets.load`."""
+        test = _out_of_distribution_for_digits(self.data) if self.data in DATA["digits"] else load(self.data, **where).test
+        return Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
 
 
-def made_up(name: str) -> Split:
-    """Strangers to the digits that need no download: clothes at 8 × 8 pixels, and the test digits with their pixels in another order."""
+def _out_of_distribution_for_digits(name: str) -> Examples:
+    """Two sets that need no download: clothes at 8 × 8 pixels, and the test digits with their pixels in another order."""
     if name == "shuffled-digits":
         test = load("digits").test
         order = np.random.default_rng(0).permutation(64)
-        return Split(np.ascontiguousarray(test.x.reshape(-1, 64)[:, order].reshape(-1, 8, 8)), test.y)
+        return Examples(np.ascontiguousarray(test.x.reshape(-1, 64)[:, order].reshape(-1, 8, 8)), test.y)
     fashion = load_fashion_ensemble()
     x = np.pad(fashion.images, ((0, 0), (2, 2), (2, 2))).reshape(-1, 8, 4, 8, 4).mean(axis=(2, 4)).astype(np.uint8)
-    return Split(x, fashion.y_true[fashion.image_index])
+    return Examples(x, fashion.y_true[fashion.image_index])
 
 
-def training_data(
-    setting: Setting, *, data_dir: Path | None = None, download: bool = False, sha256: Mapping[str, str] | None = None
-) -> Dataset:
-    """The data set with its training part, or the sentence that it is missing."""
-    data = load(setting.data, data_dir=data_dir, download=download, sha256=sha256)
+def training_data(setting: Setting, **where: Any) -> tuple[Dataset, Examples]:
+    """The data set and its training part; ``where`` as for `labelwise.datasets.load`."""
+    data = load(setting.data, **where)
     if data.train is None:
         raise FileNotFoundError(f"the training set of {setting.data} was not found, only its test set; --download gets it")
-    return data
+    return data, data.train
 
 
 def image_shape(data: Dataset) -> tuple[int, int, int]:

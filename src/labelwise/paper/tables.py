@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 from ..decomposition import PARTS
 
+__all__ = ["DROP_COLUMNS", "Table", "drop_rows", "effect_rows", "interval", "number", "read", "runs_word", "spread", "tables"]
+
 Table = tuple[str, list[str], list[list[str]]]
 """Title, columns, rows."""
 SHORT = {"total": "TU", "aleatoric": "AU", "epistemic": "EU"}
+DROP_COLUMNS = [
+    "arm", "drop", "its class", "other classes", "next highest", "its class has the largest", "another class rises", "predicted by a line",
+]  # fmt: skip
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -24,18 +29,11 @@ def read(path: Path) -> dict[str, Any]:
 def tables(path: Path) -> list[Table]:
     """The tables of the experiment whose result is in ``path``."""
     stored = read(path)
-    makers: dict[str, Callable[[dict[str, Any]], list[Table]]] = {
-        "arc": arc,
-        "ood": ood,
-        "losses": losses,
-        "gallery": gallery,
-        "holdout": holdout,
-        "artefact": artefact,
-        "human": human,
-    }
-    if stored["about"]["setting"] == "published":
-        return published(stored)
-    return makers[stored["about"]["experiment"]](stored)
+    about, numbers = stored["about"], stored["numbers"]
+    if about["setting"] == "published":
+        return [_drops({"swap": numbers}, about["runs"])]
+    makers = {"arc": arc, "ood": ood, "losses": losses, "gallery": gallery, "holdout": holdout, "artifact": artifact, "human": human}
+    return makers[about["experiment"]](numbers, about)
 
 
 def spread(cell: dict[str, Any], digits: int = 3) -> str:
@@ -44,8 +42,10 @@ def spread(cell: dict[str, Any], digits: int = 3) -> str:
     return mean if cell.get("sd") is None else f"{mean} ± {number(cell['sd'], digits)}"
 
 
-def interval(cell: dict[str, Any], digits: int = 3) -> str:
+def interval(cell: dict[str, Any] | None, digits: int = 3) -> str:
     """A mean, or an estimate, with its 95 % interval."""
+    if cell is None:
+        return "–"
     value = number(cell["mean"] if "mean" in cell else cell["value"], digits)
     return value if cell.get("low") is None else f"{value} [{number(cell['low'], digits)}, {number(cell['high'], digits)}]"
 
@@ -63,194 +63,125 @@ def runs_word(n: int) -> str:
     return f"{n} run{'s' * (n != 1)}"
 
 
-def _keys(cells: dict[str, Any], place: int) -> list[str]:
-    """The distinct words at one place of keys such as ``mnist | variance | total``."""
-    return list(dict.fromkeys(key.split(" | ")[place] for key in cells))
+def _keys(cells: dict[str, Any], *places: int) -> list[Any]:
+    """The distinct words at one place of keys such as ``mnist | variance | total``; for several places, their combinations."""
+    words = [list(dict.fromkeys(key.split(" | ")[place] for key in cells)) for place in places]
+    return words[0] if len(words) == 1 else list(product(*words))
 
 
-def arc(stored: dict[str, Any]) -> list[Table]:
+def arc(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Area under the accuracy–rejection curves, and differences between the measures."""
-    numbers, n = stored["numbers"], stored["about"]["runs"]
-    title = f"Area under the accuracy–rejection curve, {runs_word(n)}; accuracy {spread(numbers['accuracy'], 4)}"
-    rows = [[measure, *(spread(numbers["area"][f"{measure} | {part}"], 4) for part in PARTS)] for measure in _keys(numbers["area"], 0)]
-    compared = [
-        [pair, *(interval(numbers["area difference"][f"{pair} | {part}"], 5) for part in PARTS)]
-        for pair in _keys(numbers["area difference"], 0)
-    ]
+    area, difference = numbers["area"], numbers["area difference"]
+    title = f"Area under the accuracy–rejection curve, {runs_word(about['runs'])}; accuracy {spread(numbers['accuracy'], 4)}"
+    rows = [[name, *(spread(area[f"{name} | {part}"], 4) for part in PARTS)] for name in _keys(area, 0)]
+    compared = [[pair, *(interval(difference[f"{pair} | {part}"], 5) for part in PARTS)] for pair in _keys(difference, 0)]
     columns = [SHORT[part] for part in PARTS]
     return [(title, ["measure", *columns], rows), ("Differences of the area, paired by run", ["measures", *columns], compared)]
 
 
-def ood(stored: dict[str, Any]) -> list[Table]:
-    """AUROCs by set and measure, and differences between the measures."""
-    numbers, n = stored["numbers"], stored["about"]["runs"]
-    cells = numbers["auroc"]
-    rows = [
-        [name, measure, *(spread(cells[f"{name} | {measure} | {part}"]) for part in ("epistemic", "total", "aleatoric"))]
-        for name in _keys(cells, 0)
-        for measure in _keys(cells, 1)
-    ]
-    differences = numbers["auroc difference"]
+def ood(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+    """AUROCs by set and measure, differences between the measures, and the effect of the number of members."""
+    cells, differences, instances = (numbers[f"auroc{kind}"] for kind in ("", " difference", " difference, instances of run 0"))
+    runs, order = runs_word(about["runs"]), ("epistemic", "total", "aleatoric")
+    rows = [[name, measure, *(spread(cells[f"{name} | {measure} | {part}"]) for part in order)] for name, measure in _keys(cells, 0, 1)]
     compared = [
-        [
-            name,
-            pair,
-            interval(differences[f"{name} | {pair} | epistemic"], 4),
-            interval(numbers["auroc difference, instances of run 0"][f"{name} | {pair}"], 4),
-        ]
-        for name in _keys(differences, 0)
-        for pair in _keys(differences, 1)
+        [name, pair, interval(differences[f"{name} | {pair} | epistemic"], 4), interval(instances[f"{name} | {pair}"], 4)]
+        for name, pair in _keys(differences, 0, 1)
     ]
     made: list[Table] = [
-        (f"AUROC, {stored['about']['setting']['data']} against other sets, {runs_word(n)}", ["set", "measure", "EU", "TU", "AU"], rows),
-        ("Differences of the AUROC (EU)", ["set", "measures", f"over {runs_word(n)}", "over the instances of run 0"], compared),
+        (f"AUROC, {about['setting']['data']} against other sets, {runs}", ["set", "measure", "EU", "TU", "AU"], rows),
+        ("Differences of the AUROC (EU)", ["set", "measures", f"over {runs}", "over the instances of run 0"], compared),
     ]
-    pooled = numbers.get("auroc by members")
-    if pooled:
-        sizes = _keys(pooled, 2)
-        measures = _keys(pooled, 1)
-        rows = [
-            [name, size, *(spread(pooled[f"{name} | {measure} | {size}"]) for measure in measures)]
-            for name in _keys(pooled, 0)
-            for size in sizes
-        ]
+    by_size = numbers.get("auroc by members")
+    if by_size:
+        measures, sizes = _keys(by_size, 1), _keys(by_size, 2)
+        rows = [[name, size, *(spread(by_size[f"{name} | {m} | {size}"]) for m in measures)] for name, size in _keys(by_size, 0, 2)]
         title = f"AUROC (EU) by the number of members, for ensembles drawn from the {sizes[-1]} of all runs"
         made.append((title, ["set", "members", *measures], rows))
     return made
 
 
-def losses(stored: dict[str, Any]) -> list[Table]:
+def losses(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """For each task, each loss and its difference from log loss."""
-    numbers, n = stored["numbers"], stored["about"]["runs"]
+    value, difference = numbers["value"], numbers["difference from log"]
+    columns = ["loss", *(SHORT[part] for part in PARTS), *(f"{SHORT[part]} − log's" for part in PARTS)]
     made = []
-    for task in _keys(numbers["value"], 0):
-        what = "Area under the accuracy–rejection curve" if task == "rejection" else f"AUROC against {task}"
-        digits = 4 if task == "rejection" else 3
+    for task in _keys(value, 0):
+        what, digits = ("Area under the accuracy–rejection curve", 4) if task == "rejection" else (f"AUROC against {task}", 3)
         rows = []
-        for loss in _keys(numbers["value"], 1):
-            row = [loss, *(spread(numbers["value"][f"{task} | {loss} | {part}"], digits) for part in PARTS)]
-            difference = [numbers["difference from log"].get(f"{task} | {loss} | {part}") for part in PARTS]
-            rows.append(row + ["–" if d is None else interval(d, digits + 1) for d in difference])
-        columns = ["loss", *(SHORT[part] for part in PARTS), *(f"{SHORT[part]} − log's" for part in PARTS)]
-        made.append((f"{what}, {runs_word(n)}", columns, rows))
+        for loss in _keys(value, 1):
+            keys = [f"{task} | {loss} | {part}" for part in PARTS]
+            rows.append([loss, *(spread(value[key], digits) for key in keys), *(interval(difference.get(key), digits + 1) for key in keys)])
+        made.append((f"{what}, {runs_word(about['runs'])}", columns, rows))
     return made
 
 
-def gallery(stored: dict[str, Any]) -> list[Table]:
+def gallery(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """The instances shown."""
-    made = []
-    for part in PARTS:
-        rows = [[str(x["position"]), x["true"], x["predicted"], *(number(x[p], 3) for p in PARTS)] for x in stored["numbers"][part]]
-        made.append((f"Highest {part} uncertainty (bits, run 0)", ["position", "true", "predicted", "TU", "AU", "EU"], rows))
-    return made
+    columns = ["position", "true", "predicted", *(SHORT[part] for part in PARTS)]
+    rows = {
+        part: [[str(x["position"]), x["true"], x["predicted"], *(number(x[p], 3) for p in PARTS)] for x in numbers[part]] for part in PARTS
+    }
+    return [(f"Highest {part} uncertainty (bits, run 0)", columns, rows[part]) for part in PARTS]
 
 
-def holdout(stored: dict[str, Any]) -> list[Table]:
+def holdout(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Table 2 for each arm, and the paired effects."""
-    numbers, n = stored["numbers"], stored["about"]["runs"]
-    return [
-        (
-            f"Drop in mean EU, {runs_word(n)}, mean ± sd (n)",
-            DROP_COLUMNS,
-            [row for arm, t in numbers["table"].items() for row in drop_rows(arm, t, n)],
-        ),
-        (
-            "log EU(arm) − log EU(control), same checkpoint and class, 95 % t-interval",
-            ["arm − control", "its class", "the other classes"],
-            [
-                [
-                    name,
-                    interval(cell),
-                    interval(numbers["effect on other classes"][name]) if name in numbers["effect on other classes"] else "–",
-                ]
-                for name, cell in numbers["effect"].items()
-            ],
-        ),
-    ]
+    title = "log EU(arm) − log EU(control), same checkpoint and class, 95 % t-interval"
+    return [_drops(numbers["table"], about["runs"]), (title, ["arm − control", "its class", "other classes"], effect_rows(numbers))]
 
 
-DROP_COLUMNS = [
-    "arm",
-    "drop",
-    "its class",
-    "others",
-    "next highest",
-    "its class has the largest",
-    "another class rises",
-    "foretold by the others",
-]
+def _drops(arms: dict[str, Any], n: int) -> Table:
+    rows = [row for arm, table in arms.items() for row in drop_rows(arm, table, n)]
+    return f"Drop in mean EU, {runs_word(n)}, mean ± sd (n)", DROP_COLUMNS, rows
+
+
+def effect_rows(numbers: dict[str, Any]) -> list[list[str]]:
+    """What each arm adds to its control, for its class and for the others."""
+    others = numbers["effect on other classes"]
+    return [[name.replace("-", " "), interval(cell), interval(others.get(name))] for name, cell in numbers["effect"].items()]
 
 
 def drop_rows(arm: str, table: dict[str, Any], n: int) -> list[list[str]]:
     """The two rows, absolute and relative, of one arm."""
     rises, of = table["EU of another class rises"]
-    share = table["predicted by the other classes"]
-    foretold = f"{number(100 * share['value'], 0)} %"
+    predicted = f"{number(100 * table['predicted by the other classes']['value'], 0)} %"
     made = []
-    for kind, digits in (("absolute", 4), ("relative", 4)):
-        columns = table["drop"][kind]
-        made.append(
-            [
-                arm,
-                kind,
-                *(
-                    spread(columns[name] if n > 1 else {"mean": columns[name]["mean"]}, digits)
-                    for name in ("selected", "others", "next highest")
-                ),
-                f"{table['selected has the largest drop'][kind]}/{n}",
-                f"{rises}/{of}",
-                foretold if kind == "absolute" else "",
-            ]
-        )
+    for kind, drop in table["drop"].items():
+        cells = [spread({**drop[name], **({"sd": None} if n < 2 else {})}, 4) for name in ("selected", "others", "next highest")]
+        largest = f"{table['selected has the largest drop'][kind]}/{n}"
+        made.append([arm, kind, *cells, largest, f"{rises}/{of}", predicted if kind == "absolute" else ""])
     return made
 
 
-def published(stored: dict[str, Any]) -> list[Table]:
-    """Table 2 from the authors' arrays."""
-    n = stored["about"]["runs"]
-    return [(f"Drop in mean EU, {runs_word(n)}, mean ± sd (n)", DROP_COLUMNS, drop_rows("swap", stored["numbers"], n))]
-
-
-def artefact(stored: dict[str, Any]) -> list[Table]:
+def artifact(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """AUROC of the same images, handled in four ways."""
-    numbers, n = stored["numbers"], stored["about"]["runs"]
     cells = numbers["auroc"]
+    measures = _keys(cells, 3)
     rows = []
-    for data in _keys(cells, 0):
-        for scaled in _keys(cells, 1):
-            for way in _keys(cells, 2):
-                accuracy = numbers["accuracy"].get(f"{scaled} | {way}") if data == stored["about"]["setting"]["data"] else None
-                key = f"{data} | {scaled} | {way}"
-                row = [data, scaled, way, *(spread(cells[f"{key} | {measure}"]) for measure in _keys(cells, 3))]
-                row += [spread(numbers[part][key]) for part in ("confidence", "agreement")]
-                rows.append([*row, "–" if accuracy is None else spread(accuracy)])
-    columns = ["images", "pixels", "", *_keys(cells, 3), "members' confidence", "all agree", "accuracy"]
-    return [(f"AUROC (EU) against the plain test images, {runs_word(n)}", columns, rows)]
+    for data, scaled, way in _keys(cells, 0, 1, 2):
+        key = f"{data} | {scaled} | {way}"
+        accuracy = numbers["accuracy"].get(f"{scaled} | {way}") if data == about["setting"]["data"] else None
+        values = [*(cells[f"{key} | {measure}"] for measure in measures), numbers["confidence"][key], numbers["agreement"][key]]
+        rows.append([data, scaled, way, *map(spread, values), "–" if accuracy is None else spread(accuracy)])
+    columns = ["images", "pixels", "", *measures, "members' confidence", "all agree", "accuracy"]
+    return [(f"AUROC (EU) against the plain test images, {runs_word(about['runs'])}", columns, rows)]
 
 
-def human(stored: dict[str, Any]) -> list[Table]:
+def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Rank correlations with votes and error, and label by label."""
-    numbers, n = stored["numbers"], stored["about"]["runs"]
-    pairs = numbers["spearman"]
+    pairs, labels = numbers["spearman"], numbers["spearman by label"]
+    images, votes, aleatoric = (
+        numbers[key] for key in ("spearman by label, images of the last run", "mean spread of the votes", "mean aleatoric")
+    )
     rows = [[SHORT[part], *(spread(pairs[f"{part} | {what}"]) for what in ("votes", "error"))] for part in PARTS]
-    labels = numbers["spearman by label"]
-    images = numbers["spearman by label, images of the last run"]
     by_label = [
-        [
-            name,
-            spread(labels[name]),
-            interval(images[name]),
-            number(numbers["mean spread of the votes"][name], 4),
-            spread(numbers["mean aleatoric"][name], 4),
-        ]
+        [name, spread(labels[name]), interval(images[name]), number(votes[name], 4), spread(aleatoric[name], 4)]
         for name in sorted(labels, key=lambda name: -labels[name]["mean"])
     ]
-    means = spread(numbers["spearman of the class means"])
-    return [
-        (f"Spearman correlation with the spread of votes and with error, {runs_word(n)}", ["uncertainty", "votes", "error"], rows),
-        (
-            f"Label by label: AU against the votes; Spearman correlation of the class means {means}",
-            ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"],
-            by_label,
-        ),
-    ]
+    title = f"Spearman correlation with the spread of votes and with error, {runs_word(about['runs'])}"
+    means = (
+        f"Label by label: AU against the votes; Spearman correlation of the class means {spread(numbers['spearman of the class means'])}"
+    )
+    columns = ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"]
+    return [(title, ["uncertainty", "votes", "error"], rows), (means, columns, by_label)]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..datasets import Dataset, Split
+from ..datasets import Dataset, Examples
 from ..io import save_predictions
 from .combining import aggregate
 from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
@@ -95,9 +95,9 @@ def train(
     return written
 
 
-def _split(part: Part, in_memory: int) -> Split:
+def _split(part: Part, in_memory: int) -> Examples:
     images: Any = part.images if part.images.nbytes > in_memory else part.images[:]
-    return Split(images, part.y)
+    return Examples(images, part.y)
 
 
 def _save(out: Path, prefix: str, prepared: Prepared, part: Part, probs: np.ndarray, how: str, k: int) -> dict[str, Path]:

@@ -7,15 +7,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..evaluation import ByClass
+from ..decomposition import Uncertainty
+from ..evaluation import ByClass, by_class
 from ._style import BARS, line, new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 
-def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
-    """Mean label-wise uncertainty of each class by the ranking rule, least known class first, with intervals of EU if available."""
+def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
+    """Mean label-wise uncertainty of each class by the ranking rule, least known class first, with intervals of EU if available.
+
+    An `Uncertainty` is summarized with `by_class` first, over all instances.
+    """
+    by = _by_class(by)
     ax = new_axes(ax, (max(3.5, 0.5 * len(by.class_names) + 1.2), 3.2))
     means = by.everywhere if by.rule == "ratio" else by.own if by.rule == "own" else by.likely
     if means is None:
@@ -37,9 +42,15 @@ def plot_by_class(by: ByClass, *, ax: Axes | None = None) -> Axes:
 
 
 def plot_ecdf(
-    by: ByClass, measure: str = "epistemic", *, class_names: Sequence[str] | None = None, own: bool = False, ax: Axes | None = None
+    by: ByClass | Uncertainty,
+    measure: str = "epistemic",
+    *,
+    class_names: Sequence[str] | None = None,
+    own: bool = False,
+    ax: Axes | None = None,
 ) -> Axes:
     """Empirical distribution function of each class's uncertainty."""
+    by = _by_class(by)
     ax = new_axes(ax)
     for i, name in enumerate(by.class_names if class_names is None else class_names):
         values, shares = by.ecdf(name, measure, own=own)
@@ -49,3 +60,11 @@ def plot_ecdf(
     ax.set_ylim(0, 1.01)
     ax.legend(frameon=False, fontsize=8)
     return ax
+
+
+def _by_class(by: ByClass | Uncertainty) -> ByClass:
+    if isinstance(by, Uncertainty):
+        return by_class(by)
+    if not isinstance(by, ByClass):
+        raise TypeError(f"`by` must be lw.evaluation.by_class(u, y_true), or u itself; got {type(by).__name__}")
+    return by

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._arrays import Array, to_numpy
+from .._arrays import Array, channels_first, to_numpy
 from ..decomposition import Uncertainty
 from ._style import BARS, TRUTH, new_axes, pyplot, tidy
 
@@ -69,7 +69,7 @@ def plot_gallery(
 ) -> Figure:
     """Images with their label-wise bars beside them, ``columns`` pairs in a row.
 
-    ``images`` are (N, H, W) or (N, H, W, C), ``u`` is (N, K); ``y_true`` and ``y_pred`` hold positions of labels for all N.
+    ``images`` are (N, H, W), (N, H, W, C) or (N, C, H, W), ``u`` is (N, K); ``y_true`` and ``y_pred`` hold positions of labels for all N.
     """
     plt = pyplot()
     chosen = [int(i) for i in indices]
@@ -83,6 +83,8 @@ def plot_gallery(
     for ax in axes.flat:
         ax.set_axis_off()
     pictures = to_numpy(images)
+    pictures = np.moveaxis(pictures, 1, -1) if channels_first(pictures.shape) else pictures
+    pictures = pictures[..., 0] if pictures.ndim == 4 and pictures.shape[-1] == 1 else pictures
     for place, i in enumerate(chosen):
         left, right = axes[place // columns, 2 * (place % columns) : 2 * (place % columns) + 2]
         left.imshow(pictures[i], cmap="gray" if pictures[i].ndim == 2 else None, interpolation="nearest")

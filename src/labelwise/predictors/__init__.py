@@ -30,7 +30,8 @@ _WHERE = {
     "LastLayerLaplace": "laplace",
     "fit_laplace": "laplace",
     "LabelwiseClassifier": "sklearn",
-    "from_sklearn": "sklearn",
+    "from_models": "models",
+    "from_sklearn": "sklearn_models",
 }
 
 # Library that may be missing, which is also the name of the extra that brings it -> what it is called.

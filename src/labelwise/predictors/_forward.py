@@ -1,4 +1,4 @@
-"""Running a torch model without changing it: evaluation mode, batches, seeds; everything is put back afterwards."""
+"""Run a torch model without changing it: evaluation mode, batches, random seeds; everything is restored afterwards."""
 
 from __future__ import annotations
 
@@ -14,16 +14,8 @@ from .._arrays import Array
 
 
 def check_model(model: Any) -> None:
-    """Only a torch module has layers to look at."""
     if not isinstance(model, nn.Module):
         raise TypeError(f"`model` must be a torch.nn.Module; got {type(model).__name__}")
-
-
-def check_count(value: Any, name: str) -> int:
-    """``value`` as a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
-    return int(value)
 
 
 def as_input(x: Any) -> Array:
@@ -56,13 +48,11 @@ def run(model: nn.Module, x: Array, batch_size: int) -> torch.Tensor:
     for batch in batches(x, batch_size, model):
         out = model(batch)
         if not isinstance(out, torch.Tensor):
-            raise TypeError(
-                f"`model` must return one tensor of class scores; got {type(out).__name__}. Wrap it in a module whose forward returns the logits"
-            )
+            what = f"got {type(out).__name__}. Wrap it in a module whose forward returns the logits"
+            raise TypeError(f"`model` must return one tensor of class scores; {what}")
         if out.ndim < 2 or out.shape[0] != batch.shape[0]:
-            raise ValueError(
-                f"`model` must return one row of class scores per instance; got shape {tuple(out.shape)} for {batch.shape[0]} instances"
-            )
+            what = f"got shape {tuple(out.shape)} for {batch.shape[0]} instances"
+            raise ValueError(f"`model` must return one row of class scores per instance; {what}")
         parts.append(out.to(device))
     return torch.cat(parts)
 

@@ -1,4 +1,4 @@
-"""Training of one member: epochs, metrics, and a checkpoint after each epoch from which it goes on as if nothing had happened."""
+"""Training of one member: epochs, metrics, and a checkpoint after each epoch from which it is resumed bit for bit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from ..io.atomic import replacing
 from ..io.files import open_regular, read_text
 from ..io.npz import check_unpacked
 from ._forward import evaluating, seeded
-from .inputs import Inputs, Source
+from .inputs import Inputs, LazyImages
 from .networks import build
 from .recipes import Recipe
 
@@ -97,9 +97,8 @@ def train_member(job: Job, member: int, report: Report, *, until: int | None = N
             seen = train if job.subset is None else _rows(train, job.subset(member, epoch))
             loss, accuracy = _train_epoch(job, model, optimizer, seen, generator, partial(report, epoch))
             if not np.isfinite(loss):
-                raise ValueError(
-                    f"the loss of member {member} is {loss} in epoch {epoch + 1}: lower the learning rate, or scale the inputs"
-                )
+                why = f"the loss of member {member} is {loss} in epoch {epoch + 1}"
+                raise ValueError(f"{why}: lower the learning rate, or scale the inputs")
             record = {"member": member, "epoch": epoch + 1, "learning_rate": job.recipe.rate(epoch), "loss": loss, "accuracy": accuracy}
             if val is not None:
                 record["val_accuracy"], record["val_loss"] = _validate(model, job.inputs, val, job.device)
@@ -156,7 +155,7 @@ def _opened(pair: tuple[Any, Any]) -> tuple[Any, torch.Tensor]:
     x, y = (np.load(part, mmap_mode="c", allow_pickle=False) if isinstance(part, Path) else part for part in pair)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nothing is written to it
-        return x if isinstance(x, Source) else torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
+        return x if isinstance(x, LazyImages) else torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
 
 
 def _rows(data: tuple[torch.Tensor, torch.Tensor], rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
@@ -207,7 +206,7 @@ def _train_epoch(
 
 def _read(x: Any, parts: Iterable[torch.Tensor]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
     """Positions and their instances; those of a source are read while the ones before are worked on."""
-    if not isinstance(x, Source):
+    if not isinstance(x, LazyImages):
         yield from ((index, x[index]) for index in parts)
         return
     with ThreadPoolExecutor(1) as reader:

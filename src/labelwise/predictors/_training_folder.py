@@ -14,40 +14,39 @@ import torch
 
 from ..io.atomic import replacing
 from ..io.files import read_json
-from ..io.lock import FOLDER_LOCK
-from ..io.lock import locked as _locked
+from ..io.lock import FOLDER_LOCK, locked
 from ._member import Job
-from .inputs import Source
+from .inputs import LazyImages
 from .recipes import Recipe
 
 _SETTINGS = "ensemble.json"
 _STORED = {"network", "n_classes", "class_names", "inputs", "recipe", "threads"}
-# What may differ when a training goes on: the threads of the first run are used again.
+# What may differ when a training is resumed: the threads of the first run are used again.
 _MAY_DIFFER = ("threads", "torch")
 
 
-def locked(folder: Path) -> AbstractContextManager[None]:
-    """Nobody else trains in this folder."""
-    return _locked(folder / FOLDER_LOCK, f"training in {str(folder)!r}", "choose another folder")
+def reserved(folder: Path) -> AbstractContextManager[None]:
+    """No other process trains in this folder."""
+    return locked(folder / FOLDER_LOCK, f"training in {str(folder)!r}", "choose another folder")
 
 
-def agree(job: Job, classes: tuple[str, ...] | None, *, threads: int, resume: bool) -> dict[str, Any]:
+def agree(job: Job, class_names: tuple[str, ...] | None, *, threads: int, resume: bool) -> dict[str, Any]:
     """The settings of the training in the folder of ``job``: the job's, if it is new; otherwise the stored ones, if the job fits them."""
     path = job.folder / _SETTINGS
-    settings = _settings(job, classes, threads)
+    settings = _settings(job, class_names, threads)
     if not path.exists():
         with replacing(path) as file:
             file.write(json.dumps(settings, indent=2).encode())
         return settings
     if not resume:
-        raise ValueError(f"{str(job.folder)!r} already holds a training; go on with resume=True (--resume), or choose another folder")
+        raise ValueError(f"{str(job.folder)!r} already holds a training; resume it with resume=True (--resume), or choose another folder")
     stored = read_settings(job.folder)
     stored["recipe"] = asdict(stored_recipe(job.folder, stored))  # what an earlier version did not know has its default
     for key in settings:
         if key not in _MAY_DIFFER and settings[key] != stored.get(key):
             what = "the training data" if key == "data" else f"`{key}`"
             change = "" if key == "data" else f": it was {stored.get(key)}, now {settings[key]}"
-            raise ValueError(f"cannot go on with the training in {str(job.folder)!r}: {what} changed{change}. Choose another folder")
+            raise ValueError(f"cannot resume the training in {str(job.folder)!r}: {what} changed{change}. Choose another folder")
     return stored
 
 
@@ -70,11 +69,11 @@ def stored_recipe(folder: Path, settings: dict[str, Any]) -> Recipe:
         raise ValueError(f"{str(folder / _SETTINGS)!r} cannot be read: its recipe is damaged ({error})") from error
 
 
-def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[str, Any]:
+def _settings(job: Job, class_names: tuple[str, ...] | None, threads: int) -> dict[str, Any]:
     """Everything that the weights depend on, and the class names, as JSON would give it back."""
     digest = hashlib.blake2b(digest_size=16)
     for array in (*job.train, *(job.val or () if job.recipe.keep_best else ())):
-        if isinstance(array, Source):
+        if isinstance(array, LazyImages):
             digest.update(array.fingerprint.encode())
             continue
         for start in range(0, len(array), 4096):
@@ -82,7 +81,7 @@ def _settings(job: Job, classes: tuple[str, ...] | None, threads: int) -> dict[s
     settings = {
         "network": job.make_model if isinstance(job.make_model, str) else None,
         "n_classes": job.n_classes,
-        "class_names": classes,
+        "class_names": class_names,
         "inputs": asdict(job.inputs),
         "recipe": asdict(job.recipe),
         "seed": job.seed,

@@ -129,7 +129,7 @@ def _alive(process: Any, task: tuple[int, int]) -> Iterator[None]:
         why = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
         hint = "perhaps the memory was short" if code == -9 else "see its message above"
         raise ChildProcessError(
-            f"the process that trained member {task[0]} {why} ({hint}). Finished epochs are kept: go on with resume=True (--resume)"
+            f"the process that trained member {task[0]} {why} ({hint}). Finished epochs are kept: resume with resume=True (--resume)"
         ) from None
 
 
@@ -144,16 +144,12 @@ def _work(pipe: Any, job: Job, threads: int) -> None:
             train_member(job, member, lambda *news: pipe.send(news), until=until)
         except Exception as error:
             error.add_note("".join(traceback.format_exception(error)))
-            _send_error(pipe, error)
+            try:
+                pipe.send(error)
+            except Exception:  # an error that cannot be pickled
+                pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
             return
         pipe.send(None)
-
-
-def _send_error(pipe: Any, error: Exception) -> None:
-    try:
-        pipe.send(error)
-    except Exception:  # an error that cannot be pickled
-        pipe.send(RuntimeError(f"{type(error).__name__}: {error}"))
 
 
 def refuse_unguarded() -> None:

@@ -12,7 +12,8 @@ from torch.nn.modules.dropout import _DropoutNd
 
 from .._validation import as_seed
 from ..distributions import Ensemble
-from ._forward import as_input, check_count, check_model, evaluating, like_input, run, seeded
+from ._family import check_count
+from ._forward import as_input, check_model, evaluating, like_input, run, seeded
 
 
 def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]] = ()) -> list[nn.Module]:
@@ -49,15 +50,14 @@ def mc_dropout(
 ) -> Ensemble:
     """Predict ``n_samples`` times with dropout switched on: a sample of the posterior predictive, as an ensemble.
 
-    Only dropout layers are switched to training mode: batch normalisation keeps to its running statistics and does not change
-    them. Afterwards all modules are in the mode they were in, and torch's random state is what it was. Every instance has
-    dropout masks of its own, so a member is not one network, but each instance has its n_samples draws.
+    Only dropout layers are switched to training mode: batch normalization uses its running statistics and does not change them. Afterwards
+    all modules are in the mode they were in, and torch's random state is what it was. Every instance has its own dropout masks, so a member
+    is not one network, but each instance has its n_samples draws.
 
     Parameters
     ----------
     model : torch.nn.Module
         Any classifier with dropout: `torch.nn.Dropout` and its relatives, attention and recurrent layers with ``dropout > 0``.
-        Calls of ``torch.nn.functional.dropout`` in a module of your own are switched if its class is named in ``also``.
     x : array or tensor (N, ...)
         Instances first. A NumPy array gives NumPy probabilities, a tensor a tensor (on its device).
     n_samples, batch_size : int
@@ -68,9 +68,8 @@ def mc_dropout(
     class_axis : int
         Where the classes are in the model's output: 1 for segmentation, (N, K, height, width).
     also : sequence of module classes
-        Further modules to switch to training mode.
+        Further modules to switch to training mode, for instance one that calls ``torch.nn.functional.dropout`` itself.
     class_names : sequence of str, optional
-        Class names.
 
     Returns
     -------

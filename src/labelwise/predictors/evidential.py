@@ -13,7 +13,8 @@ from .._arrays import to_numpy
 from .._suggestions import suggest
 from .._validation import as_seed
 from ..distributions import Dirichlet
-from ._forward import as_input, batches, check_count, check_model, evaluating, like_input, run, seeded
+from ._family import check_count
+from ._forward import as_input, batches, check_model, evaluating, like_input, run, seeded
 
 _EVIDENCE = {
     "softplus": nn.functional.softplus,
@@ -28,8 +29,6 @@ class Evidence(nn.Module):  # type: ignore[misc]
     ``activation`` is ``"softplus"``, ``"relu"`` (the original's; an instance whose evidence is 0 for every class has no gradient) or
     ``"exp"`` (scores above 10 count as 10).
 
-    Examples
-    --------
     >>> import torch
     >>> Evidence("relu")(torch.tensor([[-1.0, 0.0, 4.0]]))
     tensor([[1., 1., 5.]])
@@ -38,9 +37,8 @@ class Evidence(nn.Module):  # type: ignore[misc]
     def __init__(self, activation: str = "softplus") -> None:
         super().__init__()
         if activation not in _EVIDENCE:
-            raise ValueError(
-                f"`activation` must be one of 'softplus', 'relu', 'exp'; got {activation!r}{suggest(activation, list(_EVIDENCE))}"
-            )
+            known = list(_EVIDENCE)
+            raise ValueError(f"`activation` must be one of {', '.join(map(repr, known))}; got {activation!r}{suggest(activation, known)}")
         self.activation = activation
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:
@@ -60,27 +58,17 @@ def annealing(epoch: int, *, epochs: int = 10) -> float:
 
 
 def evidential_loss(alpha: torch.Tensor, y: Any, *, kl_weight: float = 1.0) -> torch.Tensor:
-    r"""The loss of Sensoy et al., averaged over the instances, to be minimised in any training loop.
+    r"""The loss of Sensoy et al., averaged over the instances, to be minimized in any training loop.
 
     .. math::
         \mathbb{E}_{\Theta \sim \mathrm{Dir}(\alpha)} \Vert y - \Theta \Vert^2
         + \lambda\, \mathrm{KL}\big(\mathrm{Dir}(\tilde\alpha) \,\Vert\, \mathrm{Dir}(1, \dots, 1)\big),
         \quad \tilde\alpha = y + (1 - y) \odot \alpha
 
-    Their Eq. (5) in closed form. The KL term takes back the evidence for wrong classes; its weight λ should grow from 0
+    Their Eq. (5) in closed form, for concentrations ``alpha`` (N, K), for instance from `Evidence`, and ``y``: class indices (N,) or one-hot
+    rows (N, K) (votes that sum to 1 work too). The KL term removes evidence for wrong classes; its weight λ (``kl_weight``) should grow from 0
     (`annealing`), or the network is drawn to the uniform distribution before it has learned anything.
 
-    Parameters
-    ----------
-    alpha : tensor (N, K)
-        Output of the network: concentrations, for instance from `Evidence`.
-    y : tensor (N,) or (N, K)
-        Class indices, or one-hot rows (votes that sum to 1 work too).
-    kl_weight : float
-        λ.
-
-    Examples
-    --------
     >>> import torch
     >>> evidential_loss(torch.tensor([[1.0, 1.0]]), torch.tensor([0]))  # the uniform distribution: E (1 - Θ)² + E Θ² = 2/3
     tensor(0.6667)
@@ -101,9 +89,9 @@ def _check_positive(alpha: torch.Tensor) -> None:
     if bool((alpha > 0).all()):
         return
     if bool(torch.isnan(alpha).any()):
-        raise ValueError("`alpha` must be positive; got NaN: the training has diverged. Standardise the inputs, or lower the learning rate")
+        raise ValueError("`alpha` must be positive; got NaN: the training has diverged. Standardize the inputs, or lower the learning rate")
     raise ValueError(
-        f"`alpha` must be positive; the lowest value is {alpha.detach().min():.4g}. If these are scores, end the network with ensembles.Evidence()"
+        f"`alpha` must be positive; the lowest value is {alpha.detach().min():.4g}. If these are scores, end the network with predictors.Evidence()"
     )
 
 
@@ -140,25 +128,10 @@ def fit_evidential(
 ) -> nn.Module:
     """Train an evidential network with Adam; for small data in memory. `evidential_loss` fits any other training loop.
 
-    Parameters
-    ----------
-    model : torch.nn.Module
-        A network that ends with `Evidence`. Trained in place.
-    x : array or tensor (N, ...)
-    y : array or tensor (N,) or (N, K)
-        As for `evidential_loss`.
-    epochs, lr, batch_size, annealing_epochs
-        ``annealing_epochs`` is the number of epochs until the KL term has its full weight.
-    rng : int, Generator or None
-        Random seed or generator for the order of the batches and dropout; the initial weights are those of ``model``.
+    ``model``, a network that ends with `Evidence`, is trained in place and returned in evaluation mode; its initial weights are those it comes
+    with. ``y`` is as for `evidential_loss`; ``annealing_epochs`` is the number of epochs until the KL term has its full weight; ``rng`` is the
+    random seed or generator for the order of the batches and for dropout.
 
-    Returns
-    -------
-    torch.nn.Module
-        ``model``, in evaluation mode.
-
-    Examples
-    --------
     >>> import torch
     >>> _ = torch.manual_seed(0)
     >>> x = np.array([[-1.0], [-0.9], [0.9], [1.0]])
@@ -183,7 +156,7 @@ def fit_evidential(
                 alpha = model(next(batches(x[rows], batch_size, model)))
                 loss = evidential_loss(alpha, y[rows], kl_weight=annealing(epoch, epochs=annealing_epochs))
                 if not bool(torch.isfinite(loss)):
-                    raise ValueError(f"the loss is {loss.detach():.4g} in epoch {epoch}: standardise `x`, or lower `lr` (now {lr})")
+                    raise ValueError(f"the loss is {loss.detach():.4g} in epoch {epoch}: standardize `x`, or lower `lr` (now {lr})")
                 optimizer.zero_grad()
                 loss.backward()
                 optimizer.step()
@@ -191,9 +164,7 @@ def fit_evidential(
 
 
 def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: Sequence[str] | None = None) -> Dirichlet:
-    """The Dirichlet distributions that an evidential network predicts; a NumPy ``x`` gives NumPy, a tensor a tensor.
-
-    Runs in evaluation mode; afterwards every module is in the mode it was in.
+    """The Dirichlet distributions that an evidential network predicts in evaluation mode; a NumPy ``x`` gives NumPy, a tensor a tensor.
 
     >>> import torch
     >>> q = predict_evidential(torch.nn.Sequential(torch.nn.Linear(4, 3), Evidence()), np.zeros((2, 4)))

@@ -14,7 +14,7 @@ from .recipes import Recipe, Statistics
 
 
 @runtime_checkable
-class Source(Protocol):
+class LazyImages(Protocol):
     """Images that need not fit in memory: they look like a uint8 array (N, H, W, C) and are read batch by batch.
 
     It is sent to other processes, so it must be possible to pickle it; they open what they need.
@@ -24,7 +24,7 @@ class Source(Protocol):
     dtype: np.dtype
     ndim: int
     fingerprint: str
-    """Different for different images: a training goes on only with the same."""
+    """Different for different images: a training is resumed only with the same."""
 
     def __len__(self) -> int: ...
 
@@ -58,15 +58,13 @@ class Inputs:
         """The inputs that ``recipe`` asks for, with the statistics of the training set ``x`` where it wants them."""
         plain = cls.of(x)
         if not plain.images and (recipe.augment or recipe.normalize is not None):
-            raise ValueError(
-                "the recipe augments or normalizes images, but `x` is not uint8 images; use replace(recipe, augment=False, normalize=None)"
-            )
+            fix = "use replace(recipe, augment=False, normalize=None)"
+            raise ValueError(f"the recipe augments or normalizes images, but `x` is not uint8 images; {fix}")
         if recipe.normalize is None:
             return plain
-        if isinstance(x, Source) and not isinstance(recipe.normalize, tuple):
-            raise ValueError(
-                "the statistics of images that are read from disk must be given: use replace(recipe, normalize=(means, deviations))"
-            )
+        if isinstance(x, LazyImages) and not isinstance(recipe.normalize, tuple):
+            fix = "use replace(recipe, normalize=(means, deviations))"
+            raise ValueError(f"the statistics of images that are read from disk must be given: {fix}")
         mean, std = recipe.normalize if isinstance(recipe.normalize, tuple) else channel_statistics(x)
         if not len(mean) == len(std) == plain.shape[0]:
             raise ValueError(
@@ -96,7 +94,7 @@ class Inputs:
 
 def as_instances(x: Any, name: str) -> Any:
     """``x`` as a NumPy array of images or numbers, instances first; a source stays one."""
-    array: Any = x if isinstance(x, np.ndarray | Source) else to_numpy(x)
+    array: Any = x if isinstance(x, np.ndarray | LazyImages) else to_numpy(x)
     if array.ndim < 2 or len(array) == 0:
         raise ValueError(f"`{name}` must hold at least one instance on its first axis, and its values on others; got shape {array.shape}")
     if array.dtype.kind != "f" and not _is_images(array):

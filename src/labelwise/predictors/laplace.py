@@ -1,7 +1,7 @@
 r"""Laplace approximation of the last layer: a trained network with a Gaussian over the weights of its final linear layer.
 
 The network up to the last layer is a fixed feature map φ(x), so the curvature of the cross-entropy in the last weights is
-known in closed form, Σ_n φφᵀ ⊗ (diag p − ppᵀ): the generalised Gauss–Newton matrix is the exact Hessian, and the labels are
+known in closed form, Σ_n φφᵀ ⊗ (diag p − ppᵀ): the generalized Gauss–Newton matrix is the exact Hessian, and the labels are
 not needed for it (MacKay 1992; Daxberger et al. 2021).
 """
 
@@ -19,7 +19,8 @@ from torch import nn
 
 from .._arrays import to_numpy
 from ..distributions import LogisticNormal
-from ._forward import as_input, batches, check_count, check_model, evaluating, like_input
+from ._family import check_count
+from ._forward import as_input, batches, check_model, evaluating, like_input
 
 FULL_UP_TO = 2000
 """Number of last-layer weights up to which ``structure="auto"`` keeps the full Hessian."""
@@ -105,23 +106,16 @@ def fit_laplace(
     x : array or tensor (N, ...)
         The instances it was trained on. Their labels are not needed.
     prior_precision : float, optional
-        τ. Without it, it is chosen: with ``validation`` by these instances, otherwise as the value that maximises the marginal
-        likelihood, the one solution of :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
+        τ. Defaults to the value that maximizes the marginal likelihood, the one solution of
+        :math:`\tau \Vert\theta^*\Vert^2 = \sum_i \lambda_i / (\lambda_i + \tau)` with the eigenvalues λ of H.
     validation : pair (x, y), optional
-        Instances that the network was not trained on, and their labels 0 … K − 1: τ is the value for which the predicted
-        probabilities have the lowest log loss there. Better than the marginal likelihood for a network that is sure of its
-        training data: its Hessian is next to 0, and the marginal likelihood then takes the Gaussian far too wide.
+        Instances that the network was not trained on, and their labels 0 … K − 1: choose the τ with the lowest log loss there. Better than the
+        marginal likelihood for a network that is sure of its training data: its Hessian is close to 0, and the Gaussian then far too wide.
     structure : {"auto", "full", "kronecker"}
-        Full Hessian, or its Kronecker factorisation :math:`\tfrac1N \sum \tilde\varphi\tilde\varphi^\top \otimes \sum (\mathrm{diag}\, p - pp^\top)`;
+        Full Hessian, or its Kronecker factorization :math:`\tfrac1N \sum \tilde\varphi\tilde\varphi^\top \otimes \sum (\mathrm{diag}\, p - pp^\top)`;
         "auto" is full up to 2,000 weights (weights and biases of the layer).
     layer : torch.nn.Linear, optional
         The last layer, if it is not the last `torch.nn.Linear` of ``model.modules()``.
-    batch_size : int
-
-    Returns
-    -------
-    LastLayerLaplace
-        ``.predict(x)`` gives a `LogisticNormal`.
 
     Examples
     --------
@@ -178,7 +172,7 @@ def _features(model: nn.Module, layer: nn.Linear) -> Iterator[Callable[[torch.Te
         if len(seen) != 1 or not isinstance(out, torch.Tensor) or out.shape != seen[0][1].shape or not torch.equal(out, seen[0][1]):
             raise ValueError(
                 f"the output of `model` must be the output of its last layer, {layer}, used once; here it is something else (a softmax on "
-                "top?). Take the network without what follows, or name the last layer in `layer`"
+                "top?). Take the network without what follows, or pass the last layer as `layer`"
             )
         phi = seen[0][0].double()
         if phi.ndim != 2:
@@ -242,7 +236,7 @@ def _most_likely(values: torch.Tensor, squared_norm: float) -> float:
 
     if squared_norm == 0 or not bool((values > 0).any()):
         raise ValueError(
-            "`prior_precision` cannot be had from the marginal likelihood: the last layer's weights are all 0, or every training "
+            "`prior_precision` cannot be estimated by the marginal likelihood: the last layer's weights are all 0, or every training "
             "prediction is exactly 0 or 1. Give a number, for instance 1.0"
         )
     low = high = math.log(len(values) / squared_norm)  # as if the data had determined all P weights

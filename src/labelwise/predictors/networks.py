@@ -7,7 +7,7 @@ The residual networks have torchvision's parameter names and shapes, so that its
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import nn
@@ -19,16 +19,8 @@ from .._suggestions import suggest
 class CNN(nn.Module):  # type: ignore[misc]
     """Two convolutions (32 and 64 filters, 5 × 5), each followed by pooling, and two dense layers (512 and K).
 
-    Parameters
-    ----------
-    n_classes : int
-    channels : int
-        1 for grey, 3 for colour.
-    size : (int, int)
-        Height and width of the images, at least 16 each.
+    ``channels`` is 1 for gray, 3 for color; ``size`` height and width of the images, at least 16 each.
 
-    Examples
-    --------
     >>> import torch
     >>> CNN(10)(torch.zeros(2, 1, 28, 28)).shape
     torch.Size([2, 10])
@@ -54,8 +46,6 @@ class CNN(nn.Module):  # type: ignore[misc]
 class MLP(nn.Module):  # type: ignore[misc]
     """Dense layers with rectifiers between them; inputs of more than two axes are flattened.
 
-    Examples
-    --------
     >>> import torch
     >>> MLP(3, 8, hidden=(32,))(torch.zeros(5, 8)).shape
     torch.Size([5, 3])
@@ -95,51 +85,43 @@ class Conv3x3(nn.Conv2d):  # type: ignore[misc]
         return out.view(len(x), len(tops), len(lefts), self.out_channels).permute(0, 3, 1, 2)
 
 
-class BasicBlock(nn.Module):  # type: ignore[misc]
-    """Two 3 × 3 convolutions and a shortcut (ResNet-18 and -34)."""
+class _Block(nn.Module):  # type: ignore[misc]
+    """Convolutions ``conv1``, ``conv2`` …, each normalized, with rectifiers between them, and a shortcut past them."""
 
     expansion = 1
 
-    def __init__(self, inputs: int, width: int, stride: int) -> None:
+    def __init__(self, inputs: int, convolutions: Sequence[nn.Conv2d], stride: int) -> None:
         super().__init__()
-        self.conv1 = Conv3x3(inputs, width, stride)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = Conv3x3(width, width)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.downsample = _shortcut(inputs, width * self.expansion, stride)
+        self.n = len(convolutions)
+        for i, convolution in enumerate(convolutions, start=1):
+            self.add_module(f"conv{i}", convolution)
+            self.add_module(f"bn{i}", nn.BatchNorm2d(convolution.out_channels))
+        outputs = convolutions[-1].out_channels
+        plain = stride == 1 and inputs == outputs
+        self.downsample = None if plain else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out = F.relu(self.bn1(self.conv1(x)))
-        out = self.bn2(self.conv2(out))
+        out = x
+        for i in range(1, self.n + 1):
+            out = getattr(self, f"bn{i}")(getattr(self, f"conv{i}")(F.relu(out) if i > 1 else out))
         return F.relu(out + (x if self.downsample is None else self.downsample(x)))
 
 
-class Bottleneck(nn.Module):  # type: ignore[misc]
+class BasicBlock(_Block):
+    """Two 3 × 3 convolutions and a shortcut (ResNet-18 and -34)."""
+
+    def __init__(self, inputs: int, width: int, stride: int) -> None:
+        super().__init__(inputs, [Conv3x3(inputs, width, stride), Conv3x3(width, width)], stride)
+
+
+class Bottleneck(_Block):
     """1 × 1, 3 × 3 (which carries the stride) and 1 × 1 convolution and a shortcut (ResNet-50 and deeper)."""
 
     expansion = 4
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, width, 1, bias=False)
-        self.bn1 = nn.BatchNorm2d(width)
-        self.conv2 = Conv3x3(width, width, stride)
-        self.bn2 = nn.BatchNorm2d(width)
-        self.conv3 = nn.Conv2d(width, width * self.expansion, 1, bias=False)
-        self.bn3 = nn.BatchNorm2d(width * self.expansion)
-        self.downsample = _shortcut(inputs, width * self.expansion, stride)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        out = F.relu(self.bn1(self.conv1(x)))
-        out = F.relu(self.bn2(self.conv2(out)))
-        out = self.bn3(self.conv3(out))
-        return F.relu(out + (x if self.downsample is None else self.downsample(x)))
-
-
-def _shortcut(inputs: int, outputs: int, stride: int) -> nn.Sequential | None:
-    if stride == 1 and inputs == outputs:
-        return None
-    return nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        narrow = nn.Conv2d(inputs, width, 1, bias=False)
+        super().__init__(inputs, [narrow, Conv3x3(width, width, stride), nn.Conv2d(width, 4 * width, 1, bias=False)], stride)
 
 
 class ResNet(nn.Module):  # type: ignore[misc]
@@ -182,7 +164,13 @@ def resnet50(n_classes: int, channels: int = 3) -> ResNet:
     return ResNet(Bottleneck, (3, 4, 6, 3), n_classes, channels)
 
 
-NETWORKS = ("cnn", "resnet18", "resnet50", "mlp")
+# From the number of classes and the shape (C, H, W) of an image to the network.
+IMAGE_NETWORKS: dict[str, Callable[[int, tuple[int, ...]], nn.Module]] = {
+    "cnn": lambda n_classes, shape: CNN(n_classes, shape[0], (shape[1], shape[2])),
+    "resnet18": lambda n_classes, shape: resnet18(n_classes, shape[0]),
+    "resnet50": lambda n_classes, shape: resnet50(n_classes, shape[0]),
+}
+NETWORKS = (*IMAGE_NETWORKS, "mlp")
 
 
 def build(name: str, n_classes: int, shape: Sequence[int]) -> nn.Module:
@@ -198,6 +186,4 @@ def build(name: str, n_classes: int, shape: Sequence[int]) -> nn.Module:
         return MLP(n_classes, torch.Size(shape).numel())
     if len(shape) != 3:
         raise ValueError(f"the network {name!r} needs images (channels, height, width); got inputs of shape {shape}. Use 'mlp' for tables")
-    if name == "cnn":
-        return CNN(n_classes, shape[0], (shape[1], shape[2]))
-    return {"resnet18": resnet18, "resnet50": resnet50}[name](n_classes, shape[0])
+    return IMAGE_NETWORKS[name](n_classes, shape)

@@ -1,8 +1,9 @@
-"""Predictions of a trained ensemble, in memory or block by block into a prediction file."""
+"""Predictions of a trained ensemble, in memory or beside a prediction file."""
 
 from __future__ import annotations
 
 import os
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +11,12 @@ import numpy as np
 import torch
 
 from .._labels import named_labels
-from ..datasets import Split
+from ..datasets import Examples
 from ..distributions import Ensemble
-from ..io import check_format, load_predictions, save_predictions
-from ..io.atomic import new_array
-from ._forward import check_count
+from ..io import check_format, save_predictions
+from ._family import check_count
 from ._member import VALUES_AT_ONCE, prepared
-from .inputs import Source
+from .inputs import LazyImages
 from .training import FittedEnsemble
 
 
@@ -26,15 +26,14 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     Parameters
     ----------
     fitted : FittedEnsemble
-        From :func:`fit_ensemble` or :func:`load_ensemble`.
-    x : Split or array
-        Like the training set. It may be a memory map or a source: one batch at a time is read. Of a Split, the labels and images go into the
-        file.
+        From :func:`fit_ensemble` or :func:`load_ensemble`. For models of your own, see `labelwise.from_models`.
+    x : Examples or array
+        Like the training set. It may be a memory map or `LazyImages`: one batch at a time is read.
     batch_size : int
         Instances at a time; fewer of large images.
     out : path, optional
-        Write a prediction file (.npz, or .npy for the probabilities alone). They go block by block into a temporary file beside it, and what
-        is returned is mapped from the file if it is large: memory holds one model and one batch.
+        Write a prediction file (.npz with the labels and images of `Examples`, or .npy for the probabilities alone). The probabilities that
+        are returned are then in a temporary file beside it, which vanishes with them: memory holds one model and one batch.
 
     Returns
     -------
@@ -50,33 +49,35 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     ...     predict_ensemble(fitted, data.test).probs.shape
     (2, 539, 10)
     """
+    if not isinstance(fitted, FittedEnsemble):
+        raise TypeError(
+            f"`fitted` must be an ensemble from fit_ensemble or load_ensemble; got {type(fitted).__name__}. "
+            "For models of your own use lw.from_models(models, X_or_loader)"
+        )
     y_true = None
-    if isinstance(x, Split):
+    if isinstance(x, Examples):
         x, y_true = x.x, x.y
     x = fitted.inputs.check(x, "x")
     batch_size = min(check_count(batch_size, "batch_size"), max(1, VALUES_AT_ONCE // int(np.prod(fitted.inputs.shape))))
     shape = (fitted.n_members, len(x), fitted.n_classes)
-    if out is None:
-        probs = np.empty(shape, np.float32)
-        _fill(probs, fitted, x, batch_size)
-        return Ensemble(probs, member_axis=0, class_names=fitted.class_names)
-    out = Path(out)
-    if check_format(out) == ".npy":
-        with new_array(out, shape) as mapped:
-            _fill(mapped, fitted, x, batch_size)
-    else:
-        blocks = out.with_name(f".{out.name}.blocks.npy")
-        try:
-            with new_array(blocks, shape) as mapped:
-                _fill(mapped, fitted, x, batch_size)
-            probs = np.load(blocks, mmap_mode="r", allow_pickle=False)
-            images = x if fitted.inputs.images and y_true is not None and not isinstance(x, Source) else None
-            labels = None if y_true is None else named_labels(y_true, fitted.class_names)
-            save_predictions(out, probs=probs, y_true=labels, class_names=fitted.class_names, images=images)
-        finally:
-            blocks.unlink(missing_ok=True)
-    stored = load_predictions(out)
-    return Ensemble(stored.probs, member_axis=0, class_names=fitted.class_names)
+    kind = None if out is None else check_format(Path(out))
+    probs = np.empty(shape, np.float32) if out is None else _beside(Path(out), shape)
+    _fill(probs, fitted, x, batch_size)
+    if out is not None and kind == ".npy":
+        save_predictions(out, probs=probs)
+    elif out is not None:
+        images = x if fitted.inputs.images and y_true is not None and not isinstance(x, LazyImages) else None
+        labels = None if y_true is None else named_labels(y_true, fitted.class_names)
+        save_predictions(out, probs=probs, y_true=labels, class_names=fitted.class_names, images=images)
+    return Ensemble(probs, member_axis=0, class_names=fitted.class_names)
+
+
+def _beside(out: Path, shape: tuple[int, ...]) -> np.memmap:
+    """A mapped array in a file without a name, in the folder of ``out``; a disk that is too small is an error now, not a crash later."""
+    with tempfile.TemporaryFile(dir=out.parent) as file:
+        if hasattr(os, "posix_fallocate"):
+            os.posix_fallocate(file.fileno(), 0, 4 * int(np.prod(shape)))
+        return np.memmap(file, np.float32, "w+", shape=shape)  # the map keeps the file
 
 
 def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: Any, batch_size: int) -> None:

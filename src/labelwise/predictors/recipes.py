@@ -1,4 +1,4 @@
-"""Training recipes: network, optimiser, schedule and preprocessing, by data set and protocol.
+"""Training recipes: network, optimizer, schedule and preprocessing, by data set and protocol.
 
 The paper's text and its published code differ; ``"paper"`` is what the text says (its Appendix on experimental details), ``"code"``
 what the scripts of the published repository do. ``"default"`` serves every other data set.
@@ -74,15 +74,7 @@ class Recipe:
 
 
 _CNN = Recipe("cnn", epochs=20, batch_size=256)
-_RESNET = Recipe(
-    "resnet18",
-    epochs=30,
-    batch_size=256,
-    optimizer="sgd",
-    rates=((0, 0.1), (20, 0.001), (25, 0.0001)),
-    momentum=0.9,
-    weight_decay=1e-4,
-)
+_RESNET = Recipe("resnet18", 30, 256, "sgd", ((0, 0.1), (20, 0.001), (25, 0.0001)), momentum=0.9, weight_decay=1e-4)
 # The published scripts multiply the learning rate by 0.1 twice.
 _STEPS = ((0, 0.1), (20, 0.01), (25, 0.001))
 
@@ -103,11 +95,7 @@ RECIPES = {
         "cifar10": replace(_RESNET, rates=_STEPS, augment=True, normalize=(CIFAR10_MEAN, CIFAR10_STD)),
         "svhn": replace(_RESNET, rates=_STEPS, epochs=20, batch_size=64, shuffle=False, weight_decay=5e-4),
         "petct": Recipe(
-            "resnet50",
-            epochs=40,
-            batch_size=50,
-            rates=tuple((start, 1e-3 * 0.1 ** (start // 7)) for start in range(0, 40, 7)),
-            weight_decay=5e-4,
+            "resnet50", 40, 50, rates=tuple((start, 1e-3 * 0.1 ** (start // 7)) for start in range(0, 40, 7)), weight_decay=5e-4
         ),
     },
 }
@@ -125,16 +113,10 @@ def default_recipe(shape: Sequence[int]) -> Recipe:
 
 
 def find_recipe(name: str, protocol: str | None = None, *, shape: Sequence[int] | None = None) -> Recipe:
-    """The recipe for the data set ``name``.
+    """The recipe for the data set ``name`` (as in ``lw.datasets.load``).
 
-    Parameters
-    ----------
-    name : str
-        As in ``lw.datasets.load``.
-    protocol : {"paper", "code", "default"}, optional
-        Without it: the paper's, if it has one for this data set, otherwise the default.
-    shape : sequence of int, optional
-        Shape of one input; the default recipe depends on it.
+    ``protocol`` is ``"paper"``, ``"code"`` or ``"default"``; defaults to the paper's, if it has one for this data set. The default recipe
+    depends on the ``shape`` of one input.
     """
     if protocol is None:
         protocol = "paper" if name in RECIPES["paper"] else "default"

@@ -1,4 +1,4 @@
-"""scikit-learn: any classifier as an ensemble, and existing ensembles member by member."""
+"""scikit-learn: any classifier as an ensemble."""
 
 from __future__ import annotations
 
@@ -7,11 +7,9 @@ from typing import Any, Literal
 
 import numpy as np
 from scipy.sparse import issparse
-from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
-from sklearn.exceptions import NotFittedError
+from sklearn.base import BaseEstimator, ClassifierMixin, clone, is_classifier
 from sklearn.linear_model import LogisticRegression
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import assert_all_finite, check_random_state, get_tags, resample
 from sklearn.utils.multiclass import check_classification_targets
@@ -22,87 +20,7 @@ from ..decomposition import Uncertainty, decompose
 from ..distributions import Ensemble
 from ..events import Events, Label
 from ..losses import Loss
-
-
-def _probabilities(member: Any, x: Any, positions: Any, n_classes: int) -> np.ndarray:
-    """One member's probabilities with a column for every class; 0 for a class that it has never seen."""
-    proba = np.asarray(member.predict_proba(x))
-    if proba.shape[1] == n_classes:
-        return proba
-    full = np.zeros((proba.shape[0], n_classes), dtype=proba.dtype)
-    full[:, np.asarray(positions, dtype=np.intp)] = proba
-    return full
-
-
-def from_sklearn(model: Any, X: Any) -> Ensemble:
-    """The members of a fitted scikit-learn ensemble as they predict ``X`` (N, features), one by one.
-
-    ``model`` is a random forest, extra trees, bagging or soft voting classifier (its weights are kept), or a pipeline that ends
-    with one. Every member has a column for each of the ensemble's ``classes_``, which give the names; a class that a member
-    has not seen has probability 0. The mean is the ensemble's own ``predict_proba``.
-
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
-    >>> q = from_sklearn(forest, [[0.5], [1.4]])
-    >>> q.probs.shape, q.class_names
-    ((20, 2, 2), ('no', 'yes'))
-    """
-    if isinstance(model, Pipeline):
-        _check_fitted(model)
-        return from_sklearn(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
-    if isinstance(model, LabelwiseClassifier):
-        return model.predict_distribution(X)
-    _check_supported(model)
-    _check_fitted(model)
-    if getattr(model, "n_outputs_", 1) > 1:
-        raise ValueError(f"`model` must predict one outcome; this {type(model).__name__} has {model.n_outputs_} outputs. Fit one for each")
-    weights = None
-    views = None
-    if isinstance(model, VotingClassifier):
-        if model.weights is not None:
-            weights = [w for w, (_, member) in zip(model.weights, model.estimators, strict=True) if member != "drop"]
-        data = X
-    elif isinstance(model, BaggingClassifier):
-        data = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False)
-        views = model.estimators_features_
-    else:
-        finite = "allow-nan" if get_tags(model).input_tags.allow_nan else True
-        data = validate_data(model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False)
-    without = next((member for member in model.estimators_ if not hasattr(member, "predict_proba")), None)
-    if without is not None:
-        raise ValueError(
-            f"the members of `model` must have predict_proba; {type(without).__name__} has none. Wrap it in "
-            "sklearn.calibration.CalibratedClassifierCV and fit again"
-        )
-    # All three fit their members on encoded labels, so a member's classes_ are positions in the ensemble's.
-    k = len(model.classes_)
-    probs = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
-        delayed(_probabilities)(member, data if views is None else data[:, views[i]], member.classes_, k)
-        for i, member in enumerate(model.estimators_)
-    )
-    return Ensemble(np.stack(probs), weights=weights, member_axis=0, class_names=[str(c) for c in model.classes_])
-
-
-def _check_supported(model: Any) -> None:
-    name = type(model).__name__
-    if isinstance(model, type):
-        raise TypeError(f"`model` must be a fitted ensemble; got the class {model.__name__}. Call it and fit it first")
-    if is_regressor(model) if isinstance(model, BaseEstimator) else False:
-        raise TypeError(f"`model` must be a classifier; {name} is a regressor, and label-wise uncertainty is about classes")
-    if isinstance(model, VotingClassifier) and model.voting != "soft":
-        raise ValueError("`model` votes with labels (voting='hard'), which have no probabilities. Fit it with voting='soft'")
-    if not isinstance(model, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier | VotingClassifier):
-        raise TypeError(
-            "`model` must be a random forest, extra trees, BaggingClassifier, VotingClassifier (soft), LabelwiseClassifier, or a pipeline "
-            f"that ends with one; got {name}. For other models: lw.Ensemble(np.stack([m.predict_proba(X) for m in models]))"
-        )
-
-
-def _check_fitted(model: Any) -> None:
-    try:
-        check_is_fitted(model)
-    except NotFittedError as error:
-        raise NotFittedError(f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first") from error
+from ._family import aligned
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -111,7 +29,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     estimator : classifier with predict_proba, optional
-        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on standardised features.
+        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on standardized features.
     n_members : int
         M, at least 2.
     bootstrap : bool
@@ -210,7 +128,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The predictions of the members, `labelwise.Ensemble` with ``probs`` (M, N, K) and the classes as names."""
         check_is_fitted(self)
         X = self._check_input(X, reset=False)
-        probs = [_probabilities(m, X, np.searchsorted(self.classes_, m.classes_), len(self.classes_)) for m in self.estimators_]
+        probs = [aligned(np.asarray(m.predict_proba(X)), m.classes_, self.classes_) for m in self.estimators_]
         return Ensemble(np.stack(probs), member_axis=0, class_names=[str(c) for c in self.classes_])
 
     def predict_proba(self, X: Any) -> np.ndarray:

@@ -16,14 +16,14 @@ from torch import nn
 
 from .._arrays import check_names, to_numpy
 from .._validation import as_seed
-from ..datasets import Dataset, Split
+from ..datasets import Dataset, Examples
 from ..io.atomic import remove_all_leftovers, replacing
 from ..io.npz import write_npy
-from ._forward import check_count
+from ._family import check_count
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
-from ._training_folder import agree, locked, read_settings, stored_recipe
+from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
-from .inputs import Inputs, Source, as_instances, check_finite_blocks
+from .inputs import Inputs, LazyImages, as_instances, check_finite_blocks
 from .recipes import Recipe, find_recipe
 
 # Parameters × instances × epochs × members below which a training takes no longer than starting processes for it (a few seconds).
@@ -44,7 +44,7 @@ class FittedEnsemble:
 
     @property
     def checkpoints(self) -> tuple[Path, ...]:
-        """The file of each member: weights (``"model"``) and, of the last epoch, optimiser and random states; for ``torch.load(path, weights_only=True)``."""
+        """The file of each member: weights (``"model"``) and, of the last epoch, optimizer and random states; for ``torch.load(path, weights_only=True)``."""
         place = self._job.best if self.recipe.keep_best else self._job.checkpoint
         return tuple(place(member) for member in range(self.n_members))
 
@@ -77,7 +77,7 @@ class FittedEnsemble:
 
 def fit_ensemble(
     make_model: str | Callable[[], nn.Module],
-    data: Dataset | Split | tuple[Any, Any],
+    data: Dataset | Examples | tuple[Any, Any],
     *,
     n_members: int = 5,
     recipe: Recipe | str | None = None,
@@ -92,19 +92,18 @@ def fit_ensemble(
 ) -> FittedEnsemble:
     """Train a deep ensemble; members run in parallel processes on a CPU, one after another on a GPU.
 
-    After every epoch a checkpoint is written. When the training is interrupted, even by ``kill -9`` or a power cut, the same call with
-    ``resume=True`` goes on and ends with the same weights, bit by bit. On a CPU the same seed gives the same weights, with any ``n_jobs``.
+    A checkpoint is written after every epoch. After an interruption, even ``kill -9`` or a power cut, the same call with ``resume=True``
+    ends with the same weights, bit for bit. On a CPU the same seed gives the same weights with any ``n_jobs``.
 
     Parameters
     ----------
     make_model : str or callable
         ``"cnn"``, ``"resnet18"``, ``"resnet50"``, ``"mlp"``, or a function without arguments that returns a new ``torch.nn.Module``
         whose outputs are logits, (N, K). It is sent to other processes, so it must be importable (no lambda) unless ``n_jobs=1``.
-    data : Dataset, Split or (x, y)
+    data : Dataset, Examples or (x, y)
         Training data: uint8 images (N, H, W) or (N, H, W, C), or numbers (N, ...); labels 0 … K − 1. Of a Dataset, ``train`` is used, and
-        ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The arrays are shared between the processes,
-        not copied for each. Images that do not fit in memory may be a `Source`, from which batches are read one ahead of their use.
-    n_members : int
+        ``val``, if there is one, for a metric (and to choose the epoch, if the recipe says so). The processes share the arrays. Images that do
+        not fit in memory may be `LazyImages`, read one batch ahead of their use.
     recipe : Recipe or str, optional
         A name for :func:`find_recipe`: ``"paper"``, ``"code"`` or ``"default"``.
     rng : int, Generator or None
@@ -112,7 +111,7 @@ def fit_ensemble(
     out_dir : path
         Folder for checkpoints (``member-0.pt``), metrics (``member-0.jsonl``, one line per epoch) and settings (``ensemble.json``).
     resume : bool
-        Go on with what is in ``out_dir``; if that is nothing, begin. Without it a folder with a training in it is refused.
+        Resume the training in ``out_dir``, if there is one. Without it a folder with a training in it is refused.
     epochs : int, optional
         Other than the recipe's; the learning-rate schedule is stretched accordingly.
     subset : callable, optional
@@ -120,11 +119,10 @@ def fit_ensemble(
         of its own, or other data after some epochs. It must depend on nothing else, have a ``repr`` that tells it from others (a frozen
         dataclass does), and be importable unless ``n_jobs=1``.
     start : FittedEnsemble, optional
-        Go on from these members: their weights, optimiser and random numbers, with the epoch after their last. ``start`` itself stays as
-        it is, so that several trainings can branch off from it.
+        Continue from these members: their weights, optimizer and random numbers, with the epoch after their last. ``start`` itself is not
+        changed, so that several trainings can branch off from it.
     n_jobs : int, optional
-        Processes at a time; by default as many as there are processors for, or 1 where starting them would take longer than the training.
-        With 1, training is done in this process.
+        Processes at a time (1: this one); defaults to what the processors allow, or 1 where starting them would take longer than training.
     progress : bool
         Show a bar for each member if standard error is a terminal.
 
@@ -139,7 +137,7 @@ def fit_ensemble(
     """
     refuse_unguarded()
     n_members, seed = check_count(n_members, "n_members"), as_seed(rng)
-    x, y, val, classes = _unpacked(data)
+    x, y, val, class_names = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
     if recipe is None or isinstance(recipe, str):
         recipe = find_recipe(name, recipe, shape=Inputs.of(x).shape)
@@ -149,25 +147,26 @@ def fit_ensemble(
     if val is not None:
         val = inputs.check(val[0], "data.val.x"), val[1]
     elif recipe.keep_best:
-        raise ValueError(
-            "the recipe keeps the epoch that is best on a validation set, but `data` has none; use replace(recipe, keep_best=False)"
-        )
+        fix = "use replace(recipe, keep_best=False)"
+        raise ValueError(f"the recipe keeps the epoch that is best on a validation set, but `data` has none; {fix}")
     folder = Path(out_dir)
     device = "cuda" if torch.cuda.is_available() else "cpu"
     if subset is not None:
-        if isinstance(x, Source):
-            raise ValueError("`subset` is for data in memory; these images are read from disk. Make a source of the subset instead")
+        if isinstance(x, LazyImages):
+            raise ValueError("`subset` is for data in memory; these images are read from disk. Make LazyImages of the subset instead")
         _check_subset(subset, len(x))
     if start is not None:
         _check_start(start, n_members, recipe)
-    job = Job(folder, make_model, int(y.max()) + 1 if classes is None else len(classes), inputs, recipe, seed, device, (x, y), val, subset)
-    n_outputs, n_parameters = _try_out(job, x, exactly=classes is not None)
+    job = Job(
+        folder, make_model, int(y.max()) + 1 if class_names is None else len(class_names), inputs, recipe, seed, device, (x, y), val, subset
+    )
+    n_outputs, n_parameters = _try_out(job, x, exactly=class_names is not None)
     job = replace(job, n_classes=n_outputs)
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     folder.mkdir(parents=True, exist_ok=True)
-    with locked(folder):
-        threads = int(agree(job, classes, threads=max(1, cores // n_members), resume=resume)["threads"])
+    with reserved(folder):
+        threads = int(agree(job, class_names, threads=max(1, cores // n_members), resume=resume)["threads"])
         remove_all_leftovers(folder)
         if start is not None:
             _branch_off(start, job, n_members)
@@ -183,7 +182,7 @@ def fit_ensemble(
             else:
                 with _shared(job) as shared:
                     train_apart(shared, done, n_jobs=n_jobs, threads=threads, show=show)
-    return FittedEnsemble(folder, n_members, make_model, job.n_classes, classes, inputs, recipe)
+    return FittedEnsemble(folder, n_members, make_model, job.n_classes, class_names, inputs, recipe)
 
 
 def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Module] | None = None) -> FittedEnsemble:
@@ -191,9 +190,7 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
     folder = Path(folder)
     settings = read_settings(folder)
     if settings["network"] is None and make_model is None:
-        raise ValueError(
-            f"the ensemble in {str(folder)!r} has a network of its own; pass the function `make_model` that it was trained with"
-        )
+        raise ValueError(f"the ensemble in {str(folder)!r} has a custom network; pass the function `make_model` that it was trained with")
     try:
         inputs, n_classes = Inputs(**settings["inputs"]), check_count(settings["n_classes"], "n_classes")
         names = check_names(settings["class_names"], n_classes)
@@ -205,33 +202,33 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
     while _epochs_done(fitted._job, n_members) >= fitted.recipe.epochs:
         n_members += 1
     if n_members == 0:
-        raise ValueError(f"no member of the ensemble in {str(folder)!r} is fully trained; go on with resume=True (--resume)")
+        raise ValueError(f"no member of the ensemble in {str(folder)!r} is fully trained; resume it with resume=True (--resume)")
     return replace(fitted, n_members=n_members)
 
 
 def _unpacked(data: Any) -> tuple[Any, np.ndarray, tuple[Any, Any] | None, tuple[str, ...] | None]:
     """Checked x and y, the validation set and the class names of whatever was given as `data`."""
-    val = classes = None
+    val = class_names = None
     if isinstance(data, Dataset):
         if data.train is None:
             raise ValueError(f"`data` must have a training set; of {data.name} only the test files were found")
-        classes = data.class_names
+        class_names = data.class_names
         val = None if data.val is None else (data.val.x, data.val.y)
         data = data.train
-    if isinstance(data, Split):
+    if isinstance(data, Examples):
         data = data.x, data.y
     if not isinstance(data, tuple) or len(data) != 2:
-        raise TypeError(f"`data` must be a Dataset, a Split or a pair (x, y); got {type(data).__name__}")
+        raise TypeError(f"`data` must be a Dataset, an Examples or a pair (x, y); got {type(data).__name__}")
     x, y = as_instances(data[0], "x"), to_numpy(data[1])
     check_finite_blocks(x, "x")
     if y.dtype.kind not in "iu" or y.shape != (len(x),):
         raise ValueError(f"`y` must hold one integer label for each of the {len(x)} instances; got {y.dtype} of shape {y.shape}")
-    if y.min() < 0 or (classes is not None and y.max() >= len(classes)):
+    if y.min() < 0 or (class_names is not None and y.max() >= len(class_names)):
         raise ValueError(f"`y` must hold labels from 0 to K - 1; got {y.min()} to {y.max()}")
-    if isinstance(x, Source):
-        return x, y, val, classes
+    if isinstance(x, LazyImages):
+        return x, y, val, class_names
     x = x if x.dtype.isnative and (x.flags.c_contiguous or isinstance(x, np.memmap)) else np.ascontiguousarray(x, x.dtype.newbyteorder("="))
-    return x, y, val, classes
+    return x, y, val, class_names
 
 
 def _try_out(job: Job, x: Any, *, exactly: bool) -> tuple[int, int]:
@@ -295,7 +292,7 @@ def _shared(job: Job) -> Iterator[Job]:
     arrays = {"train-x": job.train[0], "train-y": job.train[1]}
     if job.val is not None:
         arrays |= {"val-x": job.val[0], "val-y": job.val[1]}
-    places = {key: array if isinstance(array, Source) else job.folder / f".{key}.npy" for key, array in arrays.items()}
+    places = {key: array if isinstance(array, LazyImages) else job.folder / f".{key}.npy" for key, array in arrays.items()}
     try:
         for key, place in places.items():
             if isinstance(place, Path):

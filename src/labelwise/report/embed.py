@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import channels_first
+
 STEPS = 65534
 LARGEST_THUMBNAIL, SMALLEST_THUMBNAIL = 64, 32
 IMAGE_BYTES = 6_000_000
@@ -38,29 +40,30 @@ def pack(values: np.ndarray, dtype: str) -> str:
 
 
 def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
-    """PNG files in base64 of the ``wanted`` images (N, H, W) or (N, H, W, C), as many as fit the size limit.
+    """PNG files in base64 of the ``wanted`` images (N, H, W), (N, H, W, C) or (N, C, H, W), as many as fit the size limit.
 
     If there are many, they are reduced, but not below 32 pixels.
     """
     probe = wanted[np.unique(np.linspace(0, len(wanted) - 1, 16).astype(int))]
     bounds = _range(images, probe)
-    side = max(images.shape[1:3])
+    first = channels_first(images.shape)
+    side = max(images.shape[2:4] if first else images.shape[1:3])
+
+    def thumbnail(i: int, factor: int) -> bytes:
+        return _thumbnail(np.moveaxis(np.asarray(images[i]), 0, -1) if first else images[i], factor, bounds)
+
     factor = max(1, -(-side // LARGEST_THUMBNAIL))
-    while side >= (factor + 1) * SMALLEST_THUMBNAIL and len(wanted) * _mean_size(images, probe, factor, bounds) > IMAGE_BYTES:
+    while side >= (factor + 1) * SMALLEST_THUMBNAIL and len(wanted) * np.mean([len(thumbnail(i, factor)) for i in probe]) > IMAGE_BYTES:
         factor += 1
     found: list[str] = []
     spent = 0
     for i in wanted:
-        data = _thumbnail(images[i], factor, bounds)
+        data = thumbnail(i, factor)
         spent += len(data)
         if spent > IMAGE_BYTES:
             break
         found.append(base64.b64encode(data).decode("ascii"))
     return found
-
-
-def _mean_size(images: Any, probe: np.ndarray, factor: int, bounds: tuple[float, float]) -> float:
-    return float(np.mean([len(_thumbnail(images[i], factor, bounds)) for i in probe]))
 
 
 def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:

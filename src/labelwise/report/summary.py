@@ -12,7 +12,7 @@ from .._arrays import to_numpy
 from ..calibration import check_calibration
 from ..decomposition import PARTS, Components, Uncertainty, decompose
 from ..distributions import Distribution
-from ..evaluation import detection_scores, rank_agreement, rejection_curve
+from ..evaluation import detection_scores, epistemic_share, rank_agreement, rejection_curve
 from ..events import Events
 from ..io import Predictions
 from .explanations import LOSSES, verdict
@@ -67,11 +67,12 @@ class Tally:
             self.sums[rule] = self.sums.get(rule, 0.0) + block
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
-        """For each weighting the mean of each label; NaN without instances."""
-        return {
-            rule: {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
-            for rule, s in self.sums.items()
-        }
+        """For each weighting the mean of each label and its epistemic share; NaN without instances."""
+        found = {}
+        for rule, s in self.sums.items():
+            found[rule] = {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
+            found[rule]["epistemic_share"] = epistemic_share(found[rule]["epistemic"], found[rule]["total"])
+        return found
 
 
 @dataclass(eq=False)
@@ -218,7 +219,10 @@ def _loss(name: str, tally: Tally, cases: Predictions, out: Outcomes, events: Ev
         "mean": {part: float(score.mean()) for part, score in tally.scores.items()},
         "labels": means,
         "verdicts": {
-            rule: [verdict(t, e, tally.maximum, cases.n_members) for t, e in zip(x["total"].tolist(), x["epistemic"].tolist(), strict=True)]
+            rule: [
+                verdict(t, share, tally.maximum, cases.n_members, n)
+                for t, share, n in zip(x["total"].tolist(), x["epistemic_share"].tolist(), tally.sums[rule][0].tolist(), strict=True)
+            ]
             for rule, x in means.items()
         },
         "rejection": {

@@ -12,6 +12,8 @@ import numpy as np
 
 from .. import __version__
 from .._arrays import to_numpy
+from .._tables import Shown, Summary, counted
+from .._validation import check_positive
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
@@ -26,8 +28,8 @@ MOST = 10_000
 """Default maximum number of embedded instances."""
 
 
-@dataclass(frozen=True, eq=False)
-class Report:
+@dataclass(frozen=True, eq=False, repr=False)
+class Report(Shown):
     """A page and its data."""
 
     html: str
@@ -39,6 +41,11 @@ class Report:
         """Number of embedded instances."""
         return int(self.data["sample"]["n"])
 
+    def _summary(self) -> Summary:
+        size = len(self.html.encode("utf-8", "replace")) / 1e6
+        what = f"{counted(self.data['n'], 'case')}, {self.n_shown:,} of them one by one"
+        return Summary(f"Report {self.data['title']!r}: {what}; {size:.1f} MB of HTML. Save it with lw.report.write_report(path, q)")
+
 
 def build_report(
     q: Distribution | Predictions,
@@ -48,7 +55,7 @@ def build_report(
     images: Any = None,
     image_index: Any = None,
     events: Family | None = None,
-    ood: Mapping[str, Distribution | Predictions] | None = None,
+    ood: Distribution | Predictions | Mapping[str, Distribution | Predictions] | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
     max_instances: int = MOST,
@@ -69,13 +76,13 @@ def build_report(
         accuracy, and its rejection curves show the accuracy expected by the model.
     ids : array (N,), optional
         Ids of the instances.
-    images : array (n, H, W) or (n, H, W, C), optional
+    images : array (n, H, W), (n, H, W, C) or, with 1 or 3 channels, (n, C, H, W), optional
         Shown as thumbnails.
     image_index : array (n,), optional
         Positions of the instances of the images; required unless there are N images.
     events : mapping or Events, optional
         Groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
-    ood : mapping from names to distributions or Predictions, optional
+    ood : distribution or Predictions, or mapping from names to these, optional
         Out-of-distribution instances to detect.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
@@ -94,8 +101,6 @@ def build_report(
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
     """
-    if isinstance(max_instances, bool) or not isinstance(max_instances, int | np.integer) or max_instances < 1:
-        raise ValueError(f"`max_instances` must be a positive number of instances; got {max_instances!r}")
     cases = _with_labels(q, y_true, ids, multilabel)
     family = as_events(events)
     if family is not None and cases.multilabel:
@@ -103,7 +108,7 @@ def build_report(
     sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
-    sample = choose(cases, tuple(LOSSES), len(labels), int(max_instances), rng)
+    sample = choose(cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng)
     data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
     images = cases.images if images is None else to_numpy(images)
@@ -155,7 +160,11 @@ def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabe
     return p
 
 
-def _others(ood: Mapping[str, Any] | None, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
+def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
+    if isinstance(ood, Distribution | Predictions):
+        ood = {"out of distribution": ood}
+    if ood is not None and not isinstance(ood, Mapping):
+        raise TypeError(f"`ood` must be a distribution, Predictions, or a mapping from names to these; got {type(ood).__name__}")
     others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
         if other.n_classes != cases.n_classes:
@@ -174,7 +183,7 @@ def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray
         return None
     n = len(score)
     if len(images.shape) not in (3, 4):
-        raise ValueError(f"`images` must have shape (n, H, W) or (n, H, W, C); got {images.shape}")
+        raise ValueError(f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {images.shape}")
     count = images.shape[0]
     where = np.arange(count) if image_index is None else np.asarray(to_numpy(image_index))
     if image_index is None and count != n:

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
+from array_api_compat import device
 
 from ..._arrays import Array, index_like, like, namespace, smallest, sum_first
+from ..._engine.compute import split_atoms
 from ..._validation import event_sums
 from ...events import Events
 from ...losses import Loss
@@ -18,9 +21,8 @@ from .base import Function, Marginal
 
 REPLICATES = 16
 """Independent randomisations of the quasi-Monte Carlo rule."""
-T_QUANTILE = 2.131449545559323  # of Student's t with REPLICATES − 1 degrees of freedom, two-sided 95 %
 STANDARD_ERRORS = 3
-"""Half-width of the error bounds: more than the t quantile, because replicates of rare events are skewed. Measured coverage for
+"""Half-width of the error bounds: more than the quantile 2.13 of Student's t, because replicates of rare events are skewed. Measured coverage for
 random means and covariances (K = 3, K = 10): 95 % or more for every loss and seed."""
 
 
@@ -89,46 +91,94 @@ class Sampled(Marginal):
     seed: int
     points: int
 
-    def _atoms(self, loc: Array, factor: Array) -> Atoms:
-        """Atoms on an axis of REPLICATES · points for instances ``loc`` (n, K)."""
-        k = loc.shape[-1]
-        normals = like(_normals(k, self.points, self.seed), loc)
-        z = correlated(normals[:, None, :], loc, factor)
+    def _probabilities(self, loc: Array, factor: Array) -> tuple[Array, Array | None]:
+        """Probabilities of the events at all points, (points, REPLICATES, n, E), and of their complements where these are summed."""
+        xp, k = namespace(loc), loc.shape[-1]
+        normals = like(_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
+        if factor.ndim == loc.ndim:
+            z = normals.T[:, :, None] * factor.T[:, None, :]
+        else:
+            z = xp.matmul(normals, xp.permute_dims(factor, (1, 2, 0)))
+        z = xp.permute_dims(xp.reshape(z + loc.T[:, None, :], (k, self.points, REPLICATES, -1)), (1, 2, 3, 0))
         if self.events is None:
-            return Atoms(softmax(z))
+            return softmax(z), None
         if self.events.given is None:
             inside, rest = event_sums(softmax(z), self.events, self.class_names)
-            return Atoms(inside, None, rest)
+            return inside, rest
         # a softmax over the classes of the condition alone: however unlikely they are, their odds keep all digits
-        xp, sides = namespace(z), []
+        sides = []
         for event, others in self.events.resolve(k, self.class_names):
             given = softmax(xp.take(z, index_like([*event, *others], z), axis=-1))
             sides.append([xp.sum(given[..., : len(event)], axis=-1), xp.sum(given[..., len(event) :], axis=-1)])
-        return Atoms(xp.stack([t for t, _ in sides], axis=-1), None, xp.stack([c for _, c in sides], axis=-1))
+        return xp.stack([t for t, _ in sides], axis=-1), xp.stack([c for _, c in sides], axis=-1)
 
-    def _map(self, f: Callable[[Atoms], tuple[Array, ...]]) -> tuple[Array, ...]:
-        """Apply ``f`` to the atoms of blocks of instances."""
+    def _map(self, f: Callable[[Array, Array | None], tuple[Array, ...]]) -> tuple[Array, ...]:
+        """Apply ``f`` to the probabilities of blocks of instances.
+
+        A block has as many instances for any batch, the last being filled up: the bits of a matrix product may depend on its shape.
+        """
         xp = namespace(self.loc)
         k, batch = self.loc.shape[-1], tuple(self.loc.shape[:-1])
         loc = xp.reshape(self.loc, (-1, k))
         factor = xp.reshape(self.factor, (-1, *self.factor.shape[len(batch) :]))
-        size = max(1, (1 << 22) // (REPLICATES * self.points * k * (1 if factor.ndim == 2 else k)))
-        parts = [f(self._atoms(loc[i : i + size, ...], factor[i : i + size, ...])) for i in range(0, max(loc.shape[0], 1), size)]
-        return tuple(xp.reshape(xp.concat(list(p), axis=0), (*batch, p[0].shape[-1])) for p in zip(*parts, strict=True))
+        n, size = loc.shape[0], max(1, min(16, (1 << 22) // (REPLICATES * self.points * k)))
+        lack = -n % size if n else size
+        loc, factor = (xp.concat([x, xp.zeros((lack, *x.shape[1:]), dtype=x.dtype, device=device(x))], axis=0) for x in (loc, factor))
+        parts = [f(*self._probabilities(loc[i : i + size, ...], factor[i : i + size, ...])) for i in range(0, loc.shape[0], size)]
+        return tuple(xp.reshape(xp.concat(list(p), axis=0)[:n, ...], (*batch, p[0].shape[-1])) for p in zip(*parts, strict=True))
+
+    def _all(self, loss: Loss) -> tuple[Array, ...]:
+        """Mean and its complement, aleatoric and epistemic uncertainty and three error bounds from one pass; kept for the next question."""
+        kept: tuple[Any, tuple[Array, ...]] = self.__dict__.get("_kept", (None, ()))
+        if kept[0] is not loss:
+            kept = loss, self._map(lambda t, c: self._of_block(loss, t, c))
+            self.__dict__["_kept"] = kept
+        return kept[1]
+
+    def _of_block(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
+        """Each replicate is an ensemble of its points; what their means disagree is the rest of the epistemic uncertainty."""
+        xp = namespace(t)
+        law = Atoms(t, None, c)
+        fast = None if c is not None else split_atoms(loss, t)
+        means = (xp.sum(t, axis=0) / self.points, None) if fast else law.mean
+        total, aleatoric, epistemic = fast or (loss.entropy(*law.mean), law.aleatoric(loss), law.epistemic(loss))
+        across = Atoms(means[0], None, means[1])
+        mt, mc = across.mean
+        overall = loss.entropy(mt, mc)
+        extra = 64 * smallest(total)[1] * overall  # rounding
+        if not loss.smooth:
+            for end in (xp.max, xp.min):  # the loss of deciding by the mean is linear
+                far = end(end(t, axis=0), axis=0)
+                near = 1 - far if c is None else mc + (mt - far)
+                at_the_mean = loss.entropy(far, near) + loss.divergence(far, mt, near, mc, far - mt)
+                extra = xp.maximum(extra, xp.abs(at_the_mean - overall) / (REPLICATES * self.points))
+        errors = []
+        for x in (total, aleatoric, epistemic):
+            variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)  # torch.std warns if empty
+            errors.append(STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + extra)
+        return mt, mc, across.average(aleatoric), across.average(epistemic) + across.epistemic(loss), *errors
 
     @property
     def mean(self) -> tuple[Array, Array]:
-        t, c = self._map(lambda atoms: atoms.mean)
+        kept = self.__dict__.get("_kept")
+        if kept is not None:
+            return kept[1][0], kept[1][1]
+        t, c = self._map(lambda t, c: Atoms(*_averages(t, c)).mean)
         return t, c
 
     def expect(self, f: Function, kink: Array | None = None) -> Array:
-        return self._map(lambda atoms: (atoms.expect(f),))[0]
+        def of_block(t: Array, c: Array | None) -> tuple[Array]:
+            shape = (-1, *t.shape[2:])
+            t, c = (None if x is None else namespace(t).reshape(x, shape) for x in (t, c))
+            return (Atoms(t, None, c).expect(f),)
+
+        return self._map(of_block)[0]
 
     def aleatoric(self, loss: Loss) -> Array:
-        return self._map(lambda atoms: (atoms.aleatoric(loss),))[0]
+        return self._all(loss)[2]
 
     def epistemic(self, loss: Loss) -> Array:
-        return self._map(lambda atoms: (atoms.epistemic(loss),))[0]
+        return self._all(loss)[3]
 
     def error(self, loss: Loss) -> tuple[Array, Array, Array]:
         """95 % bounds on the error of total, aleatoric and epistemic uncertainty, from the spread over the replicates.
@@ -136,28 +186,14 @@ class Sampled(Marginal):
         A loss with a corner may have all its epistemic uncertainty where no point fell, so one more point as far out as the
         farthest is reckoned with.
         """
-
-        def spread(atoms: Atoms) -> tuple[Array, ...]:
-            xp = namespace(atoms.t)
-            t, c = (xp.reshape(x, (REPLICATES, self.points, *x.shape[1:])) for x in (atoms.t, atoms.c))
-            each = [Atoms(t[r, ...], None, c[r, ...]) for r in range(REPLICATES)]
-            total = xp.stack([loss.entropy(*a.mean) for a in each], axis=0)
-            aleatoric, epistemic = (
-                xp.stack(parts, axis=0) for parts in zip(*((a.aleatoric(loss), a.epistemic(loss)) for a in each), strict=True)
-            )
-            mt, mc = atoms.mean
-            overall = loss.entropy(mt, mc)
-            extra = 64 * smallest(total)[1] * overall  # rounding
-            if not loss.smooth:
-                at_the_mean = loss.entropy(atoms.t, atoms.c) + loss.divergence(atoms.t, mt, atoms.c, mc, atoms.deviation)
-                extra = extra + xp.max(xp.abs(at_the_mean - overall), axis=0) / atoms.t.shape[0]
-            variances = [
-                sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1) for x in (total, aleatoric, epistemic)
-            ]  # torch.std warns if empty
-            return tuple(STANDARD_ERRORS * xp.sqrt(v / REPLICATES) + extra for v in variances)
-
-        total, aleatoric, epistemic = self._map(spread)
+        total, aleatoric, epistemic = self._all(loss)[4:]
         return total, aleatoric, epistemic
+
+
+def _averages(t: Array, c: Array | None) -> tuple[Array, None, Array | None]:
+    """Each replicate's mean, as arguments of `Atoms`."""
+    xp = namespace(t)
+    return xp.mean(t, axis=0), None, None if c is None else xp.mean(c, axis=0)
 
 
 def correlated(normals: Array, loc: Array, factor: Array) -> Array:
@@ -169,16 +205,21 @@ def correlated(normals: Array, loc: Array, factor: Array) -> Array:
 def softmax(z: Array) -> Array:
     """Probabilities from logits on the last axis."""
     xp = namespace(z)
-    odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
+    z = z - xp.max(z, axis=-1, keepdims=True)
+    if isinstance(z, np.ndarray):
+        odds = np.exp(z, out=z)
+        odds /= np.sum(odds, axis=-1, keepdims=True)
+        return odds
+    odds = xp.exp(z)
     return odds / xp.sum(odds, axis=-1, keepdims=True)
 
 
 @lru_cache(maxsize=8)
 def _normals(k: int, points: int, seed: int) -> np.ndarray:
-    """REPLICATES scrambled Sobol' sequences of standard normal vectors, (REPLICATES · points, k)."""
+    """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k): the replicates of a point side by side."""
     from scipy.special import ndtri
     from scipy.stats import qmc
 
     root = np.random.default_rng(seed)
-    uniform = np.concatenate([qmc.Sobol(k, rng=child).random(points) for child in root.spawn(REPLICATES)])
-    return np.asarray(ndtri(np.clip(uniform, 1e-16, 1 - 1e-16)))
+    uniform = np.stack([qmc.Sobol(k, rng=child).random(points) for child in root.spawn(REPLICATES)], axis=1)
+    return np.asarray(ndtri(np.clip(uniform, 1e-16, 1 - 1e-16))).reshape(-1, k)

@@ -2,7 +2,7 @@
 
 /** @typedef {"total" | "aleatoric" | "epistemic"} Part */
 /** @typedef {Record<Part, number>} Three */
-/** @typedef {Record<Part, (number | null)[]>} ThreeLists */
+/** @typedef {Record<Part | "epistemic_share", (number | null)[]>} LabelMeans */
 /** @typedef {{value: number[], area: number, normalized: number | null, augrc: number}} Curve */
 /**
  * @typedef {object} LossData
@@ -12,7 +12,7 @@
  * @property {number} maximum
  * @property {number | null} maximum_of_sum
  * @property {Three} mean
- * @property {Record<string, ThreeLists>} labels
+ * @property {Record<string, LabelMeans>} labels
  * @property {Record<string, string[]>} verdicts
  * @property {Record<Part, Curve>} rejection
  */

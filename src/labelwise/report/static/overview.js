@@ -77,7 +77,7 @@ function drawFindings({ data, loss }) {
   const { total } = loss.labels[classState.rule];
   const verdicts = loss.verdicts[classState.rule];
   const order = sorted(data.labels.length, (k) => total[k] ?? NaN, true);
-  for (const verdict of ["epistemic", "mixed", "aleatoric", "unknown"]) {
+  for (const verdict of ["epistemic", "mixed", "aleatoric", "unknown", "few"]) {
     const words = order.filter((k) => verdicts[k] === verdict).map((k) => (data.named || data.events !== null ? "" : "class ") + data.labels[k]);
     const [before, after] = data.sentences[verdict].split("{}");
     if (words.length) items.push(h("li", { class: verdict }, before, ...list(words), after));
@@ -105,8 +105,8 @@ function drawClasses(view) {
     { title: "Uncertainty", class: "bar-cell", sort: (k) => at("total", k), down: true, cell: (k) => stackedBar(at("epistemic", k), at("aleatoric", k), most) },
     { title: "Total", number: true, sort: (k) => at("total", k), cell: (k) => shown("class-total", labels.total[k], number(labels.total[k]), "span") },
     { title: "Aleatoric", number: true, sort: (k) => at("aleatoric", k), cell: (k) => shown("class-aleatoric", labels.aleatoric[k], number(labels.aleatoric[k]), "span") },
-    { title: "Epistemic", number: true, sort: (k) => at("epistemic", k), cell: (k) => shown("class-epistemic", labels.epistemic[k], number(labels.epistemic[k]), "span") },
-    { title: "Epistemic share", number: true, sort: (k) => at("epistemic", k) / at("total", k), cell: (k) => percent(at("epistemic", k) / at("total", k), 0) },
+    { title: "Epistemic", number: true, sort: (k) => at("epistemic", k), cell: (k) => shown("class-epistemic", labels.epistemic[k], data.members === 1 ? "–" : number(labels.epistemic[k]), "span") },
+    { title: "Epistemic share", number: true, sort: (k) => labels.epistemic_share[k] ?? NaN, cell: (k) => shown("class-epistemic-share", labels.epistemic_share[k], data.members === 1 ? "–" : percent(labels.epistemic_share[k], 0), "span") },
     { title: "Would more data help?", cell: (k) => h("span", { class: "verdict " + verdicts[k] }, data.short[verdicts[k]]) },
   ];
   const { predicted, true: truth, right } = data.classes;

@@ -12,11 +12,11 @@ from optional_libraries import optional
 
 torch = optional("torch")
 
-from labelwise.datasets import Dataset, Split  # noqa: E402
+from labelwise.datasets import Dataset, Examples  # noqa: E402
 from labelwise.io import load_predictions  # noqa: E402
 from labelwise.predictors import Recipe, fit_ensemble, load_ensemble, predict_ensemble  # noqa: E402
 from labelwise.predictors._member import Job, train_member  # noqa: E402
-from labelwise.predictors.inputs import Inputs, Source  # noqa: E402
+from labelwise.predictors.inputs import Inputs, LazyImages  # noqa: E402
 from small_networks import OnDisk  # noqa: E402
 
 RECIPE = Recipe("mlp", epochs=3, batch_size=16, normalize=((0.4,), (0.3,)))
@@ -35,13 +35,13 @@ def data(images, tmp_path=None):
     parts = [(x[:100], y[:100]), (x[100:125], y[100:125]), (x[125:], y[125:])]
     if tmp_path is not None:
         parts = [(OnDisk(tmp_path / f"{i}.npy", a), b) for i, (a, b) in enumerate(parts)]
-    train, val, test = (Split(a, b) for a, b in parts)
+    train, val, test = (Examples(a, b) for a, b in parts)
     return Dataset("own", train, test, ("a", "b", "c"), val)
 
 
 def test_an_array_is_no_source(images, tmp_path):
-    assert isinstance(data(images, tmp_path).train.x, Source)
-    assert not isinstance(images[0], Source)
+    assert isinstance(data(images, tmp_path).train.x, LazyImages)
+    assert not isinstance(images[0], LazyImages)
 
 
 @pytest.mark.parametrize("n_jobs", [1, 2])

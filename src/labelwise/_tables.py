@@ -1,0 +1,121 @@
+"""Tables for people: a short text or HTML summary of a result, and data frames of pandas or polars."""
+
+from __future__ import annotations
+
+import html
+import importlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._arrays import to_numpy
+from ._suggestions import suggest
+
+UNKNOWN = "–"
+"""What is shown in place of the epistemic part of a single member, which is not known."""
+LIBRARIES = ("pandas", "polars")
+SHOWN = 10
+"""A summary has at most so many rows."""
+LONGEST = 40
+"""Longer names are cut in a summary."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A title and, below it, a small table."""
+
+    title: str
+    header: Sequence[str] = ()
+    rows: Sequence[Sequence[Any]] = ()
+    note: str = ""
+
+    def text(self) -> str:
+        """As plain text; control characters in names are replaced."""
+        lines = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
+        widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+        table = [
+            "  " + "  ".join(x.ljust(w) if i == 0 else x.rjust(w) for i, (x, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+            for line in lines
+        ]
+        return "\n".join([_printable(self.title), *table, *([f"  {self.note}"] if self.note else [])])
+
+    def html(self) -> str:
+        """As HTML with everything escaped."""
+        head = "".join(f"<th>{_escaped(x)}</th>" for x in self.header)
+        body = "".join(f"<tr>{''.join(f'<td>{_escaped(x)}</td>' for x in row)}</tr>" for row in self.rows)
+        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if self.rows else ""
+        note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
+        return f"<div><p>{html.escape(_printable(self.title))}</p>{table}{note}</div>"
+
+
+class Shown:
+    """Gives a result a short ``repr`` and its HTML for notebooks, both from `_summary`."""
+
+    def _summary(self) -> Summary:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        return self._summary().text()
+
+    def _repr_html_(self) -> str:
+        return self._summary().html()
+
+
+def _cell(x: Any) -> str:
+    text = f"{x:.4g}" if isinstance(x, float | np.floating) else _printable(str(x))
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
+def _escaped(x: Any) -> str:
+    return html.escape(_cell(x))
+
+
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def counted(n: int, one: str, many: str | None = None) -> str:
+    """``3 labels``, ``1 label``."""
+    return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def some(names: Sequence[str], most: int = 5) -> str:
+    """The first few names."""
+    return ", ".join(_cell(name) for name in names[:most]) + (", …" if len(names) > most else "")
+
+
+def imported(name: str) -> Any:
+    """An optional library; the error says how to install it."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        extra = ' or "labelwise[all]"' if name == "pandas" else ""
+        raise ImportError(f"this table needs {name}; install it with: pip install {name}{extra}") from error
+
+
+def frame(columns: Mapping[str, Any], library: str = "pandas") -> Any:
+    """Columns of equal length as a data frame of ``library``; NaN is a missing value."""
+    if library not in LIBRARIES:
+        raise ValueError(f"`library` must be 'pandas' or 'polars'; got {library!r}{suggest(library, LIBRARIES)}")
+    module = imported(library)
+    plain = {name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x for name, values in columns.items()}
+    return module.DataFrame(plain) if library == "pandas" else module.DataFrame(plain, nan_to_null=True)
+
+
+def index_columns(shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None) -> dict[str, np.ndarray]:
+    """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all instances, or of those at ``where``.
+
+    ``where`` holds positions in the flattened instances.
+    """
+    size = int(np.prod(shape, dtype=int))
+    where = np.arange(size) if where is None else where
+    if ids is not None:
+        given = np.asarray(to_numpy(ids))
+        if given.shape not in (shape, (size,)):
+            raise ValueError(f"`ids` must name each of the {size} instances, shape {shape}; got shape {given.shape}")
+        return {"id": given.reshape(-1)[where]}
+    if len(shape) == 1:
+        return {"instance": where}
+    return {f"axis_{i}": x for i, x in enumerate(np.unravel_index(where, shape))} if shape else {}

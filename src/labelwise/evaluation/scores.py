@@ -1,0 +1,101 @@
+"""Proper scores of the mean prediction: how good are the probabilities, calibration and sharpness together?"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import log
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._resampling import Estimate, Resampling
+from ._forecasts import forecasts
+
+HUGE = 1e300
+"""Stands for infinity where percentiles are taken."""
+
+
+def brier_score(
+    q: Any,
+    y_true: Any,
+    *,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 0,
+    rng: int | np.random.Generator | None = None,
+) -> Estimate:
+    r"""Brier score: the mean squared error of the probabilities, summed over the classes; 0 is perfect, 2 the worst.
+
+    .. math:: \frac1N \sum_i \sum_k (\bar\theta_{ik} - 1[y_i = k])^2
+
+    Brier's own definition, and scikit-learn's ``brier_score_loss`` for three or more classes; for two, scikit-learn halves it by default
+    (``scale_by_half``). For labels that may occur together it is summed over the labels.
+
+    Parameters
+    ----------
+    q : distribution, or array (N, K)
+        Its mean prediction is judged.
+    y_true : array (N,) or bool array (N, K)
+        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
+    groups : array (N,), optional
+        What belongs together (patients), for the interval.
+    confidence, n_bootstrap, rng
+        With ``n_bootstrap`` > 0 there is a bootstrap interval.
+
+    Returns
+    -------
+    Estimate
+
+    Examples
+    --------
+    >>> float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0]).value.round(3))
+    0.37
+    """
+    p, happened, _, _ = forecasts(q, y_true)
+    return _mean(np.sum((p - happened) ** 2, axis=1), groups, confidence, n_bootstrap, rng)
+
+
+def log_loss(
+    q: Any,
+    y_true: Any,
+    *,
+    base: float = 2.0,
+    groups: Any = None,
+    confidence: float = 0.95,
+    n_bootstrap: int = 0,
+    rng: int | np.random.Generator | None = None,
+) -> Estimate:
+    r"""Log loss (negative log-likelihood, cross-entropy) in bits: 0 is perfect, infinite if what happened had probability 0.
+
+    .. math:: -\frac1N \sum_i \log_2 \bar\theta_{i, y_i}
+
+    ``base=np.e`` is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels that may occur together it is the
+    sum over the labels of :math:`-\log` of the probability of what happened. Other parameters as for `brier_score`.
+
+    Examples
+    --------
+    >>> float(log_loss(np.array([[0.5, 0.5], [0.25, 0.75]]), [0, 0]))
+    1.5
+    """
+    if isinstance(base, bool) or not isinstance(base, int | float | np.number) or not 1 < base < np.inf:
+        raise ValueError(f"`base` must be a number above 1, such as 2 (bits) or np.e; got {base!r}")
+    p, happened, _, exclusive = forecasts(q, y_true)
+    likely = p[happened] if exclusive else np.where(happened, p, 1 - p)
+    with np.errstate(divide="ignore"):
+        each = -np.log(likely) / log(base)
+    return _mean(np.maximum(each if exclusive else each.sum(axis=1), 0.0), groups, confidence, n_bootstrap, rng)
+
+
+def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
+    """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""
+    n = len(each)
+    resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+    if not resampling.wanted:
+        return Estimate(each.mean(), confidence=confidence)
+    finite = np.isfinite(each)
+    columns = np.stack([np.where(finite, each, 0.0), ~finite, np.ones(n)], axis=1)
+    sums = np.concatenate([counts @ resampling.group_sums(columns) for counts in resampling.group_counts()])
+    found = resampling.estimate(each.mean(), np.where(sums[:, 1] > 0, HUGE, sums[:, 0] / sums[:, 2]))
+    low, high = (np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high))  # percentiles lie between replicates
+    return replace(found, low=low, high=high)

@@ -1,0 +1,19 @@
+"""Keras models as members, in inference mode; on any backend."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._batches import Batch
+from ._family import Family
+
+
+def keras_family(models: Sequence[Any]) -> Family:
+    """Models of Keras 3."""
+    from keras import ops
+
+    def predict(batch: Batch) -> list[Any]:
+        return [ops.convert_to_numpy(model(batch.only, training=False)) for model in models]
+
+    return Family(predict, "unknown", batch_size=1024)

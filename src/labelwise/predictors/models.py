@@ -1,0 +1,282 @@
+"""From trained models to a second-order distribution: one function for all libraries."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._labels import plain_labels
+from .._validation import as_seed
+from ..distributions import Ensemble, MultiLabelEnsemble
+from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
+from ._family import Family, check_count, only_one_way
+
+ACTIVATIONS = ("softmax", "sigmoid", "none")
+
+
+def from_models(
+    models: Any,
+    X: Any,
+    *,
+    device: Any = None,
+    activation: str | None = None,
+    class_names: Sequence[str] | None = None,
+    class_axis: int = -1,
+    n_samples: int | None = None,
+    batch_size: int | None = None,
+    rng: int | np.random.Generator | None = 0,
+    return_labels: bool = False,
+    progress: bool = True,
+) -> Any:
+    """Ask trained models about ``X``: their predictions as an `Ensemble`.
+
+    Parameters
+    ----------
+    models : model or sequence of models
+        - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is asked ``n_samples`` times with dropout
+          switched on (MC dropout). Modes, gradients, devices and random state are restored.
+        - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting, `CalibratedClassifierCV`, also inside `GridSearchCV` and
+          pipelines) by its members; a list of any classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
+        - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier with ``posterior_sampling=True`` is
+          asked for a virtual ensemble of ``n_samples``.
+        - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda x: net.apply(params, x)``).
+
+        One model alone is one member: its epistemic uncertainty is 0.
+    X : array, table, mapping of arrays, or loader
+        Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken out, the rest is passed by name), or
+        inputs alone; it is read once, all models see each batch.
+    device : optional
+        For torch: move the modules there while they are asked. Defaults to where they are.
+    activation : {"softmax", "sigmoid", "none"}, optional
+        What turns outputs into probabilities. Defaults to softmax for torch and to what the values say elsewhere: rows that sum to 1 are
+        probabilities. Where that is not clear, you are asked. "sigmoid" with several columns: labels that may occur together.
+    class_names : sequence of str, optional
+        Defaults to the model's own (``classes_``, ``config.id2label``).
+    class_axis : int
+        Where the classes are in the output of a model: 1 for segmentation, (N, K, height, width).
+    n_samples : int, optional
+        Number of dropout samples of each module (default for one module: 50) or of virtual ensembles (default: 10).
+    batch_size : int, optional
+        Rows of an array at a time; defaults to 1024 for networks.
+    rng : int, numpy.random.Generator or None
+        For dropout.
+    return_labels : bool
+        Return ``(q, y_true)`` with the labels of the loader.
+    progress : bool
+        Show a progress bar if standard error is a terminal.
+
+    Returns
+    -------
+    Ensemble or MultiLabelEnsemble
+        ``probs`` (M, N, ..., K); a tensor if ``X`` is one, otherwise NumPy. **Two classes**: where a model gives one number for each
+        instance, shape (N,) or (N, 1), it is the probability (or logit) of the second class, and the result has K = 2 classes.
+
+    Examples
+    --------
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> models = [LogisticRegression(C=c).fit([[0.0], [1.0], [2.0]], ["no", "no", "yes"]) for c in (0.1, 1, 10)]
+    >>> q = lw.from_models(models, [[0.5], [1.5]])
+    >>> q.probs.shape, q.class_names
+    ((3, 2, 2), ('no', 'yes'))
+    """
+    if activation is not None and activation not in ACTIVATIONS:
+        raise ValueError(f"`activation` must be one of {', '.join(map(repr, ACTIVATIONS))}; got {activation!r}")
+    if n_samples is not None:
+        check_count(n_samples, "n_samples")
+    family = _family(models, device, n_samples, as_seed(rng))
+    if is_loader(X):
+        check_loader(X, return_labels)
+        batches: Iterable[Batch] = loader_batches(X)
+        total = len(X) if hasattr(X, "__len__") else None
+    else:
+        if return_labels:
+            raise ValueError("`return_labels` needs a loader that gives labels; `X` has none. You have the labels of an array already")
+        size = family.batch_size if batch_size is None else check_count(batch_size, "batch_size")
+        batches = list(array_batches(X, size))
+        total = len(batches)
+    values, labels = _ask(family, _with_progress(batches, total, progress))
+    q = _distribution(values, family, activation, class_axis, class_names, X)
+    if not return_labels:
+        return q
+    if labels is None:
+        raise ValueError("`return_labels` needs a loader that gives labels: batches (inputs, labels) or mappings with `labels`")
+    return q, labels
+
+
+def _family(models: Any, device: Any, n_samples: int | None, seed: int) -> Family:
+    """The library of the models; nothing is imported that is not already in use."""
+    if isinstance(models, Mapping):  # the result of cross_validate
+        if "estimator" not in models:
+            raise TypeError(f"`models` must be models or the result of cross_validate(..., return_estimator=True); got {sorted(models)}")
+        models = models["estimator"]
+    single = not isinstance(models, list | tuple | np.ndarray)
+    several = [models] if single else list(models)
+    if not several:
+        raise ValueError("`models` must hold at least one model; got none")
+    if all(_is(model, "torch.nn", "Module") for model in several):
+        from .torch_models import torch_family
+
+        return torch_family(several, single=single, n_samples=n_samples, device=device, seed=seed)
+    if device is not None:
+        raise ValueError(f"`device` is for torch modules; got {device!r} for {type(several[0]).__name__}")
+    if single and _is(models, "catboost", "CatBoostClassifier") and (n_samples or models.get_all_params().get("posterior_sampling")):
+        from .boosted_models import catboost_family
+
+        return catboost_family(models, n_samples)
+    only_one_way(n_samples, type(several[0]).__name__)
+    for matches, make in FAMILIES:
+        if all(matches(model) for model in several):
+            return make(several, single)
+    kinds = ", ".join(sorted({type(model).__name__ for model in several}))
+    raise TypeError(
+        "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, ONNX Runtime sessions or functions, all of one "
+        f"kind; got {kinds}"
+    )
+
+
+def _is(model: Any, module: str, name: str) -> bool:
+    """Whether ``model`` is of a class of a library, which is not imported for the question."""
+    kind = getattr(sys.modules.get(module), name, None)
+    return isinstance(kind, type) and isinstance(model, kind)
+
+
+def _sklearn(models: Sequence[Any], single: bool) -> Family:
+    from .sklearn_models import sklearn_family
+
+    return sklearn_family(models, single=single)
+
+
+def _xgboost(models: Sequence[Any], single: bool) -> Family:
+    from .boosted_models import xgboost_family
+
+    return xgboost_family(models)
+
+
+def _lightgbm(models: Sequence[Any], single: bool) -> Family:
+    from .boosted_models import lightgbm_family
+
+    return lightgbm_family(models)
+
+
+def _keras(models: Sequence[Any], single: bool) -> Family:
+    from .keras_models import keras_family
+
+    return keras_family(models)
+
+
+def _onnx(models: Sequence[Any], single: bool) -> Family:
+    from .onnx_models import onnx_family
+
+    return onnx_family(models)
+
+
+def _functions(models: Sequence[Any], single: bool) -> Family:
+    return Family(lambda batch: [model(*batch.args, **batch.kwargs) for model in models], "unknown", batch_size=1024)
+
+
+FAMILIES: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any], bool], Family]], ...] = (
+    (lambda model: _is(model, "keras", "Model"), _keras),
+    (lambda model: _is(model, "onnxruntime", "InferenceSession"), _onnx),
+    (lambda model: _is(model, "xgboost", "Booster"), _xgboost),
+    (lambda model: _is(model, "lightgbm", "Booster"), _lightgbm),
+    (lambda model: hasattr(model, "predict_proba") or _is(model, "sklearn.base", "BaseEstimator"), _sklearn),
+    (lambda model: callable(model) and not isinstance(model, type), _functions),
+)
+"""Which library a model is of, and how it is asked; the first that fits."""
+
+
+def _ask(family: Family, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:
+    """The scores of all members, (M, N, ...), and the labels."""
+    scores: list[np.ndarray] = []
+    labels: list[np.ndarray] = []
+    with family.running():
+        for batch in batches:
+            outputs = [to_numpy(output) for output in family.predict(batch)]
+            shapes = {output.shape for output in outputs}
+            if len(shapes) > 1:
+                raise ValueError(f"the models must give outputs of one shape; got {' and '.join(map(str, sorted(shapes)))}")
+            if not outputs[0].ndim or len(outputs[0]) != len(batch):
+                raise ValueError(
+                    f"the models must give one row of scores per instance; got shape {outputs[0].shape} for {len(batch)} instances"
+                )
+            scores.append(np.stack(outputs))
+            if batch.labels is not None:
+                labels.append(plain_labels(batch.labels, "labels of the loader"))
+    if not scores:
+        raise ValueError("`X` must hold at least one instance; the loader gave no batch")
+    if len({part.shape[2:] for part in scores}) > 1:
+        raise ValueError("the batches give outputs of different shapes; pad the inputs to one length")
+    return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
+
+
+def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) -> Iterator[Batch]:
+    """The batches, with a progress bar on a terminal if there are several."""
+    if not (wanted and total != 1 and sys.stderr is not None and sys.stderr.isatty()):
+        yield from batches
+        return
+    from rich.console import Console
+    from rich.progress import track
+
+    yield from track(batches, "predicting", total=total, console=Console(stderr=True), transient=True)
+
+
+def _distribution(values: np.ndarray, family: Family, activation: str | None, class_axis: int, class_names: Any, X: Any) -> Any:
+    """The distribution that the scores (M, N, ...) are, as a tensor if ``X`` is one."""
+    if values.dtype.kind not in "f":
+        raise TypeError(f"the models must give floating-point scores; got {values.dtype}. Labels have no probabilities")
+    values = values.astype(np.float32) if values.dtype == np.float16 else values
+    if values.ndim > 2:
+        axis = class_axis if class_axis < 0 else class_axis + 1  # the members came before it
+        if not -values.ndim + 2 <= axis < values.ndim or axis == 1:
+            raise ValueError(f"`class_axis` must be an axis of the models' output {values.shape[1:]}, not its first; got {class_axis}")
+        values = np.moveaxis(values, axis, -1)
+    if values.ndim == 2 or values.shape[-1] == 1:
+        values, activation = _two_classes(values if values.ndim == 2 else values[..., 0], family, activation)
+    else:
+        activation = activation or _activation(values, family)
+    if _is(X, "torch", "Tensor"):
+        values = sys.modules["torch"].from_numpy(np.ascontiguousarray(values)).to(X.device)
+    make: Any = {"softmax": Ensemble.from_logits, "sigmoid": MultiLabelEnsemble.from_logits, "none": Ensemble}[activation]
+    return make(values, member_axis=0, weights=family.weights, class_names=family.class_names if class_names is None else class_names)
+
+
+def _activation(values: np.ndarray, family: Family) -> str:
+    """What the family says, checked against the values, or what they say themselves."""
+    if family.multilabel:
+        return "sigmoid"
+    sums = values.sum(-1)
+    sum_to_one = bool((values >= 0).all() and (np.abs(sums - 1) < 1e-3).all())
+    if family.scores == "logits" and sum_to_one:
+        raise ValueError("the models give values that are not negative and sum to 1: probabilities, not logits. Pass activation='none'")
+    if family.scores == "unknown" and not sum_to_one:
+        raise ValueError(
+            f"the models give values that do not sum to 1 over the classes (sums range from {sums.min():.4g} to {sums.max():.4g}). "
+            "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may occur together"
+        )
+    return "softmax" if family.scores == "logits" else "none"
+
+
+def _two_classes(values: np.ndarray, family: Family, activation: str | None) -> tuple[np.ndarray, str]:
+    """Scores of two classes from those of the second, (M, N, ...)."""
+    if activation == "softmax":
+        raise ValueError("a softmax of one output is always 1; pass activation='sigmoid' for the logit of the second class")
+    between = bool(((values >= 0) & (values <= 1)).all())
+    if activation is None and family.scores == "logits" and between:
+        raise ValueError(
+            "the models give one output between 0 and 1: pass activation='none' if it is the probability of the second class, "
+            "activation='sigmoid' if it is its logit"
+        )
+    if activation is None:
+        activation = "sigmoid" if family.scores == "logits" else "none"
+    if activation == "sigmoid":
+        return np.stack([np.zeros_like(values), values], axis=-1), "softmax"
+    if not between:
+        raise ValueError(
+            f"the probability of the second class must lie between 0 and 1; got {values.min():.4g} to {values.max():.4g}. "
+            "Pass activation='sigmoid' for logits"
+        )
+    return np.stack([1 - values, values], axis=-1), "none"

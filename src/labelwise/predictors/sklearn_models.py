@@ -1,0 +1,143 @@
+"""Fitted scikit-learn models, and whatever follows their interface, member by member."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
+from sklearn.utils.parallel import Parallel, delayed
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..distributions import Ensemble
+from ._batches import Batch
+from ._family import Family, aligned
+from .sklearn import LabelwiseClassifier
+
+_FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
+
+
+def from_sklearn(model: Any, X: Any) -> Ensemble:
+    """The members of a fitted scikit-learn ensemble as they predict ``X`` (N, features), one by one.
+
+    ``model`` is a random forest, extra trees, bagging or soft voting classifier (its weights are kept), `CalibratedClassifierCV` (one member
+    for each fold), `LabelwiseClassifier`, a search such as `GridSearchCV` over one of these, or a pipeline that ends with one. Every
+    member has a column for each of the ensemble's ``classes_``, which give the names; a class that a member has not seen has probability 0.
+    The mean is the ensemble's own ``predict_proba``. For other models and lists of models, see `labelwise.from_models`.
+
+    >>> from sklearn.ensemble import RandomForestClassifier
+    >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
+    >>> q = from_sklearn(forest, [[0.5], [1.4]])
+    >>> q.probs.shape, q.class_names
+    ((20, 2, 2), ('no', 'yes'))
+    """
+    _check_model(model)
+    if not _has_members(model):
+        raise TypeError(
+            "`model` must be a random forest, extra trees, BaggingClassifier, VotingClassifier (soft), CalibratedClassifierCV, "
+            f"LabelwiseClassifier, or a search or pipeline that ends with one; got {type(model).__name__}. "
+            "For other models: lw.from_models([model, ...], X)"
+        )
+    names = [str(c) for c in model.classes_]
+    return Ensemble(np.stack(_members(model, X)), weights=_weights(model), member_axis=0, class_names=names)
+
+
+def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
+    """One ensemble by its members, or each model as one member; classes that a model has not seen have probability 0."""
+    for model in models:
+        _check_model(model)
+    if single and _has_members(models[0]):
+        model = models[0]
+        return Family(
+            lambda batch: _members(model, batch.only), "probabilities", tuple(str(c) for c in model.classes_), weights=_weights(model)
+        )
+    without = next((model for model in models if not hasattr(model, "predict_proba")), None)
+    if without is not None:
+        raise TypeError(_no_probabilities(without))
+    classes = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
+
+    def predict(batch: Batch) -> list[np.ndarray]:
+        return [aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes) for model in models]
+
+    return Family(predict, "probabilities", tuple(str(c) for c in classes))
+
+
+def _inner(model: Any) -> Any:
+    """The model inside searches and at the end of pipelines."""
+    while True:
+        if isinstance(model, Pipeline):
+            model = model[-1]
+        elif hasattr(model, "best_estimator_"):
+            model = model.best_estimator_
+        else:
+            return model
+
+
+def _has_members(model: Any) -> bool:
+    kinds = (*_FORESTS, BaggingClassifier, VotingClassifier, CalibratedClassifierCV, LabelwiseClassifier)
+    return isinstance(_inner(model), kinds)
+
+
+def _check_model(model: Any) -> None:
+    if isinstance(model, type):
+        raise TypeError(f"`model` must be a fitted model; got the class {model.__name__}. Call it and fit it first")
+    inner = _inner(model)
+    name = type(inner).__name__
+    if isinstance(inner, BaseEstimator) and is_regressor(inner):
+        raise TypeError(f"`model` must be a classifier; {name} is a regressor, and label-wise uncertainty is about classes")
+    if isinstance(inner, VotingClassifier) and inner.voting != "soft":
+        raise ValueError("`model` votes with labels (voting='hard'), which have no probabilities. Fit it with voting='soft'")
+    if isinstance(model, BaseEstimator):
+        try:
+            check_is_fitted(model)
+        except NotFittedError as error:
+            raise NotFittedError(f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first") from error
+    if getattr(inner, "n_outputs_", 1) > 1:
+        raise ValueError(f"`model` must predict one outcome; this {name} has {inner.n_outputs_} outputs. Fit one for each")
+
+
+def _members(model: Any, X: Any) -> list[np.ndarray]:
+    """The probabilities of each member, with a column for every class of the ensemble."""
+    if isinstance(model, Pipeline):
+        return _members(model[-1], model[:-1].transform(X) if len(model) > 1 else X)
+    if hasattr(model, "best_estimator_"):
+        return _members(model.best_estimator_, X)
+    if isinstance(model, LabelwiseClassifier):
+        return list(model.predict_distribution(X).probs)
+    if isinstance(model, CalibratedClassifierCV):
+        return [aligned(np.asarray(each.predict_proba(X)), each.classes, model.classes_) for each in model.calibrated_classifiers_]
+    views = model.estimators_features_ if isinstance(model, BaggingClassifier) else None
+    if isinstance(model, BaggingClassifier):
+        X = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False)
+    elif isinstance(model, _FORESTS):
+        finite = "allow-nan" if get_tags(model).input_tags.allow_nan else True
+        X = validate_data(model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False)
+    without = next((member for member in model.estimators_ if not hasattr(member, "predict_proba")), None)
+    if without is not None:
+        raise ValueError(f"the members of {_no_probabilities(without)}")
+    k = np.arange(len(model.classes_))  # all fit their members on encoded labels, so a member's classes_ are positions in the ensemble's
+    members: list[np.ndarray] = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
+        delayed(_member)(member, X if views is None else X[:, views[i]], k) for i, member in enumerate(model.estimators_)
+    )
+    return members
+
+
+def _member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
+    return aligned(np.asarray(member.predict_proba(X)), np.asarray(member.classes_, dtype=np.intp), classes)
+
+
+def _weights(model: Any) -> list[float] | None:
+    inner = _inner(model)
+    if not isinstance(inner, VotingClassifier) or inner.weights is None:
+        return None
+    return [w for w, (_, member) in zip(inner.weights, inner.estimators, strict=True) if member != "drop"]
+
+
+def _no_probabilities(model: Any) -> str:
+    return f"`model` must have predict_proba; {type(model).__name__} has none. Wrap it in sklearn.calibration.CalibratedClassifierCV and fit again"

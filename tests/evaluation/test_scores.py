@@ -1,0 +1,85 @@
+"""Proper scores against scikit-learn, and their intervals."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import labelwise as lw
+from labelwise.evaluation import brier_score, log_loss
+from optional_libraries import optional
+
+
+def case(k: int = 4, n: int = 60, seed: int = 0):
+    rng = np.random.default_rng(seed)
+    return lw.Ensemble(rng.dirichlet(np.ones(k), (3, n))), rng.integers(0, k, n)
+
+
+@given(st.integers(2, 6), st.integers(0, 1000))
+def test_they_are_those_of_scikit_learn(k, seed):
+    metrics = optional("sklearn.metrics")
+    q, y = case(k, seed=seed)
+    p, labels = q.mean(), list(range(k))
+    assert float(log_loss(q, y, base=np.e)) == pytest.approx(metrics.log_loss(y, p, labels=labels))
+    assert float(log_loss(p, y)) == pytest.approx(metrics.log_loss(y, p, labels=labels) / np.log(2))
+    one_hot = np.eye(k)[y]
+    assert float(brier_score(q, y)) == pytest.approx(k * metrics.mean_squared_error(one_hot, p))
+    assert float(brier_score(q, one_hot.astype(int))) == pytest.approx(float(brier_score(q, y)))
+
+
+def test_two_classes_are_twice_the_half_that_scikit_learn_gives():
+    metrics = optional("sklearn.metrics")
+    q, y = case(2)
+    assert float(brier_score(q, y)) == pytest.approx(2 * metrics.brier_score_loss(y, q.mean()[:, 1]))
+
+
+def test_labels_that_may_occur_together_are_added_up():
+    metrics = optional("sklearn.metrics")
+    rng = np.random.default_rng(0)
+    q, y = lw.MultiLabelEnsemble(rng.random((3, 50, 4))), rng.integers(0, 2, (50, 4))
+    each = [metrics.log_loss(y[:, k], q.mean()[:, k]) for k in range(4)]
+    assert float(log_loss(q, y, base=np.e)) == pytest.approx(sum(each))
+    assert float(brier_score(q, y)) == pytest.approx(sum(metrics.brier_score_loss(y[:, k], q.mean()[:, k]) for k in range(4)))
+
+
+def test_what_was_impossible_costs_infinitely_much_and_certainty_nothing():
+    p = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 0.5]])
+    assert float(log_loss(p, [0, 1, 0])) == pytest.approx(1 / 3)
+    assert np.signbit(float(log_loss(p[:2], [0, 1]))) == np.False_
+    assert float(log_loss(p, [1, 1, 0])) == np.inf
+    found = log_loss(p, [1, 1, 0], rng=0, n_bootstrap=200)
+    assert found.high == np.inf
+    assert not np.isnan(found.low)
+
+
+def test_intervals_hold_the_truth():
+    """Outcomes drawn from the forecasts: the expected Brier score is Σ p (1 − p)."""
+    rng = np.random.default_rng(3)
+    hits = 0
+    for _ in range(200):
+        p = rng.dirichlet(np.ones(3), 80)
+        y = (rng.random((80, 1)) > np.cumsum(p, axis=1)[:, :2]).sum(axis=1)
+        found = brier_score(p, y, rng=rng, n_bootstrap=200)
+        hits += found.low <= 1 / 2 <= found.high  # E (1 − Σ p²) for a uniform Dirichlet of 3 classes
+    assert 175 <= hits <= 198
+
+
+def test_groups_are_drawn_whole():
+    q, y = case(n=40)
+    alone = brier_score(q, y, n_bootstrap=1000, rng=0)
+    twice = brier_score(np.concatenate([q.mean()] * 4), np.tile(y, 4), groups=np.tile(np.arange(40), 4), n_bootstrap=1000, rng=0)
+    assert float(twice) == pytest.approx(float(alone))
+    assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high))
+
+
+@pytest.mark.parametrize("base", [1, 0, -2, np.nan, np.inf, "2", True])
+def test_bases_that_are_none(base):
+    with pytest.raises(ValueError, match="`base` must be a number above 1"):
+        log_loss(np.full((2, 2), 0.5), [0, 1], base=base)
+
+
+def test_rows_that_do_not_sum_to_one_are_refused():
+    with pytest.raises(ValueError, match="must sum to 1"):
+        brier_score(np.full((3, 2), 0.7), [0, 1, 0])

@@ -1,0 +1,103 @@
+"""Stored predictions and numbers."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.evaluation import Estimate
+from labelwise.paper import results_folder
+from labelwise.paper.results_folder import Options, over_runs, plain, predictions, read_predictions, write_predictions
+from labelwise.paper.settings import Setting, TestImages
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_stored_predictions_are_small_and_close(tmp_path):
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.full(10, 0.02), (5, 2000)).astype(np.float32)
+    probs[0, 0] = np.eye(10)[3]
+    y = rng.integers(0, 10, 2000)
+    for name in ("a.npz", "b.npz"):
+        write_predictions(tmp_path / name, probs, y, list("abcdefghij"))
+    stored = read_predictions(tmp_path / "a.npz")
+    assert stored.probs.dtype == np.float32
+    np.testing.assert_allclose(stored.probs.sum(-1, dtype=float), 1, atol=1e-6)
+    np.testing.assert_allclose(stored.probs, probs, atol=3e-4)
+    small = (probs > 1.3e-7) & (probs < 3e-4)
+    np.testing.assert_allclose(stored.probs[small], probs[small], rtol=0.037)  # half of 1/16, and float16
+    np.testing.assert_array_equal(stored.probs[0, 0], probs[0, 0])  # 0 and 1 stay what they are
+    np.testing.assert_array_equal(stored.y_true, y)
+    assert stored.class_names == tuple("abcdefghij")
+    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
+    assert (tmp_path / "a.npz").stat().st_size < probs.nbytes / 3
+    with np.load(tmp_path / "a.npz") as plain_numpy:  # an auditor needs nothing but NumPy
+        assert (plain_numpy["log_probs"].dtype, plain_numpy["log_probs"].shape) == (np.float16, probs.shape)
+    np.testing.assert_array_equal(read_predictions(tmp_path / "a.npz", 2).probs, stored.probs[:2])
+
+
+def test_rounding_moves_no_auroc_in_its_fourth_digit(tmp_path):
+    fashion = lw.datasets.load_fashion_ensemble()
+    exact, rounded = [fashion.ensemble.probs, fashion.ood["mnist"].probs], []
+    for i, probs in enumerate(exact):
+        write_predictions(tmp_path / f"{i}.npz", probs, None, fashion.class_names)
+        rounded.append(read_predictions(tmp_path / f"{i}.npz").probs)
+    a, b = (
+        float(lw.evaluation.detection_scores(*(lw.decompose(lw.Ensemble(p)).sum().epistemic for p in pair)).auroc)
+        for pair in (exact, rounded)
+    )
+    assert a == pytest.approx(b, abs=5e-5)
+
+
+def test_a_file_of_something_else_is_refused(tmp_path):
+    np.savez(tmp_path / "p.npz", probs=np.ones((1, 2, 3)))
+    with pytest.raises(ValueError, match=r"p\.npz must hold `log_probs` and `class_names`; it holds neither"):
+        read_predictions(tmp_path / "p.npz")
+
+
+def test_the_results_folder_fits_a_checkout():
+    assert sum(path.stat().st_size for path in (ROOT / "results").rglob("*") if "training" not in path.parts) < 15e6
+
+
+def test_fewer_members_are_the_first_of_five(tmp_path):
+    five = Setting("digits", epochs=1)
+    three, images = replace(five, members=3), TestImages("digits")
+    trained = predictions(three, 0, [images], Options(tmp_path / "a", n_jobs=1))[images]
+    all_five = predictions(five, 0, [images], Options(tmp_path / "b", n_jobs=1))[images]
+    derived = predictions(three, 0, [images], Options(tmp_path / "b", say=pytest.fail))[images]  # nothing is trained
+    np.testing.assert_array_equal(derived.probs, all_five.probs[:3])
+    np.testing.assert_array_equal(derived.probs, trained.probs)
+
+
+def test_numbers_over_runs():
+    found = over_runs([{"a": {("x", "y"): 1.0}, "b": 2.0}, {"a": {("x", "y"): 3.0}, "b": 2.0}])
+    assert found["a"]["x", "y"]["mean"] == 2
+    assert found["a"]["x", "y"]["sd"] == pytest.approx(np.sqrt(2))
+    assert found["b"]["runs"] == [2.0, 2.0]
+    assert over_runs([0.5]) == {"mean": 0.5, "sd": None, "low": None, "high": None, "runs": [0.5]}
+
+
+def test_plain_data():
+    value = {("a", 1): np.float32(0.1), "b": Estimate(0.5), "c": np.arange(2), "d": (np.bool_(True), None), "e": Setting("digits")}
+    assert plain(value) == {
+        "a | 1": 0.100000001,
+        "b": {"value": 0.5, "low": None, "high": None},
+        "c": [0, 1],
+        "d": [True, None],
+        "e": {"data": "digits", "protocol": "paper", "members": 5, "epochs": None, "changes": []},
+    }
+
+
+def test_statistics_of_unscaled_inputs(optional):
+    from labelwise.predictors.inputs import Inputs
+
+    torch = optional("torch")
+    inputs = Inputs((3, 4, 4), True, ((0.4, 0.5, 0.6), (0.2, 0.3, 0.1)))
+    x = torch.randint(0, 256, (2, 4, 4, 3), dtype=torch.uint8)
+    mean, sd = (torch.tensor(s)[:, None, None] for s in inputs.statistics)
+    expected = (x.permute(0, 3, 1, 2).float() - mean) / sd
+    torch.testing.assert_close(results_folder._unscaled(inputs)(x), expected, rtol=1e-4, atol=1e-3)

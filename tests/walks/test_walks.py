@@ -1,0 +1,163 @@
+"""From what users have to what they want to know, in at most five lines each.
+
+A walk is a function whose statements are the lines that a user writes; its arguments are what the user has already.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from optional_libraries import optional
+
+LINES = 5
+CLASSES = ["airplane", "cat", "dog"]
+
+
+def few_lines(walk: Callable[..., Any]) -> Callable[..., Any]:
+    """The walk itself, if it has no more statements than a user should need."""
+    (function,) = ast.parse(textwrap.dedent(inspect.getsource(walk))).body
+    assert isinstance(function, ast.FunctionDef)
+    statements = [node for node in ast.walk(function) if isinstance(node, ast.stmt)]
+    assert len(statements) - 1 <= LINES, f"{walk.__name__} takes {len(statements) - 1} lines"
+    return walk
+
+
+def test_lines_are_counted() -> None:
+    def long_way(x: int) -> int:
+        if x:
+            x = 1
+            x = 2
+            x = 3
+            x = 4
+        return x
+
+    with pytest.raises(AssertionError, match="long_way takes 6 lines"):
+        few_lines(long_way)
+
+
+# --- 1: PyTorch: a table per image, the 20 worst, an out-of-distribution check ---------------------------------------------
+
+
+def pytorch(torch: Any, models: Any, x: Any, x_out: Any, y: Any) -> Any:
+    u, u_out = (
+        lw.decompose(lw.Ensemble.from_logits(torch.stack([m(z) for m in models]).detach(), class_names=CLASSES)) for z in (x, x_out)
+    )
+    table, worst = u.to_frame(y_true=y), u.top(20)
+    found = lw.evaluation.detection_scores(u.sum().epistemic, u_out.sum().epistemic)
+    return table, worst, found
+
+
+def test_pytorch() -> None:
+    torch = optional("torch")
+    optional("pandas")
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        models = [torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)) for _ in range(5)]
+        x, y = torch.randn(100, 4), torch.randint(0, 3, (100,))
+    table, worst, found = few_lines(pytorch)(torch, models, x, 10 * x, y)
+    assert list(table.columns[:2]) == ["instance", "y_true"]
+    assert table["epistemic"].nlargest(20).index.tolist() == worst.indices.tolist()
+    assert float(found.auroc) > 0.9  # far away the networks disagree
+    assert len(repr(worst)) < 500
+
+
+# --- 5: segmentation: which pixels, of which class ------------------------------------------------------------------------
+
+
+def segmentation(probs: np.ndarray) -> Any:
+    u = lw.decompose(lw.Ensemble(probs, class_axis=2, class_names=CLASSES))
+    maps = u.to_xarray(dims=("case", "y", "x"), label_axis=1)
+    return maps, u.top(20, label="cat")
+
+
+def test_segmentation() -> None:
+    optional("xarray")
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 2, 32, 32))
+    maps, worst = few_lines(segmentation)(np.moveaxis(probs, -1, 2))
+    assert maps["epistemic"].shape == (2, 3, 32, 32)  # channel-first in, channel-first out
+    case, y, x = worst.indices[0]
+    assert maps["epistemic"].sel(label="cat")[case, y, x] == maps["epistemic"].sel(label="cat").max()
+
+
+# --- 6: a language model: which tokens is it unsure about? ----------------------------------------------------------------
+
+
+def language_model(logits: Any, vocabulary: Any) -> Any:
+    u = lw.decompose(lw.Ensemble.from_logits(logits, class_names=vocabulary))
+    return u, u.top(5), u.sum().to_dict()
+
+
+def test_language_model() -> None:
+    torch = optional("torch")
+    logits = torch.randn(4, 50, 2000, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
+    logits[:, 7] = 4 * torch.randn(4, 2000, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)  # here the members disagree
+    u, worst, means = few_lines(language_model)(logits, [f"token {i}" for i in range(2000)])
+    assert worst.indices[0] == u.sum().epistemic.argmax()
+    assert len(repr(u)) < 1000
+    assert means["total"] == pytest.approx(means["aleatoric"] + means["epistemic"], rel=1e-4)
+
+
+# --- 7: active learning: 100 cases for "cat" --------------------------------------------------------------------------------
+
+
+def active_learning(probs: np.ndarray, ids: Any) -> Any:
+    u = lw.decompose(lw.Ensemble(probs, class_names=CLASSES))
+    return u.top(100, label="cat").to_frame(ids=ids)
+
+
+def test_active_learning() -> None:
+    optional("pandas")
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 1000))
+    ids = np.array([f"image-{i}.png" for i in range(1000)])
+    table = few_lines(active_learning)(probs, ids)
+    expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[:100]
+    assert table["id"].tolist() == ids[expected].tolist()
+
+
+# --- 8: an evidential network ------------------------------------------------------------------------------------------------
+
+
+def evidential(path: Any) -> Any:
+    q = lw.Dirichlet(np.load(path)["alpha"], class_names=CLASSES)
+    return lw.decompose(q).to_frame(), lw.evaluation.vacuity(q)
+
+
+def test_evidential(tmp_path: Any) -> None:
+    optional("pandas")
+    evidence = np.random.default_rng(0).gamma(1.0, 5.0, (200, 3))
+    np.savez(tmp_path / "alpha.npz", alpha=evidence + 1)
+    table, vacuity = few_lines(evidential)(tmp_path / "alpha.npz")
+    assert len(table) == 200
+    assert table["epistemic"].corr(np_series(vacuity)) > 0.5  # little evidence, much to learn
+
+
+def np_series(x: np.ndarray) -> Any:
+    return optional("pandas").Series(x)
+
+
+# --- 9: multi-label X-rays: 14 sigmoids ----------------------------------------------------------------------------------------
+
+
+def multilabel(probs: np.ndarray, y: np.ndarray, path: Any) -> Any:
+    q = lw.MultiLabelEnsemble(probs)
+    report = lw.report.write_report(path, q, y_true=y)
+    return report, lw.decompose(q).to_frame(layout="long", y_true=y), lw.evaluation.log_loss(q, y)
+
+
+def test_multilabel(tmp_path: Any) -> None:
+    optional("pandas")
+    rng = np.random.default_rng(0)
+    probs, y = rng.random((5, 60, 14)), rng.integers(0, 2, (60, 14))
+    report, table, loss = few_lines(multilabel)(probs, y, tmp_path / "report.html")
+    assert len(table) == 60 * 14
+    assert table["y_true"].tolist() == y.astype(bool).ravel().tolist()
+    assert report.data["multilabel"]
+    assert 0 < float(loss) < np.inf
