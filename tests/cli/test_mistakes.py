@@ -99,7 +99,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("16 label -1", npz(y_true=np.where(Y == 0, -1, Y)), [], 2, "must lie between 0 and 3 (K = 4 classes); got -1"),
     ("17 wrong length", npz(y_true=Y[:50]), [], 2, "one entry for each of the N = 100 instances"),
     ("18 whole floats", npz(y_true=Y.astype(float)), [], 0, "accuracy"),
-    ("18 halves", npz(y_true=Y + 0.5), [], 2, "`y_true` must be class positions 0 … 3 or class names; got float64"),
+    ("18 halves", npz(y_true=Y + 0.5), [], 2, "`y_true` must be whole numbers or class names, none missing; got 0.5 in row"),
     ("19 one-hot", npz(y_true=HOT), [], 0, "Note: `y_true` (N, K) is one-hot and is read as one class for each instance"),
     ("20 (N, 1)", npz(y_true=Y[:, None]), [], 0, "accuracy"),
     ("21 names short", npz(class_names=NAMES[:2]), [], 2, "must name each of the K = 4 classes; got 2 names"),

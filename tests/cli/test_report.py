@@ -246,3 +246,23 @@ def test_help_teaches_by_example() -> None:
 def test_reference_page_is_that_of_the_help() -> None:
     expected = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["text"]()
     assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, "run: python docs/make_cli.py"
+
+
+def test_a_table_for_each_model_is_one_command(tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    names = ["none", "mild", "severe"]
+    probs, y = rng.dirichlet(np.ones(3), (3, 20)), rng.integers(0, 3, 20)
+    for k, member in enumerate(probs):
+        rows = [f"case {i},{','.join(map(str, row))},{names[y[i]]}" for i, row in enumerate(member)]
+        (tmp_path / f"model{k}.csv").write_text("\n".join([f"id,{','.join(names)},label", *rows]))
+    files = [tmp_path / f"model{k}.csv" for k in range(3)]
+    for given in (files, [tmp_path]):
+        result = run("report", *given, "-o", tmp_path / "report.html")
+        assert result.exit_code == 0, result.output
+        assert "3 members × 20 cases × 3 classes" in result.output
+        data = page_data((tmp_path / "report.html").read_text())
+        assert data["accuracy"] == pytest.approx((probs.mean(0).argmax(-1) == y).mean())
+        assert data["sample"]["ids"][:2] == ["case 0", "case 1"]
+    assert run("quantify", *files, "-o", tmp_path / "u.npz").exit_code == 0
+    with np.load(tmp_path / "u.npz") as found:
+        np.testing.assert_allclose(found["log_epistemic"], lw.decompose(lw.Ensemble(probs)).epistemic, atol=1e-12)

@@ -229,6 +229,9 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
     (tmp_path / "b.csv").write_text("a,b\n0.5,0.5\n")
     with pytest.raises(ValueError, match=r"files of several formats \(\.csv, \.npy\)"):
         lw.load_predictions(tmp_path)
+    np.save(tmp_path / "c.npy", PROBS[0, 0])
+    with pytest.raises(ValueError, match=r"c\.npy: `probs` must have the axes \(instances, classes\); got shape \(3,\)"):
+        lw.load_predictions([tmp_path / "a.npy", tmp_path / "c.npy"])
     with pytest.raises(ValueError, match="name at least one"):
         lw.load_predictions([])
 

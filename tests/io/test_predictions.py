@@ -49,7 +49,7 @@ WRONG = {
     "labels together": ({"probs": PROBS, "y_true": np.full((7, 4), 2)}, ValueError, "0 or 1 for each of the K = 4 labels"),
     "labels of others": ({"probs": PROBS, "y_true": np.zeros((7, 3), int)}, ValueError, r"0 or 1 .* got int64 of shape \(7, 3\)"),
     "labels of a Dirichlet": ({"alpha": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),
-    "float labels": ({"probs": PROBS, "y_true": np.full(7, 0.5)}, TypeError, "class positions 0 … 3 or class names; got float64"),
+    "float labels": ({"probs": PROBS, "y_true": np.full(7, 0.5)}, (TypeError, ValueError), "`y_true` must be whole numbers or class names"),
     "unknown class": ({"probs": PROBS, "y_true": np.full(7, "x"), "class_names": list("abcd")}, ValueError, "unknown class 'x'"),
     "evidence and labels": ({"evidence": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),
     "rows": ({"probs": PROBS, "ids": np.arange(6)}, ValueError, r"`ids` must have one entry for each of the N = 7 .* \(6,\)"),

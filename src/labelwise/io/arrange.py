@@ -71,7 +71,7 @@ def arrange_axes(found: dict[str, Any], member_axis: int | None, class_axis: int
     member = next(axis for axis in (0, 1) if axis != classes) if member is None else member
     if member_axis is None and class_axis is None:
         _check_against_labels(kind, values, shape, found)
-        if shape[0] > shape[1] > 1 and not ("y_true" in found or "ids" in found):
+        if not table and shape[0] > max(shape[1], 10) and shape[1] > 1 and not ("y_true" in found or "ids" in found):
             warnings.warn(
                 f"`{kind}` of shape {shape} is read as {shape[0]} members × {shape[1]} cases × {shape[2]} classes. If it was saved as "
                 "(N, M, K), use member_axis=1; to keep this reading, member_axis=0",

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import to_numpy
 from .._suggestions import suggest
 from .arrange import arrange_axes, arrange_labels, normalized, read_labels
 from .arrow import read_arrow
@@ -113,22 +114,13 @@ def load_predictions(
     parts = [_read(file, largest, logits) for file in files]
     found = parts[0] if len(files) == 1 else combine(files, parts)
     named = files[0] if len(files) == 1 else files[0].parent
+    table = len(files) > 1 or named.suffix.lower() in _TABLES
     with reading(named):
         if class_names is not None:
             found["class_names"] = tuple(str(name) for name in class_names)
-        if labels is None and beside is not None and "y_true" not in found:
-            labels = beside
-        if labels is not None:
-            found["y_true"] = _labels(labels, found)
-        found = arrange_axes(found, member_axis, class_axis, table=len(files) > 1 or files[0].suffix.lower() in _TABLES)
-        kind = next(kind for kind in KINDS if kind in found)
-        if normalize:
-            found[kind] = normalized(found[kind], kind)
-        elif kind == "probs" and not multilabel:
-            _check_units(found[kind])
-        if found.get("y_true") is not None:
-            found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
-        return Predictions(**found, multilabel=multilabel, path=named)
+        truth = _labels(beside if labels is None and "y_true" not in found else labels, found)
+        found = arrange_axes(found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table)
+        return Predictions(**_in_units(found, normalize, multilabel), multilabel=multilabel, path=named)
 
 
 def _read(path: Path, largest: int, logits: bool) -> dict[str, Any]:
@@ -177,7 +169,7 @@ def _text(names: Any) -> tuple[str, ...]:
 def _labels(labels: Any, found: dict[str, Any]) -> Any:
     """Labels from an array or a file, in the order of the cases."""
     if not isinstance(labels, str | os.PathLike):
-        return labels
+        return None if labels is None else np.asarray(to_numpy(labels))
     path = Path(labels)
     with reading(path):
         y, ids = read_labels(path)
@@ -186,12 +178,19 @@ def _labels(labels: Any, found: dict[str, Any]) -> Any:
     return np.asarray(y)[same_order("the predictions", np.asarray(found["ids"][:]).astype(str), path.name, np.asarray(ids).astype(str))]
 
 
-def _check_units(values: Any) -> None:
-    """Refuse bytes and per cent: nothing later would know what they are."""
-    if values.dtype == np.uint8:
-        raise TypeError("`probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True")
-    if values.dtype.kind != "f" or 0 in values.shape:
-        return
-    sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
-    if np.allclose(sums, 100, atol=2):
-        raise ValueError("`probs` must sum to 1 over the classes; they sum to 100. Per cent? Divide by 100, or use normalize=True")
+def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -> dict[str, Any]:
+    """Probabilities as such, and labels as they are meant; bytes and per cent are refused, as nothing later would know what they are."""
+    kind = next(kind for kind in KINDS if kind in found)
+    values = found[kind]
+    if normalize:
+        found[kind] = normalized(values, kind)
+    elif kind == "probs" and not multilabel:
+        if values.dtype == np.uint8:
+            raise TypeError("`probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True")
+        if values.dtype.kind == "f" and 0 not in values.shape:
+            sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
+            if np.allclose(sums, 100, atol=2):
+                raise ValueError("`probs` must sum to 1 over the classes; they sum to 100. Per cent? Divide by 100, or use normalize=True")
+    if "y_true" in found:
+        found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
+    return found

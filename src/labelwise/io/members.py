@@ -85,6 +85,10 @@ def combine(files: Sequence[Path], parts: list[dict[str, Any]]) -> dict[str, Any
     first, name = parts[0], files[0].name
     kind = _kind(first)
     whole = dict(first)
+    for file, part in zip(files, parts, strict=True):
+        shape = tuple(part[_kind(part)].shape)
+        if len(shape) not in (2, 3):
+            raise ValueError(f"{file.name}: `{_kind(part)}` must have the axes (instances, classes); got shape {shape}")
     for file, part in zip(files[1:], parts[1:], strict=True):
         if _kind(part) != kind:
             raise ValueError(f"{name} holds `{kind}` and {file.name} `{_kind(part)}`; all members must be given in the same way")
@@ -99,7 +103,7 @@ def combine(files: Sequence[Path], parts: list[dict[str, Any]]) -> dict[str, Any
     count = sum(1 if len(x.shape) == 2 else int(x.shape[0]) for x in arrays)
     shape = (count, *(int(n) for n in arrays[0].shape[-2:]))
     for file, x in zip(files, arrays, strict=True):
-        if len(x.shape) not in (2, 3) or tuple(x.shape[-2:]) != shape[1:]:
+        if tuple(x.shape[-2:]) != shape[1:]:
             raise ValueError(
                 f"{file.name}: `{kind}` has shape {tuple(x.shape)}; {name} has {tuple(arrays[0].shape)}. All need the same cases"
             )

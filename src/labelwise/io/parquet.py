@@ -16,17 +16,14 @@ from typing import Any
 import numpy as np
 
 from .files import allowed, open_regular
+from .parquet_pages import Group, check_pages, column_of, read_footer
 from .predictions import KINDS
 from .tables import ROLES, find_roles, table_fields
 
 _AT_ONCE = 1 << 22
 """Bytes of values that are decoded at a time."""
-_LONGEST_HEADER, _LONGEST_FOOTER = 1 << 16, 1 << 24
-_DEEPEST = 8
 _SMALL = ("y_true", "ids", "groups")
 _FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
-# By the type of a page with data (version 1, version 2) the field of its header that has the number of values.
-_PAGE_HEADERS = {0: 5, 3: 8}
 
 
 @dataclass
@@ -44,7 +41,7 @@ class ParquetColumn:
 
     path: Path
     file: Any
-    groups: list[_Group]
+    groups: list[Group]
     names: tuple[str, ...]
     """One column of lists, or one column of numbers for each class."""
     n: int
@@ -95,7 +92,7 @@ class ParquetColumn:
             if end <= row:
                 continue
             for name in self.names:
-                _check_pages(self.path, group, name, self.largest)
+                check_pages(self.path, group, name, self.largest)
             for batch in self.file.iter_batches(batch_size=step, row_groups=[i], columns=list(self.names), use_threads=False):
                 values = self._flat(batch) if self.flat else self._lists(batch, at)
                 if at + len(values) > row:
@@ -132,7 +129,7 @@ def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest
     with open_regular(path) as raw:
         length = os.fstat(raw.fileno()).st_size
     with _sentences(path):
-        groups = _footer(path)
+        groups = read_footer(path)
         found = pq.read_schema(path)
         words = [word for names in ROLES.values() for word in names]
         text = [field.name for field in found if field.name.lower() in words and str(field.type) in ("string", "large_string")]
@@ -152,7 +149,7 @@ class _Stored:
 
     path: Path
     file: Any
-    groups: list[_Group]
+    groups: list[Group]
     n: int
     most: int
     """Bytes that it may decode to."""
@@ -161,7 +158,7 @@ class _Stored:
 
     def counts(self, names: Sequence[str], itemsize: int, n_wide: int) -> dict[str, int]:
         """How many values the columns hold, of which the first ``n_wide`` are the predictions; they must be possible, and not too many."""
-        counts = {name: sum(_column(self.path, group, name).values for group in self.groups) for name in names}
+        counts = {name: sum(column_of(self.path, group, name).values for group in self.groups) for name in names}
         if min(self.n, *(group.rows for group in self.groups), *counts.values(), 0) < 0:
             raise ValueError(f"{self.path.name} is damaged: it says that it has fewer rows than none")
         decoded = sum(count * (itemsize if i < n_wide else 8) for i, count in enumerate(counts.values()))
@@ -242,13 +239,13 @@ def _sentences(path: Path) -> Iterator[None]:
         raise ValueError(f"{path.name} is not a readable .parquet file: {words[0]}") from error
 
 
-def _small_column(path: Path, file: Any, groups: list[_Group], name: str, n: int, largest: int, most: int) -> np.ndarray:
+def _small_column(path: Path, file: Any, groups: list[Group], name: str, n: int, largest: int, most: int) -> np.ndarray:
     """The whole of `ids`, `y_true` or `groups`."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     for group in groups:
-        _check_pages(path, group, name, largest)
+        check_pages(path, group, name, largest)
     column = file.read(columns=[name], use_threads=False).column(0)
     kind = column.type
     if column.null_count:
@@ -266,157 +263,3 @@ def _small_column(path: Path, file: Any, groups: list[_Group], name: str, n: int
     if not pa.types.is_integer(kind) and not (name not in ("id", "ids") and pa.types.is_floating(kind)):
         raise TypeError(f"{path.name}: column `{name}` must hold texts or whole numbers; got {kind}")
     return np.asarray(column.to_numpy())
-
-
-@dataclass(frozen=True)
-class _Chunk:
-    """What the footer says about a column of a row group."""
-
-    values: int
-    start: int
-    size: int
-
-
-@dataclass(frozen=True)
-class _Group:
-    rows: int
-    columns: dict[str, _Chunk]
-
-
-def _footer(path: Path) -> list[_Group]:
-    """The row groups of a file. Arrow's own functions for this end the process where a footer contradicts itself."""
-    with open_regular(path) as file:
-        length = os.fstat(file.fileno()).st_size
-        file.seek(max(length - 8, 0))
-        end = file.read(8)
-        size = int.from_bytes(end[:4], "little")
-        if end[4:] != b"PAR1" or size > length - 8:
-            raise ValueError("it does not end as one")
-        if size > _LONGEST_FOOTER:
-            raise ValueError(f"its footer has {size:,} bytes; write it with fewer row groups and columns")
-        file.seek(length - 8 - size)
-        fields, _ = _struct(file.read(size))
-    return [_group(group) for group in _a(list, fields.get(4, []))]
-
-
-def _group(fields: Any) -> _Group:
-    columns: dict[str, _Chunk] = {}
-    for column in _a(list, _a(dict, fields).get(1)):
-        about = _a(dict, _a(dict, column).get(3))
-        name = b"".join(_a(list, about.get(3))[:1]).decode()
-        if name in columns:
-            continue
-        values, size, *starts = (_a(int, about.get(i, 0)) for i in (5, 7, 9, 11))
-        columns[name] = _Chunk(values, min(at for at in starts if at > 0 or at == starts[0]), size)
-    return _Group(_a(int, fields.get(3)), columns)
-
-
-def _a(kind: type, value: Any) -> Any:
-    if type(value) is not kind:
-        raise ValueError("its footer is damaged")
-    return value
-
-
-def _check_pages(path: Path, group: _Group, name: str, largest: int) -> None:
-    """Refuse a column whose pages lie outside of the file, take more than ``largest`` bytes, or hold more than the footer says."""
-    column = _column(path, group, name)
-    values = 0
-    with open_regular(path) as file:
-        length = os.fstat(file.fileno()).st_size
-        at, end = column.start, column.start + column.size
-        if not 0 < at <= end <= length:
-            raise ValueError(f"{path.name} is damaged: column `{name}` lies outside of the file")
-        while at < end and values < column.values:
-            file.seek(at)
-            header, used = _struct(file.read(min(_LONGEST_HEADER, end - at)))
-            kind, unpacked, packed = (_a(int, header.get(i, 0)) for i in (1, 2, 3))
-            if not (0 <= packed <= end - at - used and unpacked >= 0):
-                raise ValueError(f"{path.name} is damaged: a page of column `{name}` lies outside of the file")
-            if unpacked > largest:
-                raise ValueError(
-                    f"{path.name}: a page of column `{name}` takes {unpacked:,} bytes, where {largest:,} are allowed; write it with smaller "
-                    "pages, or allow more memory"
-                )
-            if kind in _PAGE_HEADERS:
-                count = _a(int, _a(dict, header.get(_PAGE_HEADERS[kind])).get(1))
-                if count < 0:
-                    raise ValueError(f"{path.name} is damaged: a page of column `{name}` has fewer values than none")
-                values += count
-            at += used + packed
-    if values != column.values:
-        raise ValueError(
-            f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but {column.values:,} by its footer"
-        )
-
-
-def _column(path: Path, group: _Group, name: str) -> _Chunk:
-    if name not in group.columns:
-        raise ValueError(f"{path.name} is damaged: a row group has no column `{name}`")
-    return group.columns[name]
-
-
-# Thrift's compact form: a struct is a sequence of fields, each with its type and the distance of its number from the last one's.
-
-
-def _struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:
-    """The fields of a struct by number, and where it ends."""
-    fields: dict[int, Any] = {}
-    number = 0
-    try:
-        while data[at]:
-            kind, step = data[at] & 15, data[at] >> 4
-            at += 1
-            if step:
-                number += step
-            else:
-                number, at = _number(data, at)
-            if kind in (1, 2):  # true and false: the type is the value
-                fields[number] = kind == 1
-            else:
-                fields[number], at = _value(kind, data, at, depth)
-        return fields, at + 1
-    except IndexError as error:
-        raise ValueError("a header is damaged") from error
-
-
-def _value(kind: int, data: bytes, at: int, depth: int) -> tuple[Any, int]:
-    if kind in (1, 2, 3):
-        return data[at], at + 1
-    if kind in (4, 5, 6):
-        return _number(data, at)
-    if kind == 7:
-        return None, at + 8
-    if kind == 8:
-        size, at = _varint(data, at)
-        return data[at : at + size], at + size
-    if kind in (9, 10) and depth < _DEEPEST:
-        size, inner = data[at] >> 4, data[at] & 15
-        at += 1
-        if size == 15:
-            size, at = _varint(data, at)
-        if size > len(data) - at:
-            raise ValueError("a header is damaged")
-        items = []
-        for _ in range(size):
-            item, at = _value(inner, data, at, depth + 1)
-            items.append(item)
-        return items, at
-    if kind == 12 and depth < _DEEPEST:
-        return _struct(data, at, depth + 1)
-    raise ValueError("a header is damaged")
-
-
-def _varint(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while shift < 70:
-        value |= (data[at] & 127) << shift
-        at += 1
-        if data[at - 1] < 128:
-            return value, at
-        shift += 7
-    raise ValueError("a header is damaged")
-
-
-def _number(data: bytes, at: int) -> tuple[int, int]:
-    value, at = _varint(data, at)
-    return value >> 1 ^ -(value & 1), at
