@@ -86,7 +86,7 @@ def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss 
 
 def _stakes(costs: Costs, q: Distribution) -> np.ndarray:
     """Cost of missing each class."""
-    if costs.false_negative is not None:
+    if costs.fits("per_label"):
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
     table = costs.problem("multiclass", q.n_classes, q.class_names)[0].table
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))

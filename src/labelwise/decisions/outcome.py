@@ -134,7 +134,7 @@ def evaluate_policy(
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
     if costs is None:
         return decisions.problem
-    class_names = decisions.class_names if costs.class_names is not None else None
+    class_names = None if costs.class_names is None and costs.default is None else decisions.class_names
     return costs.problem(decisions.task, len(decisions.class_names), class_names)[0]
 
 
