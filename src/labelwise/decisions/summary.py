@@ -61,12 +61,20 @@ class DecisionSummary(Shown):
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A row for each class as a data frame of pandas or polars."""
+        return frame(self._columns(), library)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The numbers of each class by its name."""
+        columns = {name: np.asarray(x).tolist() for name, x in self._columns().items() if name != "class"}
+        return {name: {key: x[k] for key, x in columns.items()} for k, name in enumerate(self.class_names)}
+
+    def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"class": np.asarray(self.class_names, dtype=object), "cases": self.cases}
         for name in ("called", "missed", "false_alarms"):
             columns |= {f"{name}_before": getattr(self.before, name), f"{name}_after": getattr(self.after, name)}
         columns |= {"abstained": self.after.abstained, "asked": self.after.asked}
         columns |= {"cost_before": self.before.cost, "cost_after": self.after.cost, "saving": self.saving_by_class.value}
-        return frame({**columns, "saving_low": self.saving_by_class.low, "saving_high": self.saving_by_class.high}, library)
+        return {**columns, "saving_low": self.saving_by_class.low, "saving_high": self.saving_by_class.high}
 
     def _summary(self) -> Summary:
         often = "the most probable class" if self.task == "multiclass" else "acting above 0.5"
