@@ -120,7 +120,7 @@ def test_bad_input_is_one_sentence_and_exit_code_2(preds, tmp_path, monkeypatch,
 
 
 def test_every_command_has_help_with_an_example() -> None:
-    for name in ("quantify", "evaluate", "decide", "axioms"):
+    for name in ("quantify", "evaluate", "decide", "acquire", "axioms"):
         result = run(name, "--help")
         assert result.exit_code == 0
         assert "Example" in result.output

@@ -116,15 +116,18 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
     else:
         totals, parts = saved.sum(axis=1), list(saved.T)
     by_class = np.asarray([paired_saving(part, confidence) for part in parts]).T
+    mean, low, high = paired_saving(totals, confidence)
     n = len(truth)
+    cost_before, cost_after = (float(cost.sum() / n) if n else float("nan") for cost in paid)
     return DecisionSummary(
         plan.class_names,
         present.sum(axis=0),
         before,
         after,
-        *(float(cost.sum() / n) if n else float("nan") for cost in paid),
-        Estimate(*paired_saving(totals, confidence), confidence, "paired t"),
-        Estimate(*by_class, confidence, "paired t"),
+        cost_before,
+        cost_after,
+        Estimate(mean, low, high, confidence, "paired t"),
+        Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t"),
         plan.break_even,
         plan.task,
         n,
@@ -139,4 +142,5 @@ def _calls(action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int) -> C
     predicted = action >= 0
     wrong = predicted & (action != truth)
     at = (action[predicted], truth[wrong], action[wrong], truth[action == ABSTAIN], truth[action == ASK])
-    return ClassCalls(*(np.bincount(x, minlength=k) for x in at), np.bincount(truth, paid, minlength=k))
+    called, missed, alarms, abstained, asked = (np.bincount(x, minlength=k) for x in at)
+    return ClassCalls(called, missed, alarms, abstained, asked, np.bincount(truth, paid, minlength=k))
