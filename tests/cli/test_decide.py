@@ -94,6 +94,15 @@ def test_costliest_cases_with_equal_costs_are_ordered_by_the_value_of_the_label(
     assert shown == [f"case {i}" for i in expected]
 
 
+def test_bad_calibration_is_a_note(tmp_path) -> None:
+    probs = np.tile([[0.99, 0.01], [0.01, 0.99]], (2, 200, 1))
+    np.savez(tmp_path / "preds.npz", probs=probs, y_true=np.random.default_rng(0).integers(0, 2, 400))
+    (tmp_path / "costs.toml").write_text("default = 1\n")
+    result = run(tmp_path / "preds.npz")
+    assert "Note: The expected costs and values of these decisions are unreliable." in result.stderr
+    assert "UserWarning" not in result.output
+
+
 def test_labels_that_occur_together_take_one_line_a_case(tmp_path) -> None:
     rng = np.random.default_rng(0)
     preds = tmp_path / "preds.npz"

@@ -222,3 +222,18 @@ def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:
     result = CliRunner().invoke(main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")])
     assert result.exit_code == 0, result.output
     assert "each is decided by itself (--task per_label)" in result.output
+    (tmp_path / "costs.toml").write_text("matrix = [[0, 1], [1, 0]]\n")
+    result = CliRunner().invoke(main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")])
+    assert result.exit_code == 2
+    assert "these costs have only a `matrix`, which is for choosing one class" in result.output
+
+
+def test_costs_by_name_for_predictions_without_names(tmp_path) -> None:
+    npz()(tmp_path)
+    (tmp_path / "costs.toml").write_text("[missed]\ncat = 20\n")
+    arguments = ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "the prediction has no class names. Use --class-names" in result.output
+    result = CliRunner().invoke(main, [*arguments, "--class-names", ",".join(NAMES)])
+    assert result.exit_code == 0, result.output

@@ -562,6 +562,7 @@ FORMATS: dict[str, Format] = {
     "command quantify csv": Format(_table("preds.csv", index=False), command("quantify", "PREDS", "-o", "OUT/u.csv")),
     "command evaluate folder": Format(_files("csv"), command("evaluate", "PREDS", "--normalize")),
     "command evaluate": Format(_own_npz, command("evaluate", "PREDS", "--ood", "PREDS")),
+    "command acquire": Format(_with(_own_npz), command("acquire", "PREDS", "--budget", "1", "-o", "OUT/next.csv")),
     "command decide": Format(_with(_own_npz), command("decide", "PREDS", "--costs", "OUT/costs.toml", "-o", "OUT/plan.csv")),
     "command report": Format(_with(_own_npz), command("report", "PREDS", "-o", "OUT/r.html", "--events", "OUT/events.toml")),
     "command report zarr": Format(_zarr2("zlib"), command("report", "PREDS", "-o", "OUT/r.html")),

@@ -107,7 +107,8 @@ _WORDS = (
     (r"`?\b(member|class)_axis=(-?[0-9]+)`?", r"--\1-axis \2"),
     (r"`?\bnormalize=True`?", "--normalize"),
     (r"give class_names 1 … ([0-9]+)", r"give --class-names 1,…,\1"),
-    (r"Use task='per_label'", "Use --task per_label"),
+    (r"Use task='(\w+)'", r"Use --task \1"),
+    (r"Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes", "Use --class-names"),
 )
 
 
