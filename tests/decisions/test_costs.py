@@ -176,6 +176,7 @@ def test_costs_with_defaults_decide_like_the_whole_matrix():
         (lambda: Costs(missed={"mel": 20}).problem("multiclass", 2, None), "the prediction has no class names"),
         (lambda: Costs(missed={"mell": 20}, class_names=["mel", "nv"]), "the unknown class 'mell'. Did you mean 'mel'?"),
         (lambda: Costs(missed={"mel": -1}), "`missed` of 'mel' must be finite and not negative"),
+        (lambda: Costs(default=1e308, false_alarm={"mel": 1e308}).problem("multiclass", 2, ("mel", "nv")), "a sum below 1e308"),
         (lambda: Costs(missed=20), "`missed` must be a mapping from class names to costs"),
         (lambda: Costs(default="1"), "`default` must be a number"),
         (lambda: Costs([[0, 1], [1, 0]], default=1), "`default` replaces `matrix`"),

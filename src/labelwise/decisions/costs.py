@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -233,7 +234,10 @@ class Costs:
                 )
         if self.matrix is None:
             alarm = with_default(self.false_alarm, 0.0, class_names)
-            table = with_default(self.missed, self.default or 0.0, class_names)[:, None] + alarm
+            missed = with_default(self.missed, self.default or 0.0, class_names)
+            if not isfinite(float(missed.max()) + float(alarm.max())):
+                raise ValueError("the largest `missed` and `false_alarm` must have a sum below 1e308")
+            table = missed[:, None] + alarm
             np.fill_diagonal(table, 0.0)
         elif len(self.matrix) != len(class_names):
             raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {len(class_names)} classes")
