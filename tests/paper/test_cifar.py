@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from labelwise.datasets import Dataset, Examples
-from labelwise.datasets.cifar import CLASSES
+from labelwise.datasets.cifar import CLASS_NAMES
 from labelwise.paper import artefact, holdout, human, ood, settings
 from labelwise.paper import results_folder as folder
 from labelwise.paper.results_folder import Options
@@ -33,7 +33,7 @@ class Shelf:
     def __call__(self, name: str, *, data_dir: Path | None = None, download: bool = False, sha256: object = None) -> Dataset:
         if name not in self.names:
             raise FileNotFoundError(f"{name} was not found. Put it somewhere.")
-        return Dataset(name, images(60, 1), images(40, 2 + len(name)), CLASSES)
+        return Dataset(name, images(60, 1), images(40, 2 + len(name)), CLASS_NAMES)
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def test_a_missing_set_is_noted_and_the_artefact_measured(tmp_path, monkeypatch)
     votes = np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
     found = human.run(SETTING, 1, options)
-    assert set(found["spearman by label"]) == set(CLASSES)
+    assert set(found["spearman by label"]) == set(CLASS_NAMES)
     assert all(-1 <= cell["mean"] <= 1 for cell in found["spearman"].values())
 
 
@@ -78,7 +78,7 @@ def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch
         return fit(self, name, recipe, draw, start)
 
     monkeypatch.setattr(holdout._Work, "_fit", spy)
-    monkeypatch.setattr(settings, "load", lambda name, **_: Dataset(name, images(60, 1), images(12, 2), CLASSES))
+    monkeypatch.setattr(settings, "load", lambda name, **_: Dataset(name, images(60, 1), images(12, 2), CLASS_NAMES))
     run = holdout.run_one(setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
     assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [0.001, 0.001, 0.1]
     assert recipes["before"].epochs == 20
