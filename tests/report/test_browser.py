@@ -218,7 +218,7 @@ def test_wrong_costs_are_said_and_change_nothing(clothes, open_page) -> None:
     page = open_page(report)
     before = value(page, "expected-cost")
     page.locator("#costs input[data-kind=missed][data-class='0']").fill("-3")
-    assert "not negative" in page.locator("#cost-error").inner_text()
+    assert "nonnegative" in page.locator("#cost-error").inner_text()
     assert value(page, "expected-cost") == before
     page.locator("#costs input[data-kind=missed][data-class='0']").fill("1")
     assert page.locator("#cost-error").inner_text() == ""
