@@ -60,7 +60,8 @@ test-lowest: $(LOWEST)/.dev
 
 $(ECOSYSTEM)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) tests/ecosystem/requirements.txt
 	$(PYTHON) -m venv $(ECOSYSTEM)
-	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) -c constraints.txt -e ".[dev]" -r tests/ecosystem/requirements.txt
+	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
+	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) -c constraints.txt -e . --group dev -r tests/ecosystem/requirements.txt
 	@touch $@
 
 test-ecosystem: $(ECOSYSTEM)/.dev

@@ -98,7 +98,7 @@ def test_friendly_errors(example):
         ((u, y_pred, y_true[:5]), {}, "`y_true` must have one class per instance"),
         ((u, y_pred, y_true + 2), {}, "between 0 and 3"),
         ((u, y_pred, np.array(["a", "d"] * 100)), {}, "unknown class 'd'"),
-        ((u, y_pred, y_true + 0.5), {}, "class positions"),
+        ((u, y_pred, y_true + 0.5), {}, "must be whole numbers or class names"),
         ((u.total, y_pred, y_true), {}, "lw.decompose"),
         ((u, y_pred, y_true), {"measure": "both"}, "`measure`"),
     ]:

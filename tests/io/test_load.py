@@ -59,7 +59,7 @@ def test_tables_of_pandas(name: str, tmp_path, optional) -> None:
 @pytest.mark.parametrize("name", ["p.parquet", "p.arrow", "zstd.arrow"])
 def test_tables_of_polars(name: str, tmp_path, optional) -> None:
     optional("pyarrow")
-    polars = pytest.importorskip("polars")  # not among the extras
+    polars = optional("polars")
     table = polars.DataFrame({name: PROBS[0, :, k] for k, name in enumerate(NAMES)} | {"id": IDS, "label": [NAMES[k] for k in Y]})
     if name.endswith("parquet"):
         table.write_parquet(tmp_path / name)

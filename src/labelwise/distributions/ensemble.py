@@ -109,7 +109,7 @@ class Members(Distribution[ArrayT]):
         return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
-        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, for each instance anew."""
+        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each instance."""
         return draw_members(self.probs, self.weights, n, as_rng(rng))
 
 

@@ -51,8 +51,8 @@ def _artanh_tail(z: Array) -> Array:
 
 def log_complement(u: Array) -> Array:
     """ln(1 − u) for 0 ≤ u ≤ ½. The log1p of NumPy is slow and that of JAX loses two digits."""
-    if is_numpy_array(u):  # ln(w) u / (1 − w) with w < 1 next to 1 − u
-        w = (1 - np.finfo(u.dtype).epsneg) - u
+    if is_numpy_array(u):  # ln(w) u / (1 − w), with w the rounded 1 − u, but below 1
+        w = np.minimum(1 - u, 1 - np.finfo(u.dtype).epsneg)
         return np.log(w) * (u / (1 - w))
     if not is_jax_array(u):
         return namespace(u).log1p(-u)

@@ -1,0 +1,80 @@
+"""Wrong parameters of distributions get a sentence each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from strategies import KINDS, distributions
+from wrong_input import refused
+
+
+@pytest.mark.parametrize("make", [lw.Dirichlet, lambda alpha: lw.DirichletMixture(alpha[None])])
+def test_alpha(lib: Any, make: Any) -> None:
+    for bad in (0.0, -1.0):
+        with refused(ValueError, f"`alpha` must be positive; the lowest is {bad:g}", "From evidence e ≥ 0, alpha is e + 1"):
+            make(lib.array([[bad, 1.0]]))
+    for bad, word in ((np.inf, "infinity"), (np.nan, "NaN")):
+        with refused(ValueError, f"`alpha` must be finite; got {word} at index"):
+            make(lib.array([[bad, 1.0]]))
+
+
+def test_alpha_of_wrong_shape(lib: Any) -> None:
+    with refused(ValueError, "`alpha` must have at least 1 axis (..., classes); got a single number"):
+        lw.Dirichlet(lib.array(2.0))
+    with refused(ValueError, "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape (3,)"):
+        lw.DirichletMixture(lib.array([1.0, 1.0, 1.0]))
+
+
+def test_covariance(lib: Any) -> None:
+    mean, eye = lib.array(np.zeros((2, 3))), np.broadcast_to(np.eye(3), (2, 3, 3))
+
+    def make(cov: Any) -> None:
+        lw.LogisticNormal(mean, lib.array(cov))
+
+    with refused(ValueError, "`cov` must be symmetric; cov and its transpose differ by up to 0.5", "(cov + cov.T) / 2 if that is rounding"):
+        make(eye + 0.5 * np.eye(3, k=1))
+    with refused(ValueError, "`cov` must be positive semi-definite; its lowest eigenvalue is -5"):
+        make(eye - 2)
+    with refused(ValueError, "`cov` holds variances and must not be negative; the lowest is -0.5"):
+        make(np.full((2, 3), -0.5))
+    with refused(ValueError, "`cov` must be finite; got NaN at index (0, 0)"):
+        make(np.full((2, 3), np.nan))
+    with refused(ValueError, "`mean` must be finite; got infinity at index (0,)"):
+        lw.LogisticNormal(lib.array([np.inf, 0]), lib.array([1, 1]))
+    shapes = "`cov` must have the shape of `mean`, (2, 3) (variances), or (2, 3, 3) (covariances)"
+    with refused(ValueError, shapes, "got (3, 3). To share it among the instances: np.broadcast_to(cov, (2, 3, 3))"):
+        make(np.eye(3))
+    with refused(ValueError, shapes, "got (3,). To share it among the instances: np.broadcast_to(cov, (2, 3))"):
+        make(np.ones(3))
+    with refused(ValueError, shapes, "got (2, 2)"):
+        make(np.ones((2, 2)))
+    with refused(ValueError, "`mean` must have at least 1 axis (..., classes); got a single number"):
+        lw.LogisticNormal(lib.array(0.0), lib.array(1.0))
+
+
+@pytest.mark.parametrize("points", [100, 8, 128.0, 0])
+def test_points(points: Any) -> None:
+    with refused(ValueError, "`points` must be a power of 2, at least 16", f"got {points!r}"):
+        lw.LogisticNormal([0.0, 1.0], [1.0, 1.0], points=points)
+
+
+@pytest.mark.parametrize("rng", ["a", -1, 1.5])
+def test_seed(rng: Any) -> None:
+    with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
+        lw.LogisticNormal([0.0, 1.0], [1.0, 1.0], rng=rng)
+
+
+@pytest.mark.parametrize("q", distributions(), ids=KINDS)
+def test_sampling(q: Any) -> None:
+    for rng in (1.5, True, -1, "seed"):
+        with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
+            q.sample(3, rng=rng)
+    for n in (2.5, "3", True):
+        with refused(TypeError, "`n` must be a number of draws, an integer", f"got {n!r}"):
+            q.sample(n, rng=0)
+    with refused(ValueError, "`n` must be a number of draws, not negative; got -1"):
+        q.sample(-1, rng=0)

@@ -1,0 +1,125 @@
+"""Wrong arguments of a decomposition and of its sums get a sentence each; large arrays are checked on first use."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from strategies import KINDS, distributions
+from wrong_input import NAMES, PROBS, refused
+
+
+@pytest.mark.parametrize("correction", ["jacknife", True, 1])
+def test_unknown_correction(correction: Any) -> None:
+    with refused(ValueError, "`correction` must be 'jackknife' or None", f"got {correction!r}"):
+        lw.decompose(lw.Ensemble(PROBS), correction=correction)
+
+
+@pytest.mark.parametrize("q", distributions()[1:6], ids=KINDS[1:6])
+def test_jackknife_of_what_is_no_plain_ensemble(q: Any) -> None:
+    sentence = "defined for equally weighted members; got `weights`" if isinstance(q, lw.Ensemble) else f"{type(q).__name__} has no members"
+    with refused(ValueError, "`correction`: the jackknife", sentence):
+        lw.decompose(q, correction="jackknife")
+
+
+@pytest.mark.parametrize("loss", ["zero_one", lw.CostLoss(1, 2)])
+def test_jackknife_of_a_loss_with_a_corner(loss: Any) -> None:
+    with refused(ValueError, "`correction`: the jackknife needs a smooth loss", "has a kink", "Leave `correction` out"):
+        lw.decompose(lw.Ensemble(PROBS), loss, correction="jackknife")
+
+
+def test_jackknife_of_one_member() -> None:
+    with refused(ValueError, "`correction`: the jackknife needs at least 2 members; got M = 1"):
+        lw.decompose(lw.Ensemble(PROBS[:1]), correction="jackknife")
+
+
+@pytest.mark.parametrize(
+    ("weights", "error", "sentence"),
+    [
+        ([1, 2], ValueError, "`weights` must have one value per label, shape (3,); got shape (2,)"),
+        (3, ValueError, "`weights` must have one value per label, shape (3,); got shape ()"),
+        ([1, 2, -1], ValueError, "`weights` must be finite and not negative; got -1"),
+        ([1, np.nan, 1], ValueError, "`weights` must be finite and not negative; got nan"),
+        ([1, np.inf, 1], ValueError, "`weights` must be finite and not negative; got inf"),
+        ({"lung": 1, "lymphoma": 1}, ValueError, "`weights` must give one value for each label; missing: 'melanoma'"),
+        (
+            {"lung": 1, "lymphoma": 1, "melanomma": 1},
+            ValueError,
+            "`weights` names 'melanomma', which is not a label. Did you mean 'melanoma'?",
+        ),
+        (["a", "b", "c"], TypeError, "`weights` must be numbers; got text"),
+        ([1, 2, 3j], TypeError, "`weights` must be real"),
+        ([[1, 2], [3]], ValueError, "`weights` must be a rectangular array of numbers"),
+    ],
+)
+def test_weights_of_a_sum(weights: Any, error: type[Exception], sentence: str) -> None:
+    with refused(error, sentence):
+        lw.decompose(lw.Ensemble(PROBS, class_names=NAMES)).sum(weights)
+
+
+def test_nothing_to_normalize_by() -> None:
+    q = lw.Ensemble(PROBS, class_names=NAMES)
+    some = lw.decompose(q, lw.CostLoss({"lung": 0, "lymphoma": 1, "melanoma": 1}, 1))
+    with refused(
+        ValueError, "`normalized` divides by the largest value of each label, which is 0 for 'lung' because one of its costs is 0"
+    ):
+        some.normalized()
+    with refused(ValueError, "`normalized` divides by the maximum of the sum, which is 0"):
+        lw.decompose(q, lw.CostLoss(0, 1)).sum().normalized()
+    with refused(ValueError, "`normalized` divides by the maximum of the sum, which is 0"):
+        lw.decompose(q).sum([0, 0, 0]).normalized()
+    tree = lw.decompose(q, events=lw.events.tree({"a": ["lung"], "b": ["lymphoma", "melanoma"]}))
+    with refused(ValueError, "`normalized` needs the maximum of the sum, which is not known for these events"):
+        tree.sum([1, 1, 1, 1, 1]).normalized()
+
+
+USES = {
+    "log": lambda q: lw.decompose(q, "log"),
+    "squared": lambda q: lw.decompose(q, "squared"),
+    "spherical": lambda q: lw.decompose(q, "spherical"),
+    "corrected": lambda q: lw.decompose(q, correction="jackknife"),
+    "mean": lambda q: q.mean(),
+    "sample": lambda q: q.sample(2, rng=0),
+    "one": lambda q: q[0],
+}
+
+
+@pytest.mark.parametrize("use", USES)
+@pytest.mark.parametrize("kind", [lw.Ensemble, lw.MultiLabelEnsemble])
+def test_large_arrays_are_checked_when_they_are_first_used(use, kind):
+    p = np.full((3, 50_000, 2), 0.5)
+    q = kind(p)
+    assert q.pending
+    USES[use](q)
+    assert not q.pending
+    p[1, 700, 1] = 1.5
+    q = kind(p)
+    for _ in range(2):  # and again when it is used again
+        with pytest.raises(ValueError, match=r"`probs` must lie between 0 and 1; values range from 0\.5 to 1\.5"):
+            USES[use](q)
+    p[1, 700, 1] = 0.4
+    if kind is lw.MultiLabelEnsemble:
+        USES[use](kind(p))
+    else:
+        with pytest.raises(ValueError, match=r"must sum to 1 over the class axis .* sums range from 0.9 to 1 "):
+            USES[use](kind(p))
+
+
+def test_large_arrays_without_a_common_stride_are_checked():
+    p = np.full((3, 300, 2, 400), 0.5)[:, ::2].transpose(0, 1, 3, 2)[:, :, ::3]
+    p = np.concatenate([p] * 4, axis=1).transpose(0, 2, 1, 3)
+    assert lw.decompose(lw.Ensemble(p), "log").total.shape == (134, 600, 2)
+    p[2, 5, 5, 0] = np.nan
+    with pytest.raises(ValueError, match="`probs`"):
+        lw.decompose(lw.Ensemble(p), "log")
+
+
+def test_large_joint_decompositions_are_checked():
+    p = np.full((3, 50_000, 2), 0.5)
+    p[0, 0, 0] = -0.5
+    for loss in ("log", "squared", "spherical"):
+        with pytest.raises(ValueError, match="must lie between"):
+            lw.joint.decompose(lw.Ensemble(p), loss)

@@ -1,0 +1,206 @@
+"""Types of arrays: what is converted, and what is refused with a sentence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from wrong_input import LOGITS, NAMES, PROBS, refused
+
+
+@pytest.mark.parametrize("dtype", ["int64", "uint8", "bool"])
+def test_votes_as_integers(lib: Any, dtype: str) -> None:
+    convert = "probs.double()" if lib.name == "torch" else "probs.astype(float)"
+    sentence = f"`probs` must be floating point; got {dtype} for shape (2, 1, 3)"
+    with refused(TypeError, sentence, f"0/1 votes, convert them with {convert}", "one-hot"):
+        lw.Ensemble(lib.array(PROBS > 0.5, dtype))
+
+
+def test_integer_parameters(lib: Any) -> None:
+    convert = "double()" if lib.name == "torch" else "astype(float)"
+    with refused(TypeError, "`alpha` must be floating point; got int64", f"Convert with alpha.{convert}"):
+        lw.Dirichlet(lib.array([1, 2], "int64"))
+    with refused(TypeError, "`cov` must be floating point; got int64", f"Convert with cov.{convert}"):
+        lw.LogisticNormal(lib.array([1.0, 2.0]), lib.array([1, 2], "int64"))
+    with refused(TypeError, "`logits` must be floating point; got int64", f"Convert with logits.{convert}"):
+        lw.Ensemble.from_logits(lib.array(LOGITS, "int64"))
+
+
+def test_complex(lib: Any) -> None:
+    with refused(TypeError, "`probs` must be real; got complex128 for shape (2, 1, 3)", "Take probs.real"):
+        lw.Ensemble(lib.array(PROBS, "complex128"))
+    with refused(TypeError, "`alpha` must be real"):
+        lw.Dirichlet(lib.array([1, 2], "complex128"))
+
+
+def test_half_precision_is_widened(lib: Any) -> None:
+    u = lw.decompose(lw.Ensemble(lib.array(PROBS, "float16")), "squared")
+    for part in (u.total, u.aleatoric, u.epistemic):
+        assert type(part) is type(lib.array([0.0]))
+        assert str(part.dtype).endswith("float32")
+    np.testing.assert_allclose(lib.numpy(u.total), lw.decompose(lw.Ensemble(PROBS), "squared").total, rtol=2e-3)
+    two = lib.array([1, 2], "float16")
+    for x in (
+        lw.Dirichlet(two).alpha,
+        lw.DirichletMixture(two[None]).alpha,
+        lw.LogisticNormal(two, two).loc,
+        lw.LogisticNormal(two, two).cov,
+        lw.MultiLabelEnsemble(lib.array(PROBS, "float16")).probs,
+        lw.Ensemble.from_logits(lib.array(LOGITS, "float16")).probs,
+    ):
+        assert str(x.dtype).endswith("float32")
+
+
+def test_bfloat16_is_widened(optional: Any) -> None:
+    torch = optional("torch")
+    q = lw.Ensemble(torch.tensor(PROBS).to(torch.bfloat16))
+    assert q.probs.dtype == torch.float32
+    with refused(ValueError, "within 0.01"):
+        lw.Ensemble(torch.tensor(PROBS * 0.97).to(torch.bfloat16))
+
+
+def test_single_precision_stays(lib: Any) -> None:
+    for q in (lw.Ensemble(lib.array(PROBS, "float32")), lw.Ensemble(lib.array(PROBS, "float32"), weights=np.array([0.5, 0.25]))):
+        assert str(lw.decompose(q, "squared").epistemic.dtype).endswith("float32")
+
+
+def test_other_floats() -> None:
+    with refused(TypeError, "`probs` must be float32 or float64", "Convert with probs.astype(float)"):
+        lw.Ensemble(PROBS.astype(np.longdouble))
+    swapped = lw.Ensemble(PROBS.astype(">f8"))
+    assert swapped.probs.dtype.isnative
+    np.testing.assert_array_equal(swapped.probs, PROBS)
+
+
+def test_object_arrays() -> None:
+    with refused(
+        TypeError, "`probs` must be a rectangular array of numbers; got an object array of shape (2, 1, 3)", "np.stack", "astype(float)"
+    ):
+        lw.Ensemble(PROBS.astype(object))
+    ragged = np.empty(2, object)
+    ragged[:] = [np.ones(2) / 2, np.ones(3) / 3]
+    with refused(TypeError, "got an object array of shape (2,)", "np.stack"):
+        lw.Ensemble(ragged)
+
+
+@pytest.mark.parametrize(
+    ("value", "word"), [(None, "NoneType"), ({"a": 1}, "dict"), ((p for p in PROBS), "generator"), (lw.Ensemble, "the class Ensemble")]
+)
+def test_things_that_are_no_array(value: Any, word: str) -> None:
+    with refused(TypeError, f"`probs` must be an array of numbers; got {word}"):
+        lw.Ensemble(value)
+
+
+def test_strings() -> None:
+    with refused(TypeError, "`probs` must be numbers; got text", "(2, 1, 3)", "Convert with probs.astype(float)"):
+        lw.Ensemble(PROBS.astype(str))
+    with refused(TypeError, "`probs` must be numbers; got text"):
+        lw.Ensemble(PROBS.astype("S8"))
+    with refused(TypeError, "`alpha` must be numbers; got text"):
+        lw.Dirichlet("alpha")
+
+
+def test_dates() -> None:
+    with refused(TypeError, "`probs` must be numbers; got datetime64[s]"):
+        lw.Ensemble(np.zeros((2, 2, 2), "datetime64[s]"))
+
+
+def test_ragged_lists() -> None:
+    with refused(ValueError, "`probs` must be a rectangular array of numbers; got sequences of unequal lengths"):
+        lw.Ensemble([[[0.5, 0.5]], [[0.2, 0.3, 0.5]]])
+
+
+def test_lists_work() -> None:
+    expected = lw.decompose(lw.Ensemble(PROBS)).total
+    for probs in (PROBS.tolist(), tuple(PROBS), list(PROBS)):
+        np.testing.assert_array_equal(lw.decompose(lw.Ensemble(probs)).total, expected)
+    np.testing.assert_array_equal(lw.Ensemble([[[1, 0]], [[0, 1]]]).mean(), [[0.5, 0.5]])
+    np.testing.assert_array_equal(lw.Dirichlet([2, 1, 1]).mean(), [0.5, 0.25, 0.25])
+    assert lw.Ensemble([member.astype("float32") for member in PROBS]).probs.dtype == np.float32
+    lw.Ensemble([np.array([[0.25, 0.7505]], "float32")])  # the tolerance is that of the members
+
+
+def test_list_of_tensors_stays_in_its_library(lib: Any) -> None:
+    members = [lib.array(member) for member in PROBS]
+    q = lw.Ensemble(members)
+    assert type(q.probs) is type(members[0])
+    np.testing.assert_array_equal(lib.numpy(q.probs), PROBS)
+
+
+def test_list_of_tensors_keeps_gradients(optional: Any) -> None:
+    torch = optional("torch")
+    members = [torch.tensor(member, requires_grad=True) for member in PROBS]
+    lw.decompose(lw.Ensemble(members), "squared").sum().total.sum().backward()
+    np.testing.assert_allclose(members[0].grad.numpy(), (0.5 * (1 - 2 * PROBS.mean(0))))
+
+
+def test_list_of_mixed_libraries(optional: Any) -> None:
+    torch = optional("torch")
+    with refused(ValueError, "`probs` must be arrays of one library and of equal shape when given as a list"):
+        lw.Ensemble([torch.tensor(PROBS[0]), PROBS[1]])
+    with refused(ValueError, "`probs` must be arrays of one library and of equal shape when given as a list", "[1, 3]"):
+        lw.Ensemble([torch.tensor(PROBS[0]), torch.tensor(PROBS[1, :, :2])])
+
+
+def test_masked_arrays() -> None:
+    with refused(ValueError, "`probs` must be complete; got a masked array with 2 of 6 values masked", "Drop the masked instances"):
+        lw.Ensemble(np.ma.masked_array(PROBS, mask=PROBS > 0.5))
+    u = lw.decompose(lw.Ensemble(np.ma.masked_array(PROBS)))
+    assert type(u.total) is np.ndarray
+    np.testing.assert_array_equal(u.total, lw.decompose(lw.Ensemble(PROBS)).total)
+
+
+def test_subclasses_of_arrays(tmp_path: Any) -> None:
+    np.save(tmp_path / "probs.npy", PROBS)
+    mapped = np.load(tmp_path / "probs.npy", mmap_mode="r")
+    assert np.shares_memory(lw.Ensemble(mapped).probs, mapped)
+    assert type(lw.Ensemble(mapped).probs) is np.ndarray
+    with pytest.warns(PendingDeprecationWarning):
+        matrix = np.matrix(PROBS[:, 0])
+    assert lw.Ensemble(matrix, member_axis=0).mean().shape == (3,)
+
+
+def test_sparse_matrices(optional: Any) -> None:
+    from scipy.sparse import csr_array
+
+    with refused(TypeError, "`alpha` must be a dense array; got csr_array, which is sparse", "alpha.toarray()"):
+        lw.Dirichlet(csr_array(np.eye(3)))
+    torch = optional("torch")
+    with refused(TypeError, "`alpha` must be a dense array; got Tensor, which is sparse", "alpha.to_dense()"):
+        lw.Dirichlet(torch.eye(3).to_sparse())
+
+
+def test_data_frames(optional: Any) -> None:
+    pandas = optional("pandas")
+    frame = pandas.DataFrame(PROBS[:, 0].astype("float32"), columns=NAMES)
+    q = lw.Ensemble(frame, member_axis=0, class_names=frame.columns)
+    assert q.probs.dtype == np.float32
+    assert q.class_names == tuple(NAMES)
+    assert lw.Ensemble([frame, frame]).probs.shape == (2, 2, 3)
+    lw.Ensemble([pandas.DataFrame(np.array([[0.25, 0.7505]], "float32"))])  # the tolerance of its columns
+    np.testing.assert_allclose(lw.Ensemble(PROBS, weights=pandas.Series([1, 3])).mean(), 0.25 * PROBS[0] + 0.75 * PROBS[1])
+    with refused(TypeError, "`probs` must be a rectangular array of numbers; got an object array of shape (2, 4)"):
+        lw.Ensemble(frame.assign(patient=["a", "b"]), member_axis=0)
+
+
+def test_not_a_distribution() -> None:
+    with refused(TypeError, "`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got ndarray"):
+        lw.decompose(PROBS)
+    with refused(TypeError, "`q` must be a distribution", "got the class Ensemble"):
+        lw.decompose(lw.Ensemble)
+
+
+def test_logits_may_rule_a_class_out_but_not_all(lib: Any) -> None:
+    logits = LOGITS.copy()
+    logits[0, 0, 1] = -np.inf
+    assert float(lw.Ensemble.from_logits(lib.array(logits)).probs[0, 0, 1]) == 0
+    logits[0, 0, :] = -np.inf
+    with refused(ValueError, "`logits` must leave at least one class possible"):
+        lw.Ensemble.from_logits(lib.array(logits))
+    for bad, word in ((np.nan, "NaN"), (np.inf, "infinity")):
+        logits[0, 0, 2] = bad
+        with refused(ValueError, f"`logits` must be finite; got {word} at index (0, 0, 2)"):
+            lw.Ensemble.from_logits(lib.array(logits))
