@@ -223,8 +223,8 @@ function planByClass(data, s, plan) {
     { title: each ? "Class" : "Label", cell: (e) => named(data.class_names[e]) },
     { title: each ? "Called" : "Acted on", number: true, cell: change("called") },
     ...(s.y === null ? [] : [{ title: "Missed", number: true, cell: change("missed") }, { title: "False alarms", number: true, cell: change("alarms") }]),
-    { title: "Abstain", number: true, cell: (e) => count(abstain[e]) },
-    { title: "Ask", number: true, cell: (e) => count(ask[e]) },
+    ...(abstain.some((x) => x > 0) ? [{ title: "Abstain", number: true, cell: (/** @type {number} */ e) => count(abstain[e]) }] : []),
+    ...(ask.some((x) => x > 0) ? [{ title: "Ask", number: true, cell: (/** @type {number} */ e) => count(ask[e]) }] : []),
     { title: "Expected cost", number: true, cell: (e) => shown("class-cost", cost[e], number(cost[e]), "span") },
   ], sorted(k, (e) => cost[e], true).filter((e) => cost[e] > 0 || after.called[e] > 0).slice(0, 12), null);
   const words = (each ? "With arrows: always the most probable class → these decisions." : "With arrows: acting above 50 % → these decisions.") + (each ? " Abstain, ask and expected cost: cases where the class is the most probable." : "");
