@@ -68,3 +68,17 @@ def check_plan(page, q, y, costs, task) -> None:
         outcome = lw.decisions.evaluate_policy(plan, truth)
         assert value(page, "paid") == pytest.approx(outcome["decide"].cost, abs=1e-9)
         assert value(page, "paid-argmax") == pytest.approx(outcome["argmax"].cost, abs=1e-9)
+        check_story(page, plan.summary(truth))
+    assert value(page, "break-even") == pytest.approx(plan.break_even.some_case, abs=1e-9)
+
+
+def check_story(page, story) -> None:
+    """What the decisions change for each class is on the page as in the library."""
+    counts = [(getattr(story.before, name), getattr(story.after, name)) for name in ("called", "missed", "false_alarms")]
+    expected = {" ".join(name.split()): [(before[k], after[k]) for before, after in counts] for k, name in enumerate(story.class_names)}
+    rows = page.locator("#plan tbody tr").all()
+    assert rows
+    for row in rows:
+        name, *cells = row.locator("th, td").all_inner_texts()
+        changes = [tuple(int(number.replace(",", "")) for number in cell.split(" → ")) for cell in cells[:3]]
+        assert changes == expected[" ".join(name.split())]

@@ -164,6 +164,7 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("49 memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "lots"], 2, "`memory` must be a number of bytes"),
     ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "would overwrite the predictions"),
     ("66 empty folder", ["evaluate", "empty"], 2, "holds no prediction files"),
+    ("53 costs missing", ["decide", "p.npz"], 2, "Missing option '--costs'"),
     ("labels of a missing file", ["evaluate", "p.npz", "--labels", "none.npy"], 2, "none.npy"),
 ]  # fmt: skip
 
@@ -176,6 +177,34 @@ def test_mistakes_with_commands(number: str, args: list[str], code: int, words: 
     result = CliRunner().invoke(main, args)
     assert result.exit_code == code, result.output
     assert words in " ".join(result.output.split())
+
+
+# What costs.toml holds (None: there is no such file), exit code, words of the message.
+COSTS: list[tuple[str, str | None, int, str]] = [
+    ("54 no file", None, 2, "there is no costs file 'costs.toml'. Did you mean 'cost.toml'?"),
+    ("55 syntax", "ask = 2\ndefault = = 1\n", 2, "costs.toml: Invalid value (at line 2, column 11)"),
+    ("55 syntax, cut short", "ask = 2\ndefault = [\n", 2, "at line 2, the last"),
+    ("56 negative", "default = -1\n", 2, "`default` must be finite and not negative; got -1. Express a gain by lowering"),
+    ("56 negative exception", "[missed]\ncat = -20\n", 2, "`missed` of 'cat' must be finite and not negative"),
+    ("57 shape", "matrix = [[0, 1], [1, 0]]\n", 2, "`matrix` is 2 × 2; the prediction has K = 4 classes"),
+    ("58 unknown entry", "default = 1\naks = 2\n", 2, "unknown entry 'aks' in the costs. Did you mean 'ask'?"),
+    ("59 unknown class", "[missed]\ncatt = 20\n", 2, "`missed` names 'catt', which is not a class of the prediction. Did you mean 'cat'?"),
+    ("60 diagonal", "matrix = [[0, 1, 1, 1], [1, 0, 1, 1], [1, 1, 3, 1], [1, 1, 1, 0]]\n", 0, "Note: costs.toml: the matrix says that predicting 2 costs 3 even if it is right; its diagonal is usually 0"),
+    ("61 empty", "", 2, "costs.toml: there are no costs. The shortest are: default = 1"),
+    ("62 string", 'default = "1"\n', 2, "costs.toml: `default` must be a number; got '1'"),
+    ("62 string in a matrix", 'matrix = [["0", 1], [1, 0]]\n', 2, "`matrix` must be numbers"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("number", "content", "code", "words"), COSTS, ids=[row[0] for row in COSTS])
+def test_mistakes_with_costs(number: str, content: str | None, code: int, words: str, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    npz(class_names=NAMES)(tmp_path)
+    (tmp_path / ("cost.toml" if content is None else "costs.toml")).write_text(content or "")
+    result = CliRunner().invoke(main, ["decide", "p.npz", "--costs", "costs.toml"])
+    assert result.exit_code == code, result.output
+    assert words in " ".join(result.output.split())
+    assert "Traceback" not in result.output
 
 
 @pytest.mark.parametrize("suffix", [".parquet", ".zarr"])
@@ -193,3 +222,18 @@ def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:
     result = CliRunner().invoke(main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")])
     assert result.exit_code == 0, result.output
     assert "each is decided by itself (--task per_label)" in result.output
+    (tmp_path / "costs.toml").write_text("matrix = [[0, 1], [1, 0]]\n")
+    result = CliRunner().invoke(main, ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")])
+    assert result.exit_code == 2
+    assert "these costs have only a `matrix`, which is for choosing one class" in result.output
+
+
+def test_costs_by_name_for_predictions_without_names(tmp_path) -> None:
+    npz()(tmp_path)
+    (tmp_path / "costs.toml").write_text("[missed]\ncat = 20\n")
+    arguments = ["decide", str(tmp_path / "p.npz"), "--costs", str(tmp_path / "costs.toml")]
+    result = CliRunner().invoke(main, arguments)
+    assert result.exit_code == 2
+    assert "the prediction has no class names. Use --class-names" in result.output
+    result = CliRunner().invoke(main, [*arguments, "--class-names", ",".join(NAMES)])
+    assert result.exit_code == 0, result.output

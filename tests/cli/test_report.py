@@ -61,6 +61,20 @@ def test_report_reads_standard_input_and_writes_standard_output(preds) -> None:
     assert page_data(result.output)["n"] == 50
 
 
+def test_report_starts_with_the_costs_of_a_file(preds, tmp_path) -> None:
+    out, costs = tmp_path / "report.html", tmp_path / "costs.toml"
+    costs.write_text("default = 1\nask = 2\n[missed]\nsevere = 20\n")
+    result = run("report", preds, "-o", out, "--costs", costs)
+    assert result.exit_code == 0, result.output
+    data = page_data(out.read_text(encoding="utf-8"))["costs"]
+    assert data["tables"]["multiclass"] == {"missed": [1, 1, 20], "alarm": [0, 0, 0]}
+    assert (data["ask"], data["abstain"]) == (2, None)
+    costs.write_text("[missed]\nsevre = 20\n")
+    result = run("report", preds, "-o", out, "--costs", costs)
+    assert result.exit_code == 2
+    assert "`missed` names 'sevre', which is not a class of the prediction. Did you mean 'severe'?" in result.output
+
+
 def test_report_about_grades_and_groups(preds, tmp_path) -> None:
     out = tmp_path / "report.html"
     assert run("report", preds, "-o", out, "--ordinal").exit_code == 0
@@ -191,7 +205,7 @@ def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
     result = run("decide", "-", "--costs", costs, "-o", "-", input=preds.read_bytes())
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[0] == "id,action,expected_cost,value_of_label,value_of_knowledge"
+    assert lines[0].startswith("id,y_true,most_probable,action,expected_cost,value_of_label,value_of_knowledge,reason,p_none,")
     assert len(lines) == 51
 
 

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -13,6 +15,37 @@ NAMES = ["common", "usual", "rare"]
 
 def pool(seed=0, n=60, m=4):
     return lw.Ensemble(np.random.default_rng(seed).dirichlet([6, 3, 0.3], (m, n)), class_names=NAMES)
+
+
+def test_one_class_needs_no_costs_of_the_others():
+    rng = np.random.default_rng(0)
+    q = lw.Ensemble(rng.dirichlet(np.ones(4), (5, 200)), class_names=["ant", "bee", "cat", "dog"])
+    choice = acquire(q, budget=20, label="cat")
+    expected = np.argsort(-lw.decompose(q, "log").epistemic[:, 2], kind="stable")[:20]
+    assert choice.index.tolist() == expected.tolist()
+    assert set(choice.label) == {"cat"}
+    assert "for cat: score" in choice.explain(0)
+    weighted = acquire(q, Costs(missed={"cat": 9}), budget=20, label="cat")
+    assert weighted.index.tolist() == expected.tolist()
+    np.testing.assert_allclose(weighted.score, 9 * choice.score)
+    diverse = acquire(q, budget=20, label="cat", batch="diverse")
+    assert diverse.index[0] == expected[0]
+    unnamed = acquire(lw.Ensemble(q.probs), budget=20, label="2")
+    assert unnamed.index.tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"label": "cta"}, "`label` must be a class of the prediction; got 'cta'. Did you mean 'cat'?"),
+        ({"label": "cat", "strategy": "bald"}, "strategy='bald' ignores classes"),
+        ({"label": "cat", "batch": "balanced"}, "takes turns between classes"),
+    ],
+)
+def test_one_class_that_cannot_be_chosen_for(more, message):
+    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(2), (3, 10)), class_names=["cat", "dog"])
+    with pytest.raises(ValueError, match=re.escape(message)):
+        acquire(q, budget=2, **more)
 
 
 def test_need_is_weighted_epistemic_uncertainty_over_prevalence():

@@ -72,7 +72,7 @@ def test_toml_brings_back_the_same_costs(costs):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "needs a `matrix`"),
+        ({}, "needs a `default`"),
         ({"false_positive": 1}, "belong together"),
         ({"matrix": [[0, 1, 2], [1, 0, 2]]}, "must be square"),
         ({"matrix": [[0, 1], [1]]}, "unequal lengths"),
@@ -131,6 +131,63 @@ def test_unknown_and_missing_class_names_are_told():
         )
 
 
+def test_what_is_not_named_costs_the_default():
+    names = ("akiec", "mel", "nv")
+    costs = Costs(default=1, missed={"mel": 20}, false_alarm={"mel": 0.5}, ask=2)
+    table = costs.problem("multiclass", 3, names)[0].table
+    assert np.array_equal(table, [[0, 1.5, 1], [20, 0, 20], [1, 1.5, 0]])  # missed[k] + the named false alarms
+    each = costs.problem("per_label", 3, names)[0].table
+    assert np.array_equal(each[:, 1, 0], [1, 20, 1])
+    assert np.array_equal(each[:, 0, 1], [1, 0.5, 1])
+    assert np.array_equal(Costs(missed={"mel": 20}).problem("multiclass", 3, names)[0].table[1], [20, 0, 20])
+    assert np.array_equal(Costs(default=3).problem("multiclass", 2, None)[0].table, [[0, 3], [3, 0]])
+    ordered = Costs(missed={"mel": 20}, class_names=names)
+    assert ordered.problem("multiclass", 3, None)[0].table[1, 0] == 20
+    assert ordered.problem("multiclass", 3, ("mel", "nv", "akiec"))[0].table[0, 1] == 20
+
+
+def test_defaults_are_read_and_written(tmp_path):
+    path = tmp_path / "costs.toml"
+    path.write_text("default = 1\nask = 2\n[missed]\nmel = 20\n")
+    costs = Costs.from_toml(path)
+    assert (costs.default, costs.missed, costs.false_alarm, costs.ask) == (1, {"mel": 20}, {}, 2)
+    path.write_text(costs.to_toml())
+    again = Costs.from_toml(path)
+    assert (again.default, again.missed, again.ask, again.class_names) == (1, {"mel": 20}, 2, None)
+
+
+def test_costs_with_defaults_decide_like_the_whole_matrix():
+    rng = np.random.default_rng(0)
+    names = ["akiec", "mel", "nv"]
+    q = lw.Ensemble(rng.dirichlet(np.ones(3), (2, 50)), class_names=names)
+    y = rng.integers(0, 3, 50)
+    short, full = Costs(missed={"mel": 20}, ask=0.4), Costs([[0, 1, 1], [20, 0, 20], [1, 1, 0]], class_names=names, ask=0.4)
+    plans = [lw.decisions.decide(q, costs, task="multiclass") for costs in (short, full)]
+    assert np.array_equal(plans[0].action, plans[1].action)
+    assert str(lw.decisions.evaluate_policy(plans[0], y, short)) == str(lw.decisions.evaluate_policy(plans[1], y))
+    assert np.array_equal(lw.decisions.class_need(q, short), lw.decisions.class_need(q, full))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: Costs(missed={"mell": 20}).problem("multiclass", 2, ("mel", "nv")), "which is not a class of the prediction. Did you mean 'mel'?"),
+        (lambda: Costs(false_alarm={"mell": 2}).problem("per_label", 2, ("mel", "nv")), "`false_alarm` names 'mell'"),
+        (lambda: Costs(missed={"mel": 20}).problem("multiclass", 2, None), "the prediction has no class names"),
+        (lambda: Costs(missed={"mell": 20}, class_names=["mel", "nv"]), "the unknown class 'mell'. Did you mean 'mel'?"),
+        (lambda: Costs(missed={"mel": -1}), "`missed` of 'mel' must be finite and not negative"),
+        (lambda: Costs(default=1e308, false_alarm={"mel": 1e308}).problem("multiclass", 2, ("mel", "nv")), "a sum below 1e308"),
+        (lambda: Costs(missed=20), "`missed` must be a mapping from class names to costs"),
+        (lambda: Costs(default="1"), "`default` must be a number"),
+        (lambda: Costs([[0, 1], [1, 0]], default=1), "`default` replaces `matrix`"),
+        (lambda: Costs.from_dict({}), "The shortest are: default = 1"),
+    ],
+)  # fmt: skip
+def test_wrong_defaults_are_refused_with_the_reason(make, message):
+    with pytest.raises((ValueError, TypeError), match=re.escape(message)):
+        make()
+
+
 def test_files(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text(
@@ -144,6 +201,9 @@ def test_files(tmp_path):
         Costs.from_toml(path)
     path.write_text("ask = = 2")
     with pytest.raises(ValueError, match=r"costs\.toml: Invalid"):
+        Costs.from_toml(path)
+    path.write_text("ask = 1\ndefault = [1,\n")
+    with pytest.raises(ValueError, match=r"costs\.toml: .*\(at line 2, the last\)"):
         Costs.from_toml(path)
     with pytest.raises(FileNotFoundError):
         Costs.from_toml(tmp_path / "nothing.toml")

@@ -150,6 +150,7 @@ def test_mistakes_are_told():
         (y[:3], r"one class per instance, shape \(5,\); got shape \(3,\)"),
         (y + 7, "must lie between 0 and 2"),
         (["a"] * 5, "`y_true` names the unknown class 'a'"),
+        (y + 0.5, "must be whole numbers or class names"),
     ):
         with pytest.raises(ValueError, match=message):
             evaluate_policy(plan, labels)

@@ -26,6 +26,7 @@ abstain = 0.8
 ask = 0.5
 expert_error = 0.02
 """
+COSTS_WITH_DEFAULT = b"default = 1\nask = 2\n[missed]\nmelanoma = 20\n[false_alarm]\nlung = 0.5\n"
 COSTS_BY_NAME = b"""expert_error = 0.1
 [false_positive]
 lung = 1
@@ -546,6 +547,7 @@ FORMATS: dict[str, Format] = {
     "images jpg": Format(_image_folder("jpg"), _dataset("load_image_folder", "images")),
     "costs": Format(_file("costs.toml", COSTS), read_costs),
     "costs by name": Format(_file("costs.toml", COSTS_BY_NAME), read_costs),
+    "costs with default": Format(_file("costs.toml", COSTS_WITH_DEFAULT), read_costs),
     "events": Format(_file("events.toml", EVENTS), read_events),
     "accumulator": Format(_accumulator, read_accumulator),
     "quantify state": Format(_partial, resume, "u.npz.partial/"),
@@ -562,6 +564,7 @@ FORMATS: dict[str, Format] = {
     "command quantify csv": Format(_table("preds.csv", index=False), command("quantify", "PREDS", "-o", "OUT/u.csv")),
     "command evaluate folder": Format(_files("csv"), command("evaluate", "PREDS", "--normalize")),
     "command evaluate": Format(_own_npz, command("evaluate", "PREDS", "--ood", "PREDS")),
+    "command acquire": Format(_with(_own_npz), command("acquire", "PREDS", "--budget", "1", "-o", "OUT/next.csv")),
     "command decide": Format(_with(_own_npz), command("decide", "PREDS", "--costs", "OUT/costs.toml", "-o", "OUT/plan.csv")),
     "command report": Format(_with(_own_npz), command("report", "PREDS", "-o", "OUT/r.html", "--events", "OUT/events.toml")),
     "command report zarr": Format(_zarr2("zlib"), command("report", "PREDS", "-o", "OUT/r.html")),

@@ -106,8 +106,9 @@ def test_costs(side: str) -> None:
     q = lw.Ensemble(PROBS, class_names=NAMES)
     with refused(ValueError, f"`{side}` names 'lugn', which is not a class or event. Did you mean 'lung'?"):
         lw.decompose(q, make({"lugn": 1, "lymphoma": 1, "melanoma": 1}))
-    with refused(ValueError, f"`{side}` must give a cost for every class; missing: 'lymphoma', 'melanoma'"):
-        lw.decompose(q, make({"lung": 1}))
+    for measure in ("total", "aleatoric", "epistemic"):  # classes that are not named cost 1
+        named, short = (getattr(lw.decompose(q, make(costs)), measure) for costs in ({**dict.fromkeys(NAMES, 1), "lung": 7}, {"lung": 7}))
+        assert np.array_equal(named, short)
     with refused(ValueError, f"`{side}` must give one cost per class, shape (3,); got shape (2,)", "by name: {'lung': ..., ...}"):
         lw.decompose(q, make([1, 2]))
     with refused(ValueError, "costs given by name need the names"):

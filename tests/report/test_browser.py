@@ -189,6 +189,24 @@ def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> No
     assert page.locator("#costs input[data-kind=missed][data-class='1']").input_value() == "1"
 
 
+def test_the_page_starts_with_the_costs_it_was_given(clothes, open_page, tmp_path) -> None:
+    q, y, _ = clothes
+    given = lw.decisions.Costs(default=2, missed={q.class_names[1]: 20}, false_alarm={q.class_names[0]: 0.5}, ask=0.9, expert_error=0.07)
+    report = lw.report.build_report(q, y_true=y, costs=given)
+    page = open_page(report)
+    for _ in range(2):
+        costs = costs_of(page, tmp_path)
+        np.testing.assert_allclose(costs.matrix, given.problem("multiclass", q.n_classes, q.class_names)[0].table)
+        assert (costs.ask, costs.abstain) == (0.9, None)
+        assert costs.expert_error == pytest.approx(0.07)
+        check_plan(page, rounded(report, q), y, given, "multiclass")
+        page.locator("#ask").fill("3")
+        page.locator("#costs input[data-kind=missed][data-class='1']").fill("4")
+        page.locator("#reset").click()  # back to the given costs
+    page.select_option("#task", "per_label")
+    check_plan(page, rounded(report, q), y, given, "per_label")
+
+
 def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page, tmp_path) -> None:
     q, _, report = clothes
     page = open_page(report)

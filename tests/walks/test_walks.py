@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import labelwise as lw
+from labelwise.cli import main
 from optional_libraries import optional
 
 LINES = 5
@@ -69,6 +71,52 @@ def test_pytorch() -> None:
     assert len(repr(worst)) < 500
 
 
+# --- 4: costs for a doctor: missing a melanoma is 20 times worse, asking costs 2 ------------------------------------------------
+
+LESIONS = ["akiec", "bcc", "bkl", "df", "mel", "nv", "vasc"]
+
+
+def doctor(probs: np.ndarray, y: np.ndarray) -> Any:
+    costs = lw.decisions.Costs(default=1, missed={"mel": 20}, ask=2)
+    plan = lw.decisions.decide(lw.Ensemble(probs, class_names=LESIONS), costs, task="multiclass")
+    return plan.summary(y), plan.break_even
+
+
+def lesions() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    theta = rng.dirichlet([0.1, 0.1, 0.2, 0.05, 0.2, 1.5, 0.05], 2000)
+    probs = np.stack([(theta + 1e-6) / (1 + 7e-6)] * 3)
+    return probs, np.minimum((theta.cumsum(axis=1) < rng.random((2000, 1))).sum(axis=1), 6)
+
+
+def test_doctor() -> None:
+    probs, y = lesions()
+    story, price = few_lines(doctor)(probs, y)
+    mel = LESIONS.index("mel")
+    assert story.after.missed[mel] < story.before.missed[mel] / 2
+    assert story.after.called[mel] > story.before.called[mel]
+    assert story.saving.low > 0
+    assert not story.after.asked.any()  # 2 is too much:
+    assert 0.9 < price.some_case < 1
+
+
+def test_doctor_from_files(tmp_path: Any) -> None:
+    probs, y = lesions()
+    np.savez(tmp_path / "preds.npz", probs=probs, y_true=y, class_names=LESIONS)
+    costs = tmp_path / "costs.toml"
+    costs.write_text("default = 1\nask = 2\n[missed]\nmel = 20\n")
+    said = CliRunner().invoke(main, ["decide", str(tmp_path / "preds.npz"), "--costs", str(costs), "-o", str(tmp_path / "plan.csv")])
+    assert said.exit_code == 0, said.output
+    story, price = doctor(probs, y)
+    mel = LESIONS.index("mel")
+    (line,) = (line for line in said.output.splitlines() if line.split()[:2] == ["mel", f"{story.cases[mel]}"])
+    assert f"{story.before.missed[mel]} → {story.after.missed[mel]}" in line
+    assert f"Asking pays below {price.some_case:.3g}" in said.output
+    page = tmp_path / "report.html"
+    shown = CliRunner().invoke(main, ["report", str(tmp_path / "preds.npz"), "--costs", str(costs), "-o", str(page)])
+    assert shown.exit_code == 0, shown.output
+
+
 # --- 5: segmentation: which pixels, of which class ------------------------------------------------------------------------
 
 
@@ -109,8 +157,8 @@ def test_language_model() -> None:
 
 
 def active_learning(probs: np.ndarray, ids: Any) -> Any:
-    u = lw.decompose(lw.Ensemble(probs, class_names=CLASSES))
-    return u.top(100, label="cat").to_frame(ids=ids)
+    q = lw.Ensemble(probs, class_names=CLASSES)
+    return lw.decisions.acquire(q, budget=100, label="cat").to_frame(ids=ids)
 
 
 def test_active_learning() -> None:
@@ -120,6 +168,16 @@ def test_active_learning() -> None:
     table = few_lines(active_learning)(probs, ids)
     expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[:100]
     assert table["id"].tolist() == ids[expected].tolist()
+
+
+def test_active_learning_from_the_shell(tmp_path: Any) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 1000))
+    np.savez(tmp_path / "preds.npz", probs=probs, class_names=CLASSES)
+    output = tmp_path / "next.csv"
+    result = CliRunner().invoke(main, ["acquire", str(tmp_path / "preds.npz"), "--label", "cat", "--budget", "100", "-o", str(output)])
+    assert result.exit_code == 0, result.output
+    expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[:100]
+    assert [int(line.split(",")[1]) for line in output.read_text().splitlines()[1:]] == expected.tolist()
 
 
 # --- 8: an evidential network ------------------------------------------------------------------------------------------------

@@ -22,6 +22,12 @@ USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
 """Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
 
 
+def _acquire() -> click.Command:
+    from .acquire import command
+
+    return command
+
+
 def _axioms() -> click.Command:
     from .axioms import command
 
@@ -83,6 +89,7 @@ def _train() -> click.Command:
 
 
 COMMANDS: dict[str, Callable[[], click.Command]] = {
+    "acquire": _acquire,
     "axioms": _axioms,
     "completion": _completion,
     "decide": _decide,

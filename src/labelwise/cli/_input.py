@@ -107,7 +107,8 @@ _WORDS = (
     (r"`?\b(member|class)_axis=(-?[0-9]+)`?", r"--\1-axis \2"),
     (r"`?\bnormalize=True`?", "--normalize"),
     (r"give class_names 1 … ([0-9]+)", r"give --class-names 1,…,\1"),
-    (r"Use task='per_label'", "Use --task per_label"),
+    (r"Use task='(\w+)'", r"Use --task \1"),
+    (r"Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes", "Use --class-names"),
 )
 
 
@@ -175,11 +176,22 @@ def sha256_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
 
 
 def read_costs(path: Path) -> Costs:
-    """Costs from a TOML file."""
-    from ..decisions import Costs
+    """Costs from a TOML file; a right prediction that costs something is noted."""
+    import numpy as np
 
+    from ..decisions import Costs
+    from ..io.members import look_alike
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no costs file {str(path)!r}{look_alike(path)}")
     with reading(path):
-        return Costs.from_toml(path)
+        costs = Costs.from_toml(path)
+    if costs.matrix is not None and np.any(np.diagonal(costs.matrix)):
+        k = int(np.flatnonzero(np.diagonal(costs.matrix))[0])
+        name = k if costs.class_names is None else costs.class_names[k]
+        words = f"the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} even if it is right"
+        echo(f"Note: {path.name}: {one_line(words)}; its diagonal is usually 0", err=True)
+    return costs
 
 
 def read_events(path: Path) -> dict[str, list[str]]:

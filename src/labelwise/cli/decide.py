@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, predictions_argument, read_costs, read_predictions
+from ._input import Given, notes, predictions_argument, read_costs, read_predictions
 from ._output import echo, echo_data, echo_json, echo_table, one_line
-
-if TYPE_CHECKING:
-    import numpy as np
-
-    from ..decisions import Decisions
 
 
 @click.command()
@@ -32,8 +26,11 @@ if TYPE_CHECKING:
 def command(predictions: Given, costs_file: Path, task: str | None, output: Path | None, show: int, as_json: bool) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
-    With `y_true` in the file, the realized cost is compared with other policies. On the page of `labelwise report` you can explore costs
+    With true labels, it tells for each class what is called, missed and a false alarm before (the most probable class) and after, what
+    that saves, and compares the realized cost with other policies. On the page of `labelwise report --costs` you can explore costs
     interactively and export them as a costs file.
+
+    The CSV file has one line per case: truth, most probable class, action, expected cost, the reason, and all probabilities.
 
     \b
     Examples:
@@ -42,16 +39,23 @@ def command(predictions: Given, costs_file: Path, task: str | None, output: Path
 
     \b
     Example of a costs file:
+      default = 1             # what an error costs
+      ask = 0.5               # price of asking an expert
+      expert_error = 0.02
+      abstain = 0.8
+      [missed]
+      melanoma = 20           # missing it is worse
+    \b
+    Or in full, for choosing one class:
       class_names = ["nevus", "melanoma"]
       matrix = [[0, 1], [20, 0]]      # row: truth, column: prediction
-      abstain = 0.8
-      ask = 0.5
-      expert_error = 0.02
     """
     import numpy as np
 
     from ..decisions import decide, evaluate_policy
+    from ..decisions.frames import case_rows
     from ..io.atomic import replacing
+    from ..io.csv import csv_text
 
     to_pipe = str(output) == "-"
     if output is not None and output.suffix != ".csv" and not to_pipe:
@@ -61,21 +65,23 @@ def command(predictions: Given, costs_file: Path, task: str | None, output: Path
         task = "per_label" if stored.multilabel else "multiclass"
         if stored.multilabel:
             echo("Note: the labels may occur together, so each is decided by itself (--task per_label)", err=True)
-    plan = decide(stored.distribution(), read_costs(costs_file), task=task, y_true=stored.y_true)
+    costs = read_costs(costs_file)
+    with notes():  # that the probabilities are badly calibrated
+        plan = decide(stored.distribution(), costs, task=task, y_true=stored.y_true)
     names, counts = np.unique(plan.action_names, return_counts=True)
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
-    worst = np.argsort(-per_case, kind="stable")[:show]
-    truth = stored.y_true
-    if truth is not None and task == "per_label" and not stored.multilabel:
-        truth = np.eye(stored.n_classes, dtype=int)[stored.true_class]
-    report = None if truth is None else evaluate_policy(plan, truth)
-    if to_pipe:
-        echo_data(_csv(plan, ids, task))
-        return
+    per_answer = plan.value_of_label if task == "multiclass" else plan.value_of_label.sum(-1)
+    worst = np.lexsort((-per_answer, -per_case))[:show]  # asked cases often cost the same: first those where the answer saves most
     if output is not None:
+        text = csv_text(*case_rows(plan, ids, stored.y_true))
+        if to_pipe:
+            echo_data(text)
+            return
         with replacing(output) as file:
-            file.write(_csv(plan, ids, task).encode())
+            file.write(text.encode())
+    report = None if stored.y_true is None else evaluate_policy(plan, stored.y_true)
+    story = None if stored.y_true is None else plan.summary(stored.y_true)
     if as_json:
         echo_json(
             {
@@ -85,6 +91,8 @@ def command(predictions: Given, costs_file: Path, task: str | None, output: Path
                 "expected_cost": float(per_case.mean()),
                 "value_of_label": float(plan.value_of_label.mean()),
                 "value_of_knowledge": float(plan.value_of_knowledge.mean()),
+                "break_even": {"some_case": plan.break_even.some_case, "average": plan.break_even.average},
+                "classes": None if story is None else story.to_dict(),
                 "realized": None if report is None else {name: outcome.cost for name, outcome in report.outcomes.items()},
                 "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
             }
@@ -95,21 +103,10 @@ def command(predictions: Given, costs_file: Path, task: str | None, output: Path
         ("action", "cases" if task == "multiclass" else "labels", "share"),
         [(name, count, f"{count / counts.sum():.1%}") for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])],
     )
+    echo(f"{plan.break_even}." if story is None else f"\n{story}")
     if report is not None:
         echo(f"\nRealized cost, compared with other policies:\n{report}\n")
     for i in worst:
         echo(one_line(f"{ids[i]}: {plan.explain(int(i))}"))
     if output is not None:
         echo(f"Written to {output}")
-
-
-def _csv(plan: Decisions, ids: np.ndarray, task: str) -> str:
-    """One line per case (per label: per case and label)."""
-    from ..io.csv import csv_text
-
-    values = [plan.action_names, plan.expected_cost, plan.value_of_label, plan.value_of_knowledge]
-    columns = ("action", "expected_cost", "value_of_label", "value_of_knowledge")
-    if task == "multiclass":
-        return csv_text(("id", *columns), ((ids[i], *(x[i] for x in values)) for i in range(len(ids))))
-    rows = ((ids[i], label, *(x[i, k] for x in values)) for i in range(len(ids)) for k, label in enumerate(plan.class_names))
-    return csv_text(("id", "label", *columns), rows)

@@ -5,17 +5,21 @@ from __future__ import annotations
 from .acquisition import Acquisition, acquire, class_need, class_quotas
 from .costs import Costs
 from .outcome import Outcome, PolicyReport, evaluate_policy
-from .policy import Decisions, decide
+from .policy import BreakEven, Decisions, decide
 from .problem import ABSTAIN, ASK
 from .simulation import LearningCurve, simulate
+from .summary import ClassCalls, DecisionSummary
 from .thresholds import ClassThresholds, Threshold, choose_threshold
 
 __all__ = [
     "ABSTAIN",
     "ASK",
     "Acquisition",
+    "BreakEven",
+    "ClassCalls",
     "ClassThresholds",
     "Costs",
+    "DecisionSummary",
     "Decisions",
     "LearningCurve",
     "Outcome",

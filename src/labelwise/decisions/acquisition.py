@@ -56,6 +56,8 @@ class Acquisition(Shown):
         i = int(self.index[j])
         if self.label is None or self.need is None:
             return f"case {i}: {self.strategy} score {self.score[i]:.3g}"
+        if np.count_nonzero(self.need.any(axis=0)) <= 1:
+            return f"case {i}, for {self.label[j]}: score {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
         share = self.need[i].max() / self.need[i].sum() if self.need[i].sum() > 0 else 0.0
         return (
             f"case {i}, for {self.label[j]}: {share:.0%} of its score of {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
@@ -86,7 +88,7 @@ def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss 
 
 def _stakes(costs: Costs, q: Distribution) -> np.ndarray:
     """Cost of missing each class."""
-    if costs.false_negative is not None:
+    if costs.fits("per_label"):
         return costs.problem("per_label", q.n_classes, q.class_names)[0].table[:, 1, 0]
     table = costs.problem("multiclass", q.n_classes, q.class_names)[0].table
     return np.asarray((table.sum(axis=1) - np.diagonal(table)) / (len(table) - 1))
@@ -97,6 +99,7 @@ def acquire(
     costs: Costs | None = None,
     *,
     budget: int,
+    label: str | None = None,
     strategy: str = "label_wise",
     batch: str = "top",
     features: Any = None,
@@ -117,6 +120,8 @@ def acquire(
         Costs of missing each class.
     budget : int
         Number of cases.
+    label : str, optional
+        Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed.
     strategy : {"label_wise", "entropy", "bald", "margin", "random"}
     batch : {"top", "balanced", "diverse"}
         ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it needs most (label-wise only).
@@ -134,6 +139,8 @@ def acquire(
     >>> q = lw.Ensemble(probs, class_names=["nevus", "melanoma"])
     >>> acquire(q, budget=1).index, acquire(q, budget=1, strategy="entropy").index  # disagreement; a coin toss
     (array([2]), array([1]))
+    >>> acquire(q, budget=1, label="melanoma").explain()
+    "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
     """
     if strategy not in STRATEGIES:
         raise ValueError(f"`strategy` must be one of {', '.join(map(repr, STRATEGIES))}; got {strategy!r}{suggest(strategy, STRATEGIES)}")
@@ -147,15 +154,30 @@ def acquire(
         raise ValueError(f"`budget` must be at most the pool's {n} cases; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
         raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} ignores; use 'label_wise'")
+    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
+    if label is not None:
+        _check_label(label, class_names, strategy, batch)
     need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
+    if need is not None and label is not None:
+        need = np.where(np.arange(q.n_classes) == class_names.index(label), need, 0.0)
     score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
     if batch == "balanced" and need is not None:
         index, taught = _take_turns(need, budget)
     else:
         index = _spread(score, mean if features is None else _features(features, n), budget) if batch == "diverse" else _top(score, budget)
         taught = None if need is None else need[index].argmax(axis=1)
-    class_names = q.class_names or tuple(map(str, range(q.n_classes)))
-    return Acquisition(index, score, None if taught is None else tuple(class_names[k] for k in taught), need, strategy)
+    labels = None if taught is None else tuple(class_names[k] if label is None else label for k in taught)
+    return Acquisition(index, score, labels, need, strategy)
+
+
+def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch: str) -> None:
+    """Refuse an unknown class, and choices that have no meaning for a single class."""
+    if label not in class_names:
+        raise ValueError(f"`label` must be a class of the prediction; got {label!r}{suggest(label, class_names)}")
+    if strategy != "label_wise":
+        raise ValueError(f"`label` is for strategy='label_wise'; strategy={strategy!r} ignores classes")
+    if batch == "balanced":
+        raise ValueError("batch='balanced' takes turns between classes, and `label` asks for one; use batch='top' or 'diverse'")
 
 
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:

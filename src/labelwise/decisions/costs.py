@@ -10,15 +10,19 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import check_names
 from .._suggestions import suggest
 from .._validation import set_fields
 from ..io.files import read_toml
+from .cost_values import check_exceptions, check_matrix, check_number, check_price, known_names, per_class, with_default
 from .problem import Problem
 
 TASKS = ("multiclass", "per_label")
 PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
 """Costs that may differ between labels."""
+NO_NAMES = (
+    "these costs are given by class name, but the prediction has no class names. Pass `class_names` to the prediction, or to Costs in "
+    "the order of the prediction's classes"
+)
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -32,6 +36,13 @@ class Costs:
         diagonal may be omitted (0).
     false_positive, false_negative : number, sequence of K numbers, or mapping from class names, optional
         Cost of acting on an absent label, and of not acting on a present one.
+    default : number, optional
+        What an error costs unless ``missed`` or ``false_alarm`` say otherwise: a short form for either task instead of the three
+        above. Defaults to 1 if one of those is given.
+    missed, false_alarm : mapping from class names to numbers, optional
+        Exceptions to ``default``; classes that are not named keep it. Per label, they are ``false_negative`` and ``false_positive``.
+        For choosing one class, every error misses the true class k and raises a false alarm about the predicted class j; it costs
+        ``missed[k] + false_alarm[j]``, where only a false alarm that is named counts (the others add 0).
     abstain : number (per label also: sequence or mapping), optional
         Cost of abstaining on a case (or label); ``None`` if abstaining is not possible.
     ask : number (per label also: sequence or mapping), optional
@@ -47,12 +58,24 @@ class Costs:
     >>> costs = Costs([[0, 1], [50, 0]], class_names=["nevus", "melanoma"], ask=3, expert_error=0.02)
     >>> costs.matrix["melanoma" == np.array(costs.class_names), :]
     array([[50.,  0.]])
+
+    Missing a melanoma costs 20, any other error 1:
+
+    >>> costs = Costs(default=1, missed={"melanoma": 20}, ask=2)
+    >>> costs.problem("multiclass", 3, ("nevus", "melanoma", "lentigo"))[0].table
+    array([[ 0.,  1.,  1.],
+           [20.,  0., 20.],
+           [ 1.,  1.,  0.]])
     """
 
     matrix: np.ndarray | None
     false_positive: float | np.ndarray | None
     """One number, or one per class in the order of ``class_names``; likewise the next four."""
     false_negative: float | np.ndarray | None
+    default: float | None
+    """What an error costs unless the next two say otherwise; ``None`` if the costs are given in full."""
+    missed: Mapping[str, float]
+    false_alarm: Mapping[str, float]
     abstain: float | np.ndarray | None
     ask: float | np.ndarray | None
     expert_error: float | np.ndarray
@@ -66,6 +89,9 @@ class Costs:
         *,
         false_positive: Any = None,
         false_negative: Any = None,
+        default: Any = None,
+        missed: Any = None,
+        false_alarm: Any = None,
         abstain: Any = None,
         ask: Any = None,
         expert_error: Any = 0.0,
@@ -73,17 +99,24 @@ class Costs:
     ) -> None:
         if (false_positive is None) != (false_negative is None):
             raise ValueError("`false_positive` and `false_negative` belong together; got only one of them")
-        if matrix is None and false_positive is None:
+        given = {"default": default, "missed": missed, "false_alarm": false_alarm}
+        short = [name for name, value in given.items() if value is not None]
+        if short and not (matrix is None and false_positive is None):
+            raise ValueError(f"`{short[0]}` replaces `matrix`, `false_positive` and `false_negative`; give one or the other")
+        if not short and matrix is None and false_positive is None:
             raise ValueError(
-                "`Costs` needs a `matrix` (to choose one class) or both `false_positive` and `false_negative` (to act on each label)"
+                "`Costs` needs a `default` (what an error costs, with exceptions in `missed` and `false_alarm`), a `matrix` (to choose one "
+                "class), or both `false_positive` and `false_negative` (to act on each label)"
             )
         prices = dict(zip(PER_LABEL, (false_positive, false_negative, abstain, ask, expert_error), strict=True))
-        known = _known_names(matrix, prices, class_names)
-        checked = {name: _price(name, value, known, ordered=class_names is not None) for name, value in prices.items()}
+        known = known_names(matrix, prices, class_names)
+        checked = {name: check_price(name, value, known, ordered=class_names is not None) for name, value in prices.items()}
         error = checked["expert_error"]
         if error is None or np.max(error) >= 1:
             raise ValueError(f"`expert_error` must be a share of wrong answers, at least 0 and below 1; got {expert_error!r}")
-        set_fields(self, matrix=_matrix(matrix, known), class_names=known, ordered=class_names is not None, **checked)
+        set_fields(self, matrix=check_matrix(matrix, known), class_names=known, ordered=class_names is not None, **checked)
+        exceptions = {name: check_exceptions(name, given[name], known) for name in ("missed", "false_alarm")}
+        set_fields(self, default=check_number(1.0 if default is None else default, "`default`") if short else None, **exceptions)
         sizes = {len(value) for value in (self.matrix, *checked.values()) if isinstance(value, np.ndarray)}
         if len(sizes) > 1:
             raise ValueError(f"the costs must all be for the same number of classes; got {' and '.join(map(str, sorted(sizes)))}")
@@ -96,15 +129,25 @@ class Costs:
         """
         if not isinstance(spec, Mapping):
             raise TypeError(f"`spec` must be a mapping such as {{'matrix': ..., 'ask': 2}}; got {type(spec).__name__}")
-        known = ("class_names", "matrix", *PER_LABEL)
+        known = ("class_names", "default", "missed", "false_alarm", "matrix", *PER_LABEL)
         for key in spec:
             if key not in known:
                 raise ValueError(f"unknown entry {key!r} in the costs{suggest(key, known)}")
+        if not spec:
+            raise ValueError("there are no costs. The shortest are: default = 1")
         return cls(**spec)
 
     @classmethod
     def from_toml(cls, path: str | Path) -> Costs:
-        """Costs from a TOML file as `to_toml` writes it; the file's name is in every error message."""
+        """Costs from a TOML file as `to_toml` writes it; the file's name is in every error message, and the line of a syntax error.
+
+        The shortest form names what differs from the default::
+
+            default = 1
+            ask = 2
+            [missed]
+            melanoma = 20
+        """
         spec = read_toml(path)
         try:
             return cls.from_dict(spec)
@@ -138,8 +181,9 @@ class Costs:
             return values.tolist() if self.class_names is None else dict(zip(self.class_names, values.tolist(), strict=True))
 
         spec: dict[str, Any] = {"class_names": list(self.class_names)} if self.class_names is not None and self.ordered else {}
-        prices = {name: getattr(self, name) for name in PER_LABEL}
+        prices = {name: getattr(self, name) for name in ("default", *PER_LABEL)}
         spec |= {name: by_name(x) if isinstance(x, np.ndarray) else x for name, x in prices.items() if x is not None}
+        spec |= {name: dict(x) for name in ("missed", "false_alarm") if (x := getattr(self, name))}
         comment = ""
         if self.matrix is not None:
             spec["matrix"] = self.matrix.tolist()
@@ -154,20 +198,30 @@ class Costs:
             raise ValueError(f"`task` must be 'multiclass' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
         rows = self._rows(n_classes, class_names)
         spoken = class_names or (self.class_names if self.ordered else None) or tuple(map(str, range(n_classes)))
+        for side in ("missed", "false_alarm"):
+            for name in getattr(self, side):
+                if name not in spoken:
+                    raise ValueError(f"`{side}` names {name!r}, which is not a class of the prediction{suggest(name, spoken)}")
         if task == "multiclass":
-            return self._multiclass(rows, n_classes), spoken
-        if self.false_positive is None:
+            return self._multiclass(rows, spoken), spoken
+        if not self.fits(task):
             raise ValueError(
                 "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for "
                 "choosing one class. Use task='multiclass'"
             )
-        each = {name: _per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
+        each = {name: per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
         a, b = each["false_positive"], each["false_negative"]
+        if self.default is not None:
+            a, b = (with_default(costs, self.default, spoken) for costs in (self.false_alarm, self.missed))
         table = np.stack([np.stack([0 * a, a], axis=-1), np.stack([b, 0 * b], axis=-1)], axis=-2)
         return Problem(table, each["abstain"], each["ask"], each["expert_error"]), spoken
 
-    def _multiclass(self, rows: list[int], n_classes: int) -> Problem:
-        if self.matrix is None:
+    def fits(self, task: str) -> bool:
+        """Whether these costs can be used for ``task``."""
+        return self.default is not None or (self.matrix if task == "multiclass" else self.false_positive) is not None
+
+    def _multiclass(self, rows: list[int], class_names: tuple[str, ...]) -> Problem:
+        if not self.fits("multiclass"):
             raise ValueError(
                 "task='multiclass' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
                 "task='per_label', or if a wrong class costs its false positive plus the truth's false negative, pass that matrix: "
@@ -178,21 +232,29 @@ class Costs:
                 raise ValueError(
                     f"`{name}` must be one number for task='multiclass', where the action applies to the whole case; got one per label"
                 )
-        if len(self.matrix) != n_classes:
-            raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {n_classes} classes")
+        if self.matrix is None:
+            alarm = with_default(self.false_alarm, 0.0, class_names)
+            missed = with_default(self.missed, self.default or 0.0, class_names)
+            if not isfinite(float(missed.max()) + float(alarm.max())):
+                raise ValueError("the largest `missed` and `false_alarm` must have a sum below 1e308")
+            table = missed[:, None] + alarm
+            np.fill_diagonal(table, 0.0)
+        elif len(self.matrix) != len(class_names):
+            raise ValueError(f"`matrix` is {len(self.matrix)} × {len(self.matrix)}; the prediction has K = {len(class_names)} classes")
+        else:
+            table = self.matrix[np.ix_(rows, rows)]
         price: Any = {name: None if getattr(self, name) is None else np.asarray(getattr(self, name)) for name in ("abstain", "ask")}
-        return Problem(self.matrix[np.ix_(rows, rows)], price["abstain"], price["ask"], np.asarray(self.expert_error))
+        return Problem(table, price["abstain"], price["ask"], np.asarray(self.expert_error))
 
     def _rows(self, n_classes: int, class_names: tuple[str, ...] | None) -> list[int]:
         """Position in these costs of each class of the prediction."""
         if self.class_names is None:
+            if class_names is None and (self.missed or self.false_alarm):
+                raise ValueError(NO_NAMES)
             return list(range(n_classes))
         if class_names is None:
             if not self.ordered:
-                raise ValueError(
-                    "these costs are given by class name, but the prediction has no class names. Pass `class_names` to the prediction, or "
-                    "to Costs in the order of the prediction's classes"
-                )
+                raise ValueError(NO_NAMES)
             if len(self.class_names) != n_classes:
                 raise ValueError(f"these costs are for {len(self.class_names)} classes; the prediction has K = {n_classes}")
             return list(range(n_classes))
@@ -203,103 +265,3 @@ class Costs:
             if name not in class_names:
                 raise ValueError(f"the costs name {name!r}, which is not a class of the prediction{suggest(name, class_names)}")
         return [self.class_names.index(name) for name in class_names]
-
-
-def _known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | None) -> tuple[str, ...] | None:
-    """The given class names, or the keys of the first mapping."""
-    if class_names is not None:
-        if isinstance(class_names, str) or not isinstance(class_names, Sequence):
-            raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
-        return check_names(class_names, len(class_names))
-    for value in (matrix, *prices.values()):
-        if isinstance(value, Mapping):
-            return tuple(map(str, value))
-    return None
-
-
-def _number(value: Any, where: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
-        raise TypeError(f"{where} must be a number; got {value!r}")
-    try:
-        number = float(value)
-    except OverflowError:  # an integer with hundreds of digits
-        raise ValueError(f"{where} must be below 1e308; got a number of more than 300 digits") from None
-    if not isfinite(number) or number < 0:
-        raise ValueError(f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering the alternative's cost")
-    return number
-
-
-def _price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:
-    """A cost as one number, or as one per class in the order of the class names."""
-    if value is None:
-        return None
-    if isinstance(value, Mapping):
-        value = {str(key): cost for key, cost in value.items()}
-        _check_same(name, tuple(value), known or ())
-        return np.asarray([_number(value[key], f"`{name}` of {key!r}") for key in known or ()])
-    if isinstance(value, str) or np.ndim(value) == 0:
-        return _number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
-    if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
-        expected = "one number per class" if known is None else f"one for each of the {len(known)} classes"
-        raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
-    if known is not None and not ordered:
-        raise ValueError(f"`{name}` is a sequence while other costs are by class name: pass `class_names` for its order, or a mapping")
-    return np.asarray([_number(cost, f"`{name}` of class {i}") for i, cost in enumerate(np.asarray(value).tolist())])
-
-
-def _check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
-    for key in got:
-        if key not in known:
-            raise ValueError(f"`{what}` names the unknown class {key!r}{suggest(key, known)}")
-    missing = [key for key in known if key not in got]
-    if missing:
-        raise ValueError(f"`{what}` must give a number for every class; missing: {', '.join(map(repr, missing[:5]))}")
-
-
-def _matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
-    """The cost matrix as an array in the order of the class names."""
-    if matrix is None:
-        return None
-    if isinstance(matrix, Mapping):
-        classes = known or ()
-        _check_same("matrix", tuple(map(str, matrix)), classes)
-        rows = {str(truth): {str(key): cost for key, cost in row.items()} for truth, row in _each_row(matrix)}
-        for truth, row in rows.items():
-            row.setdefault(truth, 0.0)
-            _check_same(f"matrix of {truth!r}", tuple(row), classes)
-        matrix = [[_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes] for k in classes]
-    try:
-        table = np.asarray(matrix)
-    except ValueError as error:
-        raise ValueError("`matrix` must be square, one row per true class; its rows have unequal lengths") from error
-    if table.dtype.kind not in "iuf":
-        raise TypeError(f"`matrix` must be numbers; got {table.dtype}")
-    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"`matrix` must be square, [true class, predicted class], with at least 2 classes; got shape {table.shape}")
-    if not np.all(np.isfinite(table)) or np.any(table < 0):
-        bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
-        raise ValueError(
-            f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class {bad[0]}, predicted class {bad[1]}. "
-            "Subtract the minimum of each row to convert gains into costs"
-        )
-    if known is not None and len(table) != len(known):
-        raise ValueError(f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows")
-    return table.astype(float)
-
-
-def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
-    for truth, row in matrix.items():
-        if not isinstance(row, Mapping):
-            raise TypeError(f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got {row!r}")
-    return list(matrix.items())
-
-
-def _per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: str) -> Any:
-    """A cost for each of the ``n`` classes of the prediction."""
-    if value is None:
-        return None
-    if not isinstance(value, np.ndarray):
-        return np.full(n, value)
-    if len(value) != n:
-        raise ValueError(f"`{name}` is given for {len(value)} classes; the prediction has K = {n}")
-    return value[rows]

@@ -1,7 +1,8 @@
-"""Decisions as a table."""
+"""Decisions as tables: a data frame, and the rows of a CSV file."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._labels import as_labels, outcomes_by_class
 from .._tables import frame, index_columns
+from .problem import ABSTAIN, ASK
 
 if TYPE_CHECKING:
     from .policy import Decisions
@@ -35,3 +37,24 @@ def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
         columns |= {"most_probable": names[mean.argmax(axis=-1)], "probability": mean.max(axis=-1)}
     columns["action"] = plan.action_names.reshape(-1)
     return frame({**columns, **{name: to_numpy(getattr(plan, name)).astype(float).reshape(-1) for name in VALUES}}, library)
+
+
+def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterator[list[Any]]]:
+    """The header and a row for each case: the truth if known, the likely and the chosen action, its numbers, the reason in one
+    sentence, and the probability ``p_…`` of each class. Per label, several labels in one cell are joined by semicolons."""
+    p = to_numpy(plan.mean).astype(float)
+    names = np.asarray(plan.class_names, dtype=object)
+    columns: dict[str, Any] = {"id": ids}
+    if plan.task == "multiclass":
+        if y_true is not None:
+            columns["y_true"] = names[as_labels(y_true, "y_true", plan.class_names, p.shape[:-1])]
+        columns |= {"most_probable": names[p.argmax(axis=-1)], "action": plan.action_names}
+    else:
+        action = to_numpy(plan.action)
+        sets = {} if y_true is None else {"y_true": outcomes_by_class(y_true, plan.class_names, p.shape[:-1])}
+        sets |= {"above_half": p > 0.5, "act": action == 1, "abstain": action == ABSTAIN, "ask": action == ASK}
+        columns |= {name: ["; ".join(names[row]) for row in rows] for name, rows in sets.items()}
+    values = {name: to_numpy(getattr(plan, name)).astype(float) for name in VALUES}
+    columns |= values if plan.task == "multiclass" else {name: x.sum(axis=-1) for name, x in values.items()}
+    rows = ([*(x[i] for x in columns.values()), plan.explain(i), *p[i]] for i in range(len(p)))
+    return [*columns, "reason", *(f"p_{name}" for name in names)], rows

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import as_labels, outcomes_by_class
+from .._resampling import check_confidence
 from .._suggestions import suggest
 from .costs import Costs
 from .policy import Decisions
@@ -57,15 +58,8 @@ class PolicyReport:
 
     def saving(self, over: str, *, of: str = "decide", confidence: float = 0.95) -> tuple[float, float, float]:
         """Mean saving per case of policy ``of`` over policy ``over``, with a paired t-interval: (mean, low, high)."""
-        from scipy.special import stdtrit
-
-        if not 0 < confidence < 1:
-            raise ValueError(f"`confidence` must lie between 0 and 1; got {confidence!r}")
-        difference = self[over].costs - self[of].costs
-        n = len(difference)
-        mean = float(difference.mean())
-        half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(difference.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
-        return mean, mean - half, mean + half
+        check_confidence(confidence)
+        return paired_saving(self[over].costs - self[of].costs, confidence)
 
     def __str__(self) -> str:
         rows = [f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>8}{'error':>8}"]
@@ -73,6 +67,16 @@ class PolicyReport:
             error = "–" if np.isnan(o.error) else f"{o.error:.1%}"
             rows.append(f"{name:<10}{o.cost:>10.4g}{o.coverage:>11.1%}{o.abstained:>11.1%}{o.asked:>8.1%}{error:>8}")
         return "\n".join(rows)
+
+
+def paired_saving(saved: np.ndarray, confidence: float) -> tuple[float, float, float]:
+    """Mean of the savings of single cases, with its t-interval: (mean, low, high); NaN if there are none."""
+    from scipy.special import stdtrit
+
+    n = len(saved)
+    mean = float(saved.mean()) if n else float("nan")
+    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(saved.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
+    return mean, mean - half, mean + half
 
 
 def evaluate_policy(
@@ -111,13 +115,13 @@ def evaluate_policy(
     oracle             0     100.0%       0.0%    0.0%    0.0%
     """
     problem = _problem(decisions, costs)
-    p = _beliefs(decisions)
-    truth = _truth(decisions, y_true)
+    p = beliefs(decisions)
+    truth = true_outcomes(decisions, y_true)
     response, _ = problem.answered(p)
     other, labels = (decisions, y_true) if tune is None else tune
     if other.task != decisions.task or other.class_names != decisions.class_names:
         raise ValueError("`tune` must be decisions of the same task and classes")
-    threshold, refuse = _tune_entropy(_problem(other, costs), _beliefs(other), _truth(other, labels))
+    threshold, refuse = _tune_entropy(_problem(other, costs), beliefs(other), true_outcomes(other, labels))
     likely = np.argmax(p, axis=-1)
     own = to_numpy(decisions.after_answer)
     policies = {
@@ -134,18 +138,19 @@ def evaluate_policy(
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
     if costs is None:
         return decisions.problem
-    class_names = decisions.class_names if costs.class_names is not None else None
+    class_names = None if costs.class_names is None and costs.default is None else decisions.class_names
     return costs.problem(decisions.task, len(decisions.class_names), class_names)[0]
 
 
-def _beliefs(decisions: Decisions) -> np.ndarray:
+def beliefs(decisions: Decisions) -> np.ndarray:
+    """Mean probabilities of the classes (N, K), or of each label being absent and present (N, K, 2)."""
     p = to_numpy(decisions.mean).astype(float)
     if p.ndim != 2:
         raise ValueError(f"`decisions` must be about cases on one axis; got shape {p.shape[:-1]}")
     return p if decisions.task == "multiclass" else np.stack([1 - p, p], axis=-1)
 
 
-def _truth(decisions: Decisions, y_true: Any) -> np.ndarray:
+def true_outcomes(decisions: Decisions, y_true: Any) -> np.ndarray:
     """True classes as integers (N,), or true labels as 0 and 1 (N, K)."""
     shape = (len(decisions.mean),)
     if decisions.task == "multiclass":

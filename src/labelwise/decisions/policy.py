@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -21,8 +21,26 @@ from ..losses import CostLoss
 from .costs import Costs
 from .problem import ASK, Problem
 
+if TYPE_CHECKING:
+    from .summary import DecisionSummary
+
 SAMPLES = 512
 """Draws for the value of knowledge under a cost matrix, where the distribution has to be sampled."""
+
+
+@dataclass(frozen=True)
+class BreakEven:
+    """Prices of asking below which it pays; prints as a sentence."""
+
+    some_case: float
+    """Below this price, asking is the cheapest action for at least one case (per label: one label of a case)."""
+    average: float
+    """Below this price, asking about every case (per label: every label) is cheaper on average than never asking."""
+
+    def __str__(self) -> str:
+        if self.some_case <= 0:
+            return "Asking saves nothing at any price"
+        return f"Asking pays below {self.some_case:.3g} for at least one decision, and below {self.average:.3g} on average over all"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -67,6 +85,34 @@ class Decisions(Shown):
         predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
         names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
         return names
+
+    @property
+    def break_even(self) -> BreakEven:
+        """The price of asking below which it pays: the largest and the mean ``value_of_label``."""
+        value = to_numpy(self.value_of_label).astype(float)
+        return BreakEven(float(value.max(initial=0.0)), float(value.mean()) if value.size else 0.0)
+
+    def summary(self, y_true: Any, *, confidence: float = 0.95) -> DecisionSummary:
+        """For each class what was called, missed and a false alarm before (always the most probable class; per label: acting above
+        0.5) and after (these decisions), and what that costs and saves, with paired t-intervals.
+
+        Parameters
+        ----------
+        y_true : array (N,) of classes, or (N, K) of 0 and 1 for ``"per_label"``
+        confidence : float
+            Of the intervals.
+
+        Examples
+        --------
+        >>> q = lw.Ensemble(np.array([[[0.9, 0.1], [0.6, 0.4], [0.7, 0.3], [0.2, 0.8]]]), class_names=["nevus", "melanoma"])
+        >>> costs = lw.decisions.Costs(default=1, missed={"melanoma": 20})
+        >>> story = lw.decisions.decide(q, costs, task="multiclass").summary([0, 1, 0, 1])
+        >>> story.before.missed, story.after.missed, story.after.false_alarms
+        (array([0, 1]), array([2, 0]), array([0, 2]))
+        """
+        from .summary import summarize_decisions
+
+        return summarize_decisions(self, y_true, confidence)
 
     def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for each case (per label: each case and label), as `Uncertainty.to_frame` has them.

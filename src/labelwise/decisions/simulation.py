@@ -106,7 +106,7 @@ def simulate(
         accuracy.append(right.mean())
         recall.append([right[truth == k].mean() if np.any(truth == k) else np.nan for k in range(len(classes))])
         counts.append([int(np.sum(y[labeled] == k)) for k in classes])
-        if costs is not None and costs.matrix is not None:
+        if costs is not None and costs.fits("multiclass"):
             plan = decide(test, costs, task="multiclass")
             paid.append(plan.problem.cost_of(plan.problem.now(mean)[0], truth).mean())
         if r == rounds:

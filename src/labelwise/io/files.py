@@ -80,7 +80,8 @@ def read_toml(path: str | Path) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+        last = f"at line {text.rstrip().count(chr(10)) + 1}, the last"
+        raise ValueError(f"{os.fspath(path)}: {str(error).replace('at end of document', last)}") from error
 
 
 def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:

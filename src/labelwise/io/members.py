@@ -14,7 +14,7 @@ import numpy as np
 
 from .predictions import KINDS
 
-__all__ = ["Stacked", "combine", "find_files", "same_order"]
+__all__ = ["Stacked", "combine", "find_files", "look_alike", "same_order"]
 
 LABEL_FILES = ("y_true", "labels", "label")
 """A file of a folder with such a name holds the true labels."""
@@ -51,7 +51,7 @@ def find_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], 
             if one.suffix.lower() not in formats:
                 raise ValueError(f"predictions are read from {', '.join(formats)}, or a folder of such files; got {one.name or str(one)!r}")
             if not one.exists():
-                raise FileNotFoundError(f"there is no prediction file {str(one)!r}{_look_alike(one)}")
+                raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
         return paths, None
     inside = sorted((one for one in paths[0].iterdir() if one.suffix.lower() in formats and not one.name.startswith(".")), key=_natural)
     labels = [one for one in inside if one.stem in LABEL_FILES]
@@ -71,7 +71,8 @@ def _natural(path: Path) -> list[Any]:
     return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]{1,18})", path.name)]
 
 
-def _look_alike(path: Path) -> str:
+def look_alike(path: Path) -> str:
+    """The end of a message about a missing file: the file that was probably meant."""
     try:
         there = sorted(os.listdir(path.parent))[:_MOST_FILES]
     except OSError:

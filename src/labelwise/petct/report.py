@@ -155,7 +155,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]:
     """For each study what to do and, label by label, what to have annotated; also as a table."""
-    task = "multiclass" if costs.false_positive is None else "per_label"
+    task = "per_label" if costs.fits("per_label") else "multiclass"
     plan = decide(results.studies.distribution(), costs, task=task)
     names = np.asarray(results.studies.ids)
     rows = []

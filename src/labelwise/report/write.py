@@ -14,10 +14,12 @@ from .. import __version__
 from .._arrays import to_numpy
 from .._tables import Shown, Summary, counted
 from .._validation import check_positive
+from ..decisions import Costs
 from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
 from ..io.atomic import replacing
+from .costs import page_costs
 from .embed import thumbnails
 from .explanations import LOSSES, SENTENCES, SHORT
 from .page import render
@@ -56,6 +58,7 @@ def build_report(
     image_index: Any = None,
     events: Family | None = None,
     ood: Distribution | Predictions | Mapping[str, Distribution | Predictions] | None = None,
+    costs: Costs | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
     max_instances: int = MOST,
@@ -84,6 +87,8 @@ def build_report(
         Groups of classes, ordinal cuts and so on instead of single labels (`labelwise.events`).
     ood : distribution or Predictions, or mapping from names to these, optional
         Out-of-distribution instances to detect.
+    costs : Costs, optional
+        Costs that the page starts with; a matrix must be the sum of what missing the true class and a false alarm cost.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
     title : str
@@ -108,6 +113,7 @@ def build_report(
     sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
+    given = None if costs is None else page_costs(costs, cases)
     sample = choose(cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng)
     data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
@@ -124,6 +130,7 @@ def build_report(
         "labels": labels,
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
         "averaged": family is not None and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
+        "costs": given,
         "detection": detection(tallies, others, family),
         "sentences": SENTENCES,
         "short": SHORT,

@@ -19,6 +19,7 @@
 /** @typedef {{auroc: number, low: number, high: number, aupr: number, fpr95: number, edges: number[], inside: number[], outside: number[]}} Told */
 /** @typedef {{name: string, n: number, losses: Record<string, Record<Part, Told>>}} Detection */
 /** @typedef {{inside: number[], rest: number[], given: boolean}} EventSets */
+/** @typedef {{task: string, tables: Record<string, {missed: number[], alarm: number[]}>, abstain: number | null, ask: number | null, error: number}} GivenCosts */
 /**
  * @typedef {object} PackedSample
  * @property {number} n
@@ -55,6 +56,7 @@
  * @property {LossData[]} losses
  * @property {{grid: number[], n_rejected: number[], kind: string, random: number, oracle: number[], top: number[], top_normalized: number | null}} rejection
  * @property {Record<Part, (number | null)[][]>} agreement
+ * @property {GivenCosts | null} costs
  * @property {Detection[]} detection
  * @property {Record<string, string>} sentences
  * @property {Record<string, string>} short

@@ -20,13 +20,18 @@ function startPlanner(data) {
 /** @param {Data} data */
 function resetCosts(data) {
   const k = data.class_names.length;
+  const given = data.costs;
   planner.tables = {
     multiclass: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k) },
     per_label: { missed: new Float64Array(k).fill(1), alarm: new Float64Array(k).fill(1) },
   };
-  field("abstain").value = "0.34";
-  field("ask").value = "0.3";
-  field("expert-error").value = "5";
+  for (const [task, { missed, alarm }] of Object.entries(given?.tables ?? {})) {
+    planner.tables[task] = { missed: Float64Array.from(missed), alarm: Float64Array.from(alarm) };
+  }
+  if (given !== null) field("task").value = given.task;
+  field("abstain").value = given === null ? "0.34" : String(given.abstain ?? "");
+  field("ask").value = given === null ? "0.3" : String(given.ask ?? "");
+  field("expert-error").value = given === null ? "5" : String(Number((100 * given.error).toPrecision(12)));
 }
 
 /** A cost as typed; empty means "not possible". @param {string} text @returns {number | null | undefined} undefined: not a cost */
@@ -132,6 +137,7 @@ function showPlan({ data, sample: s }, plan, costs) {
   const all = plan.action.length;
   const [expected, answer, knowledge] = [plan.cost, plan.answer, plan.knowledge].map((x) => meanAndError(x, s.n));
   const sampled = s.n < data.n;
+  const breakEven = plan.answer.reduce((a, b) => Math.max(a, b), 0);
   const total = expected.mean * data.n;
   /** @param {string} key @param {string} word @param {number} times @param {string} kind */
   const row = (key, word, times, kind) => h("li", {}, h("span", { class: "action " + kind }), `${word} `, shown(key, times, count(times)), ` (${percent(times / all)})`);
@@ -145,7 +151,8 @@ function showPlan({ data, sample: s }, plan, costs) {
     each ? null : row("n-act", "act on the label", tally.act, "act"), row("n-predict", each ? "predict" : "leave the label", tally.predict, "predict"), row("n-abstain", "abstain", tally.abstain, "abstain"), row("n-ask", "ask the expert", tally.ask, "ask"));
   const facts = [
     h("p", {}, "Expected cost ", shown("expected-cost", expected.mean, number(expected.mean)), " per case, ", shown("total-cost", total, number(total)), sampled ? ` for all ${count(data.n)} cases (estimated from the sample, ± ${number(2 * expected.error * data.n)}).` : " in all."),
-    h("p", {}, "An expert’s answer saves ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`),
+    h("p", {}, "An expert’s answer saves ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`,
+      breakEven > 0 ? h("span", {}, " Asking pays below ", shown("break-even", breakEven, number(breakEven)), sampled ? " for at least one case of the sample." : " for at least one case.") : ""),
     h("p", {}, "More training data could save at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if no expert is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, tally.ask / all)),
   ];
   if (plan.paid !== null) {
@@ -177,27 +184,51 @@ function alwaysPredict(s, c) {
   });
 }
 
-/** Actions by class. @param {Data} data @param {Sample} s @param {Plan} plan */
+/** For each class how often it was called, missed and a false alarm; asked and abstained cases are none of these. @param {Sample} s @param {(i: number, e: number) => number} calls 1: called, 0: not, −1: neither */
+function tallyCalls(s, calls) {
+  const [called, missed, alarms] = [0, 1, 2].map(() => new Float64Array(s.k));
+  for (let i = 0; i < s.n; i++) {
+    for (let e = 0; e < s.k; e++) {
+      const call = calls(i, e);
+      if (call === 1) called[e]++;
+      if (s.y === null || call < 0) continue;
+      const there = isTrue(s, i, e);
+      if (there && call === 0) missed[e]++;
+      if (!there && call === 1) alarms[e]++;
+    }
+  }
+  return { called, missed, alarms };
+}
+
+/** What the decisions change for each class. @param {Data} data @param {Sample} s @param {Plan} plan */
 function planByClass(data, s, plan) {
   const k = s.k;
-  const [predict, abstain, ask, cost] = [0, 1, 2, 3].map(() => new Float64Array(k));
+  const each = plan.width === 1;
+  const [abstain, ask, cost] = [0, 1, 2].map(() => new Float64Array(k));
   for (let at = 0; at < plan.action.length; at++) {
-    const e = plan.width === 1 ? s.predicted[at] : at % k;
-    const action = plan.action[at];
-    if (action === ASK) ask[e]++;
-    else if (action === ABSTAIN) abstain[e]++;
-    else if (plan.width === 1 || action === 1) predict[e]++;
+    const e = each ? s.predicted[at] : at % k;
+    if (plan.action[at] === ASK) ask[e]++;
+    else if (plan.action[at] === ABSTAIN) abstain[e]++;
     cost[e] += plan.cost[at];
   }
+  const before = tallyCalls(s, (i, e) => Number(each ? s.predicted[i] === e : s.mean[i * k + e] > 0.5));
+  const after = tallyCalls(s, (i, e) => {
+    const action = plan.action[each ? i : i * k + e];
+    return action < 0 ? -1 : Number(action === (each ? e : 1));
+  });
+  /** @param {"called" | "missed" | "alarms"} what @returns {(e: number) => Child} */
+  const change = (what) => (e) => h("span", {}, count(before[what][e]), " → ", shown(`class-${what}`, after[what][e], count(after[what][e]), "span"));
   const table = h("table", {});
   drawTable(table, [
-    { title: plan.width === 1 ? "Most probable" : "Label", cell: (e) => named(data.class_names[e]) },
-    { title: plan.width === 1 ? "Predict" : "Act", number: true, cell: (e) => count(predict[e]) },
+    { title: each ? "Class" : "Label", cell: (e) => named(data.class_names[e]) },
+    { title: each ? "Called" : "Acted on", number: true, cell: change("called") },
+    ...(s.y === null ? [] : [{ title: "Missed", number: true, cell: change("missed") }, { title: "False alarms", number: true, cell: change("alarms") }]),
     { title: "Abstain", number: true, cell: (e) => count(abstain[e]) },
     { title: "Ask", number: true, cell: (e) => count(ask[e]) },
     { title: "Expected cost", number: true, cell: (e) => shown("class-cost", cost[e], number(cost[e]), "span") },
-  ], sorted(k, (e) => cost[e], true).filter((e) => cost[e] > 0 || predict[e] > 0).slice(0, 12), null);
-  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "planner-title" }, table);
+  ], sorted(k, (e) => cost[e], true).filter((e) => cost[e] > 0 || after.called[e] > 0).slice(0, 12), null);
+  const words = (each ? "With arrows: always the most probable class → these decisions." : "With arrows: acting above 50 % → these decisions.") + (each ? " Abstain, ask and expected cost: cases where the class is the most probable." : "");
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-labelledby": "planner-title" }, table, h("p", { class: "small" }, words));
 }
 
 /** @param {Data} data */

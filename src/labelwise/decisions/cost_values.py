@@ -1,0 +1,131 @@
+"""Costs as users write them (numbers, sequences, mappings from class names), validated and in one order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from .._arrays import check_names
+from .._suggestions import suggest
+
+
+def known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | None) -> tuple[str, ...] | None:
+    """The given class names, or the keys of the first mapping."""
+    if class_names is not None:
+        if isinstance(class_names, str) or not isinstance(class_names, Sequence):
+            raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
+        return check_names(class_names, len(class_names))
+    for value in (matrix, *prices.values()):
+        if isinstance(value, Mapping):
+            return tuple(map(str, value))
+    return None
+
+
+def check_number(value: Any, where: str) -> float:
+    """A finite cost, not negative."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.integer | np.floating):
+        raise TypeError(f"{where} must be a number; got {value!r}")
+    try:
+        number = float(value)
+    except OverflowError:  # an integer with hundreds of digits
+        raise ValueError(f"{where} must be below 1e308; got a number of more than 300 digits") from None
+    if not isfinite(number) or number < 0:
+        raise ValueError(f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering the alternative's cost")
+    return number
+
+
+def check_price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:
+    """A cost as one number, or as one per class in the order of the class names."""
+    if value is None:
+        return None
+    if isinstance(value, Mapping):
+        value = {str(key): cost for key, cost in value.items()}
+        check_same(name, tuple(value), known or ())
+        return np.asarray([check_number(value[key], f"`{name}` of {key!r}") for key in known or ()])
+    if isinstance(value, str) or np.ndim(value) == 0:
+        return check_number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
+    if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
+        expected = "one number per class" if known is None else f"one for each of the {len(known)} classes"
+        raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
+    if known is not None and not ordered:
+        raise ValueError(f"`{name}` is a sequence while other costs are by class name: pass `class_names` for its order, or a mapping")
+    return np.asarray([check_number(cost, f"`{name}` of class {i}") for i, cost in enumerate(np.asarray(value).tolist())])
+
+
+def check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
+    """Refuse unknown and missing classes."""
+    for key in got:
+        if key not in known:
+            raise ValueError(f"`{what}` names the unknown class {key!r}{suggest(key, known)}")
+    missing = [key for key in known if key not in got]
+    if missing:
+        raise ValueError(f"`{what}` must give a number for every class; missing: {', '.join(map(repr, missing[:5]))}")
+
+
+def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
+    """The cost matrix as an array in the order of the class names."""
+    if matrix is None:
+        return None
+    if isinstance(matrix, Mapping):
+        classes = known or ()
+        check_same("matrix", tuple(map(str, matrix)), classes)
+        rows = {str(truth): {str(key): cost for key, cost in row.items()} for truth, row in _each_row(matrix)}
+        for truth, row in rows.items():
+            row.setdefault(truth, 0.0)
+            check_same(f"matrix of {truth!r}", tuple(row), classes)
+        matrix = [[check_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes] for k in classes]
+    try:
+        table = np.asarray(matrix)
+    except ValueError as error:
+        raise ValueError("`matrix` must be square, one row per true class; its rows have unequal lengths") from error
+    if table.dtype.kind not in "iuf":
+        raise TypeError(f"`matrix` must be numbers; got {table.dtype}")
+    if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
+        raise ValueError(f"`matrix` must be square, [true class, predicted class], with at least 2 classes; got shape {table.shape}")
+    if not np.all(np.isfinite(table)) or np.any(table < 0):
+        bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
+        raise ValueError(
+            f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class {bad[0]}, predicted class {bad[1]}. "
+            "Subtract the minimum of each row to convert gains into costs"
+        )
+    if known is not None and len(table) != len(known):
+        raise ValueError(f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows")
+    return table.astype(float)
+
+
+def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
+    for truth, row in matrix.items():
+        if not isinstance(row, Mapping):
+            raise TypeError(f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got {row!r}")
+    return list(matrix.items())
+
+
+def per_class(value: float | np.ndarray | None, rows: list[int], n: int, name: str) -> Any:
+    """A cost for each of the ``n`` classes of the prediction."""
+    if value is None:
+        return None
+    if not isinstance(value, np.ndarray):
+        return np.full(n, value)
+    if len(value) != n:
+        raise ValueError(f"`{name}` is given for {len(value)} classes; the prediction has K = {n}")
+    return value[rows]
+
+
+def check_exceptions(name: str, value: Any, known: tuple[str, ...] | None) -> dict[str, float]:
+    """Costs of some of the classes by name."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise TypeError(f"`{name}` must be a mapping from class names to costs, such as {{'melanoma': 20}}; got {value!r}")
+    for key in value:
+        if known is not None and str(key) not in known:
+            raise ValueError(f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}")
+    return {str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()}
+
+
+def with_default(costs: Mapping[str, float], default: float, class_names: Sequence[str]) -> np.ndarray:
+    """The cost of each class, ``default`` for those without one."""
+    return np.asarray([costs.get(name, default) for name in class_names], dtype=float)

@@ -1,0 +1,146 @@
+"""What decisions change: calls, misses, false alarms and costs of each class, before and after."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._resampling import Estimate, check_confidence
+from .._tables import UNKNOWN, Shown, Summary, counted, frame
+from .outcome import beliefs, paired_saving, true_outcomes
+from .policy import BreakEven, Decisions
+from .problem import ABSTAIN, ASK
+
+SHOWN = 20
+"""Classes of a printed summary; of more, those with the largest change of cost."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassCalls:
+    """What a policy did about each class, arrays (K,). Abstained and asked cases are neither called, missed nor false alarms."""
+
+    called: np.ndarray
+    """Cases predicted to be of the class (per label: acted on)."""
+    missed: np.ndarray
+    """Cases of the class that were predicted to be of another (per label: left)."""
+    false_alarms: np.ndarray
+    """Cases of other classes that were called."""
+    abstained: np.ndarray
+    """Cases of the class (per label: all cases) abstained on."""
+    asked: np.ndarray
+    """Cases of the class (per label: all cases) that an expert is asked about."""
+    cost: np.ndarray
+    """Realized cost of all cases of the class (per label: of all decisions about the label)."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class DecisionSummary(Shown):
+    """Decisions compared with always predicting the most probable class (per label: acting above 0.5); prints as a table."""
+
+    class_names: tuple[str, ...]
+    cases: np.ndarray
+    """Cases of each class, (K,)."""
+    before: ClassCalls
+    """The most probable class."""
+    after: ClassCalls
+    """The decisions."""
+    cost_before: float
+    """Realized cost per case; where the expert is asked, with the price and averaged over the expert's possible answers."""
+    cost_after: float
+    saving: Estimate
+    """Saving per case, with a paired t-interval."""
+    saving_by_class: Estimate
+    """Saving per case of each class (per label: per case, about the label), arrays (K,)."""
+    break_even: BreakEven
+    task: str
+    n: int
+    """Number of cases."""
+
+    def to_frame(self, *, library: str = "pandas") -> Any:
+        """A row for each class as a data frame of pandas or polars."""
+        return frame(self._columns(), library)
+
+    def to_dict(self) -> dict[str, dict[str, Any]]:
+        """The numbers of each class by its name."""
+        columns = {name: np.asarray(x).tolist() for name, x in self._columns().items() if name != "class"}
+        return {name: {key: x[k] for key, x in columns.items()} for k, name in enumerate(self.class_names)}
+
+    def _columns(self) -> dict[str, Any]:
+        columns: dict[str, Any] = {"class": np.asarray(self.class_names, dtype=object), "cases": self.cases}
+        for name in ("called", "missed", "false_alarms"):
+            columns |= {f"{name}_before": getattr(self.before, name), f"{name}_after": getattr(self.after, name)}
+        columns |= {"abstained": self.after.abstained, "asked": self.after.asked}
+        columns |= {"cost_before": self.before.cost, "cost_after": self.after.cost, "saving": self.saving_by_class.value}
+        return {**columns, "saving_low": self.saving_by_class.low, "saving_high": self.saving_by_class.high}
+
+    def _summary(self) -> Summary:
+        often = "the most probable class" if self.task == "multiclass" else "acting above 0.5"
+        title = (
+            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {often}: cost {self.cost_before:.4g} → "
+            f"{self.cost_after:.4g} per case, saving {self.saving}"
+        )
+        k = len(self.class_names)
+        change = np.abs(self.before.cost - self.after.cost)
+        chosen = np.arange(k) if k <= SHOWN else np.sort(np.argsort(-change, kind="stable")[:SHOWN])
+        header = ["class", "cases", "called", "missed", "false alarms", "cost", "saving per case"]
+        extra = [name for name in ("abstained", "asked") if np.any(getattr(self.after, name))]
+        note = f"{SHOWN} of {k:,} classes, those with the largest change of cost. " if k > SHOWN else ""
+        return Summary(title, (*header, *extra), [self._row(int(i), extra) for i in chosen], f"{note}{self.break_even}.")
+
+    def _row(self, k: int, extra: list[str]) -> list[str]:
+        def change(name: str) -> str:
+            before, after = getattr(self.before, name)[k], getattr(self.after, name)[k]
+            return f"{before:,.4g} → {after:,.4g}" if name == "cost" else f"{before:,} → {after:,}"
+
+        value, low, high = (float(x[k]) for x in (self.saving_by_class.value, self.saving_by_class.low, self.saving_by_class.high))
+        saving = UNKNOWN if np.isnan(value) else f"{value:+.3g}" + (f" ({low:+.3g} to {high:+.3g})" if np.isfinite(low) else "")
+        counts = [f"{getattr(self.after, name)[k]:,}" for name in extra]
+        return [self.class_names[k], f"{self.cases[k]:,}", *map(change, ("called", "missed", "false_alarms", "cost")), saving, *counts]
+
+
+def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) -> DecisionSummary:
+    """See `Decisions.summary`."""
+    check_confidence(confidence)
+    p, truth = beliefs(plan), true_outcomes(plan, y_true)
+    k = len(plan.class_names)
+    likely, action = np.argmax(p, axis=-1), to_numpy(plan.action)
+    paid = [plan.problem.cost_of(likely, truth), plan.problem.paid(action, to_numpy(plan.after_answer), truth)]
+    before, after = (_calls(chosen, truth, cost, k) for chosen, cost in zip((likely, action), paid, strict=True))
+    present = truth[:, None] == np.arange(k) if truth.ndim == 1 else truth == 1
+    saved = paid[0] - paid[1]
+    if truth.ndim == 1:
+        totals, parts = saved, [saved[truth == c] for c in range(k)]
+    else:
+        totals, parts = saved.sum(axis=1), list(saved.T)
+    by_class = np.asarray([paired_saving(part, confidence) for part in parts]).T
+    mean, low, high = paired_saving(totals, confidence)
+    n = len(truth)
+    cost_before, cost_after = (float(cost.sum() / n) if n else float("nan") for cost in paid)
+    return DecisionSummary(
+        plan.class_names,
+        present.sum(axis=0),
+        before,
+        after,
+        cost_before,
+        cost_after,
+        Estimate(mean, low, high, confidence, "paired t"),
+        Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t"),
+        plan.break_even,
+        plan.task,
+        n,
+    )
+
+
+def _calls(action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int) -> ClassCalls:
+    if truth.ndim == 2:
+        acted = action == 1
+        missed, alarms = (action == 0) & (truth == 1), acted & (truth == 0)
+        return ClassCalls(*(x.sum(axis=0) for x in (acted, missed, alarms, action == ABSTAIN, action == ASK, paid)))
+    predicted = action >= 0
+    wrong = predicted & (action != truth)
+    at = (action[predicted], truth[wrong], action[wrong], truth[action == ABSTAIN], truth[action == ASK])
+    called, missed, alarms, abstained, asked = (np.bincount(x, minlength=k) for x in at)
+    return ClassCalls(called, missed, alarms, abstained, asked, np.bincount(truth, paid, minlength=k))

@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import labelwise as lw
+from labelwise.decisions import ABSTAIN, ASK, Costs, decide, evaluate_policy
+from optional_libraries import optional
+
+NAMES = ["akiec", "mel", "nv"]
+
+
+def example(n: int = 400, seed: int = 0) -> tuple[lw.Ensemble, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    theta = rng.dirichlet([0.5, 0.7, 3], n)
+    y = np.minimum((theta.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), 2)
+    return lw.Ensemble(theta[None], class_names=NAMES), y
+
+
+@pytest.mark.parametrize("prices", [{}, {"ask": 0.4, "expert_error": 0.1}, {"abstain": 0.5}, {"abstain": 0.6, "ask": 0.55}])
+def test_counts_and_costs_are_those_of_the_cases(prices):
+    q, y = example()
+    plan = decide(q, Costs(default=1, missed={"mel": 20}, **prices), task="multiclass")
+    story, report = plan.summary(y), evaluate_policy(plan, y)
+    likely = q.mean().argmax(axis=1)
+    for calls, action, outcome in ((story.before, likely, report["argmax"]), (story.after, plan.action, report["decide"])):
+        for k in range(3):
+            assert calls.called[k] == sum(a == k for a in action)
+            assert calls.missed[k] == sum(t == k and a not in (k, ASK, ABSTAIN) for a, t in zip(action, y, strict=True))
+            assert calls.false_alarms[k] == sum(a == k and t != k for a, t in zip(action, y, strict=True))
+            assert calls.asked[k] == sum(a == ASK and t == k for a, t in zip(action, y, strict=True))
+            assert calls.abstained[k] == sum(a == ABSTAIN and t == k for a, t in zip(action, y, strict=True))
+            assert calls.cost[k] == pytest.approx(outcome.costs[y == k].sum())
+    assert story.cases.tolist() == np.bincount(y, minlength=3).tolist()
+    assert story.cost_before == pytest.approx(report["argmax"].cost)
+    assert story.cost_after == pytest.approx(report["decide"].cost)
+    saved = report["argmax"].costs - report["decide"].costs
+    interval = stats.ttest_1samp(saved, 0).confidence_interval(0.95)
+    assert (story.saving.value, story.saving.low, story.saving.high) == pytest.approx((saved.mean(), *interval))
+    of_mel = stats.ttest_1samp(saved[y == 1], 0).confidence_interval(0.95)
+    assert (story.saving_by_class.low[1], story.saving_by_class.high[1]) == pytest.approx(tuple(of_mel))
+
+
+def test_fewer_melanomas_are_missed_at_the_price_of_false_alarms():
+    q, y = example(2000)
+    story = decide(q, Costs(missed={"mel": 20}), task="multiclass").summary(y)
+    assert story.after.missed[1] < story.before.missed[1] / 3
+    assert story.after.false_alarms[1] > story.before.false_alarms[1]
+    assert story.saving.low > 0
+    text = str(story)
+    assert f"{story.before.missed[1]} → {story.after.missed[1]}" in text
+    assert "asked" not in text.splitlines()[1]  # nobody could be
+    assert "Asking pays below" in text
+
+
+def test_per_label():
+    q, y = example()
+    plan = decide(q, Costs(missed={"mel": 20}, ask=0.3, abstain=0.31), task="per_label")
+    story = plan.summary(y)
+    hot = np.eye(3, dtype=int)[y]
+    p = q.mean()
+    assert story.before.called.tolist() == (p > 0.5).sum(axis=0).tolist()
+    assert story.after.missed.tolist() == ((plan.action == 0) & (hot == 1)).sum(axis=0).tolist()
+    assert story.after.false_alarms.tolist() == ((plan.action == 1) & (hot == 0)).sum(axis=0).tolist()
+    assert story.after.asked.tolist() == (plan.action == ASK).sum(axis=0).tolist()
+    report = evaluate_policy(plan, hot)
+    assert story.cost_after == pytest.approx(report["decide"].cost)
+    assert story.saving.value == pytest.approx(report.saving("argmax")[0])
+    assert story.saving_by_class.value.sum() == pytest.approx(float(story.saving))
+
+
+def test_a_class_without_cases_saves_nothing_that_is_known():
+    q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0], [0.2, 0.8, 0.0]]]), class_names=NAMES)
+    story = decide(q, Costs(default=1), task="multiclass").summary([0, 1])
+    assert np.isnan(story.saving_by_class.value[2])
+    assert "–" in str(story).splitlines()[4]
+    assert story.saving_by_class.value[0] == 0  # one case: no interval
+    assert re.search(r"akiec .*\+0$", str(story).splitlines()[2])
+
+
+def test_many_classes_are_cut():
+    rng = np.random.default_rng(0)
+    q = lw.Ensemble(rng.dirichlet(np.ones(50), (1, 100)))
+    text = str(decide(q, Costs(default=1), task="multiclass").summary(rng.integers(0, 50, 100)))
+    assert len(text.splitlines()) == 23
+    assert "20 of 50 classes" in text
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frame(library):
+    optional(library)
+    q, y = example()
+    story = decide(q, Costs(missed={"mel": 20}, ask=0.4), task="multiclass").summary(y)
+    table = story.to_frame(library=library)
+    assert table["class"].to_list() == NAMES
+    assert table["missed_after"].to_list() == story.after.missed.tolist()
+    assert story.to_dict()["mel"]["missed_after"] == story.after.missed[1]
+    assert "<table>" in story._repr_html_()
+
+
+@pytest.mark.parametrize("task", ["multiclass", "per_label"])
+@pytest.mark.parametrize("prices", [{}, {"abstain": 0.5}, {"expert_error": 0.1}])
+def test_break_even_is_where_asking_starts(task, prices):
+    q, _ = example(100)
+    costs = {"default": 1, "missed": {"mel": 20}} | prices
+    price = decide(q, Costs(**costs), task=task).break_even
+    assert np.any(decide(q, Costs(**costs, ask=price.some_case * 0.999), task=task).action == ASK)
+    assert not np.any(decide(q, Costs(**costs, ask=price.some_case * 1.001), task=task).action == ASK)
+    problem = decide(q, Costs(**costs), task=task).problem
+    p = q.mean() if task == "multiclass" else np.stack([1 - q.mean(), q.mean()], axis=-1)
+    assert price.average == pytest.approx(np.mean(problem.now(p)[1] - problem.answered(p)[1]))  # asking always, or never
+
+
+def test_asking_that_saves_nothing():
+    q = lw.Ensemble(np.array([[[1.0, 0.0]]]))
+    assert str(decide(q, Costs(default=1), task="multiclass").break_even) == "Asking saves nothing at any price"
+
+
+def test_wrong_input_is_refused():
+    q, y = example(10)
+    plan = decide(q, Costs(default=1), task="multiclass")
+    with pytest.raises(ValueError, match="`confidence` must lie between 0 and 1"):
+        plan.summary(y, confidence=95)
+    with pytest.raises(ValueError, match="`y_true` must have one class per instance"):
+        plan.summary(y[:5])
