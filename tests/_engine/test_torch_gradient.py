@@ -12,6 +12,7 @@ from mpmath import mp, mpf
 import labelwise as lw
 from labelwise._engine import kernel
 from optional_libraries import optional
+from ways import RANGES, predictions
 
 torch = optional("torch")
 
@@ -53,20 +54,6 @@ SLOPES = {
 """G' of each loss, from a probability and its complement."""
 
 
-def predictions(values: str, dtype: Any) -> np.ndarray:
-    """(5, 40, 3) of one of four ranges of values, as of several labels; some members agree."""
-    rng, info, shape = np.random.default_rng(3), np.finfo(dtype), (5, 40, 3)
-    tiny = float(info.smallest_normal)
-    p = {
-        "smooth": rng.random(shape),
-        "confident": np.where(rng.random(shape) < 0.5, tiny ** rng.random(shape), 1 - float(info.epsneg) * rng.integers(0, 9, shape)),
-        "one-hot": rng.integers(0, 2, shape),
-        "subnormal": tiny * rng.random(shape),
-    }[values].astype(dtype)
-    p[:, 0] = p[0, 0]
-    return p
-
-
 def exact_slopes(p: np.ndarray, loss: str) -> np.ndarray:
     """dTU/dp, dAU/dp and dEU/dp (3, M, N, K), with the slopes of the nearest number inside at 0 and 1."""
     info, m = np.finfo(p.dtype), len(p)
@@ -85,7 +72,7 @@ def exact_slopes(p: np.ndarray, loss: str) -> np.ndarray:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("values", ["smooth", "confident", "one-hot", "subnormal"])
+@pytest.mark.parametrize("values", RANGES)
 @pytest.mark.parametrize("loss", SLOPES)
 def test_equals_the_definition(loss: str, values: str, dtype: Any) -> None:
     """To 100 units in the last place; of subnormal numbers the logarithm is as long as 1074 and the mean has fewer digits."""
