@@ -11,6 +11,7 @@ import pytest
 
 import labelwise as lw
 from labelwise._engine import kernel as _kernels
+from optional_libraries import optional
 
 _ASKED = os.environ.get("LABELWISE_KERNEL")
 KERNELS = [_ASKED] if _ASKED else [*_kernels.AVAILABLE] if "baseline" in _kernels.AVAILABLE else ["numpy", "baseline"]
@@ -45,12 +46,31 @@ def general(kind: type, probs: Any, weights: Any, loss: Any) -> lw.Uncertainty:
     return lw.Uncertainty(*map(np.asarray, parts), tuple(map(str, range(probs.shape[-1]))), loss)
 
 
-def with_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
-    import torch
-
+def _tensor(probs: np.ndarray) -> Any:
+    torch = optional("torch")
     known = probs.dtype.name != "bfloat16"
-    tensor = torch.from_numpy(probs) if known else torch.from_numpy(probs.view(np.uint16)).view(torch.bfloat16)
-    return general(kind, tensor, weights, loss)
+    return torch.from_numpy(probs) if known else torch.from_numpy(probs.view(np.uint16)).view(torch.bfloat16)
+
+
+def with_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    """Tensors in main memory: through the kernel."""
+    return _as_numpy(decomposed(kind, _tensor(probs), weights, loss))
+
+
+def general_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    """As on other devices."""
+    return general(kind, _tensor(probs), weights, loss)
+
+
+def with_jax(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
+    """Arrays in main memory, not traced: through the kernel."""
+    jax = optional("jax")
+    jax.config.update("jax_enable_x64", True)
+    return _as_numpy(decomposed(kind, jax.numpy.asarray(probs), weights, loss))
+
+
+def _as_numpy(u: lw.Uncertainty) -> lw.Uncertainty:
+    return lw.Uncertainty(*map(np.asarray, (u.total, u.aleatoric, u.epistemic)), u.class_names, u.loss)
 
 
 def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
@@ -62,7 +82,29 @@ def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Un
     return halves[0].merge(halves[1]).result()
 
 
-WAYS: dict[str, Way] = {**dict.fromkeys(KERNELS, decomposed), "general": general, "torch": with_torch, "accumulated": accumulated}
+WAYS: dict[str, Way] = {
+    **dict.fromkeys(KERNELS, decomposed),
+    "general": general,
+    "torch": with_torch,
+    "torch general": general_torch,
+    "jax": with_jax,
+    "accumulated": accumulated,
+}
+RANGES = ("smooth", "confident", "one-hot", "subnormal")
+
+
+def predictions(values: str, dtype: Any, shape: tuple[int, int, int] = (5, 40, 3)) -> np.ndarray:
+    """Probabilities of labels that may occur together, of one of four `RANGES` of values; of the first instance all members agree."""
+    rng, info = np.random.default_rng(3), np.finfo(dtype)
+    tiny = float(info.smallest_normal)
+    p = {
+        "smooth": rng.random(shape),
+        "confident": np.where(rng.random(shape) < 0.5, tiny ** rng.random(shape), 1 - float(info.epsneg) * rng.integers(0, 9, shape)),
+        "one-hot": rng.integers(0, 2, shape),
+        "subnormal": tiny * rng.random(shape),
+    }[values].astype(dtype)
+    p[:, 0] = p[0, 0]
+    return p
 
 
 def choose(name: str, monkeypatch: pytest.MonkeyPatch) -> Way:

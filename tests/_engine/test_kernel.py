@@ -37,9 +37,19 @@ def kernel(request, monkeypatch):
     return request.param
 
 
+LOSSES = ["log", "squared", "spherical", "cost", "beta"]
+
+
 def everything(p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object) -> list[np.ndarray]:
-    result = _kernels.split(loss, p, weights, **options)
-    return [*(result.labelwise or ()), *result.sums, *result.joint]
+    made = {"cost": lw.CostLoss(0.3, 9), "beta": lw.BetaLoss(0.5, 1)}.get(loss)
+    labels = p.shape[-1] if options.get("events") is None else len(options["events"].offsets) // 2
+    result = _kernels.split(loss, p, weights, costs=made and compute._numbers(made, labels, p.dtype.name), **options)
+    return [*(result.labelwise or ()), *result.sums, *(result.joint or ())]
+
+
+def cuts(k: int) -> _kernels.Sums:
+    """The events of an ordered scale, for the kernel."""
+    return compute._sums(lw.events.ordinal(k), k, None)
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -67,34 +77,40 @@ def test_equals_the_general_path(kernel: str, loss: str, weights: str, dtype: st
         np.testing.assert_allclose(getattr(u.sum(), part), getattr(u, part).sum(-1), rtol=40 * eps, atol=4 * eps)
 
 
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("events", [False, True])
+@pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
-def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str) -> None:
+def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str, events: bool) -> None:
     p = probs(n=700, dtype=dtype)
-    plain = everything(p, loss)
+    asked = {"events": cuts(7)} if events else {}
+    plain = everything(p, loss, **asked)
     middle = np.ascontiguousarray(p.transpose(1, 0, 2)).transpose(1, 0, 2)
     channels = np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)
     gaps = np.repeat(p, 2, axis=1)[:, ::2]
     backwards = p[:, ::-1]
     for other in (middle, channels, gaps):
-        for i, (ours, theirs) in enumerate(zip(everything(other, loss), plain, strict=True)):
+        for i, (ours, theirs) in enumerate(zip(everything(other, loss, **asked), plain, strict=True)):
             if i < 3:
                 assert np.array_equal(ours, theirs)
             else:
                 np.testing.assert_allclose(ours, theirs, rtol=40 * np.finfo(dtype).eps)
-    assert np.array_equal(everything(backwards, loss)[0][::-1], plain[0])
+    assert np.array_equal(everything(backwards, loss, **asked)[0][::-1], plain[0])
 
 
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("loss", [*LOSSES, "log of events", "beta of events"])
 @pytest.mark.parametrize("shape", [(5, 1001, 10), (3, 40, 1000), (2, 3, 9000), (50, 77, 3), (1, 5, 2)])
 def test_same_bits_for_any_number_of_threads_and_any_block(kernel: str, loss: str, shape: tuple[int, int, int], monkeypatch) -> None:
     p = probs(*shape, dtype="float32")
-    one = everything(p, loss, threads=1)
+    loss, _, events = loss.partition(" of ")
+    if events:
+        p = p[..., :40] / p[..., :40].sum(-1, keepdims=True).clip(1e-30)
+    asked = {"events": cuts(p.shape[-1])} if events else {}
+    one = everything(p, loss, threads=1, **asked)
     monkeypatch.setattr(_kernels, "SEVERAL", dict.fromkeys(_kernels.SEVERAL, 1))
     for threads in (2, 3):
-        for a, b in zip(everything(p, loss, threads=threads), one, strict=True):
+        for a, b in zip(everything(p, loss, threads=threads, **asked), one, strict=True):
             assert np.array_equal(a, b)
-    cut = [everything(p[:, i : i + 37], loss, threads=1) for i in range(0, shape[1], 37)]
+    cut = [everything(p[:, i : i + 37], loss, threads=1, **asked) for i in range(0, shape[1], 37)]
     for a, b in zip((np.concatenate(parts) for parts in zip(*cut, strict=True)), one, strict=True):
         assert np.array_equal(a, b)
 

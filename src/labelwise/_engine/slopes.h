@@ -4,10 +4,18 @@
  *     dTU/dp = w G'(m), dAU/dp = w G'(p), dEU/dp = w [G'(m) - G'(p)],
  * the last without subtracting nearly equal numbers. At p = 0 and p = 1 they are those of the nearest number inside. */
 
+/* -log2(x), subnormal x included; at 0 that of `floor`. SCALE_UP is 2^64 or 2^512. */
+static ALWAYS_INLINE REAL NAME(any_log2)(REAL x, REAL floor)
+{
+    REAL y = x > 0 ? x : floor;
+    int small = y < TINY;
+    return NAME(neg_log2)(small ? y * SCALE_UP : y) + (small ? (REAL)(sizeof(REAL) == 4 ? 64 : 512) : 0);
+}
+
 /* log2(x/m) with d = x - m; log_x = -log2 x and log_m = -log2 m are known already. */
 static ALWAYS_INLINE REAL NAME(log_ratio)(REAL x, REAL m, REAL d, REAL log_x, REAL log_m)
 {
-    REAL whole = x + m, s = NAME(cut)(d / (whole > TINY ? whole : TINY)), z = s * s;
+    REAL whole = x + m, up = whole < TINY ? SCALE_UP : 1, below = whole * up, s = NAME(cut)(d * up / (below > TINY ? below : TINY)), z = s * s;
     return z < (REAL)(1.0 / 9) ? (REAL)(2 * LOG2_E) * s * (1 + z * ARTANH_POLYNOMIAL(z)) : log_m - log_x;
 }
 
@@ -21,7 +29,7 @@ static ALWAYS_INLINE void NAME(slopes_body)(const NAME(Tile) *in, const enum los
     NAME(means)(in, per_element, pair, &mean);
     EACH(i) {
         REAL t = mean.mt[i], c = mean.mc[i];
-        if (loss == LOG) { lt[i] = NAME(neg_log2)(t > TINY ? t : TINY); lc[i] = NAME(neg_log2)(c > HALF_EPS ? c : HALF_EPS); }
+        if (loss == LOG) { lt[i] = NAME(any_log2)(t, TINY); lc[i] = NAME(any_log2)(c, HALF_EPS); }
         if (loss == SPHERICAL) { REAL x = NAME(cut)(t), y = NAME(cut)(c); lt[i] = SQRT(x * x + y * y); lc[i] = (c - t) / lt[i]; }
         if (loss == COST) lc[i] = (t <= c ? t > in->cost[2][i] : c < in->cost[3][i]) ? -in->cost[0][i] : in->cost[1][i];
     }
@@ -32,7 +40,7 @@ static ALWAYS_INLINE void NAME(slopes_body)(const NAME(Tile) *in, const enum los
         EACH(i) {
             REAL x = NAME(clip)(p[i]), c = 1 - x, d = (x - NAME(clip)(ref[i])) - mean.shift[i], of_mean, own, between;
             if (loss == LOG) {
-                REAL inner = x > TINY ? x : TINY, outer = c > HALF_EPS ? c : HALF_EPS, log_x = NAME(neg_log2)(inner), log_c = NAME(neg_log2)(outer);
+                REAL log_x = NAME(any_log2)(x, TINY), log_c = NAME(any_log2)(c, HALF_EPS);
                 of_mean = (lt[i] - lc[i]) * unit;
                 own = (log_x - log_c) * unit;
                 between = (NAME(log_ratio)(x, mean.mt[i], d, log_x, lt[i]) - NAME(log_ratio)(c, mean.mc[i], -d, log_c, lc[i])) * unit;
