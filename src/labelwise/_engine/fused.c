@@ -2,7 +2,6 @@
  *
  * Python passes buffers (limited API, no NumPy headers); the work is done without the interpreter lock, so that threads can share it.
  * Do not compile with -ffast-math: it would change the floating-point mode of the whole process. */
-#define _GNU_SOURCE /* sched_getcpu */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -189,7 +188,7 @@ static PyObject *done(Range *run, const Job *job, Py_ssize_t pieces, int helpers
 #if HAS_CREW
     helpers = hire(helpers);
 #endif
-    Task task = {run, job, pieces, 0, helpers, 0, -1};
+    Task task = {run, job, pieces, 0, helpers, 0};
     int status = -1;
     if (job->members >= 1 && job->classes >= 1) {
         Py_BEGIN_ALLOW_THREADS
