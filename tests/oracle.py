@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import mpmath
+import numpy as np
 from mpmath import mp, mpf
 
 DIGITS = {"squared": 360}
@@ -91,3 +92,30 @@ def beta_expectation(g: Callable[[Any, Any], Any], a: Any, b: Any, corner: float
         if corner is not None:
             ends.append(mp.log(mpf(corner) / (1 - mpf(corner))))
         return mp.quad(integrand, sorted(ends), maxdegree=6)
+
+
+SLOPES: dict[str, Entropy] = {
+    "log": lambda t, c: mp.log(c / t, 2),
+    "squared": lambda t, c: c - t,
+    "spherical": lambda t, c: (c - t) / mp.sqrt(t * t + c * c),
+    "zero_one": lambda t, c: mpf(-1 if t > c else 1),
+    "cost": lambda t, c: -mpf(FALSE_POSITIVE) if mpf(FALSE_NEGATIVE) * t > mpf(FALSE_POSITIVE) * c else mpf(FALSE_NEGATIVE),
+}
+"""G' of each loss, from a probability and its complement."""
+
+
+def exact_slopes(p: np.ndarray, loss: str) -> np.ndarray:
+    """dTU/dp, dAU/dp and dEU/dp (3, M, N, K), with the slopes of the nearest number inside at 0 and 1."""
+    info, m = np.finfo(p.dtype), len(p)
+    result = np.zeros((3, *p.shape))
+
+    def slope(t: Any) -> Any:
+        return SLOPES[loss](t if t > 0 else mpf(float(info.smallest_normal)), 1 - t if t < 1 else mpf(float(info.epsneg)))
+
+    with mpmath.workdps(360):  # 1 − t of a subnormal t is not 1
+        for n, k in np.ndindex(p.shape[1:]):
+            members = [mpf(float(x)) for x in p[:, n, k]]
+            of_mean = slope(sum(members) / m if len(set(members)) > 1 else members[0])
+            for j, own in enumerate(map(slope, members)):
+                result[:, j, n, k] = of_mean / m, own / m, (of_mean - own) / m
+    return result

@@ -43,6 +43,7 @@ LAYERS = [
     {"_arrays", "_engine"},
     {"_labels", "_tables", "_engine.blocks", "_engine.host"},
     {"losses", "events", "_results", "_engine.torch_gradient", "_engine.dirichlet"},
+    {"_engine.jax_traced"},
     {"_validation", "_engine.compute"},
     {"distributions", "_engine.joining"},
     {"decomposition"},

@@ -108,8 +108,13 @@ class Accumulator:
             raise ValueError("`weight` must be finite and not negative")
         self._check_shape(p)
         loss = self._bound(p.shape[-1])
-        w = (w if w.ndim == 0 else w[..., None]) + 0 * p[..., :1]
-        self._take_in((w, 0 * w), [p], loss)
+        w = w if w.ndim == 0 else w[..., None]
+        pair = w, 0 * w
+        if isinstance(p, np.ndarray):  # one weight for all instances is not written down for each
+            pair = np.broadcast_to(pair[0], (*p.shape[:-1], 1)), np.broadcast_to(pair[1], (*p.shape[:-1], 1))
+        else:
+            pair = pair[0] + 0 * p[..., :1], pair[1] + 0 * p[..., :1]
+        self._take_in(pair, [p], loss)
         self.n_members += 1
         return self
 
@@ -141,13 +146,16 @@ class Accumulator:
             self._state, self._own = _in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine), False
             return
         dtype = np.result_type(*values)
-        state = [np.array(x, dtype, order="C", copy=None if self._own else True) for x in values[-len(mine) :]] if mine else []
-        if not state:
-            state = [np.zeros_like(values[0], dtype), np.zeros_like(values[0], dtype)]
-            state += [np.full(given[0].shape, key == "complement", dtype) for key in _KEYS[2:]]
-        total, alpha, beta = _shares((state[0], state[1]), (values[0], values[1]))
-        joining.take_in(state[2:], [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + len(given)]], alpha, beta, loss)
-        self._state, self._own = _state([*total, *state[2:]]), True
+        if mine:
+            before = values[-len(mine)], values[1 - len(mine)]
+            state = [np.array(x, dtype, order="C", copy=None if self._own else True) for x in values[2 - len(mine) :]]
+        else:
+            none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
+            before = none, none
+            state = [(np.ones if key == "complement" else np.zeros)(given[0].shape, dtype) for key in _KEYS[2:]]
+        total, alpha, beta = _shares(before, (values[0], values[1]))
+        joining.take_in(state, [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + len(given)]], alpha, beta, loss)
+        self._state, self._own = _state([*total, *state]), True
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
@@ -298,6 +306,11 @@ def _join(a: _State, b: _State, loss: Loss) -> _State:
 
 def _shares(a: Pair, b: Pair) -> tuple[Pair, Array, Array]:
     """The sum of two weights and their shares of it; 0 where it is 0."""
+    if all(isinstance(x, np.ndarray) and x.size > 1 and not any(x.strides) for x in (*a, *b)):  # one weight for all instances
+        shape, first = a[0].shape, (slice(0, 1),) * a[0].ndim
+        weight, alpha, beta = _shares((a[0][first], a[1][first]), (b[0][first], b[1][first]))
+        high, low, alpha, beta = (np.broadcast_to(x, shape) for x in (*weight, alpha, beta))
+        return (high, low), alpha, beta
     high, low = _two_sum(a[0], b[0])
     weight = _two_sum(high, low + (a[1] + b[1]))
     whole = namespace(high).where(weight[0] > 0, weight[0], namespace(high).ones_like(high))

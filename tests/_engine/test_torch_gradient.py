@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-import mpmath
 import numpy as np
 import pytest
-from mpmath import mp, mpf
 
 import labelwise as lw
 from labelwise._engine import kernel
 from optional_libraries import optional
+from oracle import SLOPES, exact_slopes
 from ways import RANGES, predictions
 
 torch = optional("torch")
@@ -42,33 +41,6 @@ def test_equals_the_general_way(loss: Any, weights: str, dtype: Any, monkeypatch
     theirs = gradient(p, loss, w, given)
     assert torch.isfinite(ours).all()
     torch.testing.assert_close(ours, theirs, rtol=1e-9 if dtype is torch.float64 else 1e-3, atol=1e-11 if dtype is torch.float64 else 1e-5)
-
-
-SLOPES = {
-    "log": lambda t, c: mp.log(c / t, 2),
-    "squared": lambda t, c: c - t,
-    "spherical": lambda t, c: (c - t) / mp.sqrt(t * t + c * c),
-    "zero_one": lambda t, c: mpf(-1 if t > c else 1),
-    "cost": lambda t, c: -mpf(0.3) if 9 * t > mpf(0.3) * c else mpf(9),
-}
-"""G' of each loss, from a probability and its complement."""
-
-
-def exact_slopes(p: np.ndarray, loss: str) -> np.ndarray:
-    """dTU/dp, dAU/dp and dEU/dp (3, M, N, K), with the slopes of the nearest number inside at 0 and 1."""
-    info, m = np.finfo(p.dtype), len(p)
-    result = np.zeros((3, *p.shape))
-
-    def slope(t: Any) -> Any:
-        return SLOPES[loss](t if t > 0 else mpf(float(info.smallest_normal)), 1 - t if t < 1 else mpf(float(info.epsneg)))
-
-    with mpmath.workdps(360):  # 1 − t of a subnormal t is not 1
-        for n, k in np.ndindex(p.shape[1:]):
-            members = [mpf(float(x)) for x in p[:, n, k]]
-            of_mean = slope(sum(members) / m if len(set(members)) > 1 else members[0])
-            for j, own in enumerate(map(slope, members)):
-                result[:, j, n, k] = of_mean / m, own / m, (of_mean - own) / m
-    return result
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])

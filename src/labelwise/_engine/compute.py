@@ -76,6 +76,10 @@ def compute(
         if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
             return _fused(q, view, loss, events, labelwise, n_jobs)
 
+    if labelwise and events is None and stored is not None and type(loss) in NAMES and type(loss) is not BetaLoss:
+        traced = _of_traced(q, loss)
+        if traced is not None:
+            return Computed(traced)
     if labelwise and type(loss) in NAMES and type(loss) is not BetaLoss and getattr(type(q), "has_beta_laws", False):
         parts = _of_dirichlet(q, loss, events, n_jobs)
         if parts is not None:
@@ -117,6 +121,15 @@ def _with_gradient(q: Any, loss: Any, equations: Equations, n_jobs: int | None) 
     options = {"loss": name, "unit": unit_of(loss), "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None}
     q.check()
     return differentiable(q.stored, values, again, q.weights, options)
+
+
+def _of_traced(q: Any, loss: Any) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of a traced ensemble of JAX, or ``None`` if ``q`` is none."""
+    if type(q.stored).__module__.partition(".")[0] not in ("jax", "jaxlib"):
+        return None
+    from . import jax_traced
+
+    return jax_traced.split(q, loss, unit_of(loss)) if jax_traced.applies(q) else None
 
 
 def unit_of(loss: Any) -> float:

@@ -62,23 +62,8 @@ typedef int Range(const Job *, int64_t, int64_t);
 #define PASTE_(level, name) level##_##name
 #define PASTE(level, name) PASTE_(level, name)
 
-#define LEVEL baseline
-#include "dirichlet_level.h"
-#undef LEVEL
-#if HAS_LEVELS
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-#define LEVEL v3
-#include "dirichlet_level.h"
-#undef LEVEL
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-#define LEVEL v4
-#include "dirichlet_level.h"
-#undef LEVEL
-#pragma GCC pop_options
-#endif
+#define LEVEL_BODY "dirichlet_level.h"
+#include "levels.h"
 
 /* The code for a level that `_fused` has found this processor to have. */
 static Range *find_level(const char *name)

@@ -2,7 +2,6 @@
  *
  * Python passes buffers (limited API, no NumPy headers); the work is done without the interpreter lock, so that threads can share it.
  * Do not compile with -ffast-math: it would change the floating-point mode of the whole process. */
-#define _GNU_SOURCE /* sched_getcpu */
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 #include <math.h>
@@ -95,23 +94,8 @@ static int64_t rows_at_once(int64_t classes)
 #define PASTE_(type, level, name) type##_##level##_##name
 #define PASTE(type, level, name) PASTE_(type, level, name)
 
-#define LEVEL baseline
-#include "fused_level.h"
-#undef LEVEL
-#if HAS_LEVELS
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v3")
-#define LEVEL v3
-#include "fused_level.h"
-#undef LEVEL
-#pragma GCC pop_options
-#pragma GCC push_options
-#pragma GCC target("arch=x86-64-v4")
-#define LEVEL v4
-#include "fused_level.h"
-#undef LEVEL
-#pragma GCC pop_options
-#endif
+#define LEVEL_BODY "fused_level.h"
+#include "levels.h"
 
 typedef struct { const char *name; Range *split[2], *check[2], *slopes[2], *join[2], *conclude[2]; /* of float and of double */ } Level;
 #define BOTH(level, name) {f32_##level##_##name, f64_##level##_##name}
@@ -189,7 +173,7 @@ static PyObject *done(Range *run, const Job *job, Py_ssize_t pieces, int helpers
 #if HAS_CREW
     helpers = hire(helpers);
 #endif
-    Task task = {run, job, pieces, 0, helpers, 0, -1};
+    Task task = {run, job, pieces, 0, helpers, 0};
     int status = -1;
     if (job->members >= 1 && job->classes >= 1) {
         Py_BEGIN_ALLOW_THREADS

@@ -90,6 +90,11 @@ class CostLoss(Loss):
         a, b = self._costs(t)
         return namespace(t).minimum(b * t, a * c)
 
+    def slope(self, t: Array, c: Array) -> Array:
+        """G'(t): b where it is best not to act, else −a."""
+        a, b = self._costs(t)
+        return namespace(t).where(self._should_act(t, c), -a, b)
+
     def _should_act(self, t: Array, c: Array) -> Array:
         """Whether b·t > a·c, decided without rounding: by the smaller of t and c against its exact share of the costs."""
         xp = namespace(t)
