@@ -5,10 +5,14 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 from optional_libraries import optional
+
+if TYPE_CHECKING:
+    from labelwise.petct import Prepared
 
 
 @pytest.fixture(scope="session")
@@ -48,6 +52,13 @@ def slices(phantoms: Path, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("slices")
     prepare(phantoms, out, settings=Settings(size=32, step=0), hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
     return out
+
+
+@pytest.fixture(scope="session")
+def prepared(slices: Path) -> Prepared:
+    from labelwise.petct import open_prepared
+
+    return open_prepared(slices)
 
 
 @pytest.fixture(scope="session")

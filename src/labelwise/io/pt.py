@@ -6,7 +6,7 @@ import os
 import zipfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from .files import open_regular
 from .npz import check_unpacked
@@ -14,17 +14,16 @@ from .npz import check_unpacked
 __all__ = ["load_tensors", "read_pt"]
 
 
-def load_tensors(path: Path) -> Any:
-    """The content of a .pt file: tensors and plain values, and nothing that would have to run."""
+def load_tensors(file: IO[bytes], name: str) -> Any:
+    """The content of an open .pt file: tensors and plain values, and nothing that would have to run."""
     try:
         import torch
     except ImportError as error:
         raise ImportError('.pt files need PyTorch; install it with: pip install "labelwise[torch]"') from error
-    with open_regular(path) as file:
-        with zipfile.ZipFile(file) as archive:  # torch.save writes archives; older forms take memory before they are checked
-            check_unpacked(archive.infolist(), os.fstat(file.fileno()).st_size, path.name)
-        file.seek(0)
-        return torch.load(file, map_location="cpu", weights_only=True)
+    with zipfile.ZipFile(file) as archive:  # torch.save writes archives; older forms take memory before they are checked
+        check_unpacked(archive.infolist(), os.fstat(file.fileno()).st_size, name)
+    file.seek(0)
+    return torch.load(file, map_location="cpu", weights_only=True)
 
 
 def read_pt(path: Path, pick: Callable[[list[str]], Sequence[str]]) -> dict[str, Any]:
@@ -32,7 +31,8 @@ def read_pt(path: Path, pick: Callable[[list[str]], Sequence[str]]) -> dict[str,
     import pickle
 
     try:
-        content = load_tensors(path)
+        with open_regular(path) as file:
+            content = load_tensors(file, path.name)
     except zipfile.BadZipFile as error:
         raise ValueError(f"{path.name} is not a file of torch.save (PyTorch 1.6 or newer), or was cut short") from error
     except pickle.UnpicklingError as error:

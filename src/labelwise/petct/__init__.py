@@ -5,30 +5,30 @@ Nothing is loaded before it is used: preparing needs no torch, training no nibab
 
 from __future__ import annotations
 
-import importlib
+from importlib import import_module
 from typing import Any
 
 # Public name -> the module of this package that has it.
 _WHERE = {
-    "DIAGNOSES": "studies",
-    "Study": "studies",
-    "Skipped": "studies",
-    "find_studies": "studies",
-    "Volume": "volumes",
-    "read_volume": "volumes",
-    "split_patients": "split",
-    "Settings": "preparation",
-    "prepare": "preparation",
-    "Part": "manifest",
-    "Prepared": "manifest",
-    "open_prepared": "manifest",
-    "slice_labels": "manifest",
-    "aggregate": "combining",
-    "train": "training",
-    "plot_slices": "figures",
-    "what_to_do": "report",
-    "write_report": "report",
-    "write_phantoms": "phantom",
+    "DIAGNOSES": ".studies",
+    "Study": ".studies",
+    "Skipped": ".studies",
+    "find_studies": ".studies",
+    "Volume": ".volumes",
+    "read_volume": ".volumes",
+    "split_patients": ".patient_split",
+    "Settings": ".preparation",
+    "prepare": ".preparation",
+    "Part": ".manifest",
+    "Prepared": ".manifest",
+    "open_prepared": ".manifest",
+    "slice_labels": ".manifest",
+    "aggregate": ".combining",
+    "train": ".training",
+    "plot_slices": ".figures",
+    "what_to_do": ".report",
+    "write_report": ".report",
+    "write_phantoms": ".phantom",
 }
 
 __all__ = sorted(_WHERE)
@@ -37,7 +37,7 @@ __all__ = sorted(_WHERE)
 def __getattr__(name: str) -> Any:
     if name not in _WHERE:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_WHERE[name]}"), name)
+    return getattr(import_module(_WHERE[name], __name__), name)
 
 
 def __dir__() -> list[str]:

@@ -15,7 +15,7 @@ import numpy as np
 
 from ..io.atomic import replacing
 from ..io.files import read_json
-from .split import split_patients
+from .patient_split import split_patients
 from .store import GROUP, Slices, is_whole
 from .studies import Skipped, Study
 

@@ -52,10 +52,3 @@ def only_one_way(n_samples: int | None, library: str) -> None:
     """Refuse ``n_samples`` where there is no dropout to sample."""
     if n_samples is not None:
         raise ValueError(f"`n_samples` is for dropout in torch modules and for catboost's virtual ensembles; got {n_samples} for {library}")
-
-
-def check_count(value: Any, name: str) -> int:
-    """``value`` as a positive integer."""
-    if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-        raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
-    return int(value)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import time
 import warnings
-import zipfile
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,7 +21,7 @@ from torch import nn
 from ..datasets.preprocess import crop_and_flip
 from ..io.atomic import replacing
 from ..io.files import open_regular, read_text
-from ..io.npz import check_unpacked
+from ..io.pt import load_tensors
 from ._forward import evaluating, seeded
 from .inputs import Inputs, LazyImages
 from .networks import build
@@ -118,10 +117,7 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"there is no checkpoint {str(path)!r}")
     with open_regular(path) as file, _damage(path):
-        with zipfile.ZipFile(file) as archive:  # torch.save writes archives; older forms take memory before they are checked
-            check_unpacked(archive.infolist(), path.stat().st_size, path.name)
-        file.seek(0)
-        state = torch.load(file, map_location="cpu", weights_only=True)
+        state = load_tensors(file, path.name)
     if not isinstance(state, dict) or type(state.get("epoch")) is not int or not isinstance(state.get("model"), dict):
         raise ValueError(f"{str(path)!r} is not a checkpoint of an ensemble member")
     return state

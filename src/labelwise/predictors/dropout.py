@@ -10,9 +10,8 @@ import torch
 from torch import nn
 from torch.nn.modules.dropout import _DropoutNd
 
-from .._validation import as_seed
+from .._validation import as_seed, check_positive
 from ..distributions import Ensemble
-from ._family import check_count
 from ._forward import as_input, check_model, evaluating, like_input, run, seeded
 
 
@@ -85,7 +84,7 @@ def mc_dropout(
     (10, 2, 3)
     """
     check_model(model)
-    n_samples, batch_size, seed = check_count(n_samples, "n_samples"), check_count(batch_size, "batch_size"), as_seed(rng)
+    n_samples, batch_size, seed = check_positive(n_samples, "n_samples"), check_positive(batch_size, "batch_size"), as_seed(rng)
     if outputs not in ("logits", "probabilities"):
         raise ValueError(f"`outputs` must be 'logits' or 'probabilities'; got {outputs!r}")
     layers = dropout_layers(model, also)

@@ -11,9 +11,8 @@ from torch import nn
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
-from .._validation import as_seed
+from .._validation import as_seed, check_positive
 from ..distributions import Dirichlet
-from ._family import check_count
 from ._forward import as_input, batches, check_model, evaluating, like_input, run, seeded
 
 _EVIDENCE = {
@@ -143,7 +142,7 @@ def fit_evidential(
     check_model(model)
     x = as_input(x)
     y = torch.as_tensor(to_numpy(y))
-    epochs, batch_size, seed = check_count(epochs, "epochs"), check_count(batch_size, "batch_size"), as_seed(rng)
+    epochs, batch_size, seed = check_positive(epochs, "epochs"), check_positive(batch_size, "batch_size"), as_seed(rng)
     if y.ndim == 0 or y.shape[0] != x.shape[0]:
         raise ValueError(f"`y` must have one entry for each of the {x.shape[0]} instances of `x`; got shape {tuple(y.shape)}")
     optimizer = torch.optim.Adam(model.parameters(), lr=lr)
@@ -174,6 +173,6 @@ def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, clas
     check_model(model)
     x = as_input(x)
     with evaluating(model):
-        alpha = run(model, x, check_count(batch_size, "batch_size"))
+        alpha = run(model, x, check_positive(batch_size, "batch_size"))
     _check_positive(alpha)
     return Dirichlet(like_input(alpha, x), class_names=class_names)

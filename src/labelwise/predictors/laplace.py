@@ -18,8 +18,8 @@ import torch
 from torch import nn
 
 from .._arrays import to_numpy
+from .._validation import check_positive
 from ..distributions import LogisticNormal
-from ._family import check_count
 from ._forward import as_input, batches, check_model, evaluating, like_input
 
 FULL_UP_TO = 2000
@@ -60,7 +60,7 @@ class LastLayerLaplace:
         device = x.device if isinstance(x, torch.Tensor) else "cpu"
         means, covariances = [], []
         with _features(self.model, self.layer) as run:
-            for batch in batches(x, check_count(batch_size, "batch_size"), self.model):
+            for batch in batches(x, check_positive(batch_size, "batch_size"), self.model):
                 phi, logits = run(batch)
                 means.append(logits.to(device))
                 covariances.append(self._covariance(phi).to(device=device, dtype=logits.dtype))
@@ -139,7 +139,7 @@ def fit_laplace(
     if structure == "auto":
         structure = "full" if sum(p.numel() for p in weights) <= FULL_UP_TO else "kronecker"
     with _features(model, last) as run:
-        pairs = (run(batch) for batch in batches(x, check_count(batch_size, "batch_size"), model))
+        pairs = (run(batch) for batch in batches(x, check_positive(batch_size, "batch_size"), model))
         curvature = _full(pairs) if structure == "full" else _kronecker(pairs)
     # Rounding leaves the flat directions (a constant added to all logits) at about −1e-16 of the largest eigenvalue.
     curvature = tuple(part.clamp(min=0) if part.ndim == 1 else part for part in curvature)

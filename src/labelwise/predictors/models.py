@@ -10,10 +10,10 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import plain_labels
-from .._validation import as_seed
+from .._validation import as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from ._family import Family, check_count, only_one_way
+from ._family import Family, only_one_way
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 
@@ -86,7 +86,7 @@ def from_models(
     if activation is not None and activation not in ACTIVATIONS:
         raise ValueError(f"`activation` must be one of {', '.join(map(repr, ACTIVATIONS))}; got {activation!r}")
     if n_samples is not None:
-        check_count(n_samples, "n_samples")
+        check_positive(n_samples, "n_samples")
     family = _family(models, device, n_samples, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
@@ -95,7 +95,7 @@ def from_models(
     else:
         if return_labels:
             raise ValueError("`return_labels` needs a loader that gives labels; `X` has none. You have the labels of an array already")
-        size = family.batch_size if batch_size is None else check_count(batch_size, "batch_size")
+        size = family.batch_size if batch_size is None else check_positive(batch_size, "batch_size")
         batches = list(array_batches(X, size))
         total = len(batches)
     values, labels = _ask(family, _with_progress(batches, total, progress))

@@ -11,10 +11,10 @@ import numpy as np
 import torch
 
 from .._labels import named_labels
+from .._validation import check_positive
 from ..datasets import Examples
 from ..distributions import Ensemble
 from ..io import check_format, save_predictions
-from ._family import check_count
 from ._member import VALUES_AT_ONCE, prepared
 from .inputs import LazyImages
 from .training import FittedEnsemble
@@ -58,7 +58,7 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     if isinstance(x, Examples):
         x, y_true = x.x, x.y
     x = fitted.inputs.check(x, "x")
-    batch_size = min(check_count(batch_size, "batch_size"), max(1, VALUES_AT_ONCE // int(np.prod(fitted.inputs.shape))))
+    batch_size = min(check_positive(batch_size, "batch_size"), max(1, VALUES_AT_ONCE // int(np.prod(fitted.inputs.shape))))
     shape = (fitted.n_members, len(x), fitted.n_classes)
     kind = None if out is None else check_format(Path(out))
     probs = np.empty(shape, np.float32) if out is None else _beside(Path(out), shape)

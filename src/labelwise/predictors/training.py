@@ -15,11 +15,10 @@ import torch
 from torch import nn
 
 from .._arrays import check_names, to_numpy
-from .._validation import as_seed
+from .._validation import as_seed, check_positive
 from ..datasets import Dataset, Examples
 from ..io.atomic import remove_all_leftovers, replacing
 from ..io.npz import write_npy
-from ._family import check_count
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here
@@ -136,13 +135,13 @@ def fit_ensemble(
     ['member-0.pt', 'member-1.pt']
     """
     refuse_unguarded()
-    n_members, seed = check_count(n_members, "n_members"), as_seed(rng)
+    n_members, seed = check_positive(n_members, "n_members"), as_seed(rng)
     x, y, val, class_names = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
     if recipe is None or isinstance(recipe, str):
         recipe = find_recipe(name, recipe, shape=Inputs.of(x).shape)
     if epochs is not None:
-        recipe = recipe.stretched(check_count(epochs, "epochs"))
+        recipe = recipe.stretched(check_positive(epochs, "epochs"))
     inputs = Inputs.fit(x, recipe)
     if val is not None:
         val = inputs.check(val[0], "data.val.x"), val[1]
@@ -175,7 +174,7 @@ def fit_ensemble(
         if n_jobs is None:
             small = n_parameters * n_seen * recipe.epochs * len(done) < _SMALL
             n_jobs = 1 if small else max(1, cores // threads)
-        n_jobs = min(check_count(n_jobs, "n_jobs"), max(1, len(done)))
+        n_jobs = min(check_positive(n_jobs, "n_jobs"), max(1, len(done)))
         with progress_bars(list(done), n_seen, recipe.epochs, wanted=progress) as show:
             if n_jobs == 1 or device != "cpu":
                 train_here(job, list(done), threads=threads, show=show)
@@ -192,7 +191,7 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
     if settings["network"] is None and make_model is None:
         raise ValueError(f"the ensemble in {str(folder)!r} has a custom network; pass the function `make_model` that it was trained with")
     try:
-        inputs, n_classes = Inputs(**settings["inputs"]), check_count(settings["n_classes"], "n_classes")
+        inputs, n_classes = Inputs(**settings["inputs"]), check_positive(settings["n_classes"], "n_classes")
         names = check_names(settings["class_names"], n_classes)
     except (TypeError, ValueError) as error:
         raise ValueError(f"the settings of the ensemble in {str(folder)!r} are damaged: {error}") from error
