@@ -95,7 +95,7 @@ def test_anatomy_is_not_epistemic(how):
     ("options", "words"),
     [
         ({"how": "median"}, "`how` must be one of"),
-        ({"how": "noisy-or", "negative": None}, "needs a class that means"),
+        ({"how": "noisy-or", "negative": None}, "needs a class without lesions"),
         ({"k": 0}, "`k` must be a positive"),
     ],
 )

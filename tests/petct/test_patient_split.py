@@ -58,5 +58,5 @@ def test_other_seeds_give_other_splits():
 
 @pytest.mark.parametrize(("test", "val"), [(0, 0.1), (0.6, 0.5), (1.2, 0), (0.2, -0.1), (float("nan"), 0.1)])
 def test_impossible_shares(test, val):
-    with pytest.raises(ValueError, match="`test_size` and `val_size` must be shares"):
+    with pytest.raises(ValueError, match="`test_size` and `val_size` must be fractions"):
         split_patients([("a", "negative")], test_size=test, val_size=val)

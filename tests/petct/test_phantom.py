@@ -52,7 +52,7 @@ def test_diseases_share_sites():
     def in_lung(kind):
         rng = np.random.default_rng(0)
         found = [
-            any(50 < abs(x) < 110 and 70 < z < 200 and abs(y) < 40 for x, y, z in (le.centre for le in place_lesions(kind, rng)))
+            any(50 < abs(x) < 110 and 70 < z < 200 and abs(y) < 40 for x, y, z in (le.center for le in place_lesions(kind, rng)))
             for _ in range(200)
         ]
         return np.mean(found)

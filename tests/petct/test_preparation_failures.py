@@ -133,11 +133,11 @@ BAD = {
             ),
             s.pet,
         ),
-        "lie in different places",
+        "differ in origin or voxel size",
     ),
     "no mask": (lambda s: s.seg.unlink(), "SEG.nii.gz is missing"),
     "a folder": (lambda s: (s.pet.unlink(), s.pet.mkdir()), "SUV.nii.gz is missing"),
-    "empty body": (lambda s: rewrite(s.ct, lambda x: x * 0 - 1000), "crosses a body"),
+    "empty body": (lambda s: rewrite(s.ct, lambda x: x * 0 - 1000), "intersects a body"),
 }
 
 
@@ -275,7 +275,7 @@ def test_workers_do_not_outlive_a_killed_process(phantoms, tmp_path):
 
 def test_a_process_that_dies_is_named(phantoms, tmp_path, monkeypatch):
     monkeypatch.setattr(preparation, "prepare_study", _die)
-    with pytest.raises(ChildProcessError, match="was ended from outside"):
+    with pytest.raises(ChildProcessError, match="a worker process was killed"):
         prepare(phantoms, tmp_path / "out", settings=SMALL, diagnoses=KINDS, n_jobs=2)
 
 
@@ -306,7 +306,7 @@ def test_folders_that_are_no_preparation(tmp_path):
         (lambda m: m.update(studies=[1]), "cannot be used"),
         (lambda m: m["studies"][0].pop("planes"), "it has no 'planes'"),
         (lambda m: m["studies"][0].update(key="../../etc"), "must be the name of its folder"),
-        (lambda m: m["studies"][0].update(lesion_voxels=[1]), "a whole number of lesion voxels for each of its planes"),
+        (lambda m: m["studies"][0].update(lesion_voxels=[1]), "an integer number of lesion voxels for each of its planes"),
     ],
 )
 def test_a_damaged_manifest_gets_one_sentence(prepared, tmp_path, change, words):

@@ -51,7 +51,7 @@ def test_what_cannot_be_used_is_named(copy):
     assert "its diagnosis 'SARCOMA' is not one of 'negative', 'lung cancer'" in why[d]
     assert "the table has it twice, with" in why[e]
     assert why[f + "x"] == "the table names it, but there is no folder for it"
-    assert "the table must give it a patient" in why[""]
+    assert "its patient must be printable text" in why[""]
     assert all("\n" not in str(s) and s.patient in str(s) for s in skipped)
 
 
@@ -79,7 +79,7 @@ def test_a_table_of_ones_own(phantoms, tmp_path):
     _, skipped = find_studies(tmp_path, table=table, diagnoses=KINDS)
     assert [s.why for s in skipped] == [
         "its part 'exam' is not one of 'train', 'val', 'test'",
-        "the table must give it a patient in one word without '/'; got 'R/S'",
+        "its patient must be printable text without '/'; got 'R/S'",
     ]
 
 

@@ -57,20 +57,20 @@ def test_nibabel_reads_the_same(tmp_path, values):
 
 
 @pytest.mark.parametrize("degrees", [3.0, 20.0])
-def test_a_volume_that_lies_askew_is_straightened(tmp_path, degrees):
+def test_a_volume_that_is_oblique_is_straightened(tmp_path, degrees):
     rng = np.random.default_rng(3)
     body, lesions = Body.draw(rng), place_lesions("lymphoma", rng)
     spacing, shape = 12.0, np.array([44, 40, 84])
     a = np.radians(degrees)
     turn = np.array([[np.cos(a), -np.sin(a), 0], [np.sin(a), np.cos(a), 0], [0, 0, 1]])
-    askew = np.eye(4)
-    askew[:3, :3] = turn * spacing
-    askew[:3, 3] = -turn @ ((shape - 1) / 2 * spacing)
+    oblique = np.eye(4)
+    oblique[:3, :3] = turn * spacing
+    oblique[:3, 3] = -turn @ ((shape - 1) / 2 * spacing)
     index = np.stack(np.meshgrid(*map(np.arange, shape), indexing="ij"))
-    world = np.tensordot(askew[:3, :3], index, 1) + askew[:3, 3].reshape(3, 1, 1, 1)
+    world = np.tensordot(oblique[:3, :3], index, 1) + oblique[:3, 3].reshape(3, 1, 1, 1)
     ct, _, _ = draw_anatomy(body, lesions, world)
-    nib.save(nib.Nifti1Image(ct.astype(np.float32), askew), tmp_path / "askew.nii.gz")
-    volume = read_volume(tmp_path / "askew.nii.gz", outside=-1000)
+    nib.save(nib.Nifti1Image(ct.astype(np.float32), oblique), tmp_path / "oblique.nii.gz")
+    volume = read_volume(tmp_path / "oblique.nii.gz", outside=-1000)
     grid = [
         (volume.origin[i] + volume.spacing[i] * np.arange(volume.values.shape[i])).reshape([-1 if i == j else 1 for j in range(3)])
         for i in range(3)
@@ -139,12 +139,12 @@ def put(at, values, dtype):
         (put(70, [1792], "<i2"), "expected numbers"),  # complex
         (put(70, [128], "<i2"), "expected numbers"),  # RGB
         (put(70, [9999], "<i2"), "damaged header"),
-        (put(252, [0, 0], "<i2"), "does not say how the patient lies"),
+        (put(252, [0, 0], "<i2"), "has no orientation"),
         (put(280, [np.nan], "<f4"), "not finite"),
         (put(280, [0, 0, 0, 0], "<f4"), "impossible affine"),
         (put(108, [np.float32(1e9)], "<f4"), "voxels begin at"),
         (put(108, [np.float32(np.nan)], "<f4"), "damaged header"),
-        (put(344, np.frombuffer(b"ni1\0", np.uint8), "u1"), "in one piece"),
+        (put(344, np.frombuffer(b"ni1\0", np.uint8), "u1"), "is not a single-file NIfTI"),
         (put(0, [77], "<i4"), "is not a NIfTI file"),
         (put(352, [np.nan, np.inf], "<f4"), "has 2 voxels that are not finite"),
         (lambda raw: raw.__delitem__(slice(-9, None)), "truncated"),
@@ -213,7 +213,7 @@ def test_a_file_that_never_ends_is_not_read_to_its_end(tmp_path, values):
     path = tmp_path / "SUV.nii.gz"
     write_nifti(path, values, affine())
     path.write_bytes(gzip.compress(gzip.decompress(path.read_bytes()) + bytes(2**25)))
-    with pytest.raises(ValueError, match="goes on long after its last voxel"):
+    with pytest.raises(ValueError, match="continues long after its last voxel"):
         read_volume(path)
 
 

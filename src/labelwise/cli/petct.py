@@ -33,9 +33,9 @@ def command() -> None:
 
 @command.command()
 @click.argument("folder", type=FOLDER)
-@click.option("--patients", type=click.IntRange(1), default=40, show_default=True)
+@click.option("--patients", type=click.IntRange(1), default=40, show_default=True, help="Number of patients.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
-@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Millimeters, on average.")
+@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Mean voxel size in millimeters.")
 def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
     """Write synthetic patients to FOLDER, in the layout of the published data set.
 
@@ -55,8 +55,15 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for the slices and their manifest.")
 @click.option("--table", type=click.Path(path_type=Path), help="CSV with patient, study and diagnosis.  [default: the one in STUDIES]")
 @click.option("--size", type=click.IntRange(8, 4096), default=400, show_default=True, help="Pixels along each side.")
-@click.option("--window", type=float, nargs=2, default=(-160, 240), show_default=True, help="Hounsfield units: black and white of the CT.")
-@click.option("--suv-max", type=float, default=20.0, show_default=True, help="Uptake that is white in the PET channel.")
+@click.option(
+    "--window",
+    type=float,
+    nargs=2,
+    default=(-160, 240),
+    show_default=True,
+    help="Hounsfield units drawn black and white in the CT channel.",
+)
+@click.option("--suv-max", type=float, default=20.0, show_default=True, help="SUV drawn white in the PET channel.")
 @click.option(
     "--planes", type=click.Choice(["all", "body", "lesion"]), default="body", show_default=True, help="Coronal planes that intersect this."
 )
@@ -67,12 +74,12 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
     type=click.Choice(["negative", "study", "skip"]),
     default="negative",
     show_default=True,
-    help="Label of a slice without a lesion in a study that has some: negative, the study's diagnosis, or none.",
+    help="Label of a slice without a lesion in a study with lesions: negative, the study's diagnosis, or none.",
 )
 @click.option("--diagnosis", "diagnoses", multiple=True, help="A class; repeat in the order of the classes.  [default: the published four]")
 @click.option("--hold-back", multiple=True, help="A diagnosis to exclude from training, validation and test; repeatable.")
-@click.option("--test-size", type=float, default=0.2, show_default=True, help="Share of patients for testing.")
-@click.option("--val-size", type=float, default=0.15, show_default=True, help="Share of patients for validation (choosing the epoch).")
+@click.option("--test-size", type=float, default=0.2, show_default=True, help="Fraction of patients for testing.")
+@click.option("--val-size", type=float, default=0.15, show_default=True, help="Fraction of patients for validation (choosing the epoch).")
 @click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the split.")
 @click.option("--n-jobs", type=click.IntRange(1), help="Studies processed in parallel.  [default: by number of processors]")
 def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: Any) -> None:
@@ -90,11 +97,11 @@ def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: 
         prepared = run(studies, output, settings=settings, diagnoses=diagnoses or DIAGNOSES, progress=progress, **options)
     for line in prepared.manifest["skipped"]:
         echo(one_line(f"skipped {line['patient']}/{line['study']}: {line['why']}"), err=True)
-    _say_parts(prepared)
+    _print_parts(prepared)
     echo(f"wrote {output / 'manifest.json'} after {time.monotonic() - started:.0f} s")
 
 
-def _say_parts(prepared: Prepared) -> None:
+def _print_parts(prepared: Prepared) -> None:
     entries = prepared.manifest["studies"]
     rows = []
     for part in dict.fromkeys(entry["part"] for entry in sorted(entries, key=lambda e: ["train", "val", "test"].count(e["part"]) == 0)):
@@ -116,7 +123,7 @@ def _say_parts(prepared: Prepared) -> None:
 @click.option("--augment", is_flag=True, help="Augment by random flips and shifts of up to 1 %.")
 @click.option("--members", "n_members", type=click.IntRange(1), default=5, show_default=True, help="Size of the ensemble.")
 @click.option("--epochs", type=click.IntRange(1), help="Epochs.  [default: 40]")
-@click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed of the ensemble.")
+@click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the ensemble.")
 @click.option("--resume", is_flag=True, help="Resume an interrupted training.")
 @click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
 @click.option(
@@ -170,7 +177,7 @@ def report(
     as_json: bool,
 ) -> None:
     """Write figures and numbers about the predictions in TRAINED for the test patients in FOLDER."""
-    from ..petct.report import diagnosis_rows, sentences, write_report
+    from ..petct.report import DIAGNOSIS_COLUMNS, diagnosis_rows, sentences, write_report
 
     costs = None if costs_file is None else read_costs(costs_file)
     check_manifest(folder, "test")
@@ -180,11 +187,7 @@ def report(
         return
     for line in sentences(numbers):
         echo(one_line(line))
-    echo_table(
-        "Diagnoses; mean uncertainty over their own slices",
-        ("diagnosis", "studies", "found", "slices", "recall", "total", "aleatoric", "epistemic"),
-        diagnosis_rows(numbers),
-    )
+    echo_table("Diagnoses; mean uncertainty over their own slices", DIAGNOSIS_COLUMNS, diagnosis_rows(numbers))
     for action in numbers.get("actions", [])[:show]:
         echo(one_line(f"{action['study']}: {action['decision']}" + (f". {action['annotate']}" if action["annotate"] else "")))
     echo(f"written to {output / 'index.html'}")

@@ -1,6 +1,6 @@
 """PET/CT: from whole-body volumes to label-wise uncertainty per slice and per study.
 
-Nothing is loaded before it is used: preparing needs no torch, training no nibabel.
+Names are imported on first use: preparation needs no torch, training no nibabel.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from importlib import import_module
 from typing import Any
 
-# Public name -> the module of this package that has it.
+# Public name -> its module.
 _WHERE = {
     "DIAGNOSES": ".studies",
     "Study": ".studies",

@@ -1,6 +1,6 @@
-"""From slices to studies: each member makes up its mind about a study first, then the members are compared.
+"""From slices to studies: slices are combined within each member; uncertainty then compares the members.
 
-The other way round, a mixture over slices, would count it as epistemic uncertainty that a head looks different from a hip.
+Treating slices as members would count the difference between a head and a hip as epistemic uncertainty.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
     Parameters
     ----------
     probs : array (M, N, K)
-        Of M members for N slices.
+        Class probabilities of M members for N slices.
     studies : array (N,)
         The study of each slice.
     how : {"top", "noisy-or", "mean"}
-        ``"mean"`` averages over all slices; a small lesion drowns in it. ``"top"`` averages over the ``k`` slices that the member finds most
-        suspicious: with the lowest probability of "negative" (without such a class, with the highest of any). ``"noisy-or"`` says that a
-        study has a disease if at least one slice shows it, independently, and that at most one disease is there:
+        ``"mean"`` averages over all slices, which dilutes a small lesion. ``"top"`` averages over the member's ``k`` most suspicious slices:
+        those with the lowest probability of the class ``negative`` (without one, with the highest maximum probability). ``"noisy-or"``
+        assumes that slices are independent, that a study has a disease if at least one slice shows it, and that it has at most one disease:
 
         .. math:: \frac{P(k)}{P(\text{negative})} = \frac{1 - A_k}{A_k}, \qquad A_k = \prod_s (1 - p_{sk})
 
-        Neighbouring slices are not independent, so that it is surer than it should be, in either direction.
+        Neighboring slices are dependent, so the result is overconfident.
     k : int
-        For ``"top"``.
+        Number of slices for ``"top"``.
     negative : int, optional
-        Position of the class that means "no lesion".
+        Index of the class that means "no lesion".
 
     Returns
     -------
@@ -43,7 +43,7 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
 
     Examples
     --------
-    >>> probs = np.array([[[0.9, 0.1], [0.2, 0.8], [0.9, 0.1]]])  # one member, three slices, of which one shows something
+    >>> probs = np.array([[[0.9, 0.1], [0.2, 0.8], [0.9, 0.1]]])  # one member, three slices, one of them suspicious
     >>> for how in ("mean", "top", "noisy-or"):
     ...     names, study = aggregate(probs, ["a", "a", "a"], how=how, k=1)
     ...     print(how, study.round(2))
@@ -58,7 +58,7 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
     if how not in RULES:
         raise ValueError(f"`how` must be one of {', '.join(map(repr, RULES))}; got {how!r}")
     if how == "noisy-or" and negative is None:
-        raise ValueError("`how` 'noisy-or' needs a class that means that there is no lesion; use 'top' or 'mean'")
+        raise ValueError("`how` 'noisy-or' needs a class without lesions (`negative`); use 'top' or 'mean'")
     if k < 1:
         raise ValueError(f"`k` must be a positive number of slices; got {k}")
     result = np.empty((values.shape[0], len(names), values.shape[2]))
@@ -74,14 +74,14 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
 
 
 def _top(slices: np.ndarray, k: int, negative: int | None) -> np.ndarray:
-    """Mean over the most suspicious slices of each member, (M, K)."""
+    """Mean over the ``k`` most suspicious slices of each member, (M, K)."""
     innocence = -slices.max(axis=2) if negative is None else slices[:, :, negative]
     chosen = np.argsort(innocence, axis=1, kind="stable")[:, :k]
     return np.asarray(np.take_along_axis(slices, chosen[:, :, None], axis=1).mean(axis=1))
 
 
 def _noisy_or(slices: np.ndarray, negative: int) -> np.ndarray:
-    """At least one slice shows it, and at most one disease is there, (M, K)."""
+    """Noisy-or over slices, conditional on at most one disease, (M, K)."""
     hidden = -np.log1p(-np.minimum(slices, 1 - 1e-12)).sum(axis=1)  # −log A
     with np.errstate(divide="ignore"):
         log_odds = hidden + np.log1p(-np.exp(-hidden))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 OUTLINE = "#E69F00"
 _SUV_BLACK = 10.0
-"""The uptake that is drawn black."""
+"""Uptake drawn in black."""
 
 
 def plot_slices(
@@ -31,22 +31,22 @@ def plot_slices(
     titles: Sequence[str] | None = None,
     columns: int = 1,
 ) -> Figure:
-    """A row for each slice: CT, PET with the segmentation outlined, label-wise uncertainty; the truth in green, the prediction underlined.
+    """One row per slice: CT, PET with the segmentation outlined, label-wise uncertainty; true class in green, prediction underlined.
 
     Parameters
     ----------
     prepared, part
-        The slices.
+        The prepared folder and the part of it to which the slices belong.
     u : Uncertainty
         (N, K), for all slices of ``part``.
     indices : sequence of int
-        Which slices, positions in ``part``.
+        Slices to draw, as indices into ``part``.
     y_pred : array (N,)
-        Positions of the predicted classes.
+        Predicted classes.
     titles : sequence of str, optional
-        By default patient, study and plane.
+        Defaults to patient, study and plane.
     columns : int
-        Slices side by side.
+        Number of slices side by side.
     """
     chosen = [int(i) for i in indices]
     if not chosen:
@@ -62,7 +62,7 @@ def plot_slices(
     figure: Figure = plt.figure(figsize=(columns * (2 * width + 3.2), rows * (height + 0.75) + 0.25), layout="constrained")
     grid = figure.add_gridspec(rows, 3 * columns, width_ratios=[width, width, 2.6] * columns)
     suv = float(prepared.manifest["settings"]["suv_max"])
-    # One scale for all, and none so fine that certainty looks like doubt.
+    # One scale for all rows, at least a quarter of the maximum: small uncertainty must look small.
     limit = 1.05 * max(float(np.max(to_numpy(u.total)[chosen])), 0.25 * float(np.max(u.maximum)))
     bars: Any = None
     for place, i in enumerate(chosen):
@@ -87,9 +87,9 @@ def plot_slices(
         bars.tick_params(labelsize=8)
         bars.set_ylabel(bars.get_ylabel(), fontsize=8)
         ct.set_title(_title(part, i) if titles is None else titles[place], fontsize=8, loc="left")
-    handles, words = bars.get_legend_handles_labels()
+    handles, labels = bars.get_legend_handles_labels()
     lines = [plt.Line2D([], [], color=OUTLINE, linewidth=1.1)]
-    figure.legend([*handles, *lines], [*words, "segmentation"], loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend([*handles, *lines], [*labels, "segmentation"], loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
 
 
@@ -100,7 +100,7 @@ def _title(part: Part, i: int) -> str:
 
 
 def _frame(ct: np.ndarray) -> tuple[int, int, int, int]:
-    """Top, bottom, left and right of what is not air in any of the images, with a margin: the same for all."""
+    """Common crop (top, bottom, left, right) around everything but air, with a margin."""
     body: np.ndarray = np.any(ct > 40, axis=0)
     size = len(body)
     if not body.any():

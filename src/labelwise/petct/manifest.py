@@ -1,4 +1,4 @@
-"""What was prepared: studies, their parts, what was left out and why; the same input gives the same bytes."""
+"""The manifest of prepared slices: studies, their parts, skipped studies with reasons. Byte-identical for identical input."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ _LONGEST, _LARGEST_SIZE = 1 << 28, 4096
 
 @dataclass(frozen=True, eq=False)
 class Part:
-    """The slices of some patients, with what is known about each."""
+    """Slices of a part of the patients, with their metadata."""
 
     images: Slices
     y: np.ndarray
-    """Labels, (N,); −1 for kinds that are held back."""
+    """Class labels, (N,); −1 for held-back diagnoses."""
     patients: np.ndarray
     studies: np.ndarray
-    """The study of each slice, as "patient/study"."""
+    """Study of each slice, "patient/study"."""
     ids: np.ndarray
     """"patient/study#plane"."""
     lesion_voxels: np.ndarray
     diagnoses: dict[str, str]
-    """By "patient/study"."""
+    """Diagnosis by "patient/study"."""
 
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """A folder that `labelwise petct prepare` has filled."""
+    """A folder written by `prepare`."""
 
     folder: Path
     manifest: dict[str, Any]
@@ -56,7 +56,7 @@ class Prepared:
 
     @property
     def statistics(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Mean and deviation of each channel over the training patients, in units of 0 … 1."""
+        """Mean and standard deviation of each channel over the training patients, for values scaled to [0, 1]."""
         return tuple(self.manifest["statistics"]["mean"]), tuple(self.manifest["statistics"]["deviation"])
 
     @property
@@ -64,10 +64,10 @@ class Prepared:
         return int(self.manifest["settings"]["size"])
 
     def part(self, name: str) -> Part:
-        """``"train"``, ``"val"``, ``"test"`` or ``"held back"``; slices without a label are left out.
+        """``"train"``, ``"val"``, ``"test"`` or ``"held back"``; slices without a label are excluded.
 
-        Held back are the studies of the kinds themselves, with the planes that a study of a known kind would have: all, unless slices
-        without a lesion are skipped. Their patients' other studies are in no part.
+        ``"held back"`` has the studies with a held-back diagnosis, with the same planes as other studies: all, unless slices without a
+        lesion are skipped. Other studies of these patients are in no part.
         """
         rule, held = self.manifest["lesion_free"], self.manifest["held_back"]
         chosen = [s for s in self.manifest["studies"] if s["part"] == name and (name != HELD_BACK or s["diagnosis"] in held)]
@@ -98,10 +98,10 @@ class Prepared:
 
 
 def slice_labels(diagnosis: str, lesion_voxels: Sequence[int], classes: Sequence[str], lesion_free: str) -> np.ndarray:
-    """The label of each slice of a study, −1 for slices without one.
+    """Label of each slice of a study, −1 for slices without one.
 
-    A slice that crosses a lesion has the study's diagnosis. One that crosses none is "negative", has the diagnosis all the same
-    (``"study"``), or none (``"skip"``); in a negative study it is always negative.
+    A slice that intersects a lesion has the study's diagnosis. The label of any other slice depends on ``lesion_free``: "negative", the
+    study's diagnosis (``"study"``), or none (``"skip"``). In a negative study it is always negative.
 
     >>> slice_labels("lymphoma", [0, 12, 0], ("negative", "lymphoma"), "negative")
     array([0, 1, 0])
@@ -126,11 +126,11 @@ def build(
     val_size: float,
     seed: int,
 ) -> dict[str, Any]:
-    """The manifest: split by patient, statistics of the training patients, and everything that went in."""
+    """The manifest: patient split, statistics of the training patients, and all inputs."""
     usable, skipped = _without_copies(studies, records, skipped)
     known = [(study, record) for study, record in usable if study.diagnosis not in hold_back]
     held = {study.patient for study, _ in usable if study.diagnosis in hold_back}
-    # A patient who also has a held-back study is not trained on: the network would know the body.
+    # Patients with a held-back study are excluded from training: the network would have seen the same body.
     free = [(study, record) for study, record in known if study.patient not in held]
     if not free:
         why = f"; the first problem: {skipped[0]}" if skipped else ""
@@ -143,7 +143,7 @@ def build(
     classes = [name for name in diagnoses if name in present]
     if lesion_free == "negative" and NEGATIVE not in classes:
         raise ValueError(
-            "slices without a lesion cannot be called negative, because no study is negative: choose --lesion-free study or skip"
+            "slices without a lesion cannot be called negative, because there is no negative study; use --lesion-free study or skip"
         )
     entries = [_entry(study, record, HELD_BACK if study.patient in held else parts[study.patient]) for study, record in usable]
     _every_class_is_trained(entries, classes)
@@ -163,7 +163,7 @@ def build(
 def _without_copies(
     studies: Sequence[Study], records: Sequence[dict[str, Any]], skipped: Sequence[Skipped]
 ) -> tuple[list[tuple[Study, dict[str, Any]]], list[Skipped]]:
-    """The same volume under two names would be in two parts: only the first is used."""
+    """Keep the first of identical volumes: copies could end up in different parts."""
     first: dict[str, str] = {}
     usable, left = [], list(skipped)
     for study, record in zip(studies, records, strict=True):
@@ -193,14 +193,14 @@ def _every_class_is_trained(entries: Sequence[dict[str, Any]], classes: Sequence
     for name in classes:
         if name not in trained:
             raise ValueError(
-                f"no training patient has the diagnosis {name!r}: there are too few of them to split; use more studies, or hold it back"
+                f"no training patient has the diagnosis {name!r}: too few patients to split; add studies, or hold the diagnosis back"
             )
 
 
 def _statistics(
     entries: Sequence[dict[str, Any]], records: Sequence[dict[str, Any]], classes: Sequence[str], lesion_free: str
 ) -> dict[str, Any]:
-    """Mean and deviation of each channel, exact, from the sums of whole numbers of the training slices; nobody else's count."""
+    """Exact mean and standard deviation of each channel over the labeled training slices, from integer sums."""
     n, total, squares = 0, [0, 0, 0], [0, 0, 0]
     for entry, record in zip(entries, records, strict=True):
         if entry["part"] == "train":
@@ -216,20 +216,20 @@ def _statistics(
 
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
-    """Store the manifest in its place, at once."""
+    """Write the manifest atomically."""
     with replacing(folder / FILE) as file:
         file.write((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
 
 
 def open_prepared(folder: str | Path) -> Prepared:
-    """What is in a folder that `labelwise petct prepare` has filled."""
+    """Open and validate a folder written by `prepare`."""
     path = Path(folder) / FILE
     if not path.is_file():
         raise FileNotFoundError(f"there are no prepared slices in {str(folder)!r}: {FILE} is missing; run `labelwise petct prepare` first")
     try:
         manifest = read_json(path, _LONGEST)
         if manifest["format"] != 1:
-            raise ValueError(f"it has format {manifest['format']}, which this version does not know")
+            raise ValueError(f"it has format {manifest['format']}, which this version does not support")
         _check(manifest)
     except (ValueError, KeyError, TypeError, OverflowError) as error:
         what = f"it has no {error}" if isinstance(error, KeyError) else error
@@ -238,7 +238,7 @@ def open_prepared(folder: str | Path) -> Prepared:
 
 
 def _check(manifest: dict[str, Any]) -> None:
-    """Refuse a manifest that lacks something, or has it in another form than `build` gives it."""
+    """Raise for a manifest that `build` could not have written."""
     statistics, settings = manifest["statistics"], manifest["settings"]
     for key in ("mean", "deviation"):
         if len(statistics[key]) != 3 or not all(_is_number(x) for x in statistics[key]):
@@ -258,7 +258,7 @@ def _check(manifest: dict[str, Any]) -> None:
             raise ValueError(f"the `key` of a study must be the name of its folder; got {study['key']!r:.100}")
         planes, voxels = study["planes"], study["lesion_voxels"]
         if len(planes) != len(voxels) or not all(type(x) is int and 0 <= x < 2**62 for x in (*planes, *voxels)):
-            raise ValueError(f"study {study['study']!r:.100} must have a whole number of lesion voxels for each of its planes")
+            raise ValueError(f"study {study['study']!r:.100} must have an integer number of lesion voxels for each of its planes")
 
 
 def _is_number(x: Any) -> bool:

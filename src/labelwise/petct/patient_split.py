@@ -1,4 +1,4 @@
-"""Training, validation and test patients: never a patient in two of them."""
+"""Split patients into training, validation and test, stratified by diagnosis."""
 
 from __future__ import annotations
 
@@ -14,19 +14,18 @@ from ..datasets.types import _stratified
 def split_patients(
     studies: Iterable[tuple[str, str]], *, test_size: float = 0.2, val_size: float = 0.15, rng: int | np.random.Generator | None = 0
 ) -> dict[str, str]:
-    """The part of each patient, ``"train"``, ``"val"`` or ``"test"``, each with its share of every diagnosis.
+    """Assign each patient to ``"train"``, ``"val"`` or ``"test"``, stratified by diagnosis.
 
-    A patient with several diagnoses counts for the rarest of them (by patients; the first in the alphabet where two are equally
-    rare), because a rare one is the hardest to have in every part. The result depends on the patients, their diagnoses and
-    ``rng``, not on the order of the studies.
+    A patient with several diagnoses is stratified by the rarest of them (by number of patients; ties in alphabetical order), because
+    rare diagnoses are the hardest to represent in every part. The result does not depend on the order of the studies.
 
     Parameters
     ----------
     studies : iterable of (patient, diagnosis)
     test_size, val_size : float
-        Shares of the patients; each diagnosis has its share to within one patient.
+        Fractions of the patients; exact to within one patient for each diagnosis.
     rng : int, Generator or None
-        Random seed or generator of the split.
+        Random seed or generator for the split.
 
     Examples
     --------
@@ -36,7 +35,7 @@ def split_patients(
     [(('lymphoma', 'test'), 2), (('lymphoma', 'train'), 6), (('lymphoma', 'val'), 2)]
     """
     if not (test_size > 0 and val_size >= 0 and test_size + val_size < 1):
-        raise ValueError(f"`test_size` and `val_size` must be shares that leave patients to train on; got {test_size} and {val_size}")
+        raise ValueError(f"`test_size` and `val_size` must be fractions that leave patients to train on; got {test_size} and {val_size}")
     diagnoses: dict[str, set[str]] = {}
     for patient, diagnosis in studies:
         diagnoses.setdefault(patient, set()).add(diagnosis)

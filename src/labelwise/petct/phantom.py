@@ -1,15 +1,12 @@
-"""Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline without any patient's data.
+"""Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline without patient data.
 
-A body of ellipsoids with organs that take up glucose, and lesions where each disease puts them, scanned from the base of the skull to the
-middle of the thigh. Every tenth patient also has a lesion where another disease would have it, so that a single slice may be truly ambiguous.
+Bodies of ellipsoids with physiological uptake and lesions at the typical sites of each disease, scanned from the skull base to mid-thigh.
+Every tenth patient has one more lesion at a typical site of another disease, which makes single slices truly ambiguous.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,27 +15,28 @@ import numpy as np
 
 from .._validation import as_seed
 from ..io.atomic import replacing
+from ..io.csv import csv_text
 from .studies import FILES
 from .volumes import nibabel
 
 Point = tuple[float, float, float]
 ORIENTATIONS = ("RAS", "LPS", "LAS", "RPI", "PIR", "SRP", "ALI", "IPL")
-"""How the files store their axes, in turn: in any order and direction."""
+"""Axis orientations of the files, used in turn."""
 HELD_BACK = "bone metastases"
 KINDS = ("negative", "lung cancer", "lymphoma", "melanoma", HELD_BACK)
 
 
 @dataclass(frozen=True)
 class Lesion:
-    """A ball in the frame of the body, in millimetres."""
+    """A sphere in body coordinates, in millimeters."""
 
-    centre: Point
+    center: Point
     radius: float
     suv: float
     hounsfield: float
 
 
-# Millimetres from the middle of the body: to the right, to the front, to the head. (centre, radii, HU, SUV)
+# Millimeters from the center of the body, toward the right, front and head: (center, radii, HU, SUV).
 _SOFT = (
     ((0, 0, 60), (165, 108, 245), -95, 0.35),
     ((0, -5, 215), (200, 75, 60), -95, 0.35),
@@ -73,7 +71,7 @@ _SPINE = ((0, -66, 65), (21, 20, 262), 260, 1.6)
 _FEMURS = (((90, 0, -350), (15, 15, 105), 700, 0.6), ((-90, 0, -350), (15, 15, 105), 700, 0.6))
 
 
-# Where lesions grow, on the right; most grow on either side.
+# Lesion sites on the right side; all but the liver also occur mirrored.
 _SITES: dict[str, Point] = {
     "upper lung": (80, 5, 175),
     "lower lung": (85, -5, 95),
@@ -91,7 +89,7 @@ _SITES: dict[str, Point] = {
     "hip": (98, -5, -250),
     "lumbar spine": (6, -64, -60),
 }
-# Disease -> its sites, radius in mm (from, to), HU.
+# Disease -> sites, range of radii in mm, HU.
 _DISEASES = {
     "lung cancer": (("upper lung", "lower lung", "hilum"), (20, 32), 45),
     "lymphoma": (("mediastinum", "neck", "axilla", "retroperitoneum"), (16, 26), 50),
@@ -99,13 +97,13 @@ _DISEASES = {
     HELD_BACK: (("ilium", "sacrum", "hip", "lumbar spine"), (16, 26), 45),
 }
 _SPREAD = 10.0
-"""Millimetres by which lesions are off their site, at most, along each axis."""
+"""Maximum distance of a lesion from its site along each axis, in millimeters."""
 _ELSEWHERE = 0.1
-"""How often a disease has one more lesion at a site of another."""
+"""Probability of one more lesion at a site of another disease."""
 
 
 def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
-    """Lesions at all sites of a disease; none for ``"negative"``. A lung cancer is on one side, the others are on both."""
+    """Lesions at all sites of a disease, on one side for lung cancer, otherwise on both; none for ``"negative"``."""
     if kind == "negative":
         return []
     sites, (small, large), hounsfield = _DISEASES[kind]
@@ -127,9 +125,9 @@ class Body:
 
     scale: Point
     uptake: dict[str, float]
-    """SUV of organs whose uptake varies in health."""
+    """SUV of organs with variable physiological uptake."""
     bowel: tuple[tuple[Point, float, float], ...]
-    """Centre, radius and SUV of loops of bowel."""
+    """Center, radius and SUV of bowel loops."""
 
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Body:
@@ -143,38 +141,38 @@ class Body:
 
 
 def draw_anatomy(body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """CT (HU), PET (SUV) and the mask of lesions on a grid of world coordinates (x, y, z), each broadcastable; without noise."""
+    """Noise-free CT (HU), PET (SUV) and lesion mask on a grid of broadcastable world coordinates (x, y, z)."""
     x, y, z = (axis / s for axis, s in zip(grid, body.scale, strict=True))
     shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
     ct, pet, mask = np.full(shape, -1000.0), np.zeros(shape), np.zeros(shape, dtype=bool)
 
-    def ball(centre: Sequence[float], radii: Sequence[float], power: int = 2) -> np.ndarray:
-        """How far inside each point is: about millimetres, positive inside."""
-        (a, b, c), (p, q, r) = centre, radii
+    def ball(center: Sequence[float], radii: Sequence[float], power: int = 2) -> np.ndarray:
+        """Approximate depth of each point in millimeters, positive inside."""
+        (a, b, c), (p, q, r) = center, radii
         distance = (((x - a) / p) ** 2 + ((y - b) / q) ** 2 + np.abs((z - c) / r) ** power) ** 0.5
         return np.asarray((1 - distance) * min(radii))
 
     def paint(depth: np.ndarray, hounsfield: float, suv: float) -> None:
         share = np.clip(depth / 6 + 0.5, 0, 1)
-        blurred = np.clip(depth / 10 + 0.5, 0, 1)  # PET sees less sharply
+        blurred = np.clip(depth / 10 + 0.5, 0, 1)  # PET has a lower resolution
         ct[...] += share * (hounsfield - ct)
         pet[...] += blurred * (suv - pet)
 
-    for centre, radii, hounsfield, suv in _SOFT:
-        paint(ball(centre, radii), hounsfield, suv)
+    for center, radii, hounsfield, suv in _SOFT:
+        paint(ball(center, radii), hounsfield, suv)
     cage = ball((0, 2, 125), (146, 92, 150))
     paint(np.where(np.cos(2 * np.pi * (z + 0.5 * np.abs(y)) / 34) > 0.35, 5 - np.abs(cage - 2), -99), 240, 0.9)
-    for name, (centre, radii, hounsfield, suv) in _ORGANS.items():
-        paint(ball(centre, radii), hounsfield, body.uptake.get(name, suv))
+    for name, (center, radii, hounsfield, suv) in _ORGANS.items():
+        paint(ball(center, radii), hounsfield, body.uptake.get(name, suv))
     for place, radius, suv in body.bowel:
         paint(ball(place, (radius,) * 3), 25, suv)
-    centre, radii, hounsfield, suv = _SPINE
-    paint(ball(centre, radii, 10), 0.5 * hounsfield, suv)
-    paint(np.where(np.cos(2 * np.pi * z / 30) > -0.6, ball(centre, radii, 10), -99), hounsfield, suv)
-    for centre, radii, hounsfield, suv in _FEMURS:
-        paint(ball(centre, radii, 10), hounsfield, suv)
+    center, radii, hounsfield, suv = _SPINE
+    paint(ball(center, radii, 10), 0.5 * hounsfield, suv)
+    paint(np.where(np.cos(2 * np.pi * z / 30) > -0.6, ball(center, radii, 10), -99), hounsfield, suv)
+    for center, radii, hounsfield, suv in _FEMURS:
+        paint(ball(center, radii, 10), hounsfield, suv)
     for lesion in lesions:
-        depth = ball(lesion.centre, (lesion.radius,) * 3)
+        depth = ball(lesion.center, (lesion.radius,) * 3)
         paint(depth, lesion.hounsfield, lesion.suv)
         mask |= depth > 0
     return ct, pet, mask
@@ -183,7 +181,7 @@ def draw_anatomy(body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarra
 def scan(
     body: Body, lesions: Sequence[Lesion], rng: np.random.Generator, *, voxel: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """A noisy scan with the axes right, front, head: CT, PET, mask and their affine."""
+    """A noisy scan with axes toward right, front, head: CT, PET, mask and their affine."""
     from scipy.ndimage import gaussian_filter
 
     spacing = voxel * rng.uniform(0.85, 1.15, 3)
@@ -201,7 +199,7 @@ def scan(
 
 
 def write_nifti(path: Path, values: np.ndarray, affine: np.ndarray, orientation: str = "RAS") -> None:
-    """Store a volume with axes right, front, head in another orientation; the same values give the same bytes."""
+    """Write a volume (axes right, front, head) in another orientation, byte-reproducibly."""
     nib = nibabel()
     turn = nib.orientations.ornt_transform(nib.orientations.axcodes2ornt("RAS"), nib.orientations.axcodes2ornt(orientation))
     stored = nib.orientations.apply_orientation(values, turn)
@@ -221,13 +219,14 @@ def write_phantoms(
     folder : path
         A new or empty folder.
     patients : int
-        The kinds take turns. Every seventh patient has a second study, every other time after a therapy that has left no lesion.
+        Number of patients; ``kinds`` are used in turn. Every seventh patient has a second study, every other one after successful therapy
+        (no lesions).
     rng : int, Generator or None
         Random seed or generator.
     voxel : float
-        Millimetres, on average; it varies by 15 % from scan to scan and axis to axis.
+        Mean voxel size in millimeters; varies by 15 % between scans and axes.
     kinds : sequence of str
-        Diagnoses, out of ``KINDS``.
+        Diagnoses from ``KINDS``.
 
     Returns
     -------
@@ -259,12 +258,11 @@ def write_phantoms(
 
 
 def _write_metadata(path: Path, studies: Sequence[tuple[str, str, str]]) -> None:
-    """One line for each series, as in the published table."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("Subject ID", "Modality", "File Location", "diagnosis"))
-    for patient, study, kind in studies:
-        for modality in ("CT", "PT", "SEG"):
-            writer.writerow((patient, modality, f"./phantom/{patient}/{study}/{modality}", re.sub(" ", "_", kind.upper())))
+    """One line per series, as in the published table."""
+    rows = [
+        (patient, modality, f"./phantom/{patient}/{study}/{modality}", kind.upper().replace(" ", "_"))
+        for patient, study, kind in studies
+        for modality in ("CT", "PT", "SEG")
+    ]
     with replacing(path) as file:
-        file.write(text.getvalue().encode())
+        file.write(csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows, line_end="\n").encode())

@@ -1,4 +1,4 @@
-"""From volumes to slices on disk: many studies at once, bounded memory, and nothing lost when it is interrupted."""
+"""From volumes to slices on disk: in parallel, with bounded memory, resumable after an interruption."""
 
 from __future__ import annotations
 
@@ -32,23 +32,23 @@ _PLANES_AT_ONCE = 16
 _LONGEST_RECORD = 1 << 26
 _RECORDED = {"files", "orientation", "shape", "spacing", "planes", "lesion_voxels", "slices_sha256", "pixels", "sums", "squares"}
 Progress = Callable[[int, int], None]
-"""Told how many studies are done, of how many."""
+"""Called with the number of finished studies and their total."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """How slices are made; whoever compares two networks needs the same."""
+    """How slices are generated; use the same to compare networks."""
 
     size: int = 400
     """Pixels along each side."""
     window: tuple[float, float] = (-160.0, 240.0)
-    """Hounsfield units that are black and white in the CT channel."""
+    """Hounsfield units drawn black and white in the CT channel."""
     suv_max: float = 20.0
-    """The standardized uptake value that is white in the PET channel; 0 is black."""
+    """Standardized uptake value (SUV) drawn white in the PET channel; 0 is black."""
     planes: str = "body"
-    """``"all"``, ``"body"`` or ``"lesion"``."""
+    """``"all"``, ``"body"`` or ``"lesion"``: coronal planes that intersect this."""
     step: float = 3.0
-    """Millimetres between planes; 0 takes every one."""
+    """Millimeters between planes; 0 takes every plane."""
     stretch: bool = False
     """Fill the square in both directions instead of keeping the patient's proportions."""
 
@@ -56,13 +56,13 @@ class Settings:
         if not 8 <= self.size <= 4096:
             raise ValueError(f"`size` must be 8 to 4096 pixels; got {self.size}")
         if not self.window[0] < self.window[1]:
-            raise ValueError(f"`window` must be two numbers of Hounsfield units in rising order; got {self.window}")
+            raise ValueError(f"`window` must be two numbers of Hounsfield units in increasing order; got {self.window}")
         if not self.suv_max > 0:
             raise ValueError(f"`suv_max` must be positive; got {self.suv_max}")
         if self.planes not in RULES:
             raise ValueError(f"`planes` must be one of {', '.join(map(repr, RULES))}; got {self.planes!r}")
         if not self.step >= 0:
-            raise ValueError(f"`step` must be 0 or more millimetres; got {self.step}")
+            raise ValueError(f"`step` must be 0 or more millimeters; got {self.step}")
 
 
 def prepare(
@@ -82,8 +82,8 @@ def prepare(
 ) -> listing.Prepared:
     """Cut every study into slices, split the patients, and write the manifest.
 
-    A study that is finished is kept: when the call is interrupted, by Ctrl-C, ``kill -9`` or a full disk, the same call goes on with the
-    next one and ends with the same manifest. A study that cannot be used is left out, with one sentence in the manifest.
+    After an interruption (Ctrl-C, ``kill -9``, a full disk), the same call resumes after the last finished study and gives the same
+    manifest. Unusable studies are skipped, with the reason in the manifest.
 
     Parameters
     ----------
@@ -93,15 +93,15 @@ def prepare(
         Folder for the slices (``slices.zarr``) and ``manifest.json``.
     settings : Settings, optional
     diagnoses : sequence of str
-        Known diagnoses, in the order that the classes are to have.
+        Diagnoses, in the order of the classes.
     hold_back : sequence of str
-        Diagnoses to keep out of training, validation and test, for asking later what the network makes of a kind it has never seen.
+        Diagnoses to exclude from training, validation and test, to evaluate them as out-of-distribution.
     lesion_free : {"negative", "study", "skip"}
-        The label of a slice without a lesion in a study with a diagnosis; see `labelwise.petct.slice_labels`.
+        Label of a slice without a lesion in a study with a diagnosis; see `slice_labels`.
     test_size, val_size, rng
-        As for `split_patients`; unused where the table has a column "part".
+        As for `split_patients`; ignored if the table has a column "part".
     n_jobs : int, optional
-        Studies at a time, each in a process of its own; by default as many as there are processors.
+        Number of processes, one study each at a time; defaults to the number of processors.
     progress : callable, optional
     """
     nibabel(), zarr()
@@ -144,7 +144,7 @@ def prepare(
 
 
 def _each(work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None) -> Iterator[tuple[Study, Any]]:
-    """The result for each study, as it comes."""
+    """Yield each study with its result, in order of completion."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     n_jobs = min(n_jobs or cores, len(studies))
     if n_jobs <= 1:
@@ -157,15 +157,14 @@ def _each(work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | 
             yield futures[future], future.result()
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "a process that prepares studies was ended from outside (perhaps the memory was short: try fewer --n-jobs). "
-            "Finished studies are kept: run the same command again"
+            "a worker process was killed (perhaps out of memory: try fewer --n-jobs). Finished studies are kept: run the same command again"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
 def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: str = "negative") -> dict[str, Any] | Skipped:
-    """Slices of one study on disk and what is known about them, or why not; what an earlier call has made is used again."""
+    """Write the slices of one study and return their record, or why it is skipped; an up-to-date record is reused."""
     record_file = out / "studies" / f"{study.key}.json"
     try:
         made_from = _made_from(study, settings)
@@ -185,13 +184,13 @@ def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: s
     except OSError as error:
         raise OSError(
             error.errno,
-            f"cannot store the slices of {study.name}: {error.strerror or error}. Finished studies are kept: make room, and run the same command again",
+            f"cannot store the slices of {study.name}: {error.strerror or error}. Finished studies are kept: free disk space, and run the same command again",
         ) from error
     return {"made_from": made_from, **record}
 
 
 def _made_from(study: Study, settings: Settings) -> dict[str, Any]:
-    """What the slices depend on: when any of it changes, they are made again."""
+    """What the slices depend on; they are regenerated when it changes."""
     files = {key: path.stat() for key in FILES if (path := getattr(study, key)) is not None}
     known = {"settings": asdict(settings), "files": {key: [stat.st_size, stat.st_mtime_ns] for key, stat in files.items()}}
     return dict(json.loads(json.dumps(known)))
@@ -214,26 +213,27 @@ def _check_against_diagnosis(study: Study, lesion_voxels: Sequence[int]) -> None
 
 
 def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
-    """Images, masks and the record; at most one volume of numbers and one mask are in memory at a time."""
+    """Images, masks and the record; at most one volume and one mask are in memory at a time."""
     mask = None
     if study.seg is not None:
         volume = read_volume(study.seg, order=0)
         mask = replace(volume, values=volume.values > 0.5)
         del volume
     elif study.diagnosis != listing.NEGATIVE and lesion_free != "study":
-        raise ValueError(f"{FILES['seg']} is missing, so nobody knows which slices show a lesion; --lesion-free study can do without")
+        raise ValueError(f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free study")
     ct = read_volume(study.ct, outside=AIR)
     if ct.values.min() > -500:
-        raise ValueError(f"{study.ct.name} is not in Hounsfield units: nothing in it is as thin as air")
+        raise ValueError(f"{study.ct.name} is not in Hounsfield units: no voxel has the density of air")
     if mask is None:
         mask = replace(ct, values=np.zeros(ct.values.shape, dtype=bool), sha256="")
     _check_grid(mask, ct, study.seg or study.ct, study.ct)
     _check_against_diagnosis(study, [int(mask.values.sum())])
     planes = choose_planes(ct, mask.values, rule=settings.planes, step=settings.step)
     if len(planes) == 0:
-        raise ValueError(f"no coronal plane of {study.ct.name} crosses {'a lesion' if settings.planes == 'lesion' else 'a body'}")
+        raise ValueError(f"no coronal plane of {study.ct.name} intersects {'a lesion' if settings.planes == 'lesion' else 'a body'}")
     images = np.empty((len(planes), settings.size, settings.size, 3), np.uint8)
-    _fill(images[..., 1], ct, planes, settings, AIR, settings.window)
+    for part, cuts in _cuts(ct, planes, settings, AIR):
+        images[part, ..., 1] = to_bytes(cuts, *settings.window)
     grid, ct_sha256 = replace(ct, values=mask.values), ct.sha256
     del ct
     pet = read_volume(study.pet)
@@ -242,15 +242,14 @@ def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndar
         raise ValueError(
             f"{study.pet.name} is not in SUV: its mean is {pet.values.mean(dtype=np.float64):.4g}; perhaps it holds activity counts"
         )
-    _fill(images[..., 0], pet, planes, settings, 0.0, (0.0, settings.suv_max))
+    for part, cuts in _cuts(pet, planes, settings, 0.0):
+        images[part, ..., 0] = to_bytes(cuts, 0.0, settings.suv_max)
     hashes = {"ct": ct_sha256, "pet": pet.sha256, "seg": mask.sha256}
     del pet
     images[..., 2] = fuse(images[..., 0], images[..., 1])
     lesions = np.empty(images.shape[:3], dtype=bool)
-    for at in range(0, len(planes), _PLANES_AT_ONCE):
-        part = slice(at, at + _PLANES_AT_ONCE)
-        share = cut(mask, planes[part], settings.size, outside=0.0, stretch=settings.stretch)
-        # A lesion smaller than a pixel fills half of none; it is marked where most of it is.
+    for part, share in _cuts(mask, planes, settings, 0.0):
+        # A lesion smaller than a pixel fills at least half of none: mark the pixels with most of it.
         enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))
         lesions[part] = (share > 0) & (share >= enough)
     paths = {key: path for key in FILES if (path := getattr(study, key)) is not None}
@@ -269,27 +268,21 @@ def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndar
 
 def _check_grid(a: Volume, b: Volume, a_path: Path, b_path: Path) -> None:
     if a.values.shape != b.values.shape:
-        raise ValueError(
-            f"{a_path.name} has {_times(a.values.shape)} voxels and {b_path.name} {_times(b.values.shape)}; they must be on one grid"
-        )
+        shapes = [" × ".join(map(str, volume.values.shape)) for volume in (a, b)]
+        raise ValueError(f"{a_path.name} has {shapes[0]} voxels and {b_path.name} {shapes[1]}; they must be on one grid")
     if not same_grid(a, b):
-        raise ValueError(
-            f"{a_path.name} and {b_path.name} lie in different places or have voxels of different size; they must be on one grid"
-        )
+        raise ValueError(f"{a_path.name} and {b_path.name} differ in origin or voxel size; they must be on one grid")
 
 
-def _times(shape: Sequence[int]) -> str:
-    return " × ".join(map(str, shape))
-
-
-def _fill(channel: np.ndarray, volume: Volume, planes: np.ndarray, settings: Settings, outside: float, window: tuple[float, float]) -> None:
+def _cuts(volume: Volume, planes: np.ndarray, settings: Settings, outside: float) -> Iterator[tuple[slice, np.ndarray]]:
+    """Slices of a few planes at a time, to bound the memory."""
     for at in range(0, len(planes), _PLANES_AT_ONCE):
         part = slice(at, at + _PLANES_AT_ONCE)
-        channel[part] = to_bytes(cut(volume, planes[part], settings.size, outside=outside, stretch=settings.stretch), *window)
+        yield part, cut(volume, planes[part], settings.size, outside=outside, stretch=settings.stretch)
 
 
 def _sums(images: np.ndarray) -> dict[str, list[list[int]]]:
-    """Sums and sums of squares of each slice and channel, whole numbers."""
+    """Integer sums and sums of squares of each slice and channel."""
     sums, squares = [], []
     for image in images:
         flat = np.ascontiguousarray(image.reshape(-1, 3).T, dtype=np.uint32)

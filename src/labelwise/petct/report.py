@@ -1,4 +1,4 @@
-"""The report: pages of figures, tables, and what to do."""
+"""The report: figures, tables and recommended actions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,14 @@ from .results import Results, load_results, summarize
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+DIAGNOSIS_COLUMNS = ("diagnosis", "studies", "found", "slices", "recall", *PARTS)
+
 
 def what_to_do(plan: Decisions, i: int) -> str:
     """What to have annotated, for one study of a plan with ``task="per_label"``.
 
-    A label is settled when every member would act alike: its value of knowledge, the epistemic uncertainty in the unit of the costs,
-    is 0, and no further example could change the decision. The others are worth annotating, the most valuable first.
+    A label is settled if all members lead to the same action: its value of knowledge (epistemic uncertainty in units of cost) is 0,
+    and further examples cannot change the decision. The others are worth annotating, the most valuable first.
 
     >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), class_names=["lung cancer", "lymphoma", "melanoma"])
     >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)
@@ -45,18 +47,18 @@ def what_to_do(plan: Decisions, i: int) -> str:
             f"{plan.class_names[k]} ({'worth up to ' if n == 0 else ''}{value[k]:.2g}{' per case' if n == 0 else ''})"
             for n, k in enumerate(open_)
         ]
-        parts.append(f"have {_listed(worths)} annotated")
+        parts.append(f"have {_enumerate(worths)} annotated")
     if settled:
-        parts.append(f"{_listed(settled)} {'is' if len(settled) == 1 else 'are'} settled")
+        parts.append(f"{_enumerate(settled)} {'is' if len(settled) == 1 else 'are'} settled")
     return "; ".join(parts)
 
 
-def _listed(words: list[str]) -> str:
+def _enumerate(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
-    """The ``n`` slices with the highest uncertainty, one of each study as long as there are enough studies."""
+    """Indices of the ``n`` most uncertain slices; the first of every study comes before further ones."""
     score = np.asarray(getattr(results.u.sum(), measure))
     order = np.argsort(-score, kind="stable")
     seen: dict[str, int] = {}
@@ -68,7 +70,7 @@ def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
 
 
 def find_slices(results: Results, wanted: str) -> np.ndarray:
-    """Positions for a slice ("patient/study#plane"), or the most suspicious slice of each study of a patient or of one study."""
+    """Index of a slice ("patient/study#plane"), or of the most suspicious slice of a study or of each study of a patient."""
     part = results.part
     if wanted in part.ids:
         return np.flatnonzero(part.ids == wanted)
@@ -77,7 +79,7 @@ def find_slices(results: Results, wanted: str) -> np.ndarray:
         raise ValueError(
             f"there is no test patient, study or slice {wanted!r}; patients are, for instance, {', '.join(sorted(set(part.patients))[:3])}"
         )
-    score = part.lesion_voxels + np.asarray(results.u.sum().total) / 1e6  # the largest lesion; without any, where it is most in doubt
+    score = part.lesion_voxels + np.asarray(results.u.sum().total) / 1e6  # largest lesion; without lesions, highest uncertainty
     return np.array([np.flatnonzero(part.studies == name)[np.argmax(score[part.studies == name])] for name in np.unique(part.studies[of])])
 
 
@@ -92,24 +94,23 @@ def write_report(
     show: int = 6,
     rng: int = 0,
 ) -> dict[str, Any]:
-    """Write figures, tables and ``index.html`` to ``out``; the numbers are returned and in ``summary.json``.
+    """Write figures, tables and ``index.html`` to ``out``; return the numbers, which are also in ``summary.json``.
 
     Parameters
     ----------
     folder, trained
-        Filled by `prepare` and `train`.
+        Written by `prepare` and `train`.
     out : path
     loss : str
-        What uncertainty is measured in.
+        Loss of the uncertainty measures.
     costs : Costs, optional
-        With ``false_positive`` and ``false_negative``: what to do about each label of each study, and what to have annotated. With a matrix: which
-        diagnosis to choose.
+        Recommend actions: per label, with annotations worth having (``false_positive`` and ``false_negative``), or a diagnosis (a matrix).
     cases : tuple of str
         Patients, "patient/study" or "patient/study#plane" to draw.
     show : int
-        Slices on each page of the most uncertain.
+        Number of most uncertain slices per page.
     rng : int
-        Seed of the intervals.
+        Random seed for the bootstrap intervals.
     """
     results = load_results(folder, trained, loss)
     chosen = [(case, find_slices(results, case)) for case in cases]
@@ -125,7 +126,7 @@ def write_report(
         indices = most_uncertain(results, m, show)
         page = plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction, columns=2)
         _save(page, out / figures[-1][0])
-    figures.append(("rejection.png", "Accuracy of the rest, when the most uncertain slices are handed over"))
+    figures.append(("rejection.png", "Accuracy after rejecting the most uncertain slices"))
     _save(_rejection(results, rng), out / figures[-1][0])
     if costs is not None:
         numbers["actions"] = _actions(results, costs, out / "decisions.csv")
@@ -154,19 +155,18 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]:
-    """For each study what to do and, label by label, what to have annotated; also as a table."""
+    """Recommended action and annotations for each study; also written as a table."""
     task = "per_label" if costs.fits("per_label") else "multiclass"
     plan = decide(results.studies.distribution(), costs, task=task)
-    names = np.asarray(results.studies.ids)
-    rows = []
-    for i, name in enumerate(names):
-        row = {
+    rows = [
+        {
             "study": str(name),
             "diagnosis": results.part.diagnoses[str(name)],
             "decision": plan.explain(i),
             "annotate": what_to_do(plan, i) if task == "per_label" else "",
         }
-        rows.append(row)
+        for i, name in enumerate(np.asarray(results.studies.ids))
+    ]
     text = csv_text(("study", "diagnosis", "decision", "annotate"), [list(row.values()) for row in rows], line_end="\n")
     with replacing(path) as file:
         file.write(text.encode())
@@ -174,13 +174,12 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
 
 
 def _page(numbers: dict[str, Any], figures: list[tuple[str, str]]) -> str:
-    """One page that shows everything; it holds no script, and every name is escaped."""
+    """The HTML page: without scripts, all names escaped."""
     e = html.escape
     style = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}img{max-width:100%}td,th{padding:.2em .8em;text-align:right}td:first-child,th:first-child{text-align:left}"
     lines = [f"<!doctype html><html lang=en><meta charset=utf-8><title>PET/CT</title><style>{style}</style><h1>PET/CT</h1>"]
     lines += [f"<p>{e(line)}</p>" for line in sentences(numbers)]
-    head = ("diagnosis", "studies", "found", "slices", "recall", "total", "aleatoric", "epistemic")
-    lines.append("<h2>Diagnoses</h2><table><tr>" + "".join(f"<th>{name}</th>" for name in head) + "</tr>")
+    lines.append("<h2>Diagnoses</h2><table><tr>" + "".join(f"<th>{name}</th>" for name in DIAGNOSIS_COLUMNS) + "</tr>")
     lines += ["<tr>" + "".join(f"<td>{e(cell)}</td>" for cell in row) + "</tr>" for row in diagnosis_rows(numbers)]
     lines.append("</table>")
     if "actions" in numbers:
@@ -195,26 +194,26 @@ def _page(numbers: dict[str, Any], figures: list[tuple[str, str]]) -> str:
 
 
 def sentences(numbers: dict[str, Any]) -> list[str]:
-    """The most important numbers in words."""
+    """The most important numbers in sentences."""
     lines = [
-        f"{numbers['slices']:,} slices of {numbers['patients']} test patients: accuracy {_words(numbers['accuracy'])}; always saying the commonest "
-        f"class is right in {numbers['accuracy_of_the_commonest_class']:.1%}, a gain of {_words(numbers['gain_over_the_commonest_class'])}.",
-        f"{numbers['studies']} studies: accuracy {_words(numbers['study_accuracy'])}.",
+        f"{numbers['slices']:,} slices of {numbers['patients']} test patients: accuracy {_format(numbers['accuracy'])}; predicting the "
+        f"majority class: {numbers['majority_class_accuracy']:.1%}, a gain of {_format(numbers['gain_over_majority_class'])}.",
+        f"{numbers['studies']} studies: accuracy {_format(numbers['study_accuracy'])}.",
     ]
     if "held_back" in numbers:
         held = numbers["held_back"]
         for unit, what in (("studies", "studies"), ("slices", "slices with lesions")):
             if unit in held:
-                found = "; ".join(f"{m} {_words(held[unit]['auroc'][m], percent=False)}" for m in PARTS)
+                found = "; ".join(f"{m} {_format(held[unit]['auroc'][m], percent=False)}" for m in PARTS)
                 lines.append(
-                    f"Held back: {', '.join(held['diagnoses'])}, {held['patients']} patients; {held[unit]['held_back']} {what} of them against "
+                    f"Held back: {', '.join(held['diagnoses'])}, {held['patients']} patients; {held[unit]['held_back']} {what} against "
                     f"{held[unit]['known']} of known diseases, AUROC by uncertainty: {found}."
                 )
-    lines.append("Intervals are 95 %, over patients.")
+    lines.append("Intervals: 95 %, bootstrap over patients.")
     return lines
 
 
-def _words(estimate: dict[str, float | None] | None, *, percent: bool = True) -> str:
+def _format(estimate: dict[str, float | None] | None, *, percent: bool = True) -> str:
     if estimate is None:
         return "unknown"
     digits = ".1%" if percent else ".3f"
@@ -223,14 +222,14 @@ def _words(estimate: dict[str, float | None] | None, *, percent: bool = True) ->
 
 
 def diagnosis_rows(numbers: dict[str, Any]) -> list[tuple[str, ...]]:
-    """The table of diagnoses, as text."""
+    """Rows of the table of diagnoses, as text; see ``DIAGNOSIS_COLUMNS``."""
     return [
         (
             row["diagnosis"],
             str(row["studies"]),
             str(row["studies_found"]),
             str(row["slices"]),
-            _words(row["recall"]),
+            _format(row["recall"]),
             *(f"{row[m]:.3f}" if row[m] is not None and np.isfinite(row[m]) else "–" for m in PARTS),
         )
         for row in numbers["diagnoses"]

@@ -1,4 +1,4 @@
-"""What the ensemble knows about the test patients, in numbers with intervals over patients."""
+"""Performance and uncertainty on the test patients, with bootstrap intervals over patients."""
 
 from __future__ import annotations
 
@@ -18,25 +18,30 @@ from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
 
 @dataclass(frozen=True, eq=False)
 class Results:
-    """Predictions with everything that the report says about them."""
+    """Predictions for the test patients and their uncertainty."""
 
     prepared: Prepared
     part: Part
     slices: Predictions
     studies: Predictions
     u: Uncertainty
-    """Of slices, (N, K)."""
+    """Uncertainty of slices, (N, K)."""
     mean: np.ndarray
     held_back: tuple[Part, Predictions, Predictions] | None
-    """Slices and their predictions, and those of studies."""
+    """Slices, their predictions, and the predictions of studies."""
 
     @property
     def prediction(self) -> np.ndarray:
         return np.asarray(self.mean.argmax(axis=-1))
 
+    @property
+    def study_hits(self) -> np.ndarray:
+        """Whether the predicted class of each study is right."""
+        return np.asarray(to_numpy(self.studies.distribution().mean()).argmax(axis=-1) == self.studies.y_true)
+
 
 def load_results(folder: str | Path, trained: str | Path, loss: str = "log") -> Results:
-    """The predictions in ``trained``, if they are for the slices in ``folder``."""
+    """Load the predictions in ``trained`` and check that they belong to the slices in ``folder``."""
     prepared, trained = open_prepared(folder), Path(trained)
     part = prepared.part("test")
     slices, studies = load_predictions(trained / "slices.npz"), load_predictions(trained / "studies.npz")
@@ -54,12 +59,12 @@ def load_results(folder: str | Path, trained: str | Path, loss: str = "log") -> 
 def _check_same(predictions: Predictions, part: Part, path: Path, folder: str | Path) -> None:
     if predictions.ids is None or not np.array_equal(predictions.ids, part.ids):
         raise ValueError(
-            f"{str(path)!r} does not belong to the slices in {str(folder)!r}: train again, or name the folder it was trained on"
+            f"{str(path)!r} does not belong to the slices in {str(folder)!r}: train again, or use the folder it was trained on"
         )
 
 
 def share(hits: np.ndarray, groups: np.ndarray, *, rng: int, less: np.ndarray | None = None) -> Estimate:
-    """The share of hits (minus that of ``less``, on the same instances) with an interval over patients, whose slices are not independent."""
+    """Fraction of hits (minus that of ``less`` on the same instances); the interval resamples patients, whose slices are dependent."""
     values = hits.astype(float) - (0.0 if less is None else less.astype(float))
     if len(np.unique(groups)) < 2:
         return Estimate(float(values.mean()))
@@ -70,34 +75,30 @@ def share(hits: np.ndarray, groups: np.ndarray, *, rng: int, less: np.ndarray | 
 
 
 def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
-    """All numbers as plain data."""
+    """All numbers, JSON-serializable."""
     part, y = results.part, results.part.y
     correct = results.prediction == y
-    commonest = y == np.bincount(y).argmax()
+    majority = y == np.bincount(y).argmax()
     names, first = np.unique(part.studies, return_index=True)
-    hits = to_numpy(results.studies.distribution().mean()).argmax(axis=-1) == results.studies.y_true
     total = results.u.sum()
     found: dict[str, Any] = {
         "patients": len(np.unique(part.patients)),
         "slices": len(y),
         "accuracy": _plain(share(correct, part.patients, rng=rng)),
-        "accuracy_of_the_commonest_class": float(commonest.mean()),
-        "gain_over_the_commonest_class": _plain(share(correct, part.patients, rng=rng, less=commonest)),
+        "majority_class_accuracy": float(majority.mean()),
+        "gain_over_majority_class": _plain(share(correct, part.patients, rng=rng, less=majority)),
         "studies": len(names),
-        "study_accuracy": _plain(share(hits, part.patients[first], rng=rng)),
+        "study_accuracy": _plain(share(results.study_hits, part.patients[first], rng=rng)),
         "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area for m in PARTS},
         "diagnoses": _by_diagnosis(results, correct, rng),
     }
     if results.held_back is not None:
-        found["held_back"] = _held_back(results, rng)
+        found["held_back"] = _held_back(results, *results.held_back, rng)
     return found
 
 
-def _held_back(results: Results, rng: int) -> dict[str, Any]:
-    """How well uncertainty tells the kinds that were held back from the known ones: slices with lesions, and studies with a disease."""
-    other, slices, studies = results.held_back or (None, None, None)
-    if other is None or slices is None or studies is None:
-        raise ValueError("no diagnosis was held back")
+def _held_back(results: Results, other: Part, slices: Predictions, studies: Predictions, rng: int) -> dict[str, Any]:
+    """How well uncertainty detects held-back diagnoses, among slices with lesions and among studies with a disease."""
     part, loss = results.part, results.u.loss
     lesions = part.lesion_voxels > 0
     ill = np.array([part.diagnoses[str(name)] != NEGATIVE for name in np.asarray(results.studies.ids)])
@@ -136,15 +137,14 @@ def _patients(studies: Predictions) -> np.ndarray:
 def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[str, Any]]:
     part = results.part
     own = by_class(results.u, part.y).own
-    study_truth = np.asarray(results.studies.y_true)
-    study_hits = to_numpy(results.studies.distribution().mean()).argmax(axis=-1) == study_truth
+    study_truth, hits = np.asarray(results.studies.y_true), results.study_hits
     rows = []
     for k, name in enumerate(results.prepared.class_names):
         of = part.y == k
         row: dict[str, Any] = {
             "diagnosis": name,
             "studies": int((study_truth == k).sum()),
-            "studies_found": int(study_hits[study_truth == k].sum()),
+            "studies_found": int(hits[study_truth == k].sum()),
             "slices": int(of.sum()),
             "recall": _plain(share(correct[of], part.patients[of], rng=rng)) if of.any() else None,
         }

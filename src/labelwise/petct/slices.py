@@ -1,4 +1,4 @@
-"""Coronal slices: which planes, on which pixels, in which channels."""
+"""Coronal slices: choice of planes, resampling to pixels, channels."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from .volumes import Volume
 AIR = -1000.0
 """Hounsfield units around the patient."""
 TISSUE = -300.0
-"""Above this is the patient (or the table), below it air and lung."""
+"""Hounsfield units above which a voxel is the patient (or the table), not air or lung."""
 CHANNELS = ("PET", "CT", "fusion")
 RULES = ("all", "body", "lesion")
 
 
 def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> np.ndarray:
-    """Positions along the axis from back to front, about ``step`` millimetres apart.
+    """Indices along the axis from back to front, about ``step`` millimeters apart.
 
-    ``rule`` "all" takes every such plane, "body" those of which at least 1 % is denser than −300 HU, "lesion" those that cross
-    one. A lesion thinner than the step is not missed: its densest plane is added.
+    ``rule`` "all" takes every such plane, "body" those with at least 1 % of voxels above −300 HU, "lesion" those that intersect a lesion.
+    For a lesion between planes, the plane with most of its voxels is added.
     """
     n = ct.values.shape[1]
     stride = max(1, round(step / ct.spacing[1])) if step > 0 else 1
@@ -31,7 +31,7 @@ def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> 
         area = ct.values.shape[0] * ct.values.shape[2]
         regular &= np.array([np.count_nonzero(ct.values[:, j] > TISSUE) >= 0.01 * area for j in range(n)])
         if not regular.any():
-            return np.flatnonzero(regular)  # a lesion in the air is no patient
+            return np.flatnonzero(regular)  # a lesion in air is not a body
     elif rule == "lesion":
         regular &= marked > 0
     edges = np.flatnonzero(np.diff(np.r_[0, marked > 0, 0]))
@@ -42,18 +42,18 @@ def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> 
 
 
 def interpolation(n_in: int, spacing: float, n_out: int, pixel: float) -> Any:
-    """The sparse matrix (n_out, n_in) that takes voxels ``spacing`` apart to pixels ``pixel`` apart, both centred on the same point.
+    """Sparse matrix (n_out, n_in) that resamples voxels ``spacing`` apart to pixels ``pixel`` apart, with a common center.
 
-    Linear interpolation where pixels are finer than voxels; where they are coarser, a triangle as wide as two pixels, so that nothing
-    falls between them. Rows sum to 1 inside the volume and fall to 0 beyond its edge.
+    Linear interpolation if pixels are smaller than voxels, otherwise a triangle filter two pixels wide, against aliasing. Rows sum to 1
+    inside the volume and fall to 0 beyond its edge.
     """
     from scipy.sparse import csr_array
 
     reach = max(1.0, pixel / spacing)
-    centre = (np.arange(n_out) - (n_out - 1) / 2) * (pixel / spacing) + (n_in - 1) / 2
+    center = (np.arange(n_out) - (n_out - 1) / 2) * (pixel / spacing) + (n_in - 1) / 2
     offsets = np.arange(-int(np.ceil(reach)), int(np.ceil(reach)) + 2)
-    column = np.floor(centre).astype(int)[:, None] + offsets
-    weight = np.clip(1 - np.abs(column - centre[:, None]) / reach, 0, None)
+    column = np.floor(center).astype(int)[:, None] + offsets
+    weight = np.clip(1 - np.abs(column - center[:, None]) / reach, 0, None)
     weight /= weight.sum(axis=1, keepdims=True)
     inside = (column >= 0) & (column < n_in) & (weight > 0)
     rows = np.broadcast_to(np.arange(n_out)[:, None], column.shape)
@@ -61,10 +61,9 @@ def interpolation(n_in: int, spacing: float, n_out: int, pixel: float) -> Any:
 
 
 def cut(volume: Volume, planes: np.ndarray, size: int, *, outside: float, stretch: bool = False) -> np.ndarray:
-    """Coronal slices (planes, size, size), float32: head up, the patient's right on the left, as radiologists look at them.
+    """Coronal slices (planes, size, size), float32: head up, the patient's right on the left (radiological convention).
 
-    The proportions are the patient's: the longer side fills the image, and air is added beside the shorter. With ``stretch``
-    both sides fill it.
+    Proportions are kept: the longer side fills the image, the shorter is padded with ``outside``. With ``stretch`` both sides fill it.
     """
     nx, _, nz = volume.values.shape
     width, height = nx * volume.spacing[0], nz * volume.spacing[2]
@@ -79,7 +78,7 @@ def cut(volume: Volume, planes: np.ndarray, size: int, *, outside: float, stretc
 
 
 def to_bytes(images: np.ndarray, low: float, high: float) -> np.ndarray:
-    """Values from ``low`` to ``high`` as 0 … 255, what is beyond cut off."""
+    """Map values from ``low`` to ``high`` to 0 … 255, clipped."""
     scaled = (images - np.float32(low)) * np.float32(255 / (high - low))
     return np.asarray(np.rint(np.clip(scaled, 0, 255)).astype(np.uint8))
 

@@ -1,4 +1,4 @@
-"""Slices on disk: a Zarr group for each study, one compressed, checksummed chunk for each image."""
+"""Slices on disk: one Zarr group per study, one compressed, checksummed chunk per image."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ GROUP = "slices.zarr"
 
 
 def zarr() -> Any:
-    """The library, or a sentence about how to get it."""
+    """Import zarr, or say how to install it."""
     try:
         import zarr
     except ImportError as error:
@@ -25,14 +25,14 @@ def zarr() -> Any:
 
 
 def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) -> None:
-    """Store the slices of a study: written beside their place, then renamed, so that they are there whole or not at all.
+    """Write the slices of a study atomically: to a temporary folder, then renamed.
 
-    What a power cut loses afterwards is noticed: by `is_whole`, or by the checksum of the chunk when it is read.
+    Chunks lost later, for example in a power failure, are detected by `is_whole` or by their checksum when read.
 
     Parameters
     ----------
     root : path
-        Of the Zarr group of all studies.
+        Zarr group of all studies.
     key : str
         Name of the study's group.
     images : array (N, S, S, 3), uint8
@@ -49,15 +49,15 @@ def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) 
                 shape=array.shape,
                 dtype=array.dtype,
                 chunks=(1 if name == "images" else len(array), *array.shape[1:]),
-                chunk_key_encoding={"name": "default", "separator": "."},  # files side by side, not each in folders of its own
+                chunk_key_encoding={"name": "default", "separator": "."},  # files in one folder, not nested
                 compressors=codecs,
-                config={"write_empty_chunks": True},  # a chunk that is missing is a chunk that was lost
+                config={"write_empty_chunks": True},  # so a missing chunk is a lost one
             )
             stored[:] = array
 
 
 def is_whole(root: Path, key: str, n: int) -> bool:
-    """Whether every chunk of a study is there; Zarr itself would take a lost one for an empty image."""
+    """Whether every chunk of a study exists; Zarr would read a lost one as an empty image."""
     return _chunks(root / key / "images") == n and _chunks(root / key / "lesions") == 1
 
 
@@ -70,9 +70,9 @@ def _chunks(folder: Path) -> int:
 
 
 class Slices:
-    """Images of some studies, one after another, read when they are asked for: ``slices[3:7]``, ``slices[np.array([9, 2])]``.
+    """Images of several studies, read on demand: ``slices[3:7]``, ``slices[np.array([9, 2])]``.
 
-    It looks like a uint8 array (N, S, S, 3) to `labelwise.predictors.fit_ensemble`, can be sent to other processes, and holds no image itself.
+    A uint8 array (N, S, S, 3) for `labelwise.predictors.fit_ensemble`; it can be pickled and holds no image in memory.
     """
 
     dtype = np.dtype(np.uint8)
@@ -92,7 +92,7 @@ class Slices:
 
     @property
     def nbytes(self) -> int:
-        """What all images together would take in memory."""
+        """Size of all images in memory."""
         return int(np.prod(self.shape, dtype=np.int64))
 
     def __getitem__(self, index: Any) -> np.ndarray:
@@ -117,12 +117,8 @@ class Slices:
     def _opened(self, study: int, name: str, shape: tuple[int, ...], kind: str) -> ZarrArray:
         folder = self.root / self.keys[study]
         array = open_array(folder / name, f"the slices in {str(folder)!r}: `{name}`")
-        if (
-            array.shape[1:] != shape
-            or array.dtype.kind != kind
-            or len(array.shape) == 0
-            or array.shape[0] <= int(self.plane[self.study == study].max())
-        ):
+        last = int(self.plane[self.study == study].max())
+        if len(array.shape) == 0 or array.shape[1:] != shape or array.dtype.kind != kind or array.shape[0] <= last:
             raise ValueError(f"{array.what} have shape {array.shape} and type {array.dtype}; run `labelwise petct prepare` again")
         check_size(folder / name, [array])
         return array

@@ -1,4 +1,4 @@
-"""Which studies there are: the published folders with their metadata, or a table of the user's."""
+"""Find studies: in the published folder layout with its metadata, or in a user's table."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import hashlib
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +15,10 @@ from .._suggestions import suggest
 from ..io.files import read_text
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
-"""Of the published data set; the first means that there is no lesion."""
+"""Diagnoses of the published data set; the first means no lesion."""
 FILES = {"ct": "CTres.nii.gz", "pet": "SUV.nii.gz", "seg": "SEG.nii.gz"}
 PARTS = ("train", "val", "test")
-# Column names as they are found, small and without signs -> what they hold.
+# Column name in lower-case letters -> what it holds.
 _COLUMNS = {
     "subjectid": "patient", "patient": "patient", "patientid": "patient",
     "study": "study", "studyid": "study", "filelocation": "location", "studylocation": "location",
@@ -28,7 +28,7 @@ _COLUMNS = {
 
 @dataclass(frozen=True)
 class Study:
-    """One examination of one patient, and where its volumes are."""
+    """One examination of one patient, with the paths of its volumes."""
 
     patient: str
     study: str
@@ -45,14 +45,14 @@ class Study:
 
     @property
     def key(self) -> str:
-        """A name for files: harmless letters, and a few digits that keep different studies apart."""
+        """A unique file name of harmless characters."""
         digits = hashlib.sha256(self.name.encode()).hexdigest()[:10]
         return f"{re.sub('[^A-Za-z0-9_-]+', '-', self.name)[:60]}-{digits}"
 
 
 @dataclass(frozen=True)
 class Skipped:
-    """A study that is not used, and why, in one sentence."""
+    """A study that is not used, and the reason."""
 
     patient: str
     study: str
@@ -63,23 +63,23 @@ class Skipped:
 
 
 def normal(diagnosis: str) -> str:
-    """The name of a diagnosis: ``LUNG_CANCER`` is "lung cancer"."""
+    """Normalize the name of a diagnosis: ``LUNG_CANCER`` is "lung cancer"."""
     return " ".join(diagnosis.replace("_", " ").lower().split())
 
 
 def find_studies(root: Path, *, table: Path | None = None, diagnoses: Sequence[str] = DIAGNOSES) -> tuple[list[Study], list[Skipped]]:
-    """The studies in ``root``, in the order of their names, and those that cannot be used.
+    """The studies in ``root``, sorted by name, and the unusable ones.
 
     Parameters
     ----------
     root : path
-        Folder of the published layout, patient / study / CTres, SUV, SEG (.nii.gz), perhaps one level further down.
+        Folder of the published layout, patient / study / CTres, SUV, SEG (.nii.gz), possibly one level deeper.
     table : path, optional
-        A CSV file with the columns patient, study and diagnosis, and optionally ct, pet and seg (paths, relative to the table; without
-        them the published layout) and part (train, val or test). By default the metadata CSV that lies in ``root``: there the patient is the
-        "Subject ID", the study the folder in "File Location", and a study may have several lines, one for each series.
+        A CSV file with the columns patient, study and diagnosis, and optionally ct, pet and seg (paths relative to the table; default:
+        the published layout) and part (train, val or test). Defaults to the metadata CSV in ``root``, where the patient is the "Subject ID",
+        the study is the folder in "File Location", and each series has a line.
     diagnoses : sequence of str
-        The diagnoses that are known.
+        Known diagnoses; studies with others are unusable.
     """
     if not root.is_dir():
         raise FileNotFoundError(f"there is no folder {str(root)!r} with studies")
@@ -104,17 +104,17 @@ def find_studies(root: Path, *, table: Path | None = None, diagnoses: Sequence[s
 def _metadata(root: Path) -> Path:
     tables = sorted(root.glob("*.csv"))
     if len(tables) != 1:
-        raise ValueError(f"{str(root)!r} must hold one .csv file with the diagnoses; found {len(tables)}. Say which with --table")
+        raise ValueError(f"{str(root)!r} must hold one .csv file with the diagnoses; found {len(tables)}. Choose one with --table")
     return tables[0]
 
 
 LONGEST_TABLE = 1 << 26
 FIELD_SIZE = 10_000
-"""The longest field of a table, in characters."""
+"""Maximum length of a field in characters."""
 
 
 def _rows(table: Path) -> Iterator[dict[str, str]]:
-    """The lines of the table, with the columns called by what they hold."""
+    """The lines of the table, with normalized column names."""
     if not table.exists():
         raise FileNotFoundError(f"there is no table {str(table)!r}")
     try:
@@ -124,7 +124,7 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
             if not {"patient", "diagnosis"} <= set(head) or not {"study", "location"} & set(head):
                 raise ValueError("it must have the columns patient (or Subject ID), study (or File Location) and diagnosis")
             for line in reader:
-                if max(map(len, line), default=0) > FIELD_SIZE:  # the limit of csv itself is not ours to rely on: others raise it
+                if max(map(len, line), default=0) > FIELD_SIZE:  # csv's own limit is global, and other code may raise it
                     raise ValueError(f"a field in line {reader.line_num} has more than {FIELD_SIZE:,} characters")
                 row = {key: value.strip() for key, value in zip(head, line, strict=False) if key}
                 if "study" not in row:
@@ -144,7 +144,7 @@ def _study_folder(location: str, patient: str) -> str:
 
 
 def _merged(rows: Iterable[dict[str, str]]) -> tuple[dict[tuple[str, str], dict[str, str]], list[Skipped]]:
-    """One row per study: the published table has one for each series, and they must agree."""
+    """One row per study; the rows of its series must agree."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     conflicts: dict[tuple[str, str], str] = {}
     for row in rows:
@@ -168,10 +168,10 @@ def _folders(root: Path) -> dict[tuple[str, str], Path]:
 
 
 def _study(patient: str, study: str, row: dict[str, str], folder: Path | None, table: Path, diagnoses: Sequence[str]) -> Study:
-    """The study of a row, or what is wrong with it."""
+    """The study of a row; raises ValueError if it is unusable."""
     for what, name in (("patient", patient), ("study", study)):
         if not name or "/" in name or not name.isprintable():
-            raise ValueError(f"the table must give it a {what} in one word without '/'; got {name!r}")
+            raise ValueError(f"its {what} must be printable text without '/'; got {name!r}")
     diagnosis = normal(row.get("diagnosis", ""))
     if diagnosis not in diagnoses:
         known = ", ".join(map(repr, diagnoses))
@@ -195,7 +195,7 @@ def _study(patient: str, study: str, row: dict[str, str], folder: Path | None, t
 
 
 def _one_part_each(studies: list[Study], table: Path) -> None:
-    """A patient of whom one study is trained on is known to the network: all studies of a patient are in one part."""
+    """Check that all studies of a patient are in one part, against leakage."""
     parts: dict[str, str | None] = {}
     for study in studies:
         if parts.setdefault(study.patient, study.part) != study.part:
@@ -205,13 +205,3 @@ def _one_part_each(studies: list[Study], table: Path) -> None:
             )
     if len({part is None for part in parts.values()}) > 1:
         raise ValueError(f"the table {str(table)!r} must give a part to all studies or to none")
-
-
-def relative(study: Study, root: Path) -> Study:
-    """The study with paths as they look from ``root``, where they are inside it."""
-
-    def shown(path: Path | None) -> Path | None:
-        return path.relative_to(root) if path is not None and path.is_relative_to(root) else path
-
-    changes: Any = {key: shown(getattr(study, key)) for key in FILES}
-    return replace(study, **changes)

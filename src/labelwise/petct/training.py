@@ -1,4 +1,4 @@
-"""A deep ensemble on prepared slices, and its predictions for the patients that nobody trained on."""
+"""Train a deep ensemble on prepared slices and predict the test patients."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .combining import aggregate
 from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
 
 IN_MEMORY = 2**30
-"""Slices that take less than this are read once; more are read from disk batch by batch."""
+"""Bytes of slices held in memory; more are read from disk batch by batch."""
 
 
 def train(
@@ -38,33 +38,33 @@ def train(
     Parameters
     ----------
     folder : path
-        Filled by `prepare`.
+        Written by `prepare`.
     out : path
         Folder for the checkpoints (``training``) and prediction files: ``slices.npz`` and ``studies.npz`` of the test patients, and
         ``held-back-slices.npz`` and ``held-back-studies.npz`` if a diagnosis was held back.
     recipe : {"paper", "code"}
-        ResNet-50, Adam 1e-3, 40 epochs, batches of 50; "paper" normalizes each channel by the training patients, "code" does not, and lowers the
-        learning rate. Neither chooses the epoch on the test set, as the published code does.
+        ResNet-50, Adam 1e-3, 40 epochs, batches of 50. "paper" normalizes each channel by the training patients; "code" does not, and lowers
+        the learning rate. Both choose the epoch on the validation patients (the published code: on the test set).
     augment : bool
-        Mirror half of the images, and move all by up to one hundredth of their size.
+        Augment by random flips and by shifts of up to 1 % of the image size.
     network, n_members, epochs, rng, resume, n_jobs
         As for `labelwise.predictors.fit_ensemble`.
     how, k
         As for `aggregate`.
     in_memory : int
-        Bytes of training slices up to which they are held in memory.
+        Maximum bytes of a part's slices to hold in memory.
 
     Returns
     -------
     dict
-        The prediction files by name.
+        Paths of the prediction files by name.
     """
     from ..predictors import find_recipe, fit_ensemble, predict_ensemble
 
     prepared, out = open_prepared(folder), Path(out)
     parts = {name: prepared.part(name) for name in ("train", "val", "test", HELD_BACK)}
     if not len(parts["test"].y):
-        raise ValueError(f"no test patient in {str(folder)!r}: prepare it with a larger share for the test")
+        raise ValueError(f"there is no test patient in {str(folder)!r}; prepare it with a larger --test-size")
     chosen = find_recipe("petct", recipe)
     if chosen.normalize is not None:
         chosen = replace(chosen, normalize=prepared.statistics)
@@ -101,7 +101,7 @@ def _split(part: Part, in_memory: int) -> Examples:
 
 
 def _save(out: Path, prefix: str, prepared: Prepared, part: Part, probs: np.ndarray, how: str, k: int) -> dict[str, Path]:
-    """Prediction files of slices and of studies."""
+    """Write the predictions of slices and of studies."""
     classes = prepared.class_names
     known = bool((part.y >= 0).all())
     names, studies = aggregate(probs, part.studies, how=how, k=k, negative=classes.index(NEGATIVE) if NEGATIVE in classes else None)

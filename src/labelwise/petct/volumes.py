@@ -1,7 +1,7 @@
-"""NIfTI volumes in one orientation, read without trust.
+"""Read untrusted NIfTI volumes into one orientation.
 
-The header is parsed by nibabel; sizes are bounded before anything is allocated, voxels come block by block, and a compressed
-file is read to its end so that its checksum is compared. Nothing here executes or unpickles what a file contains.
+nibabel parses the header; sizes are bounded before memory is allocated, voxels are read block by block, and a compressed file is read to
+its end to verify its checksum. Nothing is executed or unpickled.
 """
 
 from __future__ import annotations
@@ -22,33 +22,33 @@ from ..io.files import open_regular
 from ..io.npz import Readable
 
 MAX_VOXELS = 2**28
-"""More than any PET/CT volume has (the published ones: 400 × 400 × 300): what claims more is damaged or an attack."""
+"""Larger than any PET/CT volume (published: 400 × 400 × 300); a larger claim is damage or an attack."""
 _LONGEST_PREAMBLE = 2**24
 _BLOCK = 2**20
 _STRAIGHT = np.sin(np.radians(0.5))
-"""Axes that deviate by less than half a degree are taken as straight."""
-_MILLIMETRES = {0: 1.0, 1: 1000.0, 2: 1.0, 3: 0.001}
-"""By the header's code of the unit: unknown, metre, millimetre, micrometre."""
+"""Axes that deviate by less than half a degree count as straight."""
+_MILLIMETERS = {0: 1.0, 1: 1000.0, 2: 1.0, 3: 0.001}
+"""Millimeters by the header's unit code: unknown, meter, millimeter, micrometer."""
 
 
 @dataclass(frozen=True, eq=False)
 class Volume:
-    """A volume whose axes point to the patient's right, front and head."""
+    """A volume whose axes point toward the patient's right, front and head."""
 
     values: np.ndarray
-    """float32, (x, y, z); a view of the stored order where that suffices."""
+    """float32, (x, y, z); a view of the stored order if possible."""
     spacing: tuple[float, float, float]
-    """Millimetres between voxels along each axis."""
+    """Millimeters between voxels along each axis."""
     origin: tuple[float, float, float]
     """World coordinates of the first voxel."""
     stored: str
-    """How the file had it, such as "LPS"."""
+    """Orientation in the file, such as "LPS"."""
     sha256: str
-    """Of the file as it is on disk."""
+    """Checksum of the file on disk."""
 
 
 def nibabel() -> Any:
-    """The library, or a sentence about how to get it."""
+    """Import nibabel, or say how to install it."""
     try:
         import nibabel
     except ImportError as error:
@@ -57,23 +57,23 @@ def nibabel() -> Any:
 
 
 def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:
-    """Read a .nii or .nii.gz file and turn it by its affine, so that any orientation in gives the same out.
+    """Read a .nii or .nii.gz file and reorient it by its affine.
 
-    Axes in another order or direction are only looked at differently; a volume that lies askew by half a degree or more is
-    interpolated onto a straight grid of the same voxel sizes.
+    Axes are permuted and flipped without copying; a volume that is oblique by half a degree or more is interpolated onto a straight
+    grid with the same voxel size.
 
     Parameters
     ----------
     path : path
     outside : float
-        The value beyond the edges of a volume that lies askew: air.
+        Fill value beyond the edges of an oblique volume (air).
     order : {0, 1}
-        Of that interpolation: 0 takes the nearest voxel (for masks), 1 is linear.
+        Interpolation: 0 nearest voxel (for masks), 1 linear.
 
     Raises
     ------
     ValueError
-        In one sentence that begins with the file's name.
+        If the file is damaged or unsupported; the message begins with its name.
     """
     nib = nibabel()
     try:
@@ -88,7 +88,7 @@ def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:
 
 
 def same_grid(a: Volume, b: Volume) -> bool:
-    """Whether two volumes have the same voxels, to a tenth of a voxel."""
+    """Whether two volumes have the same grid, to a tenth of a voxel."""
     if a.values.shape != b.values.shape:
         return False
     tolerance = 0.1 * min(a.spacing)
@@ -110,7 +110,7 @@ class _Hashing:
 
 
 def _read(nib: Any, path: Path) -> tuple[np.ndarray, np.ndarray, str]:
-    """Voxels as float32 in the stored order, their affine in millimetres, and the checksum of the file."""
+    """Voxels as float32 in the stored order, their affine in millimeters, and the checksum of the file."""
     with ExitStack() as stack:
         hashing = _Hashing(stack.enter_context(open_regular(path)))
         stream: Readable = hashing
@@ -137,7 +137,7 @@ def _read(nib: Any, path: Path) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def _header(nib: Any, stream: Readable, name: str) -> tuple[Any, int]:
-    """The header and how many bytes it took; NIfTI-1 or NIfTI-2 in one file."""
+    """The NIfTI-1 or NIfTI-2 header and its number of bytes."""
     start = _exactly(stream, 4, name)
     sizes = {int.from_bytes(start, "little"), int.from_bytes(start, "big")}
     for kind, size in ((nib.Nifti1Header, 348), (nib.Nifti2Header, 540)):
@@ -145,15 +145,15 @@ def _header(nib: Any, stream: Readable, name: str) -> tuple[Any, int]:
             block = start + _exactly(stream, size - 4, name)
             try:
                 return kind.from_fileobj(io.BytesIO(block), check=False), size
-            except Exception as error:  # on garbage, nibabel raises many things
+            except Exception as error:  # nibabel raises various errors on garbage
                 raise ValueError(f"{name} has a damaged header: {error}") from error
     raise ValueError(f"{name} is not a NIfTI file")
 
 
 def _checked(nib: Any, header: Any, name: str) -> tuple[tuple[int, ...], np.ndarray, np.dtype, int, tuple[float | None, float | None]]:
-    """Shape, affine, type, place and scaling of the voxels, none of them believed before it is possible."""
+    """Validated shape, affine, type, offset and scaling of the voxels."""
     if header["magic"].item() not in (b"n+1", b"n+2"):
-        raise ValueError(f"{name} is not a NIfTI file in one piece (.nii or .nii.gz)")
+        raise ValueError(f"{name} is not a single-file NIfTI (.nii or .nii.gz)")
     try:
         shape = tuple(int(n) for n in header.get_data_shape())
         dtype = np.dtype(header.get_data_dtype())
@@ -161,19 +161,19 @@ def _checked(nib: Any, header: Any, name: str) -> tuple[tuple[int, ...], np.ndar
         slope, inter = header.get_slope_inter()
         start = int(header["vox_offset"])
         placed = int(header["sform_code"]) > 0 or int(header["qform_code"]) > 0
-        unit = _MILLIMETRES.get(int(header["xyzt_units"]) % 8, 0.0)
-    except Exception as error:  # unknown types, impossible scalings, quaternions that are none
+        unit = _MILLIMETERS.get(int(header["xyzt_units"]) % 8, 0.0)
+    except Exception as error:  # unknown types, impossible scalings, invalid quaternions
         raise ValueError(f"{name} has a damaged header: {error}") from error
     while len(shape) > 3 and shape[-1] == 1:
         shape = shape[:-1]
     if len(shape) != 3:
-        raise ValueError(f"{name} has {len(shape)} axes, shape {shape}; expected one volume of 3")
+        raise ValueError(f"{name} has {len(shape)} axes, shape {shape}; expected one volume with 3")
     if min(shape) < 1 or prod(shape) > MAX_VOXELS:
         raise ValueError(f"{name} has shape {shape}; expected 1 to {MAX_VOXELS:,} voxels")
     if dtype.kind not in "iuf":
         raise ValueError(f"{name} holds voxels of type {dtype}; expected numbers")
     if not placed:
-        raise ValueError(f"{name} does not say how the patient lies (no sform and no qform), so left and right are unknown")
+        raise ValueError(f"{name} has no orientation (no sform and no qform), so left and right are unknown")
     affine[:3] *= unit
     if not np.isfinite(affine).all():
         raise ValueError(f"{name} has an affine that is not finite")
@@ -198,7 +198,7 @@ def _exactly(stream: Readable, n: int, name: str) -> bytes:
 
 
 def _skip(stream: Readable, n: int, name: str, *, to_the_end: bool = False) -> None:
-    """Read on without keeping anything; the checksum of a compressed file is compared at its end."""
+    """Read and discard ``n`` bytes; at its end, gzip verifies the checksum of a compressed file."""
     while n > 0:
         block = stream.read(min(n, _BLOCK))
         if not block:
@@ -207,11 +207,11 @@ def _skip(stream: Readable, n: int, name: str, *, to_the_end: bool = False) -> N
             raise ValueError(f"{name} is truncated: it ends before its voxels begin")
         n -= len(block)
     if to_the_end and stream.read(1):
-        raise ValueError(f"{name} goes on long after its last voxel; it is damaged")
+        raise ValueError(f"{name} continues long after its last voxel; it is damaged")
 
 
 def _straightened(values: np.ndarray, affine: np.ndarray, stored: str, digest: str, outside: float, order: int, name: str) -> Volume:
-    """The volume on axes that are the patient's."""
+    """The volume on straight axes, interpolated if oblique."""
     spacing = np.linalg.norm(affine[:3, :3], axis=0)
     straight = Volume(values, tuple(spacing.tolist()), tuple(affine[:3, 3].tolist()), stored, digest)
     directions = affine[:3, :3] / spacing
@@ -224,7 +224,7 @@ def _straightened(values: np.ndarray, affine: np.ndarray, stored: str, digest: s
     low = world.min(axis=1)
     shape = tuple(int(n) for n in np.round((world.max(axis=1) - low) / spacing) + 1)
     if prod(shape) > MAX_VOXELS:
-        raise ValueError(f"{name} lies askew and would need {prod(shape):,} voxels on a straight grid; expected at most {MAX_VOXELS:,}")
+        raise ValueError(f"{name} is oblique and would need {prod(shape):,} voxels on a straight grid; expected at most {MAX_VOXELS:,}")
     inverse = np.linalg.inv(affine[:3, :3])
     turned = affine_transform(
         values, inverse * spacing, inverse @ (low - affine[:3, 3]), shape, order=order, mode="constant", cval=outside, output=np.float32
