@@ -48,7 +48,7 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
     calls.clear()
     monkeypatch.setattr(preparation, "_slices", lambda *args: (calls.append(args), original(*args))[1])
     prepare(phantoms, tmp_path / "out", **options)
-    assert len(calls) == 17 - 5  # what was finished is not made again
+    assert len(calls) == 17 - 5  # finished studies are not regenerated
     ours, theirs = contents(tmp_path / "out"), contents(prepared.folder)
     assert ours == theirs
     calls.clear()
@@ -73,7 +73,7 @@ def test_processes_give_the_same_as_one_after_another(prepared, phantoms, tmp_pa
     assert told == [(i + 1, 17) for i in range(17)]
 
 
-def test_changed_files_and_lost_chunks_are_made_again(copy, tmp_path):
+def test_changed_files_and_lost_chunks_are_regenerated(copy, tmp_path):
     root, out = copy(15), tmp_path / "out"
     options = {"settings": SMALL, "diagnoses": KINDS, "n_jobs": 1, "test_size": 0.3, "val_size": 0.0}
     first = prepare(root, out, **options)
@@ -141,7 +141,7 @@ BAD = {
 }
 
 
-def test_bad_studies_are_skipped_with_one_sentence_and_the_rest_goes_on(copy, tmp_path):
+def test_bad_studies_are_skipped_with_one_sentence_and_the_others_are_prepared(copy, tmp_path):
     root = copy(15)
     studies, _ = find_studies(root, diagnoses=KINDS)
     ill = [s for s in studies if s.diagnosis != "negative" and sum(t.patient == s.patient for t in studies) == 1]
@@ -334,7 +334,7 @@ def test_slices_of_another_shape_or_cut_short(prepared, tmp_path):
         part.images.lesions(0)
 
 
-def test_a_damaged_record_is_made_again(prepared, phantoms, tmp_path):
+def test_a_damaged_record_is_regenerated(prepared, phantoms, tmp_path):
     shutil.copytree(prepared.folder, tmp_path / "out")
     for file, text in zip(sorted((tmp_path / "out" / "studies").glob("*.json")), ("{}", "[" * 10**5, "{", None), strict=False):
         record = json.loads(file.read_text())

@@ -78,7 +78,7 @@ def test_intervals_are_over_patients():
 
 
 def test_figure_2(results):
-    """CT in grey, PET with the outline, bars of all labels in two colours; truth green, prediction underlined."""
+    """CT in gray, PET with the outline, bars of all labels in two colors; truth green, prediction underlined."""
     i = int(np.argmax(results.part.lesion_voxels))
     figure = plot_slices(results.prepared, results.part, results.u, [i], y_pred=results.prediction)
     ct, pet, bars = figure.axes
