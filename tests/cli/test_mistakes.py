@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import labelwise as lw
 from labelwise.cli import main
 
 RNG = np.random.default_rng(0)
@@ -155,28 +156,59 @@ def test_mistakes_with_files(
 
 OTHERS: list[tuple[str, list[str], int, str]] = [
     ("43 mistyped command", ["evalaute", "p.npz"], 2, "No such command 'evalaute'. Did you mean 'evaluate'?"),
-    ("41 missing -o", ["quantify", "p.npz"], 2, "Missing option '-o'"),
+    ("37 ood of other classes", ["report", "p.npz", "-o", "r.html", "--ood", "three.npz"], 2, "`ood` 'three' has 3 classes; the predictions have 4: they must be of one model"),
+    ("38 images of other length", ["report", "images.npz", "-o", "r.html"], 2, "`images` must have one entry for each of the N = 100 instances of `probs`; got shape (7, 8, 8)"),
+    ("40 ood mistyped", ["report", "p.npz", "-o", "r.html", "--ood", "thre.npz"], 2, "Did you mean 'three.npz'?"),
+    ("41 missing -o", ["quantify", "p.npz"], 0, "written to p-uncertainty.npz"),
+    ("41 missing -o, table", ["quantify", "p.csv"], 0, "written to p-uncertainty.csv"),
+    ("41 missing -o, report", ["report", "p.npz"], 0, "Open p-report.html in a browser"),
     ("42 missing argument", ["evaluate"], 2, "Missing argument 'PREDICTIONS...'"),
     ("44 mistyped option", ["evaluate", "p.npz", "--logit"], 2, "'--logits'"),
     ("45 folder absent", ["quantify", "p.npz", "-o", "nowhere/u.npz"], 2, "there is no folder 'nowhere'"),
     ("46 .pdf", ["quantify", "p.npz", "-o", "u.pdf"], 2, "results are written to .npz, .zarr, .parquet, .csv; got 'u.pdf'"),
+    ("47 .pdf of a report", ["report", "p.npz", "-o", "r.pdf"], 2, "a report is an .html file; got 'r.pdf'"),
+    ("48 -o . of a report", ["report", "p.npz", "-o", "."], 2, "a report is an .html file; got '.'"),
     ("48 -o .", ["quantify", "p.npz", "-o", "."], 2, "results are written to .npz, .zarr, .parquet, .csv; got '.'"),
     ("49 memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "lots"], 2, "`memory` must be a number of bytes"),
+    ("50 bad loss", ["quantify", "p.npz", "-o", "u.npz", "--loss", "logg"], 2, "'logg' is not one of 'log', 'squared', 'brier', 'spherical', 'zero_one'"),
+    ("52 too little memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "1KB"], 2, "`memory` must be at least 1 MB; got '1KB'"),
     ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "would overwrite the predictions"),
-    ("66 empty folder", ["evaluate", "empty"], 2, "holds no prediction files"),
+    ("63 unknown class in events", ["report", "p.npz", "-o", "r.html", "--events", "wolf.toml"], 2, "`events`: 'g' names the unknown class 'wolf'. Known: 'cat', 'dog', 'eel', 'fox'"),
+    ("64 empty event", ["report", "p.npz", "-o", "r.html", "--events", "none.toml"], 2, "'g' has no classes; an event that never occurs has no uncertainty"),
+    ("65 no file of events", ["report", "p.npz", "-o", "r.html", "--events", "wolff.toml"], 2, "there is no events file 'wolff.toml'. Did you mean 'wolf.toml'?"),
+    ("66 no instances", ["report", "p.npz", "-o", "r.html", "--instances", "0"], 2, "Invalid value for '--instances': 0 is not in the range x>=1"),
+    ("68 petct folder without studies", ["petct", "prepare", "empty", "-o", "slices"], 2, "'empty' must hold one .csv file with the diagnoses; found 0. Say which with --table"),
+    ("68 petct folder absent", ["petct", "prepare", "studies", "-o", "slices"], 2, "there is no folder 'studies' with studies"),
+    ("68 petct not prepared", ["petct", "train", "empty", "-o", "trained"], 2, "manifest.json is missing; run `labelwise petct prepare` first"),
+    ("71 data set not there", ["train", "mnist", "-o", "t.npz", "--data-dir", "empty"], 2, "--download"),
+    ("71 data set mistyped", ["train", "mnsit", "-o", "t.npz"], 2, "Did you mean 'mnist'?"),
+    ("72 folder absent", ["train", "./photo", "-o", "t.npz"], 2, "there is no folder or table './photo'"),
+    ("72 folder absent: what there is", ["train", "./photo", "-o", "t.npz"], 2, "digits"),
+    ("72 folder without images", ["train", "./empty", "-o", "t.npz"], 2, "no images in empty; expected FOLDER/CLASS/IMAGE.png for two classes or more"),
+    ("empty folder of predictions", ["evaluate", "empty"], 2, "holds no prediction files"),
     ("53 costs missing", ["decide", "p.npz"], 2, "Missing option '--costs'"),
-    ("labels of a missing file", ["evaluate", "p.npz", "--labels", "none.npy"], 2, "none.npy"),
+    ("labels of a missing file", ["evaluate", "p.npz", "--labels", "three.npy"], 2, "there is no file of labels 'three.npy'. Did you mean 'three.npz'?"),
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize(("number", "args", "code", "words"), OTHERS, ids=[row[0] for row in OTHERS])
 def test_mistakes_with_commands(number: str, args: list[str], code: int, words: str, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    npz()(tmp_path)
+    monkeypatch.delenv("LABELWISE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    npz(class_names=NAMES)(tmp_path)
+    np.savez(tmp_path / "three.npz", probs=RNG.dirichlet(np.ones(3), (3, 20)))
+    np.savez(tmp_path / "images.npz", probs=PROBS, images=np.zeros((7, 8, 8)))
+    (tmp_path / "p.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
+    (tmp_path / "wolf.toml").write_text('g = ["cat", "wolf"]\n')
+    (tmp_path / "none.toml").write_text("g = []\n")
     (tmp_path / "empty").mkdir()
     result = CliRunner().invoke(main, args)
     assert result.exit_code == code, result.output
-    assert words in " ".join(result.output.split())
+    said = " ".join(result.output.split())
+    assert words in said
+    assert "Traceback" not in said
+    assert "[Errno" not in said
 
 
 # What costs.toml holds (None: there is no such file), exit code, words of the message.
@@ -214,6 +246,45 @@ def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) 
     result = CliRunner().invoke(main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / f"u{suffix}")])
     assert result.exit_code == 2
     assert 'pip install "labelwise[dask]", or write .npz or .csv' in result.output
+
+
+def test_67_a_scheduler_that_is_not_there(tmp_path, optional) -> None:
+    dask = optional("dask")
+    optional("distributed")
+    npz()(tmp_path)
+    with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):
+        result = CliRunner().invoke(
+            main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / "u.npz"), "--scheduler", "tcp://127.0.0.1:1"]
+        )
+    assert result.exit_code == 2
+    first, *_, last = result.stderr.splitlines()
+    assert first == "Connecting to the scheduler at tcp://127.0.0.1:1 …"
+    assert last.startswith("Error: Timed out trying to connect to tcp://127.0.0.1:1")
+
+
+def test_75_nested_parquet(tmp_path, optional) -> None:
+    pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
+    nested, one, flat = PROBS.transpose(1, 0, 2).tolist(), PROBS[0].tolist(), dict(zip(NAMES, PROBS[0].T, strict=True))
+    said = []
+    for columns in ({"probs": nested}, {"probs": one}, flat):
+        pq.write_table(pa.table({**columns, "y_true": Y}), tmp_path / "p.parquet")
+        said.append(CliRunner().invoke(main, ["evaluate", str(tmp_path / "p.parquet")]))
+    assert [result.exit_code for result in said] == [2, 0, 0]
+    assert "Store a column for each class, or the M · K numbers of a row as one list in `probs`" in said[0].output
+    assert all("1 member × 100 cases × 4 classes" in result.output for result in said[1:])
+
+
+def test_76_to_79_in_python(tmp_path, optional) -> None:
+    pd, torch = optional("pandas"), optional("torch")
+    q = lw.Ensemble(PROBS, class_names=NAMES)
+    y = pd.Series(NAMES)[Y].reset_index(drop=True)
+    report = lw.report.write_report(tmp_path / "r.html", q, y_true=y, ood=q)  # 76, 79
+    assert report.data["accuracy"] == pytest.approx(np.mean(PROBS.mean(0).argmax(-1) == Y))
+    optional("matplotlib")
+    assert lw.plots.plot_by_class(lw.decompose(q)).patches  # 77
+    models, loader = [torch.nn.Linear(4, 3) for _ in range(2)], [torch.zeros(5, 4)]
+    with pytest.raises(TypeError, match=r"use lw\.from_models\(models, X_or_loader\)"):  # 78
+        lw.predictors.predict_ensemble(models, loader)
 
 
 def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:

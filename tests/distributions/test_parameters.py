@@ -56,6 +56,24 @@ def test_covariance(lib: Any) -> None:
         lw.LogisticNormal(lib.array(0.0), lib.array(1.0))
 
 
+def test_covariance_that_rounding_left_asymmetric(lib: Any) -> None:
+    """As inverses of precision matrices come in single precision, for instance from Laplace approximations."""
+    rng = np.random.default_rng(0)
+    factor = rng.normal(size=(20, 10, 30))
+    noise = 5e-4 * rng.uniform(-1, 1, (20, 10, 10))
+    cov = (factor @ factor.swapaxes(-1, -2) * (1 + noise)).astype("float32")
+    assert not np.array_equal(cov, cov.swapaxes(-1, -2))
+    for dtype in ("float32", "float64"):  # the precision is that of `cov`, also where `mean` has more
+        q = lw.LogisticNormal(lib.array(np.zeros((20, 10)), dtype), lib.array(cov, "float32"))
+        stored = lib.numpy(q.cov)
+        assert str(stored.dtype) == dtype
+        assert np.array_equal(stored, stored.swapaxes(-1, -2))
+        np.testing.assert_allclose(stored, (cov + cov.swapaxes(-1, -2)) / 2, rtol=1e-6)
+    assert np.all(np.isfinite(lib.numpy(lw.decompose(q[:2]).epistemic)))
+    with refused(ValueError, "`cov` must be symmetric"):  # in double precision that is no rounding
+        lw.LogisticNormal(lib.array(np.zeros((20, 10))), lib.array(cov, "float64"))
+
+
 @pytest.mark.parametrize("points", [100, 8, 128.0, 0])
 def test_points(points: Any) -> None:
     with refused(ValueError, "`points` must be a power of 2, at least 16", f"got {points!r}"):

@@ -107,6 +107,23 @@ def test_dirichlet_empty_input_and_ids(tmp_path) -> None:
         assert (tmp_path / target).exists()
 
 
+@pytest.mark.parametrize("ids", [np.arange(500), np.array([f"case {i}" for i in range(500)])])
+def test_zarr_for_xarray(ids: np.ndarray, tmp_path, optional) -> None:
+    xarray = optional("xarray")
+    probs = predictions()
+    save_predictions(tmp_path / "in.npz", probs=probs, class_names=NAMES, ids=ids)
+    quantify(tmp_path / "in.npz", tmp_path / "u.zarr")
+    found = xarray.open_zarr(tmp_path / "u.zarr", consolidated=False)
+    expected = lw.decompose(lw.Ensemble(probs, class_names=NAMES)).to_xarray()
+    for part in ("total", "aleatoric", "epistemic"):
+        assert found[f"log_{part}"].dims == ("instance", "label")
+        assert found[f"log_sum_{part}"].dims == ("instance",)
+        assert np.array_equal(found[f"log_{part}"].sel(label=NAMES[1]), expected[part].sel(label=NAMES[1]))
+    assert found["ids"].dims == ("instance",)
+    assert found["ids"].values.tolist() == ids.tolist()
+    assert found.attrs["class_names"] == NAMES
+
+
 SCRIPT = """
 import sys, time
 import labelwise.io.quantify as module

@@ -71,6 +71,51 @@ def test_pytorch() -> None:
     assert len(repr(worst)) < 500
 
 
+# --- 2: scikit-learn: a forest, and labels as strings in a pandas table ------------------------------------------------------
+
+
+def scikit_learn(forest: Any, X: Any, y: Any) -> Any:
+    q = lw.from_models(forest.fit(X[:100], y[:100]), X[100:])
+    u = lw.decompose(q)
+    return u.to_frame(ids=X.index[100:], y_true=y[100:]), lw.evaluation.by_class(u, y[100:]), lw.evaluation.log_loss(q, y[100:])
+
+
+@pytest.mark.parametrize("dtype", ["str", "object", "category"])
+def test_scikit_learn(dtype: str) -> None:
+    pd, forests = optional("pandas"), optional("sklearn.ensemble")
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(160, 3)), columns=["a", "b", "c"], index=[f"row {i}" for i in range(160)])
+    y = pd.Series(np.array(CLASSES)[table.to_numpy().argmax(axis=1)], index=table.index).astype(dtype)
+    frame, classes, loss = few_lines(scikit_learn)(forests.RandomForestClassifier(20, max_depth=5, random_state=0), table, y)
+    assert frame["id"].tolist() == table.index[100:].tolist()
+    assert frame["y_true"].tolist() == y[100:].tolist()
+    assert classes.counts.tolist() == [int((y[100:] == name).sum()) for name in CLASSES]
+    assert 0 < float(loss) < np.log(3)
+
+
+# --- 3: the command line only: a CSV for each model --------------------------------------------------------------------------
+
+
+def test_a_csv_for_each_model(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    probs, y = rng.dirichlet(np.ones(3), (3, 40)), rng.integers(0, 3, 40)
+    orders = [rng.permutation(40) for _ in range(3)]  # each model has written its cases in another one
+    for m, order in enumerate(orders):
+        rows = [",".join([f"image-{i}", *map(repr, probs[m, i].tolist()), CLASSES[y[i]]]) for i in order]
+        (tmp_path / f"model{m + 1}.csv").write_text("\n".join(["id," + ",".join(CLASSES) + ",y_true", *rows]))
+    models = ["model1.csv", "model2.csv", "model3.csv"]
+    for command in (["report", *models, "-o", "report.html"], ["quantify", *models, "-o", "u.csv"], ["evaluate", *models]):
+        said = CliRunner().invoke(main, command)
+        assert said.exit_code == 0, said.output
+        assert "3 members × 40 cases × 3 classes" in said.output
+    assert "<html" in (tmp_path / "report.html").read_text()
+    header, *lines = (line.split(",") for line in (tmp_path / "u.csv").read_text().splitlines())
+    u = lw.decompose(lw.Ensemble(probs))
+    assert [line[header.index("ids")] for line in lines] == [f"image-{i}" for i in orders[0]]
+    np.testing.assert_allclose([float(line[header.index("log_epistemic.cat")]) for line in lines], u.epistemic[orders[0], 1], rtol=1e-12)
+
+
 # --- 4: costs for a doctor: missing a melanoma is 20 times worse, asking costs 2 ------------------------------------------------
 
 LESIONS = ["akiec", "bcc", "bkl", "df", "mel", "nv", "vasc"]

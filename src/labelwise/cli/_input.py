@@ -40,6 +40,10 @@ class Given:
     def path(self) -> Path | tuple[Path, ...]:
         return self.files[0] if len(self.files) == 1 else self.files
 
+    def beside(self, ending: str) -> Path:
+        """What to call a result in the current folder if nothing else is said."""
+        return Path(self.files[0].resolve().stem + ending)
+
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
         return Given((path,), {key: value for key, value in self.options.items() if key != "labels"})
@@ -175,15 +179,20 @@ def sha256_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
     return click.option("--sha256", multiple=True, metavar="FILE=CHECKSUM", callback=parse, help=words)
 
 
+def _check_there(path: Path, kind: str) -> None:
+    from ..io.members import look_alike
+
+    if not path.exists():
+        raise FileNotFoundError(f"there is no {kind} file {str(path)!r}{look_alike(path)}")
+
+
 def read_costs(path: Path) -> Costs:
     """Costs from a TOML file; a right prediction that costs something is noted."""
     import numpy as np
 
     from ..decisions import Costs
-    from ..io.members import look_alike
 
-    if not path.exists():
-        raise FileNotFoundError(f"there is no costs file {str(path)!r}{look_alike(path)}")
+    _check_there(path, "costs")
     with reading(path):
         costs = Costs.from_toml(path)
     if costs.matrix is not None and np.any(np.diagonal(costs.matrix)):
@@ -198,6 +207,7 @@ def read_events(path: Path) -> dict[str, list[str]]:
     """Groups of classes from a TOML file."""
     from ..io.files import read_toml
 
+    _check_there(path, "events")
     with reading(path):
         groups = read_toml(path)
         for name, classes in groups.items():

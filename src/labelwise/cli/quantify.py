@@ -12,14 +12,19 @@ from ._output import echo, echo_json, echo_table, loss_option, progress_bar
 
 @click.command()
 @predictions_argument()
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File to write (.csv, .npz, .zarr or .parquet).")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    help="File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format of the predictions, or .npz]",
+)
 @loss_option(multiple=True)
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
 @click.option("--memory", default="500MB", show_default=True, help="How much to hold at once.")
 @click.option("--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
-    predictions: Given, output: Path, loss: tuple[str, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
+    predictions: Given, output: Path | None, loss: tuple[str, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
 ) -> None:
     """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (- for an .npz from standard input); several
     files, or a folder of them, are the members.
@@ -36,7 +41,12 @@ def command(
     """
     from ..decomposition import PARTS
     from ..io.quantify import quantify
+    from ..io.staging import FORMATS
 
+    suffix = predictions.files[0].suffix
+    output = output or predictions.beside(f"-uncertainty{suffix if suffix in FORMATS else '.npz'}")
+    if scheduler is not None:
+        echo(f"Connecting to the scheduler at {scheduler} …", err=True)
     with notes(), progress_bar("quantify") as progress:
         done = quantify(
             predictions.path, output, losses=tuple(dict.fromkeys(loss or ("log",))), labelwise=not sums_only, memory=memory, scheduler=scheduler,

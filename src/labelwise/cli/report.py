@@ -14,7 +14,10 @@ from ._output import echo, echo_data, echo_json, progress_bar
 @click.command()
 @predictions_argument()
 @click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path, allow_dash=True), help="Page to write (.html); - for standard output."
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path, allow_dash=True),
+    help="Page to write (.html); - for standard output.  [default: NAME-report.html]",
 )
 @click.option(
     "--ood", multiple=True, type=click.Path(path_type=Path), help="Predictions for out-of-distribution cases to detect; may be repeated."
@@ -28,7 +31,7 @@ from ._output import echo, echo_data, echo_json, progress_bar
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     predictions: Given,
-    output: Path,
+    output: Path | None,
     ood: tuple[Path, ...],
     events_file: Path | None,
     ordinal: bool,
@@ -56,6 +59,7 @@ def command(
 
     if ordinal and events_file is not None:
         raise ValueError("give --events or --ordinal, not both")
+    output = output or predictions.beside("-report.html")
     quiet = as_json or str(output) == "-"
     stored = read_predictions(predictions, quiet=quiet)
     events: Any = None

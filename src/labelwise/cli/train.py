@@ -129,12 +129,18 @@ def command(
 def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, str]) -> Dataset:
     """A data set by name, from a folder of images or from a table."""
     from ..datasets import load, load_image_folder, load_table, names
+    from ..io.members import look_alike
 
     path = Path(name)
     if name not in names() and path.is_dir():
         return load_image_folder(path)
     if name not in names() and path.suffix.lower() in (".csv", ".arff") and path.is_file():
         return load_table(path)
+    if name not in names() and (path.name != name or path.suffix):
+        raise FileNotFoundError(
+            f"there is no folder or table {name!r}{look_alike(path)}. NAME is a folder of images (one subfolder per class), a table (.csv, .arff), "
+            f"or one of {', '.join(names())}"
+        )
     return load(name, data_dir=data_dir, download=download, sha256=sha256)
 
 

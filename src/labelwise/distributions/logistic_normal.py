@@ -43,7 +43,8 @@ class LogisticNormal(Distribution[ArrayT]):
     mean : array (..., K)
     cov : array (..., K) or (..., K, K)
         Variances of independent logits, or covariance matrices (symmetric, positive semi-definite). A (K, K) array is a
-        covariance if it has one axis more than ``mean``.
+        covariance if it has one axis more than ``mean``. What rounding has left asymmetric (relative to the largest entry
+        2e-3 in single, 8e-8 in double precision) is averaged with its transpose.
     class_names : sequence of str, optional
     rng : int, Generator or None
         Random seed or generator of the Sobol' sequences.
@@ -71,6 +72,7 @@ class LogisticNormal(Distribution[ArrayT]):
         if mean.ndim < 1:
             raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
         check_classes(mean, "mean")
+        rounding = smallest(cov)[1]  # of single precision also where `mean` has double
         cov = into(cov, mean, "cov", "mean")
         full = (*mean.shape, mean.shape[-1])
         if tuple(cov.shape) not in (tuple(mean.shape), full):
@@ -83,7 +85,7 @@ class LogisticNormal(Distribution[ArrayT]):
         if not isinstance(points, int) or points < 16 or points & (points - 1):
             raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
         if values_known(mean) and values_known(cov) and 0 not in mean.shape:
-            _check_covariance(mean, cov)
+            cov = _checked_covariance(mean, cov, rounding)
         set_fields(self, loc=mean, cov=cov, class_names=check_names(class_names, mean.shape[-1]), seed=as_seed(rng), points=int(points))
 
     @property
@@ -100,8 +102,7 @@ class LogisticNormal(Distribution[ArrayT]):
         return remade(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
     def checked(self) -> Self:
-        _check_covariance(self.loc, self.cov)
-        return self
+        return remade(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
 
     @property
     def _factor(self) -> Array:
@@ -151,22 +152,26 @@ class LogisticNormal(Distribution[ArrayT]):
         return softmax(correlated(normals, self.loc, self._factor))
 
 
-def _check_covariance(mean: Array, cov: Array) -> None:
+def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:
+    """``cov``, made symmetric where it was so up to rounding."""
     xp = namespace(mean)
     check_finite(mean, "mean")
     check_finite(cov, "cov")
-    cov = without_gradient(cov)
+    values = without_gradient(cov)
     if cov.ndim == mean.ndim:
-        if float(xp.min(cov)) < 0:
-            raise ValueError(f"`cov` holds variances and must not be negative; the lowest is {float(xp.min(cov)):.4g}")
-        return
-    scale = float(xp.max(xp.abs(cov)))
-    tolerance = 1e3 * smallest(cov)[1] * max(scale, 1e-300)
-    gap = float(xp.max(xp.abs(cov - xp.matrix_transpose(cov))))
-    if gap > tolerance:
+        if float(xp.min(values)) < 0:
+            raise ValueError(f"`cov` holds variances and must not be negative; the lowest is {float(xp.min(values)):.4g}")
+        return cov
+    scale = max(float(xp.max(xp.abs(values))), 1e-300)
+    gap = float(xp.max(xp.abs(values - xp.matrix_transpose(values))))
+    # The inverse of a precision matrix of condition 1 / √rounding is no more exact than this.
+    if gap > 8 * rounding**0.5 * scale:
         raise ValueError(
             f"`cov` must be symmetric; cov and its transpose differ by up to {gap:.4g}. Use (cov + cov.T) / 2 if that is rounding"
         )
-    lowest = float(xp.min(xp.linalg.eigvalsh(cov)))
-    if lowest < -tolerance * cov.shape[-1]:
+    if gap > 0:
+        cov = (cov + xp.matrix_transpose(cov)) / 2
+    lowest = float(xp.min(xp.linalg.eigvalsh(without_gradient(cov))))
+    if lowest < -max(1e3 * rounding * scale, gap) * cov.shape[-1]:
         raise ValueError(f"`cov` must be positive semi-definite; its lowest eigenvalue is {lowest:.4g}")
+    return cov

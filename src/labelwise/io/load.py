@@ -22,7 +22,7 @@ from .arrow import read_arrow
 from .csv import read_csv
 from .files import reading
 from .jsonl import read_jsonl
-from .members import combine, find_files, same_order
+from .members import combine, find_files, look_alike, same_order
 from .npz import read_npy, read_npz
 from .parquet import read_parquet
 from .predictions import KEYS, KINDS, Predictions
@@ -171,6 +171,8 @@ def _labels(labels: Any, found: dict[str, Any]) -> Any:
     if not isinstance(labels, str | os.PathLike):
         return None if labels is None else np.asarray(to_numpy(labels))
     path = Path(labels)
+    if not path.exists():
+        raise FileNotFoundError(f"there is no file of labels {str(path)!r}{look_alike(path)}")
     with reading(path):
         y, ids = read_labels(path)
     if ids is None or "ids" not in found:

@@ -217,7 +217,9 @@ def _list_type(path: Path, name: str, stored: Any) -> tuple[np.dtype[Any], int |
         raise TypeError(f"{path.name}: column `{name}` must hold lists of numbers; got {stored}")
     dtype = np.dtype(_FLOATS.get(str(stored.value_type), object))
     if dtype.kind != "f":
-        raise TypeError(f"{path.name}: column `{name}` must hold floating-point numbers; got {stored}")
+        nested = "list" in str(stored.value_type)
+        hint = f". Lists of lists? Store a column for each class, or the M · K numbers of a row as one list in `{name}`" if nested else ""
+        raise TypeError(f"{path.name}: column `{name}` must hold floating-point numbers; got {stored}{hint}")
     return dtype, stored.list_size if pa.types.is_fixed_size_list(stored) else None
 
 

@@ -167,17 +167,20 @@ class Staging:
 
         new = self.folder / "packed.zarr"
         shutil.rmtree(new, ignore_errors=True)
-        group = zarr.open_group(str(new), mode="w", zarr_format=2)  # text arrays have no settled form in version 3
+        group = zarr.open_group(str(new), mode="w", zarr_format=3)
+        axes = ("instance", "label")  # with these names, and the classes as `label`, xarray.open_zarr gives what `to_xarray` gives
+        chunk = min(max(self.n, 1), self._step)
         out = {
-            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(min(max(self.n, 1), self._step), *a.shape[1:]))
+            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(chunk, *a.shape[1:]), dimension_names=axes[: a.ndim])
             for name, a in self._arrays.items()
         }
         for start, stop in self._pieces():
             for name, array in self._arrays.items():
                 out[name][start:stop] = np.asarray(array[start:stop])
         group.attrs["class_names"] = list(class_names)
-        for name, values in extra.items():
-            group.create_array(name, data=values)
+        for name, values, axis in (("label", np.asarray(class_names), axes[1]), *((name, x, axes[0]) for name, x in extra.items())):
+            dtype = str if values.dtype.kind == "U" else values.dtype  # text of a fixed width has no specification in version 3
+            group.create_array(name, shape=values.shape, dtype=dtype, dimension_names=(axis,))[:] = values
         if self.target.exists():
             replaced = self.folder / "replaced.zarr"
             shutil.rmtree(replaced, ignore_errors=True)

@@ -147,7 +147,7 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **
     """
     path = Path(path)
     if path.suffix not in (".html", ".htm"):
-        raise ValueError(f"a report is an .html file; got {path.name!r}")
+        raise ValueError(f"a report is an .html file; got {path.name or str(path)!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
     report = build_report(q, **options)
