@@ -177,7 +177,7 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("64 empty event", ["report", "p.npz", "-o", "r.html", "--events", "none.toml"], 2, "'g' has no classes; an event that never occurs has no uncertainty"),
     ("65 no file of events", ["report", "p.npz", "-o", "r.html", "--events", "wolff.toml"], 2, "there is no events file 'wolff.toml'. Did you mean 'wolf.toml'?"),
     ("66 no instances", ["report", "p.npz", "-o", "r.html", "--instances", "0"], 2, "Invalid value for '--instances': 0 is not in the range x>=1"),
-    ("68 petct folder without studies", ["petct", "prepare", "empty", "-o", "slices"], 2, "'empty' must hold one .csv file with the diagnoses; found 0. Say which with --table"),
+    ("68 petct folder without studies", ["petct", "prepare", "empty", "-o", "slices"], 2, "'empty' must hold one .csv file with the diagnoses; found 0. Choose one with --table"),
     ("68 petct folder absent", ["petct", "prepare", "studies", "-o", "slices"], 2, "there is no folder 'studies' with studies"),
     ("68 petct not prepared", ["petct", "train", "empty", "-o", "trained"], 2, "manifest.json is missing; run `labelwise petct prepare` first"),
     ("71 data set not there", ["train", "mnist", "-o", "t.npz", "--data-dir", "empty"], 2, "--download"),

@@ -139,6 +139,7 @@ def test_what_to_do():
 
 
 def test_everything_is_written(slices, trained, tmp_path, results):
+    open_before = plt.get_fignums()
     costs = Costs(false_positive=1, false_negative={"negative": 1, "lung cancer": 8, "lymphoma": 8, "melanoma": 8}, ask=0.5)
     case = str(results.part.patients[0])
     numbers = write_report(slices, trained, tmp_path, costs=costs, cases=(case,), show=2)
@@ -153,7 +154,7 @@ def test_everything_is_written(slices, trained, tmp_path, results):
     assert all(row["annotate"] for row in rows)
     for name in expected:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
-    assert plt.get_fignums() == []
+    assert plt.get_fignums() == open_before
     matrix = Costs(np.ones((4, 4)) - np.eye(4), class_names=NAMES)
     assert {row["annotate"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {""}
 
