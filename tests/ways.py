@@ -87,7 +87,8 @@ WAYS: dict[str, Way] = {
     "general": general,
     "torch": with_torch,
     "torch general": general_torch,
-    "jax": with_jax,
+    # without the kernel JAX computes by itself, and flushes subnormal numbers to 0
+    **({"jax": with_jax} if lw.kernel_info()["kernel"] != "numpy" else {}),
     "accumulated": accumulated,
 }
 RANGES = ("smooth", "confident", "one-hot", "subnormal")
