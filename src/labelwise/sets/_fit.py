@@ -100,7 +100,7 @@ def fit_sets(
     >>> print(sets.guarantee)
     With probability at least 90 %, the set of a new case of each class contains its true class, on average over new cases and calibration cases from the same population.
     >>> sets.predict(p[300:303])[0]
-    ('0',)
+    ('1', '2')
     """
     level = as_level(coverage)
     check_score(score)
