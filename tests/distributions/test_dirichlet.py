@@ -12,7 +12,6 @@ from mpmath import mp, mpf
 
 import labelwise as lw
 from labelwise._engine import dirichlet
-from labelwise.losses._special import digamma_minus_log_drop
 from optional_libraries import optional
 from oracle import ENTROPY, beta_expectation, regularized_beta
 
@@ -115,18 +114,6 @@ def test_closed_forms(name: str, truth: Callable[[Any, Any], Truth], k: int) -> 
             assert abs(u.total[where] - total) <= closed * total, (a, b)
             assert abs(u.aleatoric[where] - aleatoric) <= closed * aleatoric, (a, b)
             assert abs(u.epistemic[where] - (total - aleatoric)) <= epistemic * (total - aleatoric), (a, b)
-
-
-def test_digamma_minus_log_drop() -> None:
-    """λ(x) − λ(x + y) beside λ(y) y / x, around the change of formula at x = 15 and y = 1."""
-    x = np.concatenate([np.linspace(14, 16, 401)[:-1], np.geomspace(0.1, 1e6, 100)])
-    with mpmath.workdps(60):
-        for share in (1e-12, 1e-6, 0.01, 0.07, 0.1, 0.3, 1):
-            y = share * x
-            found = digamma_minus_log_drop(x, y)
-            for a, b, value in zip(x, y, found, strict=True):
-                near, far, beside = (mp.psi(0, z + 1) - mp.log(z) for z in (mpf(a), mpf(a) + mpf(b), mpf(b)))
-                assert abs(mpf(value) - (near - far)) <= 1e-14 * beside * mpf(b) / mpf(a), (a, b)
 
 
 @pytest.mark.parametrize(("a", "b"), [(1e-10, 100), (1e-12, 1e6), (1e-6, 20), (0.9, 15), (1e-3, 1e6)])

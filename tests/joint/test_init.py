@@ -1,8 +1,6 @@
-"""The joint measures against their definitions, closed forms, mpmath and Monte Carlo."""
+"""The joint measures of ensembles against their definitions, and what every distribution and array library must give."""
 
 from __future__ import annotations
-
-from itertools import pairwise as neighbours
 
 import mpmath as mp
 import numpy as np
@@ -10,34 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.special import rel_entr
-from scipy.stats import entropy as scipy_entropy
 
 import labelwise as lw
-
-COSTS = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
-JOINT = ["log", "squared", "spherical", "zero_one", lw.joint.CostMatrix(COSTS), lw.joint.CostMatrix(COSTS, abstain=0.6)]
-
-
-def entropy_of(loss: object, p: np.ndarray) -> np.ndarray:
-    """The textbook formulas, of vectors on the last axis."""
-    if loss == "log":
-        return np.asarray(scipy_entropy(p, base=2, axis=-1))
-    if loss == "squared":
-        return 1 - (p**2).sum(-1)
-    if loss == "spherical":
-        return 1 - np.linalg.norm(p, axis=-1)
-    if loss == "zero_one":
-        return 1 - p.max(-1)
-    assert isinstance(loss, lw.joint.CostMatrix)
-    risks = [p @ COSTS[:, a] for a in range(3)]
-    if loss.abstain is not None:
-        risks.append(np.full(p.shape[:-1], loss.abstain))
-    return np.min(risks, axis=0)
-
-
-def random_ensemble(seed: int, m: int = 4, n: int = 50, k: int = 3, alpha: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    return rng.dirichlet(np.full(k, alpha), (m, n)), rng.random(m)
+from joint_cases import COSTS, JOINT, entropy_of, random_ensemble
 
 
 @pytest.mark.parametrize("loss", JOINT, ids=str)
@@ -61,13 +34,6 @@ def test_agreeing_members_have_no_epistemic_uncertainty(loss: object) -> None:
     probs, _ = random_ensemble(1, m=1)
     u = lw.joint.decompose(lw.Ensemble(np.repeat(probs, 7, axis=0)), loss)
     assert np.all(u.epistemic == 0)
-
-
-def test_zero_one_epistemic_is_what_the_common_choice_loses() -> None:
-    probs, _ = random_ensemble(2)
-    mean = probs.mean(0)
-    lost = np.take_along_axis(probs, mean.argmax(-1)[None, :, None], axis=-1)[..., 0]
-    np.testing.assert_allclose(lw.joint.decompose(lw.Ensemble(probs), "zero_one").epistemic, (probs.max(-1) - lost).mean(0), atol=1e-15)
 
 
 def test_mutual_information_survives_near_agreement() -> None:
@@ -101,75 +67,6 @@ def test_shares_add_up_and_identities_hold(seed: int, k: int, m: int) -> None:
             np.testing.assert_allclose(getattr(labelwise, part), 2 * getattr(joint, part), rtol=1e-9, atol=1e-15)
 
 
-@pytest.mark.parametrize("alpha", [[0.5, 0.2, 3.0], [1e-3, 1e-2, 1e-3], [1e5, 1e6, 3.0], [1.0, 1.0, 1.0]])
-def test_dirichlet_log_and_squared_against_mpmath(alpha: list[float]) -> None:
-    mp.mp.dps = 50
-    a = [mp.mpf(x) for x in alpha]
-    s = sum(a)
-    u = lw.joint.decompose(lw.Dirichlet(np.array(alpha)))
-    total = -sum(x / s * mp.log(x / s, 2) for x in a)
-    aleatoric = sum(x / s * (mp.digamma(s + 1) - mp.digamma(x + 1)) for x in a) / mp.log(2)
-    assert float(u.total) == pytest.approx(float(total), rel=1e-12)
-    assert float(u.aleatoric) == pytest.approx(float(aleatoric), rel=1e-11)
-    assert float(u.epistemic) == pytest.approx(float(total - aleatoric), rel=1e-8)
-    own = lw.joint.mutual_information_by_class(lw.Dirichlet(np.array(alpha)))
-    assert float(own.sum()) == pytest.approx(float(u.epistemic), rel=1e-12)
-    brier = lw.joint.decompose(lw.Dirichlet(np.array(alpha)), "squared")
-    assert float(brier.epistemic) == pytest.approx(float(sum(x / s * (1 - x / s) for x in a) / (s + 1)), rel=1e-12)
-
-
-@pytest.mark.parametrize("alpha", [[0.7, 0.7], [2.0, 3.0, 4.0], [1.0] * 6, [0.01, 0.02, 0.5], [400.0, 410.0, 2.0]])
-def test_dirichlet_zero_one_against_monte_carlo(alpha: list[float]) -> None:
-    q = lw.Dirichlet(np.array(alpha))
-    u = lw.joint.decompose(q, "zero_one")
-    largest = q.sample(400_000, rng=3).max(-1)
-    assert abs(float(u.aleatoric) - (1 - largest.mean())) < 5 * largest.std() / 400_000**0.5
-    np.testing.assert_allclose(u.total, 1 - max(alpha) / sum(alpha), rtol=1e-12)
-
-
-def test_dirichlet_zero_one_uniform_in_closed_form() -> None:
-    """E max of a uniform Dirichlet is the harmonic number over K."""
-    for k in (2, 3, 10, 100):
-        best = sum(1 / i for i in range(1, k + 1)) / k
-        u = lw.joint.decompose(lw.Dirichlet(np.ones(k)), "zero_one")
-        assert float(u.epistemic) == pytest.approx(best - 1 / k, rel=1e-10)
-
-
-@pytest.mark.parametrize(("loss", "at_least"), [("spherical", 0.92), (lw.joint.CostMatrix(COSTS, abstain=0.6), 0.88)], ids=str)
-def test_sampled_measures_stay_within_their_bounds(loss: object, at_least: float) -> None:
-    """All instances share the draws of one seed, so their errors go together: the bounds are right on average over the seeds.
-
-    Costs that are rarely paid have skewed replicates, whose 95 % bounds hold a little less often.
-    """
-    alphas = np.random.default_rng(4).gamma(1.0, 2.0, (30, 3)) + 0.05
-    draws = lw.Dirichlet(alphas).sample(200_000, rng=5)
-    entropies = entropy_of(loss, draws)
-    truth, noise = entropies.mean(0), entropies.std(0) / 200_000**0.5
-    inside = []
-    for seed in range(40):
-        u = lw.joint.decompose(lw.Dirichlet(alphas), loss, rng=seed)
-        assert u.error is not None
-        assert np.all(u.epistemic >= 0)
-        inside.append(np.abs(u.aleatoric - truth) <= np.hypot(u.error.aleatoric, 2 * noise))
-    assert np.mean(inside) >= at_least
-    again = lw.joint.decompose(lw.Dirichlet(alphas), loss, rng=seed)
-    assert np.array_equal(u.epistemic, again.epistemic)
-
-
-@pytest.mark.parametrize("loss", ["log", "squared", "zero_one", "spherical"])
-def test_mixture_and_logistic_normal_against_samples(loss: str) -> None:
-    rng = np.random.default_rng(6)
-    mixture = lw.DirichletMixture(rng.gamma(1.0, 3.0, (3, 8, 4)) + 0.2, weights=[1, 2, 3])
-    normal = lw.LogisticNormal(rng.normal(0, 2, (8, 4)), rng.gamma(1.0, 1.0, (8, 4)))
-    for q in (mixture, normal):
-        u = lw.joint.decompose(q, loss, n_samples=16_384)
-        draws = q.sample(60_000, rng=7)
-        truth = entropy_of(loss, draws)
-        slack = 5 * truth.std(0) / 60_000**0.5 + (0 if u.error is None else 2 * u.error.aleatoric)
-        assert np.all(np.abs(u.aleatoric - truth.mean(0)) < slack + 1e-12)
-        np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, rtol=1e-6, atol=1e-9)
-
-
 def test_reverse_and_pairwise_by_hand() -> None:
     probs, _ = random_ensemble(8, alpha=2.0)
     q = lw.Ensemble(probs)
@@ -195,23 +92,6 @@ def test_reverse_is_infinite_where_a_possible_class_is_ruled_out() -> None:
     assert np.isfinite(lw.joint.reverse_mutual_information(lw.Ensemble(probs, weights=[0, 1])))  # what does not count cannot rule out
     assert np.isfinite(lw.joint.reverse_mutual_information(lw.Ensemble(probs), "squared"))
     assert lw.joint.reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]))) == 0
-
-
-def test_reverse_of_a_dirichlet_against_mpmath() -> None:
-    mp.mp.dps = 50
-    for alpha in ([0.5, 2.0, 7.0], [1e3, 1e4, 5.0], [0.01, 0.02, 0.5]):
-        a = [mp.mpf(x) for x in alpha]
-        s = sum(a)
-        exact = sum(x / s * (mp.log(x / s) - mp.digamma(x) + mp.digamma(s)) for x in a) / mp.log(2)
-        assert float(lw.joint.reverse_mutual_information(lw.Dirichlet(np.array(alpha)))) == pytest.approx(float(exact), rel=1e-9)
-
-
-def test_maximum_of_a_cost_matrix() -> None:
-    grid = np.array([[i, j, 200 - i - j] for i in range(201) for j in range(201 - i)]) / 200
-    for loss in (lw.joint.CostMatrix(COSTS), lw.joint.CostMatrix(COSTS, abstain=0.6)):
-        searched = entropy_of(loss, grid).max()
-        assert searched <= loss.maximum(3) + 1e-12 < searched * 1.02
-    assert lw.joint.decompose(lw.Ensemble(np.full((2, 1, 10), 0.1))).maximum == pytest.approx(np.log2(10))
 
 
 def test_array_libraries_agree(lib) -> None:
@@ -245,14 +125,6 @@ def test_wrong_input_has_its_sentence(call, sentence: str) -> None:
     probs, _ = random_ensemble(10)
     with pytest.raises((ValueError, TypeError), match=sentence):
         call(lw.Ensemble(probs))
-
-
-def test_more_knowledge_never_adds_epistemic_uncertainty() -> None:
-    """A Dirichlet that has seen more is less uncertain about θ, whatever the loss."""
-    base = np.array([2.0, 1.0, 0.5])
-    for loss in ("log", "squared", "zero_one"):
-        values = [float(lw.joint.decompose(lw.Dirichlet(base * scale), loss).epistemic) for scale in (1, 4, 16, 64)]
-        assert all(b <= a for a, b in neighbours(values))
 
 
 @pytest.mark.parametrize("loss", ["log", "squared"])
