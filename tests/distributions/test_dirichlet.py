@@ -14,6 +14,7 @@ import labelwise as lw
 from labelwise._engine import dirichlet
 from optional_libraries import optional
 from oracle import ENTROPY, beta_expectation, regularized_beta
+from wrong_input import refused
 
 CORNERS = [1e-3, 1.0, 30.0, 1e3, 1e6]
 CORNER_PAIRS = [(a, b) for a in CORNERS for b in CORNERS]
@@ -298,3 +299,20 @@ def test_mixture_is_what_it_is_defined_to_be(loss: Any, truth: Callable[[Any, An
             assert abs(u.total[where] - total) <= 1e-11 * total
             assert abs(u.aleatoric[where] - aleatoric) <= 1e-11 * (aleatoric if accuracy else total)
             assert abs(u.epistemic[where] - epistemic) <= (accuracy * epistemic if accuracy else 1e-11 * total)
+
+
+@pytest.mark.parametrize("make", [lw.Dirichlet, lambda alpha: lw.DirichletMixture(alpha[None])])
+def test_alpha(lib: Any, make: Any) -> None:
+    for bad in (0.0, -1.0):
+        with refused(ValueError, f"`alpha` must be positive; the lowest is {bad:g}", "From evidence e ≥ 0, alpha is e + 1"):
+            make(lib.array([[bad, 1.0]]))
+    for bad, word in ((np.inf, "infinity"), (np.nan, "NaN")):
+        with refused(ValueError, f"`alpha` must be finite; got {word} at index"):
+            make(lib.array([[bad, 1.0]]))
+
+
+def test_alpha_of_wrong_shape(lib: Any) -> None:
+    with refused(ValueError, "`alpha` must have at least 1 axis (..., classes); got a single number"):
+        lw.Dirichlet(lib.array(2.0))
+    with refused(ValueError, "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape (3,)"):
+        lw.DirichletMixture(lib.array([1.0, 1.0, 1.0]))

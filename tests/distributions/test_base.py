@@ -1,4 +1,4 @@
-"""A distribution of a user's own, written from CONTRIBUTING, works everywhere."""
+"""A distribution of a user's own, written from CONTRIBUTING, works everywhere; and what all distributions check."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from strategies import KINDS, distributions
+from wrong_input import refused
 
 NAMES = ("nevus", "melanoma", "other")
 
@@ -109,3 +111,15 @@ def test_report_and_plot(q: StickBreaking, y_true: np.ndarray, tmp_path: Any, op
     ax = lw.plots.plot_simplex(q, 3)
     assert len(ax.collections) == 2  # the sample and its mean
     plt.close(ax.figure)
+
+
+@pytest.mark.parametrize("q", distributions(), ids=KINDS)
+def test_sampling(q: Any) -> None:
+    for rng in (1.5, True, -1, "seed"):
+        with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
+            q.sample(3, rng=rng)
+    for n in (2.5, "3", True):
+        with refused(TypeError, "`n` must be a number of draws, an integer", f"got {n!r}"):
+            q.sample(n, rng=0)
+    with refused(ValueError, "`n` must be a number of draws, not negative; got -1"):
+        q.sample(-1, rng=0)
