@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import runpy
 import subprocess
 import sys
 import zlib
@@ -160,3 +161,26 @@ except SystemExit:
 """
     result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
     assert result.stdout.splitlines()[-1] == "[]"
+
+
+ROOT = Path(__file__).parents[2]
+
+
+def commands(command, context):
+    yield context.command_path, command, context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            yield from commands(below, click.Context(below, info_name=name, parent=context))
+
+
+def test_help_teaches_by_example() -> None:
+    for name, command, context in commands(main, click.Context(main, info_name="labelwise", **main.context_settings)):
+        text = command.get_help(context)
+        if len(name.split()) <= 2:
+            assert f"{name} " in text.partition("Options:")[0].partition("\n")[2], f"{name} --help has no example"
+
+
+def test_reference_page_is_that_of_the_help() -> None:
+    expected = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["text"]()
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, "run: python docs/make_cli.py"
