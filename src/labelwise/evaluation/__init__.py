@@ -9,6 +9,7 @@ from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
 from .members import MembersNeeded, members_needed
+from .ranking import ranking_scores
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 from .scores import brier_score, log_loss
@@ -40,6 +41,7 @@ __all__ = [
     "mean_over_runs",
     "members_needed",
     "rank_agreement",
+    "ranking_scores",
     "rejection_curve",
     "rejection_curves_by_class",
     "vacuity",

@@ -16,6 +16,7 @@ from .._labels import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
 from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
+from .ranking import tie_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class DetectionScores:
     """AUROC with a bootstrap interval."""
     n_in: int
     n_out: int
+    tie_share: float
+    """Share of instances whose score another instance has too; see `ranking_scores` for scores that tie exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,7 @@ class _Ranking:
         self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
         """The last position of each distinct score."""
         self.is_out = self.order >= self.n_in
+        self.tie_share = tie_share(ranked)
 
     def curves(self, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """True and false positives at each distinct score from the highest, (..., distinct), instances weighted by ``counts``."""
@@ -154,7 +158,7 @@ def detection_scores(
     auroc = interval(float(values[0]), spread, confidence)
     estimates, bootstrap = _with_bootstrap(values, [ranking], groups, n_bootstrap, confidence, rng)
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
-    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out)
+    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out, ranking.tie_share)
 
 
 def compare_detection(

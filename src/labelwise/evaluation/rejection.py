@@ -13,6 +13,7 @@ import numpy as np
 from .._arrays import Array
 from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
+from .ranking import tie_share
 
 SUMMARIES = ("area", "normalized_area", "aurc", "augrc")
 BAND_POINTS = 200
@@ -47,6 +48,8 @@ class RejectionCurve:
     """Shares rejected."""
     n_rejected: Array
     """Number of instances rejected at each point."""
+    tie_share: float
+    """Share of instances whose score another instance has too; see `ranking_scores` for scores that tie exactly."""
     band: Band | None = None
 
     @property
@@ -259,8 +262,8 @@ def _curve(kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray
         sums = np.interp(np.arange(n + 1), knots, sums[knots])
     if shares is None:
         n_rejected = np.arange(n)
-        return RejectionCurve(kind, sums, values, n_rejected / n, n_rejected)
-    return RejectionCurve(kind, sums, values, shares, _n_rejected(n, shares))
+        return RejectionCurve(kind, sums, values, n_rejected / n, n_rejected, tie_share(ranked))
+    return RejectionCurve(kind, sums, values, shares, _n_rejected(n, shares), tie_share(ranked))
 
 
 def _n_rejected(n: int, shares: np.ndarray) -> np.ndarray:
