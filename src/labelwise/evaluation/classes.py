@@ -14,7 +14,7 @@ import numpy as np
 
 from .._arrays import Array
 from .._labels import as_numpy, outcomes_by_class
-from .._resampling import Estimate, Resampling
+from .._resampling import Bounds, Estimate, Resampling
 from .._suggestions import suggest
 from ..decomposition import PARTS, Uncertainty
 from .runs import measure_of
@@ -204,13 +204,14 @@ def by_class(
         columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
         replicates = np.concatenate([counts @ columns for counts in resampling.group_counts()]).reshape(-1, *sums.shape)
 
-    def estimate(f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
+    def estimate(f: Callable[[np.ndarray], np.ndarray], w: int, bounds: Bounds = (0.0, np.inf)) -> Estimate:
         if replicates is None:
             return Estimate(f(sums), confidence=confidence)
-        return resampling.estimate(f(sums), f(replicates))
+        units = np.sum(resampling.group_sums(parts[:, w, 0]) > 0, axis=0)  # groups with cases of each class
+        return resampling.estimate(f(sums), f(replicates), bounds, units)
 
     means = {
-        name: ClassMeans(*(estimate(lambda s, w=w, m=m: _ratio(s[..., w, m, :], s[..., w, 0, :])) for m in (1, 2, 3)))  # type: ignore[misc]
+        name: ClassMeans(*(estimate(lambda s, w=w, m=m: _ratio(s[..., w, m, :], s[..., w, 0, :]), w) for m in (1, 2, 3)))  # type: ignore[misc]
         for w, name in enumerate(weights)
     }
     first = None
@@ -224,7 +225,7 @@ def by_class(
         means["everywhere"],
         means.get("own"),
         means.get("likely"),
-        estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :])),
+        estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :]), 0, (0.0, 1.0)),
         None if outcomes is None else outcomes.sum(axis=0),
         first,
         values,

@@ -156,7 +156,7 @@ def detection_scores(
     check_confidence(confidence)
     spread = delong(*placements(tp, fp, ranking.order, ranking.last, ranking.n_in), groups)
     auroc = interval(float(values[0]), spread, confidence)
-    estimates, bootstrap = _with_bootstrap(values, [ranking], groups, n_bootstrap, confidence, rng)
+    estimates, bootstrap = _with_bootstrap(values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng)
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
     return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out, ranking.tie_share)
 
@@ -194,16 +194,20 @@ def compare_detection(
     (in_a, out_a), (in_b, out_b) = (
         placements(tp, fp, ranking.order, ranking.last, ranking.n_in) for ranking, (tp, fp) in zip(rankings, curves, strict=True)
     )
-    auroc, p_value = difference_interval(float(values[0]), delong(in_a - in_b, out_a - out_b, groups), confidence)
-    estimates, bootstrap = _with_bootstrap(values, rankings, groups, n_bootstrap, confidence, rng)
+    spread = delong(in_a - in_b, out_a - out_b, groups)
+    auroc, p_value = difference_interval(float(values[0]), spread, confidence)
+    estimates, bootstrap = _with_bootstrap(values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng)
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
     return DetectionComparison(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, p_value)
 
 
 def _with_bootstrap(
-    values: np.ndarray, rankings: list[_Ranking], groups: np.ndarray | None, n_bootstrap: int, confidence: float, rng: Any
+    values: np.ndarray, rankings: list[_Ranking], groups: np.ndarray | None, freedom: float, n_bootstrap: int, confidence: float, rng: Any
 ) -> tuple[list[Estimate], Estimate | None]:
-    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC once more."""
+    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC once more.
+
+    Whether there are few groups is decided by the degrees of freedom of the AUROC.
+    """
     if check_replicates(n_bootstrap) == 0:
         return [Estimate(float(value), confidence=confidence) for value in values], None
     n_in, n_out = rankings[0].n_in, rankings[0].n_out
@@ -218,5 +222,7 @@ def _with_bootstrap(
     for counts in draws:
         first, *others = (_numbers(*ranking.curves(counts)) for ranking in rankings)
         replicates.append(first - others[0] if others else first)
-    estimates = [sides[0].estimate(float(value), column) for value, column in zip(values, np.concatenate(replicates).T, strict=True)]
+    bounds = (0.0, 1.0) if len(rankings) == 1 else (-1.0, 1.0)
+    columns = zip(values, np.concatenate(replicates).T, strict=True)
+    estimates = [sides[0].estimate(float(value), column, bounds, freedom + 1) for value, column in columns]
     return estimates, estimates[0]

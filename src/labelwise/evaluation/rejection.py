@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -288,7 +289,12 @@ def _band(
             replicate = _curve(curve.kind, ranked[again], values[again], shares)
             points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
             numbers.append([getattr(replicate, name) for name in SUMMARIES])
-    interval = resampling.estimate(None, points)
+    bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
+    value = replace(curve, rejected=at, n_rejected=_n_rejected(curve.n, at)).value
+    interval = resampling.estimate(value, np.asarray(points), bounds)
     columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
-    summaries = {name: resampling.estimate(getattr(curve, name), column) for name, column in columns}
+    summaries = {
+        name: resampling.estimate(getattr(curve, name), column, (-inf, inf) if name == "normalized_area" else bounds)
+        for name, column in columns
+    }
     return Band(at, interval.low, interval.high, confidence=resampling.confidence, **summaries)
