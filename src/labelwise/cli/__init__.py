@@ -82,6 +82,12 @@ def _reproduce() -> click.Command:
     return command
 
 
+def _sets() -> click.Command:
+    from .sets import command
+
+    return command
+
+
 def _train() -> click.Command:
     from .train import command
 
@@ -99,6 +105,7 @@ COMMANDS: dict[str, Callable[[], click.Command]] = {
     "quantify": _quantify,
     "report": _report,
     "reproduce": _reproduce,
+    "sets": _sets,
     "train": _train,
 }
 """Lazy import of each subcommand."""
