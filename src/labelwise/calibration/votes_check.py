@@ -129,7 +129,9 @@ def _test(
 ) -> VoteCheck:
     tolerance, confidence, n_bootstrap, rng = options
     observed = test.observed[1]
-    cells = Binned(test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True)  # bins by repaired claims would select errors of the fit
+    cells = Binned(
+        test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True
+    )  # bins by repaired claims would select errors of the fit
     expected = np.minimum(1.0, test.n * claims)  # about the probability that at least two people disagree
     informative = np.maximum(cells.sums(expected), cells.sums((observed > 0).astype(float)))  # (E, bins)
     enough = informative.sum(axis=1) >= ENOUGH
@@ -150,10 +152,11 @@ def _test(
     again = np.stack(
         [gather(cells.sums(w[:, None] * (c - observed))) / w.sum() for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)]
     )
-    noise, bias = again - gap, again.mean(axis=0) - gap  # a fit with shares of at most 1 is biased where they are near 1
+    noise, bias = again - gap, again.mean(axis=0) - gap
     se = np.sqrt((noise**2).mean(axis=0))
     scale = np.where(se > 0, se, np.inf)
-    statistic, null = np.max(np.abs(gap - bias) / scale), np.max(np.abs(noise) / scale, axis=1)
+    beyond = np.minimum(np.abs(gap), np.abs(gap - bias))  # shares are at most 1, which biases fits near 1; that is no fault of the claims
+    statistic, null = np.max(beyond / scale), np.max(np.abs(noise) / scale, axis=1)
     p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
     k = len(names)
     width = float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]

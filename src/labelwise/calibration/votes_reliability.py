@@ -103,9 +103,33 @@ class EntropyBounds:
 
 
 @overload
-def vote_reliability(q: Distribution, votes: Any, loss: Literal["squared"] = "squared", **options: Any) -> VoteReliability: ...
+def vote_reliability(
+    q: Distribution,
+    votes: Any,
+    loss: Literal["squared"] = ...,
+    *,
+    events: Family | None = ...,
+    annotators: Sequence[str] | None = ...,
+    groups: Any = ...,
+    n_bins: int = ...,
+    confidence: float = ...,
+    n_bootstrap: int = ...,
+    rng: int | np.random.Generator | None = ...,
+) -> VoteReliability: ...
 @overload
-def vote_reliability(q: Distribution, votes: Any, loss: Literal["log"], **options: Any) -> EntropyBounds: ...
+def vote_reliability(
+    q: Distribution,
+    votes: Any,
+    loss: Literal["log"],
+    *,
+    events: Family | None = ...,
+    annotators: Sequence[str] | None = ...,
+    groups: Any = ...,
+    n_bins: int = ...,
+    confidence: float = ...,
+    n_bootstrap: int = ...,
+    rng: int | np.random.Generator | None = ...,
+) -> EntropyBounds: ...
 def vote_reliability(
     q: Distribution,
     votes: Any,
@@ -284,7 +308,10 @@ def _curves(read: Votes, binned: Binned, confidence: float) -> dict[str, VoteCur
     low, high = observed - half, observed + half
     return {
         name: VoteCurve(
-            *(x[c, there[c]] for x in (claimed, observed, low, high)),
+            claimed[c, there[c]],
+            observed[c, there[c]],
+            low[c, there[c]],
+            high[c, there[c]],
             count[c, there[c]].astype(np.int64),
             fit_isotonic(binned.forecast[:, c], binned.outcomes[:, c]),
         )

@@ -110,16 +110,10 @@ def fit_vote_calibration(
     return VoteCalibration(means, shares, read.class_names, as_events(events), pooled, read.claimed.mean(axis=1), repaired)
 
 
-def fit_maps(
-    read: Votes, method: str, weights: np.ndarray | None = None, *, constant: bool = False
-) -> tuple[tuple[Map, ...], tuple[Map, ...], tuple[str, ...]]:
-    """Maps of the means and of the shares, and the labels that use pooled maps.
-
-    ``weights`` (N,) are those of the cases. ``constant``: the share is the same for all cases, whatever the members say.
-    """
+def fit_maps(read: Votes, method: str, weights: np.ndarray | None = None) -> tuple[tuple[Map, ...], tuple[Map, ...], tuple[str, ...]]:
+    """Maps of the means and of the shares, and the labels that use pooled maps; ``weights`` (N,) of the cases."""
     w = np.ones((len(read.n), 1)) if weights is None else weights[:, None]
     share, observed, seen = _share(read.u), read.observed[1], read.share
-    share = np.zeros_like(share) if constant else share
     few = ((read.yes > 0) & (read.yes < read.n)).sum(axis=0) < FEW
     columns = [slice(k, k + 1) for k in range(len(few))]
 

@@ -95,16 +95,13 @@ def candidates(fit: Votes, test: Votes, single: tuple[np.ndarray, np.ndarray] | 
     ``single`` are p(1 − p) of one member on the fitting and on the test cases, (N, E).
     """
     seen = fit.observed[1]
-    found = {"AU as claimed": test.claimed[1]}
-    for name, constant in (("AU, mean and share repaired", False), ("TU, mean repaired, one share per label", True)):
-        means, shares, _ = fit_maps(fit, "isotonic", constant=constant)
-        found[name] = apply_maps(means, shares, test)[1]
-    features_x = [apply_maps(means, shares, x)[0] for x in (fit, test)]
-    features = {"AU repaired": (fit.claimed[1], test.claimed[1]), "TU repaired": (fit.claimed[0], test.claimed[0])}
-    features["TU, mean repaired, then AU of TU'"] = tuple(features_x)
-    features["EU repaired"] = (fit.claimed[2], test.claimed[2])
+    means, shares, _ = fit_maps(fit, "isotonic")
+    totals = [apply_maps(means, shares, read)[0] for read in (fit, test)]
+    found = {"AU as claimed": test.claimed[1], "AU: mean, then share": apply_maps(means, shares, test)[1]}
+    features = {"TU: mean, then isotonic": (totals[0], totals[1])}
+    features |= {f"{part}: isotonic": (fit.claimed[i], test.claimed[i]) for i, part in ((1, "AU"), (0, "TU"), (2, "EU"))}
     if single is not None:
-        features["one network's p(1 − p) repaired"] = single
+        features["one network's p(1 − p): isotonic"] = single
     few = ((fit.yes > 0) & (fit.yes < fit.n)).sum(axis=0) < FEW
     for name, (x, new) in features.items():
         pooled = fit_isotonic(x.ravel(), seen.ravel()) if few.any() else None
