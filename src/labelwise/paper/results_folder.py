@@ -117,15 +117,34 @@ def read_predictions(path: Path, members: int | None = None) -> Predictions:
 
 
 def train(setting: Setting, run: int, options: Options) -> Any:
-    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an interrupted one is resumed."""
-    from ..predictors import fit_ensemble
+    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an interrupted one is resumed.
+
+    With a constant learning rate, the longest finished training of the same setting with fewer epochs is continued: the weights are the
+    same, and predictions after 5, 10 and 15 epochs cost one training of 15.
+    """
+    from ..predictors import fit_ensemble, load_ensemble
 
     data, _ = training_data(setting, **options.where)
     recipe = setting.recipe(image_shape(data))
-    options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
+    start = None
+    for epochs in range(recipe.epochs - 1, 0, -1) if len(recipe.rates) == 1 else ():
+        shorter = options.results / replace(setting, epochs=epochs).name / f"run-{run}" / "training"
+        if shorter.is_dir() and (start := load_ensemble(shorter)).n_members >= setting.members:
+            break
+        start = None
+    since = "" if start is None else f", from epoch {start.recipe.epochs}"
+    options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs{since}")
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
-        recipe.network, data, n_members=setting.members, recipe=recipe, rng=run, out_dir=folder, resume=True, n_jobs=options.n_jobs
+        recipe.network,
+        data,
+        n_members=setting.members,
+        recipe=recipe,
+        rng=run,
+        out_dir=folder,
+        resume=True,
+        start=start,
+        n_jobs=options.n_jobs,
     )
 
 
