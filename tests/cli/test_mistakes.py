@@ -156,7 +156,11 @@ def test_mistakes_with_files(
 
 OTHERS: list[tuple[str, list[str], int, str]] = [
     ("43 mistyped command", ["evalaute", "p.npz"], 2, "No such command 'evalaute'. Did you mean 'evaluate'?"),
-    ("37 ood of other classes", ["report", "p.npz", "-o", "r.html", "--ood", "three.npz"], 2, "`ood` 'three' has 3 classes; the predictions have 4: they must be of one model"),
+    ("37 ood of other classes", ["report", "p.npz", "-o", "r.html", "--ood", "three.npz"], 2, "`ood` 'three' has 3 classes and the predictions 4; they must come from the same model"),
+    ("37 ood of other class names", ["report", "p.npz", "-o", "r.html", "--ood", "others.npz"], 2, "`ood` 'others' has other classes: 'gnu' where the predictions have 'eel'; they must"),
+    ("37 the same in evaluate", ["evaluate", "p.npz", "--ood", "others.npz"], 2, "others.npz has other classes: 'gnu' where the predictions have 'eel'"),
+    ("37 ood in another order", ["evaluate", "p.npz", "--ood", "order.npz"], 2, "order.npz has the same classes in another order: 'fox' where the predictions have 'cat'"),
+    ("37 ood without class names", ["evaluate", "p.npz", "--ood", "nameless.npz"], 0, "Out-of-distribution detection"),
     ("38 images of other length", ["report", "images.npz", "-o", "r.html"], 2, "`images` must have one entry for each of the N = 100 instances of `probs`; got shape (7, 8, 8)"),
     ("40 ood mistyped", ["report", "p.npz", "-o", "r.html", "--ood", "thre.npz"], 2, "Did you mean 'three.npz'?"),
     ("41 missing -o", ["quantify", "p.npz"], 0, "written to p-uncertainty.npz"),
@@ -170,7 +174,9 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("48 -o . of a report", ["report", "p.npz", "-o", "."], 2, "a report is an .html file; got '.'"),
     ("48 -o .", ["quantify", "p.npz", "-o", "."], 2, "results are written to .npz, .zarr, .parquet, .csv; got '.'"),
     ("49 memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "lots"], 2, "`memory` must be a number of bytes"),
-    ("50 bad loss", ["quantify", "p.npz", "-o", "u.npz", "--loss", "logg"], 2, "'logg' is not one of 'log', 'squared', 'brier', 'spherical', 'zero_one'"),
+    ("50 bad loss", ["quantify", "p.npz", "-o", "u.npz", "--loss", "logg"], 2, "'logg' is not one of 'log', 'squared', 'brier', 'spherical', 'zero_one'. Did you mean 'log'?"),
+    ("50 bad task", ["decide", "p.npz", "--costs", "c.toml", "--task", "perlabel"], 2, "Did you mean 'per_label'?"),
+    ("50 bad choice unlike any", ["decide", "p.npz", "--costs", "c.toml", "--task", "xyz"], 2, "'xyz' is not one of 'multiclass', 'per_label'."),
     ("52 too little memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "1KB"], 2, "`memory` must be at least 1 MB; got '1KB'"),
     ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "would overwrite the predictions"),
     ("63 unknown class in events", ["report", "p.npz", "-o", "r.html", "--events", "wolf.toml"], 2, "`events`: 'g' names the unknown class 'wolf'. Known: 'cat', 'dog', 'eel', 'fox'"),
@@ -198,6 +204,9 @@ def test_mistakes_with_commands(number: str, args: list[str], code: int, words: 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     npz(class_names=NAMES)(tmp_path)
     np.savez(tmp_path / "three.npz", probs=RNG.dirichlet(np.ones(3), (3, 20)))
+    for name, classes in {"others": ["cat", "dog", "gnu", "fox"], "order": NAMES[::-1]}.items():
+        np.savez(tmp_path / f"{name}.npz", probs=PROBS, class_names=classes)
+    np.savez(tmp_path / "nameless.npz", probs=PROBS)
     np.savez(tmp_path / "images.npz", probs=PROBS, images=np.zeros((7, 8, 8)))
     (tmp_path / "p.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
     (tmp_path / "wolf.toml").write_text('g = ["cat", "wolf"]\n')

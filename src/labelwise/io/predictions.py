@@ -189,6 +189,17 @@ class Predictions:
         y = np.asarray(to_numpy(self.y_true))
         return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
 
+    def check_same_classes(self, other: Predictions, name: str) -> None:
+        """Refuse predictions called ``name`` that are about other classes: they cannot be of the same model."""
+        if other.n_classes != self.n_classes:
+            raise ValueError(f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they must come from the same model")
+        differing = [pair for pair in zip(self.class_names or (), other.class_names or (), strict=False) if pair[0] != pair[1]]
+        if differing:
+            order = "the same classes in another order" if {*self.names} == {*other.names} else "other classes"
+            raise ValueError(
+                f"{name} has {order}: {differing[0][1]!r} where the predictions have {differing[0][0]!r}; they must come from the same model"
+            )
+
     def __getitem__(self, index: Any) -> Predictions:
         rows = _rows(index, len(self))
         changes = {key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None}
