@@ -118,7 +118,12 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("30 float16", npz(probs=PROBS.astype(np.float16)), [], 0, "accuracy"),
     ("31 no cases", npz(probs=PROBS[:, :0], y_true=Y[:0]), [], 2, "at least one"),
     ("32 one class", npz(probs=np.ones((3, 100, 1)), y_true=0 * Y), [], 2, "at least 2 classes"),
-    ("33 (M, N) binary", npy(PROBS[:, :, 0]), [], 2, "stack p and 1 − p: np.stack([1 - p, p], axis=-1)"),
+    ("33 (M, N) binary", npz(probs=PROBS[:, :, 0], y_true=Y % 2), [], 0, "Note: `probs` has one number for each case, which is taken for the second of two classes"),
+    ("33 (M, N, 1) binary", npz(probs=PROBS[:, :, :1], y_true=Y % 2), [], 0, "3 members × 100 cases × 2 classes"),
+    ("33 (M, N) with class names", npz(probs=PROBS[:, :, 0], y_true=None), ["--class-names", "no,yes"], 2, "second of two classes ('no', 'yes')"),
+    ("33 (M, N) not clear", npy(PROBS[:, :, 0]), [], 2, "If these are (M, N) probabilities of the second of two classes, give both class names: --class-names no,yes"),
+    ("33 (M, N, 1) logits", npz(probs=LOG[:, :, :1], y_true=Y % 2), ["--logits"], 0, "`logits` has one number for each case"),
+    ("33 (N, K) of labels that may occur together", npz(probs=PROBS[0] / 2, y_true=HOT), ["--multilabel"], 0, "1 member × 100 cases × 4 classes"),
     ("34 sums off", npz(probs=PROBS * 1.01), [], 2, "If that is rounding, use --normalize"),
     ("34 remedy", npz(probs=PROBS * 1.01), ["--normalize"], 0, "summed to between 1.01 and 1.01"),
     ("35 logarithms", npz(probs=LOG), [], 2, "If these are logits, use --logits"),
@@ -136,6 +141,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("csv: not a number", csvs("id,a,b\n1,.5,.5\n2,.5,much\n"), [], 2, "row 2 of column 'b' must be a number; got 'much'"),
     ("csv: a column twice", csvs("a,a\n.5,.5\n"), [], 2, "two columns called 'a'"),
     ("csv: labels differ", csvs("id,a,b,label\n1,.5,.5,a\n", "id,a,b,label\n1,.5,.5,b\n"), [], 2, "disagree about the true label of case '1'"),
+    ("csv: one column", csvs("id,sick,label\n1,.5,not sick\n2,.9,sick\n"), [], 0, "second of two classes ('not sick', 'sick')"),
     ("csv: only text", csvs("id,comment\n1,fine\n"), [], 2, "must have a column of numbers for each class"),
 ]  # fmt: skip
 

@@ -41,7 +41,9 @@ def test_laplace(data, loader):
     x = torch.from_numpy(data[0])
     la = Laplace(net, "classification", subset_of_weights="last_layer", hessian_structure="full", prior_precision=2.0)
     la.fit(loader)
-    q = lw.Ensemble(la.predictive_samples(x, pred_type="glm", n_samples=2000, generator=torch.Generator().manual_seed(0)), class_names=NAMES)
+    q = lw.Ensemble(
+        la.predictive_samples(x, pred_type="glm", n_samples=2000, generator=torch.Generator().manual_seed(0)), class_names=NAMES
+    )
     assert q.probs.shape == (2000, 200, 3)
     ours = lw.predictors.fit_laplace(net, x, prior_precision=2.0, structure="full").predict(x, points=8192)
     u, v = lw.decompose(q), lw.decompose(ours)

@@ -256,10 +256,23 @@ def test_sizes_in_arrow_files_are_not_believed(tmp_path, optional) -> None:
         lw.load_predictions(path)
 
 
-def test_one_column_is_not_a_distribution(tmp_path) -> None:
-    (tmp_path / "p.csv").write_text("id,ill\n1,0.5\n")
-    with pytest.raises(ValueError, match="numbers for one class only, 'ill'; of two classes, give both: p and 1 − p"):
-        lw.load_predictions(tmp_path / "p.csv")
+def test_one_column_is_the_second_of_two_classes(tmp_path) -> None:
+    for i, value in enumerate((0.5, 0.75)):
+        (tmp_path / f"m{i}.csv").write_text(f"id,ill\n1,{value}\n")
+    with pytest.warns(UserWarning, match=r"the second of two classes \('not ill', 'ill'\)"):
+        p = lw.load_predictions(tmp_path)
+    assert p.class_names == ("not ill", "ill")
+    assert p.distribution().probs.tolist() == [[[0.5, 0.5]], [[0.25, 0.75]]]
+
+
+@pytest.mark.parametrize(("shape", "logits"), [((2, 3), False), ((2, 3, 1), False), ((2, 3, 1), True)])
+def test_one_number_for_each_case_is_the_second_of_two_classes(shape, logits, tmp_path) -> None:
+    p = np.array([[0.1, 0.5, 0.9], [0.2, 0.5, 0.7]])
+    values = np.log(p / (1 - p)) if logits else p
+    np.save(tmp_path / "p.npy", values.reshape(shape))
+    with pytest.warns(UserWarning, match="the second of two classes"):
+        stored = lw.load_predictions(tmp_path / "p.npy", logits=logits, labels=[0, 1, 1])
+    np.testing.assert_allclose(stored.distribution().probs, np.stack([1 - p, p], axis=-1), atol=1e-12)
 
 
 def test_one_long_id_does_not_take_the_memory_of_all(tmp_path) -> None:

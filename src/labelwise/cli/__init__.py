@@ -148,10 +148,9 @@ class Commands(click.Group):
         try:
             code = run()
         except click.ClickException as error:
-            error.message += _meant_choice(error)
             usage = io.StringIO()
             error.show(file=usage)
-            echo(usage.getvalue().rstrip(), err=True)
+            echo(usage.getvalue().rstrip() + _meant_choice(error), err=True)
             code = error.exit_code
         except click.Abort as error:
             if debug and error.__cause__ is not None:
