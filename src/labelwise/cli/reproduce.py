@@ -174,6 +174,24 @@ def published(files: tuple[Path, ...], results: Path) -> None:
 
 
 @command.command()
+@click.option(
+    "--training",
+    "trainings",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Add a training: a folder with run-0 and so on; repeatable.",
+)
+@RESULTS_OPTION
+def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
+    """Compare AUROCs and their differences between measures with the paper's Table 1: for 2 to 15 members, and for other trainings."""
+    from ..paper.fingerprint import run
+    from ..paper.results_folder import Options
+
+    run(Options(results, command="labelwise reproduce fingerprint"), trainings)
+    _echo_tables(results / "fingerprint" / "fingerprint.json")
+
+
+@command.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
 @RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:

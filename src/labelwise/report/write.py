@@ -189,10 +189,7 @@ def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predict
         raise TypeError(f"`ood` must be a distribution, Predictions, or a mapping from names to these; got {type(ood).__name__}")
     others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
-        if other.n_classes != cases.n_classes:
-            raise ValueError(
-                f"`ood` {name!r} has {other.n_classes} classes; the predictions have {cases.n_classes}: they must be of one model"
-            )
+        cases.check_same_classes(other, f"`ood` {name!r}")
     return others
 
 
