@@ -28,7 +28,8 @@ def audit(results: Path, say: Callable[[str], None] = lambda text: None) -> tupl
     """How many numbers were recomputed, and those that differ by more than `TOLERANCE`."""
     checks = {"ood": _ood, "arc": _arc, "losses": _losses, "artifact": _artifact, "gallery": _gallery, "holdout": _holdout}
     checks["fingerprint"] = _fingerprint
-    count, different = 0, []
+    count = 0
+    different: list[Check] = []
     for path in sorted(results.glob("*/*.json")):
         check = checks.get(path.stem)
         predictions = any(path.parent.glob("run-*/*.npz")) or (path.parent / "runs.npz").is_file() or path.stem == "fingerprint"
@@ -64,7 +65,7 @@ def _complement(p: np.ndarray) -> np.ndarray:
     before = np.cumsum(p, axis=-1)
     after = np.cumsum(p[..., ::-1], axis=-1)[..., ::-1]
     zero = np.zeros_like(p[..., :1])
-    return np.concatenate([zero, before[..., :-1]], axis=-1) + np.concatenate([after[..., 1:], zero], axis=-1)
+    return np.asarray(np.concatenate([zero, before[..., :-1]], axis=-1) + np.concatenate([after[..., 1:], zero], axis=-1))
 
 
 def _scores(p: np.ndarray) -> dict[tuple[str, str], np.ndarray]:

@@ -85,14 +85,14 @@ def _areas(folder: Results) -> Any:
             for j, pair in enumerate(pairs):
                 at = simultaneous(cells[f"{pair} | {part}"], len(cells))
                 style = {"color": line(i, part)["color"], "marker": "os^"[i], "markersize": 5, "capsize": 3}
-                reach = [[at["mean"] - at["low"]], [at["high"] - at["mean"]]]
-                ax.errorbar(at["mean"], j + 0.2 * (i - 1), xerr=reach, linestyle="none", label=part if j == 0 else None, **style)
+                reach = [[1000 * (at["mean"] - at["low"])], [1000 * (at["high"] - at["mean"])]]
+                ax.errorbar(1000 * at["mean"], j + 0.2 * (i - 1), xerr=reach, linestyle="none", label=part if j == 0 else None, **style)
         ax.axvline(0, color="#444444", linewidth=0.8)
         ax.set_yticks(range(len(pairs)), pairs)
         ax.invert_yaxis()
         ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
         ax.grid(visible=False, axis="y")
         ax.set_title(in_words(name, stored), fontsize=10)
-        ax.set_xlabel("difference of the area, simultaneous 95 % intervals", fontsize=9)
+        ax.set_xlabel("difference of the area × 1000, simultaneous 95 % intervals", fontsize=9)
         ax.legend(frameon=False, fontsize=8)
     return figure
