@@ -65,6 +65,7 @@ _LATER = (
     "plots",
     "predictors",
     "report",
+    "sets",
 )
 _FUNCTIONS = {"load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"}
 
