@@ -7,7 +7,6 @@ smallest normal number may become 0.
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -18,9 +17,10 @@ import numpy as np
 def _load() -> Any:
     """The compiled kernel, or ``None`` where it could not be built."""
     try:
-        return importlib.import_module(f"{__package__}._fused")
+        from . import _fused  # type: ignore[attr-defined]
     except ImportError:
         return None
+    return _fused
 
 
 def _choose(available: tuple[str, ...], wanted: str | None) -> str:
