@@ -75,7 +75,12 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
         "distance": {name: _distances({k: c["mean"] for k, c in cells.items()}, spread, 1 / n) for name, (cells, n) in found.items()},
         "entropies in float32, largest change": _change_in_float32(runs[0]),
     }
-    draw(numbers, record("fingerprint", "fingerprint", numbers, options, runs=len(runs), members=len(members[INSIDE])).with_suffix(".png"))
+    draw(
+        numbers,
+        record("fingerprint", "fingerprint", numbers, options, runs=len(runs), members=len(members[INSIDE]), shuffles=SHUFFLES).with_suffix(
+            ".png"
+        ),
+    )
     return numbers
 
 

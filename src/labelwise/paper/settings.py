@@ -54,8 +54,11 @@ class Setting:
     @property
     def changed(self) -> dict[str, Any]:
         """The changes as fields of a recipe."""
-        special = {"rate": lambda rate: ("rates", ((0, rate),)), "scaled": lambda yes: ("normalize", None if yes else ((0.0,), (1 / 255,)))}
-        return dict(special[key](value) if key in special else (key, value) for key, value in self.changes)
+        plain = {key: value for key, value in self.changes if key not in ("rate", "scaled")}
+        given = dict(self.changes)
+        if "rate" in given:
+            plain["rates"] = ((0, given["rate"]),)
+        return plain if given.get("scaled", True) else {**plain, "normalize": ((0.0,), (1 / 255,))}
 
     def recipe(self, shape: Sequence[int] | None = None) -> Recipe:
         """The training recipe; the digits, which the paper does not have, get the default one."""
