@@ -162,7 +162,7 @@ class Ensemble(Members[ArrayT]):
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
     ) -> Ensemble:
-        """An ensemble from unnormalised log-probabilities (network outputs before softmax), same options as the class.
+        """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
         A logit of −∞ stands for a class that a member rules out.
 
