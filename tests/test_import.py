@@ -50,7 +50,7 @@ LAYERS = [
     {"joint", "_resampling", "io"},
     {"accumulator", "metrics", "datasets"},
     {"axioms", "predictors", "evaluation"},
-    {"calibration"},
+    {"calibration", "sets"},
     {"decisions"},
     {"plots"},
     {"paper"},

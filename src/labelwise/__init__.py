@@ -51,6 +51,7 @@ __all__ = [
 
 _MODULES = (
     "axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "metrics", "paper", "plots", "predictors", "report",
+    "sets",
 )  # fmt: skip
 __getattr__, _later = lazily(
     __name__,

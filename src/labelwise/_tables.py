@@ -106,8 +106,7 @@ def imported(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        extra = ' or "labelwise[all]"' if name == "pandas" else ""
-        raise ImportError(f"this table needs {name}; install it with: pip install {name}{extra}") from error
+        raise ImportError(f'this table needs {name}; install it with: pip install "labelwise[tables]"') from error
 
 
 def frame(columns: Mapping[str, Any], library: str = "pandas") -> Any:

@@ -86,7 +86,7 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
     """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
     if values_known(stored) and 0 not in stored.shape:
         tolerance = SUM_TOLERANCE[dtype_name(stored)]
-        values = on_host(without_gradient(stored))
+        values = stored if type(stored) is np.ndarray else on_host(without_gradient(stored))
         if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
         probs = widen(stored)
@@ -202,8 +202,7 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
 
 def set_fields(instance: Any, **values: Any) -> None:
     """Set the fields of a frozen dataclass with a custom ``__init__``."""
-    for key, value in values.items():
-        object.__setattr__(instance, key, value)
+    vars(instance).update(values)
 
 
 def check_count(n: Any) -> int:

@@ -30,9 +30,3 @@ def test_prefixes_say_what_columns_are(tmp_path) -> None:
         p = lw.load_predictions(tmp_path / "p.csv", labels=Y)
     check(p, ids=list(range(6)))
     assert p.kind == "logits"
-
-
-def test_one_column_is_not_a_distribution(tmp_path) -> None:
-    (tmp_path / "p.csv").write_text("id,ill\n1,0.5\n")
-    with pytest.raises(ValueError, match="numbers for one class only, 'ill'; of two classes, give both: p and 1 − p"):
-        lw.load_predictions(tmp_path / "p.csv")

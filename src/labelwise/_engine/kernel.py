@@ -157,11 +157,20 @@ def slopes(
 
 
 def join(
-    loss: str, shares: np.ndarray | None, state: Sequence[np.ndarray], given: Sequence[np.ndarray], *, unit: float, costs: np.ndarray | None
+    loss: str,
+    shares: np.ndarray | None,
+    state: Sequence[np.ndarray],
+    given: Sequence[np.ndarray],
+    *,
+    unit: float,
+    costs: np.ndarray | None,
+    sums: Sequence[np.ndarray] = (),
+    fresh: bool = False,
 ) -> None:
-    """A state of the Accumulator (eight arrays (..., K), changed in place) takes in another, or a member's probabilities.
+    """A state of the Accumulator (eight arrays (..., K), the last only for costs, changed in place) takes in another, or a member.
 
-    ``shares`` (2, N) are those of the weight. Without them ``state`` are TU, AU and EU, which are computed from the state ``given``.
+    ``shares`` (2, N), or (2, 1) if they are the same for all instances, are those of the weight. Without them ``state`` are TU, AU and EU,
+    which are computed from the state ``given``, and ``sums`` (N,) those over the classes. Of a ``fresh`` state the arrays may hold anything.
     """
     first = given[0]
     k = first.shape[-1]
@@ -169,7 +178,8 @@ def join(
     _, dtype, _, count, pieces = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
     values = None if costs is None else np.ascontiguousarray(costs, dtype)
     arrays = (*given, *(None,) * (8 - len(given)))
-    native.join(_level, _LOSSES[loss], dtype is _DOUBLE, n, k, unit, values, shares, tuple(state), arrays, pieces, count - 1)
+    own = tuple(state) if shares is None else (*state, *(None,) * (8 - len(state)))
+    native.join(_level, _LOSSES[loss], dtype is _DOUBLE, n, k, unit, values, shares, fresh, own, tuple(sums), arrays, pieces, count - 1)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:

@@ -20,6 +20,7 @@ SCRIPTS = (
     "overview.js",
     "rejection.js",
     "detection.js",
+    "sets.js",
     "explorer.js",
     "detail.js",
     "planner.js",

@@ -203,14 +203,14 @@ def correlated(normals: Array, loc: Array, factor: Array) -> Array:
 
 
 def softmax(z: Array) -> Array:
-    """Probabilities from logits on the last axis."""
-    xp = namespace(z)
-    z = z - xp.max(z, axis=-1, keepdims=True)
+    """Probabilities from logits on the last axis; an array of NumPy is overwritten by them."""
     if isinstance(z, np.ndarray):
+        z -= np.max(z, axis=-1, keepdims=True)
         odds = np.exp(z, out=z)
         odds /= np.sum(odds, axis=-1, keepdims=True)
         return odds
-    odds = xp.exp(z)
+    xp = namespace(z)
+    odds = xp.exp(z - xp.max(z, axis=-1, keepdims=True))
     return odds / xp.sum(odds, axis=-1, keepdims=True)
 
 
