@@ -73,10 +73,10 @@ def simulated(row: dict[str, Any], runs: int, seed: int) -> dict[str, Any]:
     return laws(hits, sizes, rng)
 
 
-def confirm(rows: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Rows of scores without ties whose law looks wrong at 5 %, once more with other random numbers and twice the calibrations."""
-    wrong = [row for row in rows if row["law_p"] < 0.05 and row["score"] == "lac" and not row["ties"]]
-    return [row | simulated(row, 2 * row["runs"], 1) for row in wrong]
+def confirm(runs: int) -> list[dict[str, Any]]:
+    """The two rows that looked wrong in a first run, once more with other random numbers and more calibrations."""
+    rows = [{"n": n, "design": "imbalanced", "score": "lac", "ties": False, "smoothed": False} for n in (20, 100)]
+    return [row | simulated(row, runs, 1) for row in rows]
 
 
 def laws(hits: np.ndarray, sizes: tuple[int, ...], rng: np.random.Generator) -> dict[str, Any]:
@@ -288,9 +288,12 @@ def page(result: dict[str, Any]) -> str:
         [str(r["n"]), r["design"], str(r["runs"]), f"{r['worst']:.4f}", f"{r['low']:.4f} to {r['high']:.4f}", f"{r['law_p']:.3f}"]
         for r in result["confirmation"]
     ]
-    if again:
-        lines += ["Rows of LAC without ties whose law p is below 0.05, once more with other random numbers and twice the calibrations:", ""]
-        lines += table(["n", "design", "calibrations", "worst class", "band", "law p"], again)
+    lines += [
+        "In a first run, with other random numbers, two of the six rows of LAC without ties looked wrong: imbalanced, n = 20 and 100, had law p 0.003 and 0.001 and a worst class of "
+        "0.8976 and 0.8975, below 0.9 by more than a band for three classes allows (up to 0.8999 and 0.8996). The bands above, for all rows at once, were introduced after that. "
+        "These two rows with new random numbers and four times the calibrations:", "",
+    ]  # fmt: skip
+    lines += table(["n", "design", "calibrations", "worst class", "band", "law p"], again)
     lines += ["## Simulation: 90 % by group", "", "Groups of 1 to 40 cases; large ones are easier, so that cases are not exchangeable.", ""]
     lines += table(
         ["groups", "covered", "mean", "95 % band"],
@@ -318,7 +321,9 @@ def page(result: dict[str, Any]) -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--data-dir", type=Path, required=True)
-    parser.add_argument("--only", choices=["sleep", "real", "groups", "simulation"], help="recompute this part of sets.json")
+    parser.add_argument(
+        "--only", choices=["sleep", "real", "groups", "simulation", "confirmation"], help="recompute this part of sets.json"
+    )
     parser.add_argument("--quick", action="store_true", help="a tenth of the trials and splits; nothing is written")
     given = parser.parse_args()
     share = 10 if given.quick else 1
@@ -327,7 +332,8 @@ def main() -> None:
         "sleep": lambda: {"sleep": sleep(given.data_dir)},
         "real": lambda: {"real": [splits(*one, SPLITS // share) for one in real(given.data_dir)]},
         "groups": lambda: {"groups": simulate_groups(TRIALS // share)},
-        "simulation": lambda: {"simulation": (rows := simulate(TRIALS // share)), "confirmation": confirm(rows)},
+        "simulation": lambda: {"simulation": simulate(TRIALS // share)},
+        "confirmation": lambda: {"confirmation": confirm(4 * TRIALS // share)},
     }
     result = {} if given.only is None else json.loads((HERE / "sets.json").read_text())
     for name, part in parts.items():

@@ -163,7 +163,12 @@ def test_label_answers_and_cuts_without_doubt() -> None:
     family = fit_labels(q, y, family_wise=True)
     assert family.lower[1] < labels.lower[1]
     assert "any present label" in family.guarantee
-    assert "mass" in labels.evaluate(q, y).text()
+    evaluation = labels.evaluate(q, y)
+    missed = (answers.answer[:, 1] == 0) & y[:, 1]
+    assert evaluation.missed.value[1] == pytest.approx(missed.sum() / y[:, 1].sum())
+    assert evaluation.missed.low[1] < evaluation.missed.value[1] < evaluation.missed.high[1] < 0.2
+    assert evaluation.to_frame().shape == (2, 10)
+    assert "mass" in repr(evaluation)
     by_patient = fit_labels(q, y, groups=np.arange(200))
     np.testing.assert_array_equal(by_patient.lower, labels.lower)  # a group for each case
 
