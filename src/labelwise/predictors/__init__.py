@@ -21,7 +21,6 @@ _WHERE = {
     "fit_ensemble": "training",
     "load_ensemble": "training",
     "predict_ensemble": "prediction",
-    "mc_dropout": "dropout",
     "Evidence": "evidential",
     "annealing": "evidential",
     "evidential_loss": "evidential",
@@ -31,7 +30,6 @@ _WHERE = {
     "fit_laplace": "laplace",
     "LabelwiseClassifier": "sklearn",
     "from_models": "models",
-    "from_sklearn": "sklearn_models",
 }
 
 # Library that may be missing, which is also the name of the extra that brings it -> what it is called.
