@@ -135,7 +135,7 @@ def _test(
     expected = np.minimum(1.0, test.n * claims)  # about the probability that at least two people disagree
     informative = np.maximum(cells.sums(expected), cells.sums((observed > 0).astype(float)))  # (E, bins)
     enough = informative.sum(axis=1) >= ENOUGH
-    rest = bool((~enough).any()) and informative[~enough].sum() >= ENOUGH
+    rest = bool(informative[~enough].sum() >= ENOUGH)
     if not enough.any() and not rest:
         raise ValueError(
             f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got {informative.sum():.1f}. Collect more votes before testing"
