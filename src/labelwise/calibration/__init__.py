@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .check import CalibrationCheck, check_calibration
+from .disentanglement import disentanglement_error
 from .errors import CalibrationErrors, calibration_errors
 from .first_order import Calibration, fit_calibration
 from .members import HeldOutScores, MemberCalibration, calibrate_members
@@ -35,6 +36,7 @@ __all__ = [
     "calibration_norms",
     "check_calibration",
     "check_votes",
+    "disentanglement_error",
     "fit_calibration",
     "fit_temperature",
     "fit_vote_calibration",
