@@ -162,7 +162,7 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
 
 def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Whether the true class of each case was missed, (N, 1); per label (N, K)."""
-    return (action == 0) & (truth == 1) if truth.ndim == 2 else ((action >= 0) & (action != truth))[:, None]
+    return np.asarray((action == 0) & (truth == 1) if truth.ndim == 2 else ((action >= 0) & (action != truth))[:, None])
 
 
 def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence: float) -> Estimate:

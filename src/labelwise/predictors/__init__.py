@@ -20,7 +20,6 @@ _WHERE = {
     "fit_ensemble": "training",
     "load_ensemble": "training",
     "predict_ensemble": "prediction",
-    "mc_dropout": "dropout",
     "Evidence": "evidential",
     "annealing": "evidential",
     "evidential_loss": "evidential",
@@ -30,7 +29,6 @@ _WHERE = {
     "fit_laplace": "laplace",
     "LabelwiseClassifier": "sklearn",
     "from_models": "models",
-    "from_sklearn": "sklearn_models",
 }
 
 __all__ = sorted(_WHERE)
