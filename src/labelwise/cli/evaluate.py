@@ -33,11 +33,10 @@ def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json:
     stored = read_predictions(predictions, quiet=as_json)
     if stored.y_true is None:
         raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)")
-    other = None if ood is None else read_predictions(predictions.other(ood), quiet=as_json)
-    if other is not None and other.n_classes != stored.n_classes:
-        raise ValueError(
-            f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must come from the same model"
-        )
+    other = None
+    if ood is not None:
+        other = read_predictions(predictions.other(ood), quiet=as_json)
+        stored.check_same_classes(other, ood.name)
     result = evaluate(stored, other, loss, seed)
     if as_json:
         echo_json(result)
