@@ -12,9 +12,9 @@ from mpmath import mp, mpf
 
 import labelwise as lw
 from labelwise._engine import dirichlet
-from labelwise.losses._special import digamma_minus_log_drop
 from optional_libraries import optional
 from oracle import ENTROPY, beta_expectation, regularized_beta
+from wrong_input import refused
 
 CORNERS = [1e-3, 1.0, 30.0, 1e3, 1e6]
 CORNER_PAIRS = [(a, b) for a in CORNERS for b in CORNERS]
@@ -115,18 +115,6 @@ def test_closed_forms(name: str, truth: Callable[[Any, Any], Truth], k: int) -> 
             assert abs(u.total[where] - total) <= closed * total, (a, b)
             assert abs(u.aleatoric[where] - aleatoric) <= closed * aleatoric, (a, b)
             assert abs(u.epistemic[where] - (total - aleatoric)) <= epistemic * (total - aleatoric), (a, b)
-
-
-def test_digamma_minus_log_drop() -> None:
-    """λ(x) − λ(x + y) beside λ(y) y / x, around the change of formula at x = 15 and y = 1."""
-    x = np.concatenate([np.linspace(14, 16, 401)[:-1], np.geomspace(0.1, 1e6, 100)])
-    with mpmath.workdps(60):
-        for share in (1e-12, 1e-6, 0.01, 0.07, 0.1, 0.3, 1):
-            y = share * x
-            found = digamma_minus_log_drop(x, y)
-            for a, b, value in zip(x, y, found, strict=True):
-                near, far, beside = (mp.psi(0, z + 1) - mp.log(z) for z in (mpf(a), mpf(a) + mpf(b), mpf(b)))
-                assert abs(mpf(value) - (near - far)) <= 1e-14 * beside * mpf(b) / mpf(a), (a, b)
 
 
 @pytest.mark.parametrize(("a", "b"), [(1e-10, 100), (1e-12, 1e6), (1e-6, 20), (0.9, 15), (1e-3, 1e6)])
@@ -311,3 +299,20 @@ def test_mixture_is_what_it_is_defined_to_be(loss: Any, truth: Callable[[Any, An
             assert abs(u.total[where] - total) <= 1e-11 * total
             assert abs(u.aleatoric[where] - aleatoric) <= 1e-11 * (aleatoric if accuracy else total)
             assert abs(u.epistemic[where] - epistemic) <= (accuracy * epistemic if accuracy else 1e-11 * total)
+
+
+@pytest.mark.parametrize("make", [lw.Dirichlet, lambda alpha: lw.DirichletMixture(alpha[None])])
+def test_alpha(lib: Any, make: Any) -> None:
+    for bad in (0.0, -1.0):
+        with refused(ValueError, f"`alpha` must be positive; the lowest is {bad:g}", "From evidence e ≥ 0, alpha is e + 1"):
+            make(lib.array([[bad, 1.0]]))
+    for bad, word in ((np.inf, "infinity"), (np.nan, "NaN")):
+        with refused(ValueError, f"`alpha` must be finite; got {word} at index"):
+            make(lib.array([[bad, 1.0]]))
+
+
+def test_alpha_of_wrong_shape(lib: Any) -> None:
+    with refused(ValueError, "`alpha` must have at least 1 axis (..., classes); got a single number"):
+        lw.Dirichlet(lib.array(2.0))
+    with refused(ValueError, "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape (3,)"):
+        lw.DirichletMixture(lib.array([1.0, 1.0, 1.0]))

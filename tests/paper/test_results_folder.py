@@ -73,6 +73,16 @@ def test_fewer_members_are_the_first_of_five(tmp_path):
     np.testing.assert_array_equal(derived.probs, trained.probs)
 
 
+def test_a_longer_training_continues_a_shorter_one(tmp_path):
+    images, said = TestImages("digits"), []
+    whole = predictions(Setting("digits", members=2, epochs=3), 0, [images], Options(tmp_path / "a", n_jobs=1))[images]
+    for epochs in (1, 3):
+        options = Options(tmp_path / "b", n_jobs=1, say=said.append)
+        parts = predictions(Setting("digits", members=2, epochs=epochs), 0, [images], options)[images]
+    assert any(line.endswith("3 epochs, from epoch 1") for line in said)
+    np.testing.assert_array_equal(parts.probs, whole.probs)
+
+
 def test_numbers_over_runs():
     found = over_runs([{"a": {("x", "y"): 1.0}, "b": 2.0}, {"a": {("x", "y"): 3.0}, "b": 2.0}])
     assert found["a"]["x", "y"]["mean"] == 2

@@ -35,6 +35,12 @@ def _axioms() -> click.Command:
     return command
 
 
+def _benchmark() -> click.Command:
+    from .benchmark import command
+
+    return command
+
+
 def _completion() -> click.Command:
     from .completion import command
 
@@ -83,6 +89,12 @@ def _reproduce() -> click.Command:
     return command
 
 
+def _sets() -> click.Command:
+    from .sets import command
+
+    return command
+
+
 def _train() -> click.Command:
     from .train import command
 
@@ -92,6 +104,7 @@ def _train() -> click.Command:
 COMMANDS: dict[str, Callable[[], click.Command]] = {
     "acquire": _acquire,
     "axioms": _axioms,
+    "benchmark": _benchmark,
     "completion": _completion,
     "decide": _decide,
     "demo": _demo,
@@ -100,6 +113,7 @@ COMMANDS: dict[str, Callable[[], click.Command]] = {
     "quantify": _quantify,
     "report": _report,
     "reproduce": _reproduce,
+    "sets": _sets,
     "train": _train,
 }
 """Lazy import of each subcommand."""

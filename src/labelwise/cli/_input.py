@@ -22,6 +22,7 @@ from ._output import echo, one_line
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
+    from ..sets import LabelThresholds, SetPredictor
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,14 @@ def read_costs(path: Path) -> Costs:
         words = f"the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} even if it is right"
         echo(f"Note: {path.name}: {one_line(words)}; its diagonal is usually 0", err=True)
     return costs
+
+
+def read_sets(path: Path) -> SetPredictor | LabelThresholds:
+    """Fitted sets, or label thresholds."""
+    from ..sets import load_sets
+
+    _check_there(path, "sets")
+    return load_sets(path)
 
 
 def read_events(path: Path) -> dict[str, list[str]]:

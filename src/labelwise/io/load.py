@@ -193,7 +193,8 @@ def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -
         if values.dtype == np.uint8:
             raise TypeError("`probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True")
         if values.dtype.kind == "f" and 0 not in values.shape:
-            sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
+            with np.errstate(all="ignore"):  # damaged values, which have their sentence where they are used
+                sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
             if np.allclose(sums, 100, atol=2):
                 raise ValueError("`probs` must sum to 1 over the classes; they sum to 100. Per cent? Divide by 100, or use normalize=True")
     if kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel and not np.all(np.asarray(values[:, :64]) == 1):

@@ -1,0 +1,129 @@
+"""Calibrate all members alike or each separately? Both are judged on held-out data by their mean and by what EU detects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._labels import outcomes_by_class, plain_labels
+from .._resampling import Estimate, group_codes
+from .._validation import as_rng
+from ..decomposition import decompose
+from ..evaluation import brier_score, detection_scores, log_loss
+from .first_order import Calibration, Members, Method, fit_calibration
+
+
+@dataclass(frozen=True, eq=False)
+class HeldOutScores:
+    """Of one way to calibrate, on held-out data."""
+
+    log_loss: Estimate
+    """Of the mean prediction, in bits."""
+    brier: Estimate
+    epistemic: float
+    """Mean epistemic uncertainty under log loss, summed over the labels. Less of it is no success by itself."""
+    auroc: Estimate | None
+    """How well epistemic uncertainty detects wrong predictions; ``None`` if none or all are wrong."""
+
+
+@dataclass(frozen=True, eq=False)
+class MemberCalibration:
+    """A comparison of shared and separate calibration, returned by `calibrate_members`. Call it to apply the better one."""
+
+    scores: dict[str, HeldOutScores]
+    """``"raw"``, ``"shared"`` and ``"per member"``."""
+    best: str
+    """The one whose mean prediction has the lowest held-out log loss."""
+    calibration: Calibration | None
+    """The best one, fitted to all cases; ``None`` for ``"raw"``."""
+
+    def __call__(self, q: Members) -> Members:
+        """The ensemble, calibrated in the best way."""
+        return q if self.calibration is None else self.calibration(q)
+
+    def __str__(self) -> str:
+        lines = [f"{'held out':12}{'log loss':>10}{'Brier':>10}{'mean EU':>10}{'AUROC of EU':>13}"]
+        for name, x in self.scores.items():
+            auroc = "–" if x.auroc is None else f"{float(x.auroc):.3f}"
+            lines.append(
+                f"{name:12}{float(x.log_loss):10.4f}{float(x.brier):10.4f}{x.epistemic:10.4f}{auroc:>13}{' *' if name == self.best else ''}"
+            )
+        return "\n".join(lines)
+
+
+def calibrate_members(
+    q: Members,
+    y_true: Any,
+    *,
+    method: Method = "temperature",
+    test_size: float = 0.5,
+    groups: Any = None,
+    n_bootstrap: int = 0,
+    rng: int | np.random.Generator | None = None,
+) -> MemberCalibration:
+    """Calibrate each member, all alike, or none: whichever has the best mean on held-out data.
+
+    Members that are miscalibrated in different ways disagree for that reason alone, which looks like epistemic uncertainty. Separate calibration
+    removes this, but leaves the mean underconfident where the members disagree for good reasons. So the three are compared on cases that were not fitted:
+    by log loss and Brier score of the mean, and by how well EU detects errors.
+
+    Parameters
+    ----------
+    q, y_true, method
+        As for `fit_calibration`.
+    test_size : float
+        Share of the cases, or groups, that are held out for the comparison. The result is fitted to all.
+    groups : array (N,), optional
+        Group of each case (patient): none is split, and bootstrap intervals resample them.
+    n_bootstrap, rng
+        Bootstrap intervals of the scores if ``n_bootstrap`` > 0; random seed or generator of the split and of the bootstrap.
+
+    Returns
+    -------
+    MemberCalibration
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> z = 2 * rng.normal(size=(600, 3))
+    >>> y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
+    >>> q = lw.Ensemble.from_logits(np.stack([0.3 * z, z, 4 * z]))  # one member too cautious, one right, one overconfident
+    >>> print(calibrate_members(q, y, rng=0))
+    held out      log loss     Brier   mean EU  AUROC of EU
+    raw             0.8771    0.3442    0.3119        0.375
+    shared          0.8601    0.3416    0.3004        0.487
+    per member      0.8562    0.3418    0.0000        0.312 *
+    """
+    if isinstance(test_size, bool) or not isinstance(test_size, int | float) or not 0 < test_size < 1:
+        raise ValueError(f"`test_size` must lie between 0 and 1, such as 0.5; got {test_size!r}")
+    rng = as_rng(rng)
+    if len(q.batch_shape) != 1:
+        raise ValueError(f"`q` must have one axis of cases; got batch shape {q.batch_shape}")
+    n, y = q.batch_shape[0], plain_labels(y_true, "y_true")
+    code, n_groups = group_codes(groups, n)
+    held = min(max(round(test_size * n_groups), 1), n_groups - 1)
+    if n_groups < 2 or len(y) != n:
+        raise ValueError(
+            f"`y_true` must have one entry for each of at least 2 cases or groups; got {len(y)} for {n} cases in {n_groups} groups"
+        )
+    chosen = np.isin(np.arange(n) if code is None else code, rng.permutation(n_groups)[:held])
+    fits = {"shared": False, "per member": True}
+    fitted = {name: fit_calibration(q[~chosen], y[~chosen], method=method, per_member=each) for name, each in fits.items()}
+    options: dict[str, Any] = {"n_bootstrap": n_bootstrap, "rng": rng}
+    if n_bootstrap and groups is not None:
+        options["groups"] = to_numpy(groups)[chosen]
+    scores = {"raw": _scores(q[chosen], y[chosen], options)}
+    scores |= {name: _scores(f(q[chosen]), y[chosen], options) for name, f in fitted.items()}
+    best = min(scores, key=lambda name: float(scores[name].log_loss))
+    return MemberCalibration(scores, best, None if best == "raw" else fit_calibration(q, y, method=method, per_member=fits[best]))
+
+
+def _scores(q: Members, y: np.ndarray, options: dict[str, Any]) -> HeldOutScores:
+    mean, eu = to_numpy(q.mean()), to_numpy(decompose(q).sum().epistemic).astype(float)
+    happened = outcomes_by_class(y, q.class_names or tuple(map(str, range(q.n_classes))), q.batch_shape)
+    wrong = mean.argmax(-1) != happened.argmax(-1) if q.exclusive else ((mean > 0.5) != happened).any(-1)
+    auroc = detection_scores(eu[~wrong], eu[wrong]).auroc if 0 < wrong.sum() < len(wrong) else None
+    return HeldOutScores(log_loss(q, y, **options), brier_score(q, y, **options), float(eu.mean()), auroc)

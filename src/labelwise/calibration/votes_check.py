@@ -1,0 +1,194 @@
+"""A test: are claims of aleatoric uncertainty compatible with people's votes?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._resampling import Resampling, check_replicates
+from .._validation import as_rng
+from ..distributions import Distribution
+from ..events import Family
+from .reliability import Binned
+from .votes import Votes, read_votes
+from .votes_repair import Method, apply_maps, fit_maps
+
+N_BINS = 3
+ENOUGH = 20
+"""Disagreements, claimed or observed, that a cell needs to be tested."""
+
+
+@dataclass(frozen=True, eq=False)
+class VoteCheck:
+    """Whether claims of aleatoric uncertainty are compatible with votes, returned by `check_votes`."""
+
+    compatible: bool
+    """Not rejected at the chosen level."""
+    p_value: float
+    equivalent: bool
+    """Whether all labels' mean claims are within ``tolerance`` of what is observed, with the chosen confidence for all labels at once."""
+    within: float
+    """The smallest tolerance at which they would be; infinite if a label is never disagreed about."""
+    tolerance: float
+    claimed: dict[str, float]
+    """Mean claimed aleatoric uncertainty of each label that was tested."""
+    observed: dict[str, float]
+    pooled: tuple[str, ...]
+    """Labels with too few disagreements, tested together as ``"other labels"``."""
+
+    def __bool__(self) -> bool:
+        """Whether the claims are compatible with the votes."""
+        return self.compatible
+
+    def __str__(self) -> str:
+        size = f"within {100 * self.within:.0f} %" if np.isfinite(self.within) else "within no bound"
+        if self.compatible:
+            verdict = (
+                "The votes do not contradict the claims" if self.equivalent else "No contradiction found, which may be for lack of votes"
+            )
+            return f"{verdict} (p = {self.p_value:.3f}); they agree {size}."
+        worst = max(self.claimed, key=lambda name: abs(np.log(max(self.claimed[name], 1e-12) / max(self.observed[name], 1e-12))))
+        return (
+            f"The votes contradict the claims (p = {self.p_value:.3f}): two people disagree about {worst!r} in {200 * self.observed[worst]:.2f} % of the "
+            f"cases, claimed are {200 * self.claimed[worst]:.2f} %. Claimed and observed agree {size}."
+        )
+
+
+def check_votes(
+    q: Distribution,
+    votes: Any,
+    *,
+    fitted_on: tuple[Any, ...] | None = None,
+    method: Method = "isotonic",
+    events: Family | None = None,
+    groups: Any = None,
+    tolerance: float = 0.2,
+    confidence: float = 0.95,
+    n_bootstrap: int = 300,
+    rng: int | np.random.Generator | None = None,
+) -> VoteCheck:
+    """Test whether claimed aleatoric uncertainty under squared loss is compatible with votes.
+
+    The gap between claim and observed disagreement is taken for each label over all cases and in three bins by size of the claim. The statistic is the
+    largest gap in units of its bootstrap standard error; its distribution under the null hypothesis is that of the bootstrap gaps around the
+    observed ones. Labels with few disagreements are tested together. A large data set rejects every model; `equivalent` asks instead whether the
+    claims are right within a tolerance.
+
+    Parameters
+    ----------
+    q, votes, events
+        As for `vote_reliability`; ``votes`` are counts (N, K).
+    fitted_on : tuple (q, votes) or (q, votes, groups), optional
+        Test the claims repaired by `fit_vote_calibration` on these other cases. The error of the fit is part of the null hypothesis: each
+        replicate resamples both sets and fits again.
+    method : {"isotonic", "platt"}
+        That of the repair.
+    groups : array (N,), optional
+        Group of each case (patient), resampled as a whole.
+    tolerance : float
+        Relative error of a label's mean claim that does not matter.
+    confidence, n_bootstrap, rng
+        The test has level 1 − ``confidence``; number of replicates, and their random seed or generator.
+
+    Returns
+    -------
+    VoteCheck
+        True in a condition if compatible; prints as a sentence.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(2, 2, size=2000)
+    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
+    >>> votes = rng.binomial(2, p)
+    >>> print(check_votes(q, np.stack([votes, 2 - votes], axis=1), rng=0))
+    The votes do not contradict the claims (p = 0.990); they agree within 6 %.
+    """
+    if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance > 0:
+        raise ValueError(f"`tolerance` must be a positive number, such as 0.2; got {tolerance!r}")
+    n_bootstrap, rng = check_replicates(n_bootstrap, required=True), as_rng(rng)
+    test = read_votes(q, votes, events=events, groups=groups)
+    fit = None
+    if fitted_on is not None:
+        if not isinstance(fitted_on, tuple) or len(fitted_on) not in (2, 3):
+            raise ValueError("`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair is fitted on")
+        fit = read_votes(fitted_on[0], fitted_on[1], events=events, groups=fitted_on[2] if len(fitted_on) == 3 else None)
+        if fit.class_names != test.class_names:
+            raise ValueError(
+                f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got {', '.join(fit.class_names[:5])}"
+            )
+    claims = test.claimed[1] if fit is None else apply_maps(*fit_maps(fit, method)[:2], test)[1]
+    return _test(claims, test, fit, method, (tolerance, confidence, n_bootstrap, rng))
+
+
+def _test(
+    claims: np.ndarray, test: Votes, fit: Votes | None, method: str, options: tuple[float, float, int, np.random.Generator]
+) -> VoteCheck:
+    tolerance, confidence, n_bootstrap, rng = options
+    observed = test.observed[1]
+    cells = Binned(
+        test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True
+    )  # bins by repaired claims would select errors of the fit
+    expected = np.minimum(1.0, test.n * claims)  # about the probability that at least two people disagree
+    informative = np.maximum(cells.sums(expected), cells.sums((observed > 0).astype(float)))  # (E, bins)
+    enough = informative.sum(axis=1) >= ENOUGH
+    rest = bool(informative[~enough].sum() >= ENOUGH)
+    if not enough.any() and not rest:
+        raise ValueError(
+            f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got {informative.sum():.1f}. Collect more votes before testing"
+        )
+    names = [name for name, there in zip(test.class_names, enough, strict=True) if there] + ["other labels"] * rest
+
+    def gather(sums: np.ndarray) -> np.ndarray:
+        """Sums (E, bins) as those of the tested cells: first the labels', then the bins'."""
+        labels = [*sums.sum(axis=1)[enough], *([sums[~enough].sum()] if rest else [])]
+        return np.concatenate([labels, sums[(informative >= ENOUGH) & enough[:, None]]])
+
+    n = len(claims)
+    gap = gather(cells.sums(claims - observed)) / n
+    again = np.stack(
+        [gather(cells.sums(w[:, None] * (c - observed))) / w.sum() for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)]
+    )
+    noise, bias = again - gap, again.mean(axis=0) - gap
+    se, others = np.sqrt((noise**2).mean(axis=0)), ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1)
+    scale = np.where(se > 0, se, np.inf)
+    beyond = np.minimum(np.abs(gap), np.abs(gap - bias))  # shares are at most 1, which biases fits near 1; that is no fault of the claims
+    statistic = np.max(beyond / scale)
+    null = np.max(
+        np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1
+    )  # in units that leave the replicate itself out, as the gap is
+    p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
+    k = len(names)
+    width = float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]
+    seen = gather(cells.sums(observed))[:k] / n
+    off = np.abs(gap[:k]) + width
+    within = float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), np.where(off > 0, np.inf, 0))))
+    claimed = dict(zip(names, (gap[:k] + seen).tolist(), strict=True))
+    pooled = tuple(name for name, there in zip(test.class_names, enough, strict=True) if not there)
+    return VoteCheck(
+        p_value >= 1 - confidence,
+        p_value,
+        within <= tolerance,
+        within,
+        tolerance,
+        claimed,
+        dict(zip(names, seen.tolist(), strict=True)),
+        pooled,
+    )
+
+
+def _replicates(
+    claims: np.ndarray, test: Votes, fit: Votes | None, method: str, n_bootstrap: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Weights of the cases (N,) and claims (N, E) in each replicate."""
+    drawn = (w for block in Resampling(len(test.code), test.code, n_bootstrap, 0.95, rng).counts() for w in block)
+    if fit is None:
+        for w in drawn:
+            yield w, claims
+        return
+    refit = (w for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts() for w in block)
+    for w, w_fit in zip(drawn, refit, strict=True):
+        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float))[:2], test)[1]

@@ -1,0 +1,336 @@
+"""Are claims of uncertainty right? Claimed against observed disagreement of people, label by label."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import log
+from typing import Any, Literal, overload
+
+import numpy as np
+
+from .._arrays import Array, to_numpy
+from .._resampling import Estimate, Resampling, check_confidence
+from .._validation import check_positive
+from ..decomposition import PARTS, decompose
+from ..distributions import Distribution
+from ..events import Family
+from ._maps import IsotonicMap, fit_isotonic
+from .errors import quantile
+from .reliability import Binned
+from .votes import Votes, pair_statistics, read_votes
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A mean claim and what the votes say: arrays (E,) for labels or events, numbers for their sum."""
+
+    claimed: Array
+    observed: Estimate
+    gap: Estimate
+    """Claimed minus observed."""
+    ratio: Estimate
+    """Claimed divided by observed; infinite if none is observed, NaN if what is observed is negative, which only EU can be."""
+
+
+@dataclass(frozen=True, eq=False)
+class VoteCurve:
+    """Observed against claimed uncertainty about one label."""
+
+    claimed: np.ndarray
+    """Mean claim in each bin; bins have equal numbers of cases."""
+    observed: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    count: np.ndarray
+    isotonic: IsotonicMap
+    """The nondecreasing function of the claim that fits the votes best."""
+
+
+@dataclass(frozen=True, eq=False)
+class VotePart:
+    """Total, aleatoric or epistemic uncertainty against the votes."""
+
+    labels: Claim
+    summed: Claim | None
+    """The sum over the labels; ``None`` for events that overlap."""
+    error: Estimate
+    """Mean absolute gap over the bins of the curve, (E,). It is biased upwards, as binned errors are; the lower bound allows for that."""
+    curves: dict[str, VoteCurve]
+
+
+@dataclass(frozen=True, eq=False)
+class VoteReliability:
+    """Claimed against observed uncertainty under squared loss, returned by `vote_reliability`."""
+
+    total: VotePart
+    aleatoric: VotePart
+    """Twice these numbers: the probability that two people disagree about the label."""
+    epistemic: VotePart
+    """Observed: the squared difference between vote probability and predicted mean, so it includes the bias of the mean."""
+    class_names: tuple[str, ...]
+    n_cases: int
+    left_out: int
+    """Cases with fewer than two votes, which are not used."""
+
+    def __str__(self) -> str:
+        lines = [f"claimed ÷ observed, {self.n_cases:,} cases".ljust(32) + "".join(f"{part:>12}" for part in PARTS)]
+        parts = [getattr(self, part) for part in PARTS]
+        rows = [(name, [part.labels.ratio.value[k] for part in parts]) for k, name in enumerate(self.class_names)]
+        if parts[0].summed is not None:
+            rows.append(("sum of all", [part.summed.ratio.value for part in parts]))
+        return "\n".join([*lines, *(f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in values) for name, values in rows)])
+
+
+@dataclass(frozen=True, eq=False)
+class EntropyBounds:
+    """Claimed aleatoric uncertainty under log loss and bounds from the votes, in bits, (E,)."""
+
+    claimed: np.ndarray
+    low: Estimate
+    """4a, a the observed aleatoric uncertainty under squared loss; its lower confidence bound holds for the truth."""
+    high: Estimate
+    """(4a)^(1/ln 4)."""
+    class_names: tuple[str, ...]
+
+    @property
+    def verdict(self) -> tuple[str, ...]:
+        """For each label whether the mean claim is "too low", "too high" or "possible", by the confidence bounds."""
+        return tuple(
+            "too low" if claim < low else "too high" if claim > high else "possible"
+            for claim, low, high in zip(self.claimed, self.low.low, self.high.high, strict=True)
+        )
+
+
+@overload
+def vote_reliability(
+    q: Distribution,
+    votes: Any,
+    loss: Literal["squared"] = ...,
+    *,
+    events: Family | None = ...,
+    annotators: Sequence[str] | None = ...,
+    groups: Any = ...,
+    n_bins: int = ...,
+    confidence: float = ...,
+    n_bootstrap: int = ...,
+    rng: int | np.random.Generator | None = ...,
+) -> VoteReliability: ...
+@overload
+def vote_reliability(
+    q: Distribution,
+    votes: Any,
+    loss: Literal["log"],
+    *,
+    events: Family | None = ...,
+    annotators: Sequence[str] | None = ...,
+    groups: Any = ...,
+    n_bins: int = ...,
+    confidence: float = ...,
+    n_bootstrap: int = ...,
+    rng: int | np.random.Generator | None = ...,
+) -> EntropyBounds: ...
+def vote_reliability(
+    q: Distribution,
+    votes: Any,
+    loss: str = "squared",
+    *,
+    events: Family | None = None,
+    annotators: Sequence[str] | None = None,
+    groups: Any = None,
+    n_bins: int = 10,
+    confidence: float = 0.95,
+    n_bootstrap: int = 0,
+    rng: int | np.random.Generator | None = None,
+) -> VoteReliability | EntropyBounds:
+    r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
+
+    .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
+              \mathrm{TU} \leftrightarrow \tfrac12 [(v_1 - \bar\theta_k)^2 + (v_2 - \bar\theta_k)^2]
+
+    for pairs of votes of one case (v = 1 for label k), averaged over the pairs of a case and then over the cases, which weigh equally. The three
+    add up exactly and are unbiased if the predictions were fixed before the votes. The claim under test: a label of the model means the
+    vote of one random person, and two people vote independently given Θ. If the model was trained on curated labels, the ratio also measures
+    that mismatch.
+
+    Under log loss no unbiased estimate exists from finitely many votes. Bounds are returned instead: with a = E p(1 − p),
+    :math:`4a \le \mathbb{E}\,h(p) \le (4a)^{1/\ln 4}` bits (Topsøe 2001, and Jensen's inequality).
+
+    Parameters
+    ----------
+    q : Distribution
+        Predictions for N cases.
+    votes : array (N, K), or (N, A) with ``annotators``
+        Numbers of votes for each class; or the class chosen by each annotator (position or name; −1 or an empty name for none).
+    loss : {"squared", "log"}
+    events : mapping or Events, optional
+        Groups of classes or ordinal cuts instead of single labels.
+    annotators : sequence of str, optional
+        Names of the A annotators. Intervals then allow for the choice of annotators too (jackknife, at least three).
+    groups : array (N,), optional
+        Group of each case (patient); defaults to one group per case.
+    n_bins : int
+        Number of bins of the curves.
+    confidence : float
+        Level of the intervals: cluster-robust, with Student's t.
+    n_bootstrap, rng
+        With ``n_bootstrap`` > 0 replicates the binned errors have intervals; ``rng`` is the random seed or generator.
+
+    Returns
+    -------
+    VoteReliability, or EntropyBounds under log loss
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.beta(2, 2, size=2000)
+    >>> votes = rng.binomial(2, p)  # two people vote on each case
+    >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
+    >>> print(vote_reliability(q, np.stack([votes, 2 - votes], axis=1)).aleatoric.summed.ratio)
+    0.991 (95 % interval 0.941 to 1.044)
+    """
+    if loss not in ("squared", "log"):
+        raise ValueError(f"`loss` must be 'squared' or 'log', for which votes can be compared with claims; got {loss!r}")
+    check_confidence(confidence)
+    check_positive(n_bins, "n_bins")
+    read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
+    if loss == "log":
+        claimed_log = to_numpy(decompose(q[read.keep], "log", events=events).aleatoric).astype(float).mean(axis=0)
+        return _bounds(read, claimed_log, confidence)
+    without = _without_each(read)
+    parts = [_part(read, i, without, n_bins, confidence, n_bootstrap, rng) for i in range(3)]
+    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), read.left_out)
+
+
+def _part(read: Votes, part: int, without: np.ndarray | None, n_bins: int, confidence: float, n_bootstrap: int, rng: Any) -> VotePart:
+    claimed, observed = read.claimed[part], read.observed[part]
+    jackknife = None if without is None else without[:, part]
+    labels = _claim(read, claimed, observed, jackknife, confidence, signed=part == 2)
+    summed = None
+    if read.u.structure != "overlapping":
+        sums = [x.sum(axis=-1, keepdims=True) for x in (claimed, observed)]
+        again = None if jackknife is None else jackknife.sum(axis=-1, keepdims=True)
+        summed = _first(_claim(read, sums[0], sums[1], again, confidence, signed=part == 2))
+    binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
+    return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), _curves(read, binned, confidence))
+
+
+def _without_each(read: Votes) -> np.ndarray | None:
+    """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E); ``None`` for fewer than three."""
+    if read.labels is None or read.labels.shape[1] < 3:
+        return None
+    claimed, found = read.claimed, []
+    for chosen in read.labels.T:
+        voted = chosen >= 0
+        n = read.n - voted[:, None]
+        enough = n[:, 0] >= 2
+        if enough.any():
+            yes = read.yes - np.where(voted[:, None], read.inside[chosen], 0)
+            observed = pair_statistics(yes[enough], n[enough], read.mean[enough])
+            found.append(np.stack([claimed[:, enough].mean(axis=1), observed.mean(axis=1)], axis=1))
+    return np.stack(found) if len(found) >= 3 else None
+
+
+def _claim(
+    read: Votes, claimed: np.ndarray, observed: np.ndarray, jackknife: np.ndarray | None, confidence: float, *, signed: bool
+) -> Claim:
+    """Means over the cases with intervals; ``jackknife`` are the means (A, 2, E) without each annotator."""
+    c, o = claimed.mean(axis=0), observed.mean(axis=0)
+    method = f"{read.n_groups} groups" + ("" if jackknife is None else f", {len(jackknife)} annotators")
+
+    def interval(value: np.ndarray, influence: np.ndarray, again: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
+        half = half_width(influence, read.code, read.n_groups, again, confidence)
+        return value - half, value + half
+
+    low, high = interval(o, observed, None if jackknife is None else jackknife[:, 1])
+    seen = Estimate(o, low if signed else np.maximum(low, 0), high, confidence, method)
+    gap = Estimate(
+        c - o, *interval(c - o, claimed - observed, None if jackknife is None else jackknife[:, 0] - jackknife[:, 1]), confidence, method
+    )
+    there = (c > 0) & (o > 0)
+    safe_c, safe_o = np.where(there, c, 1), np.where(there, o, 1)
+    logs = None
+    if jackknife is not None:
+        positive = np.where(jackknife > 0, jackknife, 1)
+        logs = np.log(positive[:, 0] / positive[:, 1])
+    low, high = interval(np.log(safe_c / safe_o), claimed / safe_c - observed / safe_o, logs)
+    ratio = np.where(there, safe_c / safe_o, np.where((o == 0) & (c > 0), np.inf, np.where((c == 0) & (o > 0), 0.0, np.nan)))
+    ratio = np.where((o == 0) & (c == 0), 1.0, ratio)  # nothing claimed, nothing observed
+    bounds = [np.where(there, np.exp(x), np.nan) for x in (low, high)]
+    return Claim(c, seen, gap, Estimate(ratio, bounds[0], bounds[1], confidence, method))
+
+
+def _first(claim: Claim) -> Claim:
+    """The numbers of a single column."""
+    pick = [Estimate(x.value[0], x.low[0], x.high[0], x.confidence, x.method) for x in (claim.observed, claim.gap, claim.ratio)]
+    return Claim(claim.claimed[0], pick[0], pick[1], pick[2])
+
+
+def half_width(influence: np.ndarray, code: np.ndarray, n_groups: int, jackknife: np.ndarray | None, confidence: float) -> np.ndarray:
+    """Half the width of a t-interval of the mean of ``influence`` (N, E): clustered by group, plus the jackknife over annotators (A, E)."""
+    from scipy.special import stdtrit
+
+    centered = influence - influence.mean(axis=0)
+    sums = np.stack([np.bincount(code, column, minlength=n_groups) for column in centered.T], axis=-1)
+    parts = [((sums**2).sum(axis=0) * n_groups / (n_groups - 1) / len(influence) ** 2, n_groups - 1)]
+    if jackknife is not None:
+        a = len(jackknife)
+        parts.append((((jackknife - jackknife.mean(axis=0)) ** 2).sum(axis=0) * (a - 1) / a, a - 1))
+    variance = np.sum([v for v, _ in parts], axis=0)
+    spread = np.sum([v**2 / freedom for v, freedom in parts], axis=0)
+    freedom = np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)  # Satterthwaite
+    return np.asarray(stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance))
+
+
+def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
+    value = np.abs(binned.gaps).sum(axis=-1)
+    if n_bootstrap == 0:
+        return Estimate(value, np.full_like(value, np.nan), np.full_like(value, np.nan), confidence)
+    resampling = Resampling(binned.n, read.code, n_bootstrap, confidence, rng)
+    sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
+    again = sums / size[:, None, None]
+    noise, errors, side = np.abs(again - binned.gaps).sum(axis=-1), np.abs(again).sum(axis=-1), (1 + confidence) / 2
+    high = value + np.maximum(quantile(errors, side) - errors.mean(axis=0), 0)
+    return Estimate(value, np.maximum(value - quantile(noise, side), 0), high, confidence, resampling.method)
+
+
+def _curves(read: Votes, binned: Binned, confidence: float) -> dict[str, VoteCurve]:
+    from scipy.sparse import csr_array
+    from scipy.special import stdtrit
+
+    count, claimed, observed = (binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes))
+    there = count > 0
+    claimed, observed = (np.where(there, x / np.where(there, count, 1), 0) for x in (claimed, observed))
+    rest = binned.outcomes - observed.ravel()[binned.cell]
+    sums = csr_array((rest.ravel(), (np.repeat(read.code, binned.columns), binned.cell.ravel())), shape=(read.n_groups, count.size))
+    variance = np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
+    half = stdtrit(read.n_groups - 1, (1 + confidence) / 2) * np.sqrt(variance * read.n_groups / (read.n_groups - 1))
+    low, high = observed - half, observed + half
+    return {
+        name: VoteCurve(
+            claimed[c, there[c]],
+            observed[c, there[c]],
+            low[c, there[c]],
+            high[c, there[c]],
+            count[c, there[c]].astype(np.int64),
+            fit_isotonic(binned.forecast[:, c], binned.outcomes[:, c]),
+        )
+        for c, name in enumerate(read.class_names)
+    }
+
+
+def entropy_bounds(a: Array) -> tuple[Array, Array]:
+    """Bounds on E h(p), h the binary entropy in bits, given a = E p(1 − p).
+
+    >>> [float(x.round(3)) for x in entropy_bounds(np.array(0.09))]  # h(0.1) is 0.469
+    [0.36, 0.479]
+    """
+    x = np.clip(4 * np.asarray(a, float), 0, 1)
+    return x, x ** (1 / log(4))
+
+
+def _bounds(read: Votes, claimed: np.ndarray, confidence: float) -> EntropyBounds:
+    a = _part(read, 1, _without_each(read), 1, confidence, 0, None).labels.observed
+    each = [entropy_bounds(x) for x in (a.value, a.low, a.high)]
+    low, high = (Estimate(each[0][i], each[1][i], each[2][i], confidence, a.method) for i in (0, 1))
+    return EntropyBounds(claimed, low, high, read.class_names)

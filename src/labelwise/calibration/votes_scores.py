@@ -1,0 +1,119 @@
+"""Which number tells best where people disagree? Held-out scores of repaired aleatoric uncertainty and of simple baselines."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._arrays import to_numpy
+from .._labels import as_numpy
+from .._resampling import Estimate
+from ..distributions import Distribution
+from ..events import Family
+from ._maps import fit_isotonic
+from .votes import Votes, read_votes
+from .votes_reliability import half_width
+from .votes_repair import FEW, apply_maps, fit_maps
+
+
+@dataclass(frozen=True, eq=False)
+class VoteScore:
+    """Squared error of claims about the disagreement of people: score = calibration − resolution + uncertainty; arrays (E,)."""
+
+    score: Estimate
+    """Mean squared difference from ½(v₁ − v₂)², averaged over the pairs of a case. It includes the noise of the votes, the same for all claims."""
+    calibration: np.ndarray
+    """What the best nondecreasing map of the claims would save; 0 is best."""
+    resolution: np.ndarray
+    """What that map saves over the best constant; higher is better."""
+    uncertainty: np.ndarray
+    """The score of the best constant, the same for all claims."""
+    class_names: tuple[str, ...]
+
+
+def score_votes(
+    claims: Any,
+    q: Distribution,
+    votes: Any,
+    *,
+    events: Family | None = None,
+    annotators: Sequence[str] | None = None,
+    groups: Any = None,
+    confidence: float = 0.95,
+) -> VoteScore:
+    r"""Score claims of aleatoric uncertainty under squared loss, (N, E), against votes.
+
+    .. math:: \frac1N \sum_i \Big( c_i - \overline{\tfrac12 (v_1 - v_2)^2} \Big)^2 = \text{calibration} - \text{resolution} + \text{uncertainty}
+
+    The pair statistic is unbiased for p(1 − p), so the expected score is lowest for the truth, as a proper score is. The decomposition is by isotonic
+    regression (Dimitriadis, Gneiting & Jordan 2021).
+
+    Parameters
+    ----------
+    claims : array (N, E)
+        For instance ``u.aleatoric`` of `fit_vote_calibration`.
+    q, votes, events, annotators, groups, confidence
+        As for `vote_reliability`.
+
+    Returns
+    -------
+    VoteScore
+
+    Examples
+    --------
+    >>> q = lw.Ensemble(np.array([[[0.5, 0.5], [0.9, 0.1], [1.0, 0.0]]]))
+    >>> score_votes(lw.decompose(q, "squared").aleatoric, q, [[1, 1], [2, 0], [2, 0]]).resolution.round(3)
+    array([0.056, 0.056])
+    """
+    read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
+    c = as_numpy(claims, "claims").astype(float)
+    if c.shape != (len(read.keep), len(read.class_names)):
+        raise ValueError(
+            f"`claims` must have one value per case and label, shape {(len(read.keep), len(read.class_names))}; got shape {c.shape}"
+        )
+    return score_claims(c[read.keep], read, confidence)
+
+
+def score_claims(claims: np.ndarray, read: Votes, confidence: float = 0.95) -> VoteScore:
+    """`score_votes` of validated votes."""
+    seen = read.observed[1]
+    each = (claims - seen) ** 2
+    half = half_width(each, read.code, read.n_groups, None, confidence)
+    score = each.mean(axis=0)
+    best = np.stack([fit_isotonic(c, o)(c) for c, o in zip(claims.T, seen.T, strict=True)], axis=-1)
+    fitted, constant = ((seen - best) ** 2).mean(axis=0), seen.var(axis=0)
+    estimate = Estimate(score, np.maximum(score - half, 0), score + half, confidence, f"{read.n_groups} groups")
+    return VoteScore(estimate, score - fitted, constant - fitted, constant, read.class_names)
+
+
+def candidates(fit: Votes, test: Votes, single: tuple[np.ndarray, np.ndarray] | None = None) -> dict[str, np.ndarray]:
+    """Claims (N, E) about the test cases, repaired on the fitting cases: those of the repair, and baselines under isotonic repair.
+
+    ``single`` are p(1 − p) of one member on the fitting and on the test cases, (N, E).
+    """
+    seen = fit.observed[1]
+    means, shares, _ = fit_maps(fit, "isotonic")
+    totals = [apply_maps(means, shares, read)[0] for read in (fit, test)]
+    found = {"AU as claimed": test.claimed[1], "AU: mean, then share": apply_maps(means, shares, test)[1]}
+    features = {"TU: mean, then isotonic": (totals[0], totals[1])}
+    features |= {f"{part}: isotonic": (fit.claimed[i], test.claimed[i]) for i, part in ((1, "AU"), (0, "TU"), (2, "EU"))}
+    if single is not None:
+        features["one network's p(1 − p): isotonic"] = single
+    few = ((fit.yes > 0) & (fit.yes < fit.n)).sum(axis=0) < FEW
+    for name, (x, new) in features.items():
+        pooled = fit_isotonic(x.ravel(), seen.ravel()) if few.any() else None
+        maps = [pooled if pooled is not None and few[k] else fit_isotonic(x[:, k], seen[:, k]) for k in range(len(few))]
+        found[name] = np.stack([f(new[:, k]) for k, f in enumerate(maps)], axis=-1)
+    found["constant per label"] = np.broadcast_to(seen.mean(axis=0), test.mean.shape)
+    return found
+
+
+def single_member(q: Distribution, read: Votes, member: int = 0) -> np.ndarray | None:
+    """p(1 − p) of one member for each event, (N, E); ``None`` if there are no members."""
+    if not q.finite or q.members is None:
+        return None
+    p = np.clip(to_numpy(q.members[0][member]).astype(float)[read.keep] @ read.inside, 0, 1)
+    return np.asarray(p * (1 - p))
