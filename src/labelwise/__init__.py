@@ -42,6 +42,7 @@ __all__ = [
     "SquaredLoss",
     "Uncertainty",
     "ZeroOneLoss",
+    "check_ensemble",
     "check_proper",
     "decompose",
     "events",
@@ -56,7 +57,13 @@ _MODULES = (
 __getattr__, _later = lazily(
     __name__,
     {name: name for name in _MODULES}
-    | {"from_models": "predictors.models", "load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"},
+    | {
+        "check_ensemble": "evaluation.ensemble_health",
+        "from_models": "predictors.models",
+        "load_predictions": "io.load",
+        "quantify": "io.quantify",
+        "save_predictions": "io.save",
+    },
 )
 
 

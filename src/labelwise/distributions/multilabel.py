@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from ..events import Events
+from ..factors import Factors
 from .base import ArrayT
 from .ensemble import Members
 from .marginals import Atoms
@@ -25,6 +26,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     class_names: tuple[str, ...] | None
+    factors: Factors | None
     exclusive: ClassVar[bool] = False
 
     @classmethod
