@@ -71,7 +71,8 @@ def planted() -> Iterator[dict[str, Any]]:
 
 
 def networks() -> Iterator[dict[str, Any]]:
-    """25 networks that differ only in their seeds, put in random order on a grid; then every network at three temperatures."""
+    """25 networks that differ only in their seeds, put in random order on a grid; then five networks, each at three temperatures and with noise in
+    its logits; B is the network, whose effect is real."""
     paths = sorted(ROOT.glob("results/fashion-mnist-paper/run-*/fashion-mnist.npz"))
     log_probs = np.concatenate([np.load(path, allow_pickle=False)["log_probs"][:, :500] for path in paths]).astype(float)
     log_probs = np.maximum(log_softmax(log_probs, axis=-1), -30)
@@ -80,14 +81,14 @@ def networks() -> Iterator[dict[str, Any]]:
         return lw.Ensemble.from_logits(log_probs[rng.permutation(25)], factors=levels(5, 5, 1))
 
     yield {"design": "25 networks at random on 5 × 5", "main": 0, "interaction": 0} | reported(shuffled, RUNS)
-    for size in (0.02, 0.05, 0.2):
+    for size in (0, 0.2, 0.5):
 
         def tempered(rng: np.random.Generator, size: float = size) -> lw.Ensemble:
-            own = log_probs[rng.permutation(25)[:15]].reshape(3, 5, *log_probs.shape[1:])
+            own = log_probs[rng.permutation(25)[:5]] + 0.5 * rng.normal(size=(3, 5, *log_probs.shape[1:]))
             z = own * np.array([1 - size, 1, 1 + size])[:, None, None, None]
             return lw.Ensemble.from_logits(z.reshape(15, *log_probs.shape[1:]), factors=levels(3, 5, 1))
 
-        yield {"design": "15 networks, A: temperature", "main": size, "interaction": 0} | reported(tempered, RUNS)
+        yield {"design": "3 temperatures × 5 networks, logits with noise", "main": size, "interaction": 0} | reported(tempered, RUNS)
 
 
 def components() -> Iterator[dict[str, Any]]:
