@@ -231,8 +231,8 @@ def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: 
     odds = np.log(clipped) - np.log1p(-clipped)
     apart = np.stack([np.abs(odds[a] - odds[b]).mean(axis=0) for a, b in pairs])
     same = np.stack([(x[a] == x[b]).all(axis=0) for a, b in pairs])
-    whole = same.all(axis=1)
-    near = ~whole & _unusual(apart.mean(axis=1))
+    whole = np.asarray(same.all(axis=1))
+    near = np.asarray(~whole & _unusual(apart.mean(axis=1)))
     for fault, chosen, words in (("copies", whole, "are identical"), ("near copies", near, "are nearly identical")):
         for group in _groups([pair for pair, yes in zip(pairs, chosen, strict=True) if yes]):
             who = [members[i] for i in group]
