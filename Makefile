@@ -52,7 +52,7 @@ $(VENV)/.docs: $(VENV)/.dev
 docs: $(VENV)/.docs
 	rm -rf build/docs
 	$(ONE_THREAD) $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/html
-	LABELWISE_SITE=build/docs/html $(BIN)/python -m pytest -q tests/docs/site.py
+	LABELWISE_SITE=build/docs/html $(BIN)/python -m pytest -q tests/docs/built_site.py
 	@echo "build/docs/html/index.html"
 
 test: $(VENV)/.dev
