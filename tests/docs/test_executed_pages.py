@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -36,7 +37,7 @@ Text between.
 @pytest.fixture(scope="module")
 def pages():
     spec = importlib.util.spec_from_file_location("executed_pages", PATH)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
