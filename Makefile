@@ -3,6 +3,7 @@ PYTHON ?= python3
 VENV ?= .venv
 LOWEST ?= .venv-lowest
 ECOSYSTEM ?= .venv-ecosystem
+MLFLOW ?= .venv-mlflow
 BIN := $(VENV)/bin
 KERNEL := $(wildcard src/labelwise/_engine/*.[ch])
 PIP_INSTALL := -m pip install --quiet --disable-pip-version-check
@@ -19,7 +20,7 @@ help:
 	@echo "make test    the whole test suite"
 	@echo "make test-baseline   the same with the plainest instructions of the processor, for results that depend on the machine"
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
-	@echo "make test-ecosystem  from_models with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, in an environment of its own"
+	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
 	@echo "make lint    style and types"
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
@@ -58,14 +59,19 @@ $(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_ver
 test-lowest: $(LOWEST)/.dev
 	$(ONE_THREAD) $(LOWEST)/bin/python $(PYTEST) $(ARGS)
 
-$(ECOSYSTEM)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) tests/ecosystem/requirements.txt
+$(ECOSYSTEM)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) $(wildcard tests/ecosystem/*.txt)
 	$(PYTHON) -m venv $(ECOSYSTEM)
 	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
 	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) -c constraints.txt -e . --group dev -r tests/ecosystem/requirements.txt
+	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) --no-deps -r tests/ecosystem/requirements-no-deps.txt
+	$(PYTHON) -m venv $(MLFLOW)
+	$(MLFLOW)/bin/python $(PIP_INSTALL) -e . -r tests/ecosystem/requirements-mlflow.txt
 	@touch $@
 
+# warnings are those of the libraries
 test-ecosystem: $(ECOSYSTEM)/.dev
-	$(ONE_THREAD) $(ECOSYSTEM)/bin/python -m pytest tests/ecosystem $(ARGS)
+	$(ONE_THREAD) $(ECOSYSTEM)/bin/python -m pytest -W default tests/ecosystem --ignore tests/ecosystem/test_mlflow.py $(ARGS)
+	$(ONE_THREAD) $(MLFLOW)/bin/python -m pytest -W default tests/ecosystem/test_mlflow.py $(ARGS)
 
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
@@ -93,4 +99,4 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(ECOSYSTEM) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

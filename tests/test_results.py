@@ -130,7 +130,7 @@ def test_a_missing_library_is_named(monkeypatch):
 
     monkeypatch.setattr(tables.importlib, "import_module", absent)
     u = uncertainty()
-    with pytest.raises(ImportError, match=r"needs pandas; install it with: pip install pandas or \"labelwise\[all\]\""):
+    with pytest.raises(ImportError, match=r"needs pandas; install it with: pip install \"labelwise\[tables\]\""):
         u.to_frame()
     with pytest.raises(ImportError, match="needs xarray; install it with: pip install xarray"):
         u.to_xarray()

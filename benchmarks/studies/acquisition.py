@@ -31,7 +31,7 @@ ARMS = {
 # name -> initial labels, labels per round, rounds
 SETS = {"cardiotocography": (60, 20, 15), "hypothyroid": (60, 10, 15)}
 TEST = 0.3
-OTHERS = ("random", "entropy", "BALD")
+OWN, OTHERS = ("label-wise", "label-wise, classes in turn"), ("random", "entropy", "BALD")
 
 
 def load(name: str, data_dir: str | None) -> datasets.Dataset:
@@ -76,7 +76,13 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
 def summary(results: dict) -> str:
     lines = ["# Acquisition by class: results", ""]
     lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
-    lines += ["Area: mean over the learning curve. Intervals are 95 %, over the splits; differences are paired.", ""]
+    lines += [
+        "Area: mean over the learning curve. Intervals (±) of single numbers are 95 %, over the splits. Differences are paired, and their intervals are"
+    ]
+    lines += [
+        "simultaneous (Bonferroni): with 95 % probability all differences of a data set's summaries, and all of its classes, are inside.",
+        "",
+    ]
     for name, result in results["sets"].items():
         recall = {arm: np.array(c["recall"]) for arm, c in result["curves"].items()}  # (splits, rounds + 1, classes)
         balanced = {arm: r.mean(axis=2) for arm, r in recall.items()}
@@ -87,9 +93,10 @@ def summary(results: dict) -> str:
         values = {arm: (balanced[arm].mean(axis=1), balanced[arm][:, -1], accuracy[arm][:, -1]) for arm in ARMS}
         lines += [f"## {name}: {first} to {last} labels", ""]
         lines += table(["strategy", *measures], [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS])
-        for own in ("label-wise", "label-wise, classes in turn"):
-            rows = [[arm, *(signed(a - b, TEST) for a, b in zip(values[own], values[arm], strict=True))] for arm in OTHERS]
-            lines += [f"{own} minus …", "", *table(["", *measures], rows)]
+        for own in OWN:
+            family = len(OWN) * len(OTHERS) * len(measures)
+            rows = [[arm, *(signed(a - b, TEST, family) for a, b in zip(values[own], values[arm], strict=True))] for arm in OTHERS]
+            lines += [f"{own} minus … (of {family} simultaneous intervals)", "", *table(["", *measures], rows)]
         rows = []
         for k, label in enumerate(result["classes"]):
             bought = [f"{np.mean([x[k] for x in result['curves'][arm]['labelled']]):.0f}" for arm in ARMS]
@@ -97,12 +104,17 @@ def summary(results: dict) -> str:
         lines += [f"Labels bought by class (mean, of {last}):", "", *table(["class", "cases", *ARMS], rows)]
         rows = [[label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)] for k, label in enumerate(result["classes"])]
         lines += ["Recall of each class, area under its learning curve:", "", *table(["class", *ARMS], rows)]
-        for own in ("label-wise", "label-wise, classes in turn"):
+        for own in OWN:
+            family = len(OWN) * len(OTHERS) * len(result["classes"])
             rows = [
-                [label, *(signed((recall[own] - recall[arm])[:, :, k].mean(axis=1), TEST) for arm in OTHERS)]
+                [label, *(signed((recall[own] - recall[arm])[:, :, k].mean(axis=1), TEST, family) for arm in OTHERS)]
                 for k, label in enumerate(result["classes"])
             ]
-            lines += [f"{own} minus …, recall of each class, area:", "", *table(["class", *OTHERS], rows)]
+            lines += [
+                f"{own} minus …, recall of each class, area (of {family} simultaneous intervals):",
+                "",
+                *table(["class", *OTHERS], rows),
+            ]
         steps = range(0, len(result["n_labeled"]), 3)
         rows = [
             [label, arm, *(plain(recall[arm][:, r, k], TEST, 2) for r in steps)]
@@ -118,8 +130,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder that holds medical/ (default: LABELWISE_DATA)")
     parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--page", action="store_true", help="only write the page, from the stored curves")
     parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
     options = parser.parse_args()
+    if options.page:
+        (options.output / "acquisition.md").write_text(summary(json.loads((options.output / "acquisition.json").read_text())))
+        return
     start = time.process_time()
     sets = {name: run(name, options.data_dir, options.splits) for name in SETS}
     results = {

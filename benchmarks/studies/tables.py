@@ -8,14 +8,14 @@ import numpy as np
 from scipy.stats import t
 
 
-def interval(values: np.ndarray, test_share: float) -> tuple[float, float]:
-    """Mean over the splits and half width of its 95 % t-interval.
+def interval(values: np.ndarray, test_share: float, family: int = 1) -> tuple[float, float]:
+    """Mean over the splits and half width of its 95 % t-interval, simultaneous for a ``family`` of as many (Bonferroni).
 
     Random splits share cases, so the plain interval is too narrow; the variance is multiplied by 1 + n · test / train (Nadeau & Bengio 2003).
     """
     n = len(values)
     spread = values.std(ddof=1) * np.sqrt(1 / n + test_share / (1 - test_share))
-    return float(values.mean()), float(t.ppf(0.975, n - 1) * spread)
+    return float(values.mean()), float(t.ppf(1 - 0.025 / family, n - 1) * spread)
 
 
 def plain(values: np.ndarray, test_share: float, digits: int = 3) -> str:
@@ -23,8 +23,8 @@ def plain(values: np.ndarray, test_share: float, digits: int = 3) -> str:
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 
-def signed(values: np.ndarray, test_share: float) -> str:
-    mean, half = interval(values, test_share)
+def signed(values: np.ndarray, test_share: float, family: int = 1) -> str:
+    mean, half = interval(values, test_share, family)
     return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"
 
 

@@ -1,14 +1,15 @@
 """Estimates with confidence intervals, and the (cluster) bootstrap.
 
-Instances of the same group (the slices of a patient) are not independent: with ``groups``, whole groups are resampled. Functions
-compute bootstrap intervals if ``n_bootstrap`` > 0.
+Instances are taken to be independent. Those of the same group (the slices of a patient) are not: with ``groups``, whole groups are resampled, and
+the estimand stays that of a random case, so that groups count by their size. Functions compute bootstrap intervals if ``n_bootstrap`` > 0:
+percentiles, or with fewer than 20 groups (or instances), where percentiles are too narrow, Student's t with the bootstrap's standard error.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import floor, isfinite, log10, nan
+from math import floor, inf, isfinite, log10, nan
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,9 @@ import numpy as np
 from ._arrays import Array, to_numpy
 from ._validation import as_rng
 
+FEW = 20
+"""Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage .85 with 10 groups)."""
+Bounds = tuple[float, float]
 _CELLS = 4_000_000
 """Counts drawn per block: 32 MB."""
 
@@ -92,10 +96,60 @@ class Resampling:
         sums = np.stack([np.bincount(self.code, column, minlength=self.n_groups) for column in flat.T], axis=-1)
         return sums.reshape(self.n_groups, *x.shape[1:])
 
-    def estimate(self, value: Any, replicates: Any) -> Estimate:
-        """The percentile interval of ``replicates`` (replicates on the first axis)."""
-        low, high = percentiles(np.asarray(replicates), self.confidence)
-        return Estimate(value, low, high, self.confidence, self.method)
+    def estimate(self, value: Any, replicates: Any, bounds: Bounds = (-inf, inf), units: Any = None) -> Estimate:
+        """The interval of ``value`` from its ``replicates`` (on the first axis), within ``bounds``.
+
+        ``units`` is the number of groups (or instances) that matter for each value, if not all do.
+        """
+        replicates, units = np.asarray(replicates), self.n_groups if units is None else np.asarray(units)
+        low, high = percentiles(replicates, self.confidence)
+        few = np.asarray((units < FEW) & np.isfinite(value))
+        if not few.any():
+            return Estimate(value, low, high, self.confidence, self.method)
+        t = t_interval(value, bootstrap_error(replicates, units), np.maximum(units - 1, 1), self.confidence, bounds, units)
+        low, high = np.where(few, t[0], low), np.where(few, t[1], high)
+        if np.ndim(value) == 0 and replicates.ndim == 1:
+            low, high = float(low), float(high)
+        return Estimate(value, low, high, self.confidence, f"{self.method}, Student's t" if few.all() else self.method)
+
+
+def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
+    """Standard error from replicates (on the first axis), without the bias of a bootstrap of few ``units``; NaN where there are no replicates."""
+    defined = ~np.isnan(replicates)
+    n = defined.sum(axis=0)
+    x = np.where(defined, replicates, 0.0)
+    mean = x.sum(axis=0) / np.maximum(n, 1)
+    variance = np.where(defined, (x - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
+    return np.where((n > 1) & (units > 1), np.sqrt(variance * units / np.maximum(units - 1, 1)), nan)
+
+
+def t_interval(value: Any, se: Any, freedom: Any, confidence: float, bounds: Bounds, units: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a finite lower one.
+
+    These scales stay within the bounds and have better coverage near them. At a bound the standard error is 0 although the value is uncertain: the
+    other end is then exact for a share of ``units`` independent groups, all of which were on the same side.
+    """
+    from scipy.special import expit, logit, stdtrit
+
+    value, (lowest, highest) = np.asarray(value, dtype=float), bounds
+    half = stdtrit(freedom, (1 + confidence) / 2) * se
+    if lowest == -inf:
+        return value - half, value + half
+    inside = (value > lowest) & (value < highest)
+    if highest == inf:
+        relative = half / np.where(inside, value - lowest, 1)
+        low, high = (lowest + (value - lowest) * np.exp(sign * relative) for sign in (-1, 1))
+        return np.where(inside, low, value), np.where(inside, high, value)
+    width = highest - lowest
+    share = np.where(inside, (value - lowest) / width, 0.5)
+    relative = half / width / (share * (1 - share))
+    exact = width * ((1 - confidence) / 2) ** (1 / np.maximum(units, 1))
+    low, high = (lowest + width * expit(logit(share) + sign * relative) for sign in (-1, 1))
+    low, high = (
+        np.where(inside, low, np.where(value >= highest, lowest + exact, lowest)),
+        np.where(inside, high, np.where(value >= highest, highest, highest - exact)),
+    )
+    return low, high
 
 
 def percentiles(replicates: np.ndarray, confidence: float) -> tuple[Array, Array]:

@@ -29,9 +29,11 @@ from ._engine.host import on_host
 from .events import Events
 
 
-def check_classes(x: Array, name: str) -> None:
-    """At least two classes on the last axis."""
-    if x.shape[-1] < 2:
+def check_classes(x: Array, name: str, *, exclusive: bool = True) -> None:
+    """At least two classes on the last axis, or one label where labels may occur together."""
+    if x.shape[-1] == 0 and not exclusive:
+        raise ValueError(f"`{name}` must have at least one label on its class axis; got shape {tuple(x.shape)}")
+    if x.shape[-1] < 2 and exclusive:
         both = ". For a binary classifier give both columns, p and 1 − p" if name == "probs" else ""
         raise ValueError(
             f"`{name}` must have at least 2 classes (K) on its class axis; got K = {x.shape[-1]} for shape {tuple(x.shape)}{both}"
@@ -84,7 +86,7 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
     """Check that ``stored`` (M, ..., K) holds probabilities, with the tolerance of its own type."""
     if values_known(stored) and 0 not in stored.shape:
         tolerance = SUM_TOLERANCE[dtype_name(stored)]
-        values = on_host(without_gradient(stored))
+        values = stored if type(stored) is np.ndarray else on_host(without_gradient(stored))
         if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
         probs = widen(stored)
@@ -200,8 +202,7 @@ def event_sums(x: Array, events: Events, names: tuple[str, ...] | None) -> tuple
 
 def set_fields(instance: Any, **values: Any) -> None:
     """Set the fields of a frozen dataclass with a custom ``__init__``."""
-    for key, value in values.items():
-        object.__setattr__(instance, key, value)
+    vars(instance).update(values)
 
 
 def check_count(n: Any) -> int:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+import command_line
 import labelwise as lw
-from labelwise.cli import main
 
 NAMES = ["airplane", "cat", "dog"]
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3), (5, 300))
@@ -26,7 +25,7 @@ def preds(tmp_path: Path) -> Path:
 
 
 def run(*args: object) -> Any:
-    return CliRunner().invoke(main, ["acquire", *map(str, args)])
+    return command_line.run("acquire", *args)
 
 
 def test_a_hundred_cases_for_one_class(preds, tmp_path) -> None:

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
+import command_line
 import labelwise as lw
-from labelwise.cli import main
 
 NAMES = ["nevus", "melanoma", "lentigo"]
 COSTS = "default = 1\nask = 0.5\n[missed]\nmelanoma = 20\n"
@@ -30,7 +29,7 @@ def preds(tmp_path: Path) -> Path:
 
 
 def run(preds: Path, *more: Any) -> Any:
-    result = CliRunner().invoke(main, ["decide", str(preds), "--costs", str(preds.with_name("costs.toml")), *map(str, more)])
+    result = command_line.run("decide", preds, "--costs", preds.with_name("costs.toml"), *more)
     assert result.exit_code == 0, result.output
     return result
 
@@ -117,3 +116,9 @@ def test_labels_that_occur_together_take_one_line_a_case(tmp_path) -> None:
             assert row[name] == "; ".join(np.array(["edema", "mass"])[chosen])
         assert float(row["expected_cost"]) == pytest.approx(plan.expected_cost[i].sum())
         assert row["reason"] == plan.explain(i)
+
+
+def test_decide_per_label(preds, tmp_path) -> None:
+    preds.with_name("costs.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
+    run(preds, "--task", "per_label", "-o", tmp_path / "plan.csv")
+    assert len(table(tmp_path / "plan.csv")) == 80

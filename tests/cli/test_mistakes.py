@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -118,7 +119,12 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("30 float16", npz(probs=PROBS.astype(np.float16)), [], 0, "accuracy"),
     ("31 no cases", npz(probs=PROBS[:, :0], y_true=Y[:0]), [], 2, "at least one"),
     ("32 one class", npz(probs=np.ones((3, 100, 1)), y_true=0 * Y), [], 2, "at least 2 classes"),
-    ("33 (M, N) binary", npy(PROBS[:, :, 0]), [], 2, "stack p and 1 − p: np.stack([1 - p, p], axis=-1)"),
+    ("33 (M, N) binary", npz(probs=PROBS[:, :, 0], y_true=Y % 2), [], 0, "Note: `probs` has one number for each case, which is taken for the second of two classes"),
+    ("33 (M, N, 1) binary", npz(probs=PROBS[:, :, :1], y_true=Y % 2), [], 0, "3 members × 100 cases × 2 classes"),
+    ("33 (M, N) with class names", npz(probs=PROBS[:, :, 0], y_true=None), ["--class-names", "no,yes"], 2, "second of two classes ('no', 'yes')"),
+    ("33 (M, N) not clear", npy(PROBS[:, :, 0]), [], 2, "If these are (M, N) probabilities of the second of two classes, give both class names: --class-names no,yes"),
+    ("33 (M, N, 1) logits", npz(probs=LOG[:, :, :1], y_true=Y % 2), ["--logits"], 0, "`logits` has one number for each case"),
+    ("33 (N, K) of labels that may occur together", npz(probs=PROBS[0] / 2, y_true=HOT), ["--multilabel"], 0, "1 member × 100 cases × 4 classes"),
     ("34 sums off", npz(probs=PROBS * 1.01), [], 2, "If that is rounding, use --normalize"),
     ("34 remedy", npz(probs=PROBS * 1.01), ["--normalize"], 0, "summed to between 1.01 and 1.01"),
     ("35 logarithms", npz(probs=LOG), [], 2, "If these are logits, use --logits"),
@@ -136,6 +142,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("csv: not a number", csvs("id,a,b\n1,.5,.5\n2,.5,much\n"), [], 2, "row 2 of column 'b' must be a number; got 'much'"),
     ("csv: a column twice", csvs("a,a\n.5,.5\n"), [], 2, "two columns called 'a'"),
     ("csv: labels differ", csvs("id,a,b,label\n1,.5,.5,a\n", "id,a,b,label\n1,.5,.5,b\n"), [], 2, "disagree about the true label of case '1'"),
+    ("csv: one column", csvs("id,sick,label\n1,.5,not sick\n2,.9,sick\n"), [], 0, "second of two classes ('not sick', 'sick')"),
     ("csv: only text", csvs("id,comment\n1,fine\n"), [], 2, "must have a column of numbers for each class"),
 ]  # fmt: skip
 
@@ -156,7 +163,11 @@ def test_mistakes_with_files(
 
 OTHERS: list[tuple[str, list[str], int, str]] = [
     ("43 mistyped command", ["evalaute", "p.npz"], 2, "No such command 'evalaute'. Did you mean 'evaluate'?"),
-    ("37 ood of other classes", ["report", "p.npz", "-o", "r.html", "--ood", "three.npz"], 2, "`ood` 'three' has 3 classes; the predictions have 4: they must be of one model"),
+    ("37 ood of other classes", ["report", "p.npz", "-o", "r.html", "--ood", "three.npz"], 2, "`ood` 'three' has 3 classes and the predictions 4; they must come from the same model"),
+    ("37 ood of other class names", ["report", "p.npz", "-o", "r.html", "--ood", "others.npz"], 2, "`ood` 'others' has other classes: 'gnu' where the predictions have 'eel'; they must"),
+    ("37 the same in evaluate", ["evaluate", "p.npz", "--ood", "others.npz"], 2, "others.npz has other classes: 'gnu' where the predictions have 'eel'"),
+    ("37 ood in another order", ["evaluate", "p.npz", "--ood", "order.npz"], 2, "order.npz has the same classes in another order: 'fox' where the predictions have 'cat'"),
+    ("37 ood without class names", ["evaluate", "p.npz", "--ood", "nameless.npz"], 0, "Out-of-distribution detection"),
     ("38 images of other length", ["report", "images.npz", "-o", "r.html"], 2, "`images` must have one entry for each of the N = 100 instances of `probs`; got shape (7, 8, 8)"),
     ("40 ood mistyped", ["report", "p.npz", "-o", "r.html", "--ood", "thre.npz"], 2, "Did you mean 'three.npz'?"),
     ("41 missing -o", ["quantify", "p.npz"], 0, "written to p-uncertainty.npz"),
@@ -170,7 +181,9 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("48 -o . of a report", ["report", "p.npz", "-o", "."], 2, "a report is an .html file; got '.'"),
     ("48 -o .", ["quantify", "p.npz", "-o", "."], 2, "results are written to .npz, .zarr, .parquet, .csv; got '.'"),
     ("49 memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "lots"], 2, "`memory` must be a number of bytes"),
-    ("50 bad loss", ["quantify", "p.npz", "-o", "u.npz", "--loss", "logg"], 2, "'logg' is not one of 'log', 'squared', 'brier', 'spherical', 'zero_one'"),
+    ("50 bad loss", ["quantify", "p.npz", "-o", "u.npz", "--loss", "logg"], 2, "'logg' is not one of 'log', 'squared', 'brier', 'spherical', 'zero_one'. Did you mean 'log'?"),
+    ("50 bad task", ["decide", "p.npz", "--costs", "c.toml", "--task", "perlabel"], 2, "Did you mean 'per_label'?"),
+    ("50 bad choice unlike any", ["decide", "p.npz", "--costs", "c.toml", "--task", "xyz"], 2, "'xyz' is not one of 'multiclass', 'per_label'."),
     ("52 too little memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "1KB"], 2, "`memory` must be at least 1 MB; got '1KB'"),
     ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "would overwrite the predictions"),
     ("63 unknown class in events", ["report", "p.npz", "-o", "r.html", "--events", "wolf.toml"], 2, "`events`: 'g' names the unknown class 'wolf'. Known: 'cat', 'dog', 'eel', 'fox'"),
@@ -198,6 +211,9 @@ def test_mistakes_with_commands(number: str, args: list[str], code: int, words: 
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     npz(class_names=NAMES)(tmp_path)
     np.savez(tmp_path / "three.npz", probs=RNG.dirichlet(np.ones(3), (3, 20)))
+    for name, classes in {"others": ["cat", "dog", "gnu", "fox"], "order": NAMES[::-1]}.items():
+        np.savez(tmp_path / f"{name}.npz", probs=PROBS, class_names=classes)
+    np.savez(tmp_path / "nameless.npz", probs=PROBS)
     np.savez(tmp_path / "images.npz", probs=PROBS, images=np.zeros((7, 8, 8)))
     (tmp_path / "p.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
     (tmp_path / "wolf.toml").write_text('g = ["cat", "wolf"]\n')
@@ -248,18 +264,21 @@ def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) 
     assert 'pip install "labelwise[dask]", or write .npz or .csv' in result.output
 
 
-def test_67_a_scheduler_that_is_not_there(tmp_path, optional) -> None:
-    dask = optional("dask")
+@pytest.mark.parametrize("listening", [False, True])
+def test_67_a_scheduler_that_is_not_there_or_does_not_answer(listening, tmp_path, optional, monkeypatch) -> None:
     optional("distributed")
     npz()(tmp_path)
-    with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):
-        result = CliRunner().invoke(
-            main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / "u.npz"), "--scheduler", "tcp://127.0.0.1:1"]
-        )
+    monkeypatch.setattr("labelwise.io.quantify.CONNECT_SECONDS", 0.5)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        if listening:
+            other.listen()
+        result = CliRunner().invoke(main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / "u.npz"), "--scheduler", address])
     assert result.exit_code == 2
     first, *_, last = result.stderr.splitlines()
-    assert first == "Connecting to the scheduler at tcp://127.0.0.1:1 …"
-    assert last.startswith("Error: Timed out trying to connect to tcp://127.0.0.1:1")
+    assert first == f"Connecting to the scheduler at {address} …"
+    assert last == f"Error: no Dask scheduler answers at {address} within 0.5 s; start one with: dask scheduler"
 
 
 def test_75_nested_parquet(tmp_path, optional) -> None:

@@ -1,23 +1,17 @@
-"""report, demo and completion: exit codes, output, pipes; and the reference page is that of the help."""
+"""report: exit codes, output, pipes, and every format."""
 
 from __future__ import annotations
 
 import json
-import runpy
 import subprocess
 import sys
-from pathlib import Path
 
-import click
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
 import labelwise as lw
-from labelwise.cli import main
+from command_line import run
 from labelwise.io import load_predictions, save_predictions
-
-ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -28,10 +22,6 @@ def preds(tmp_path):
     images = rng.random((50, 4, 4))
     save_predictions(path, probs=probs, y_true=rng.integers(0, 3, 50), class_names=["none", "mild", "severe"], images=images)
     return path
-
-
-def run(*args: object, **options):
-    return CliRunner().invoke(main, [str(a) for a in args], **options)
 
 
 def page_data(html: str):
@@ -207,59 +197,6 @@ def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
     lines = result.output.splitlines()
     assert lines[0].startswith("id,y_true,most_probable,action,expected_cost,value_of_label,value_of_knowledge,reason,p_none,")
     assert len(lines) == 51
-
-
-def test_demo_shows_tables_and_says_what_to_open(tmp_path, monkeypatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    result = run("demo")
-    assert result.exit_code == 0, result.output
-    assert (tmp_path / "report.html").resolve().as_uri() in result.output.replace("\n", "")
-    assert "sandal" in result.output
-    found = json.loads(run("demo", "--json").output)  # its own page may be replaced
-    fashion = lw.datasets.load_fashion_ensemble()
-    assert found["accuracy"] == pytest.approx(np.mean(fashion.ensemble.mean().argmax(-1) == fashion.y_true))
-    shirt = next(x for x in found["classes"] if x["class"] == "shirt")
-    u = lw.decompose(fashion.ensemble)
-    own = fashion.y_true == fashion.class_names.index("shirt")
-    assert shirt["epistemic"] == pytest.approx(u["shirt"].epistemic[own].mean(dtype=float), rel=1e-6)
-    (tmp_path / "report.html").write_text("somebody's work")
-    result = run("demo")
-    assert result.exit_code == 2
-    assert (tmp_path / "report.html").read_text() == "somebody's work"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completion_scripts(shell) -> None:
-    result = run("completion", shell)
-    assert result.exit_code == 0
-    assert f"_LABELWISE_COMPLETE={shell}_complete" in result.output
-
-
-def test_shells_complete_subcommands() -> None:
-    script = "from labelwise.cli import main; main(prog_name='labelwise')"
-    environment = {"_LABELWISE_COMPLETE": "bash_complete", "COMP_WORDS": "labelwise re", "COMP_CWORD": "1", "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60)
-    assert done.stdout.split() == ["plain,report", "plain,reproduce"]
-
-
-def commands(command, context):
-    yield context.command_path, command, context
-    if isinstance(command, click.Group):
-        for name in command.list_commands(context):
-            below = command.get_command(context, name)
-            yield from commands(below, click.Context(below, info_name=name, parent=context))
-
-
-def test_help_teaches_by_example() -> None:
-    for name, command, context in commands(main, click.Context(main, info_name="labelwise", **main.context_settings)):
-        text = command.get_help(context)
-        if len(name.split()) <= 2:
-            assert f"{name} " in text.partition("Options:")[0].partition("\n")[2], f"{name} --help has no example"
-
-
-def test_reference_page_is_that_of_the_help() -> None:
-    expected = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["text"]()
-    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, "run: python docs/make_cli.py"
 
 
 def test_a_table_for_each_model_is_one_command(tmp_path) -> None:

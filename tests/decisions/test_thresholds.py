@@ -1,3 +1,5 @@
+"""Thresholds with a guarantee: against the definition, and by simulation."""
+
 from __future__ import annotations
 
 import numpy as np
@@ -11,7 +13,6 @@ from labelwise.decisions import choose_threshold
 from labelwise.decisions.thresholds import _starts
 
 SIMULATIONS = 2000
-
 # (probability of a mistake at a score u ~ U(0, 1), error among the accepted up to λ, target)
 SETTINGS = {
     "rising": (lambda u: 0.2 * u**2, lambda x: 0.2 * x**2 / 3, 0.05),

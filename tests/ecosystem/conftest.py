@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from importlib import metadata
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+BESIDE = ("numpy", "torch", "jax", "scikit-learn", "pandas", "polars", "xarray")
 os.environ["KERAS_BACKEND"] = "jax"
 os.environ["HF_HUB_OFFLINE"] = "1"
 
@@ -24,6 +27,8 @@ def names() -> np.ndarray:
     return np.array(["ant", "bee", "cat"])
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    for item in items:  # warnings are those of the libraries
-        item.add_marker(pytest.mark.filterwarnings("default"))
+def pytest_report_header() -> list[str]:
+    """The versions of all libraries that are tested with."""
+    wanted = [line.partition("==")[0] for file in Path(__file__).parent.glob("*.txt") for line in file.read_text().splitlines()]
+    there = {dist.name.lower().replace("_", "-"): dist.version for dist in metadata.distributions()}
+    return [f"{name} {there[name]}" for name in sorted({*wanted, *BESIDE}) if name in there]

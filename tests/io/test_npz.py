@@ -12,21 +12,11 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.io import Predictions, load_predictions, save_predictions
+from full_predictions import FULL, PROBS
+from labelwise.io import load_predictions, save_predictions
 from labelwise.io.atomic import replacing
 from labelwise.io.npz import read_npz, write_npz
 from labelwise.io.predictions import KEYS
-
-RNG = np.random.default_rng(0)
-PROBS = RNG.dirichlet(np.ones(4), (5, 7)).astype(np.float32)
-FULL = {
-    "probs": PROBS,
-    "y_true": RNG.integers(0, 4, 7),
-    "class_names": ("a", "b", "ç", "d"),
-    "ids": np.array([f"case {i}" for i in range(7)]),
-    "weights": np.arange(1.0, 6.0),
-    "images": RNG.integers(0, 256, (7, 3, 2), dtype=np.uint8),
-}
 
 
 class Explosive:
@@ -88,30 +78,6 @@ def test_large_arrays_of_numpy_archives_are_mapped_wherever_they_lie(tmp_path):
     assert not big.flags.aligned
     np.testing.assert_array_equal(big, probs)
     np.testing.assert_array_equal(lw.decompose(lw.Ensemble(big)).total, lw.decompose(lw.Ensemble(probs)).total)
-
-
-def test_same_content_same_bytes(tmp_path):
-    one, two = (save_predictions(tmp_path / f"{i}.npz", **FULL).read_bytes() for i in (1, 2))
-    assert one == two
-
-
-def test_torch_arrays_are_accepted(tmp_path, optional):
-    torch = optional("torch")
-    p = load_predictions(save_predictions(tmp_path / "p.npz", probs=torch.tensor(PROBS, requires_grad=True)))
-    np.testing.assert_array_equal(p.probs, PROBS)
-
-
-def test_wrong_paths(tmp_path):
-    with pytest.raises(ValueError, match=r"must end in \.npz or \.npy; got 'p\.pkl'"):
-        save_predictions(tmp_path / "p.pkl", probs=PROBS)
-    with pytest.raises(ValueError, match=r"\.npy file holds `probs` alone; got probs, y_true"):
-        save_predictions(tmp_path / "p.npy", probs=PROBS, y_true=np.zeros(7, int))
-    with pytest.raises(FileNotFoundError, match="no folder"):
-        save_predictions(tmp_path / "no" / "p.npz", probs=PROBS)
-    with pytest.raises(FileNotFoundError, match="there is no prediction file"):
-        load_predictions(tmp_path / "p.npz")
-    with pytest.raises(TypeError, match="not both"):
-        save_predictions(tmp_path / "p.npz", Predictions(probs=PROBS), y_true=np.zeros(7, int))
 
 
 def test_pickled_objects_are_never_loaded(tmp_path):

@@ -11,33 +11,7 @@ import numpy as np
 import pytest
 
 from labelwise.io import load_predictions
-from labelwise.io.parquet_pages import _struct, _varint
-
-RNG = np.random.default_rng(0)
-
-
-@pytest.fixture
-def pa(optional: Any) -> Any:
-    return optional("pyarrow")
-
-
-@pytest.fixture
-def pq(optional: Any) -> Any:
-    return optional("pyarrow.parquet")
-
-
-def table(pa: Any, probs: np.ndarray, *, fixed: bool = False, **columns: Any) -> Any:
-    """Predictions (M, N, K) as a table."""
-    flat = np.ascontiguousarray(probs.transpose(1, 0, 2)).reshape(probs.shape[1], -1)
-    n, width = flat.shape
-    values = pa.array(flat.reshape(-1))
-    lists = (
-        pa.FixedSizeListArray.from_arrays(values, width)
-        if fixed
-        else pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * width, values)
-    )
-    made = pa.table({"probs": lists, **columns})
-    return made.replace_schema_metadata({"members": str(probs.shape[0]), "class_names": "\n".join(map(str, range(probs.shape[2])))})
+from parquet_cases import RNG, table
 
 
 @pytest.mark.parametrize("fixed", [False, True])
@@ -119,60 +93,18 @@ def test_missing_labels_and_other_types(tmp_path: Path, pa: Any, pq: Any) -> Non
         assert caught.type in (error, ValueError)
 
 
-def page_field(path: Path, pq: Any, *numbers: int) -> tuple[int, bytes]:
-    """Where in the file the header of the first page has this field, and its bytes."""
-    content = path.read_bytes()
-    column = pq.ParquetFile(path).metadata.row_group(0).column(0)
-    at = column.dictionary_page_offset or column.data_page_offset
-    for wanted in numbers:
-        number = 0
-        while True:
-            kind, number = content[at] & 15, number + (content[at] >> 4)
-            at += 1
-            if number == wanted:
-                break
-            at = _struct(content, at)[1] if kind == 12 else _varint(content, at)[1]
-    return at, content[at : _varint(content, at)[1]]
-
-
-@pytest.mark.parametrize(
-    ("field", "value", "words"),
-    [
-        ((2,), 2**26, r"a page of column `probs` takes 67,108,864 bytes, where 16,777,216 are allowed"),
-        ((3,), 2**26, r"a page of column `probs` lies outside of the file"),
-        ((3,), -5, r"a page of column `probs` lies outside of the file"),
-        ((5, 1), 2**26, r"column `probs` holds 67,108,864 values in its pages, but 1,200,000 by its footer"),
-        ((5, 1), -5, r"a page of column `probs` has fewer values than none"),
-    ],
-)
-def test_pages_that_lie(tmp_path: Path, pa: Any, pq: Any, field: tuple[int, ...], value: int, words: str) -> None:
-    path = tmp_path / "p.parquet"
-    pq.write_table(
-        table(pa, RNG.random((1, 20_000, 60)).astype("f4")), path, use_dictionary=False, data_page_size=1 << 30, compression="none"
-    )
-    at, old = page_field(path, pq, *field)
-    assert len(old) == 4
-    new, rest = b"", value << 1 ^ value >> 63
-    for i in range(4):  # as many bytes as before, so that nothing else moves
-        new += bytes([rest >> 7 * i & 127 | (128 if i < 3 else 0)])
-    content = bytearray(path.read_bytes())
-    content[at : at + 4] = new
-    path.write_bytes(content)
-    with pytest.raises(ValueError, match=words):
-        load_predictions(path, memory=10**6)[0:10]
-
-
 @pytest.mark.filterwarnings("ignore::UserWarning")  # damaged names are said
 def test_damage_gives_one_sentence(tmp_path: Path, pa: Any, pq: Any) -> None:
+    rng = np.random.default_rng(0)
     path = tmp_path / "p.parquet"
-    pq.write_table(table(pa, RNG.random((2, 60, 3)).astype("f4"), ids=[f"c{i}" for i in range(60)], y_true=np.arange(60) % 3), path)
+    pq.write_table(table(pa, rng.random((2, 60, 3)).astype("f4"), ids=[f"c{i}" for i in range(60)], y_true=np.arange(60) % 3), path)
     whole = path.read_bytes()
     refused = []
     for _ in range(400):
         content = bytearray(whole)
-        for _ in range(RNG.integers(1, 4)):
-            content[RNG.integers(len(content))] = RNG.integers(256)
-        path.write_bytes(content if RNG.random() < 0.8 else content[: RNG.integers(len(content))])
+        for _ in range(rng.integers(1, 4)):
+            content[rng.integers(len(content))] = rng.integers(256)
+        path.write_bytes(content if rng.random() < 0.8 else content[: rng.integers(len(content))])
         try:
             load_predictions(path)[0:60]
         except (ValueError, TypeError) as error:

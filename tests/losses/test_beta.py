@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import mpmath
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from mpmath import mp, mpf
+from scipy.integrate import quad
 
 import labelwise as lw
+from loss_cases import GRID
+from wrong_input import refused
 
 FORECASTS = np.array([1e-200, 1e-30, 1e-9, 1e-3, 0.1, 0.3, 0.4999, 0.5, 0.5001, 0.6, 0.9, 0.999, 1 - 1e-9, 1 - 2**-53])
 GENERAL = [(-0.9, -0.9), (-0.9, 3), (-0.3, 40), (0.3, -0.2), (0.5, 0.5), (0.49, 3), (2, 0.5), (2, 9), (20, 20), (30, 0.1), (60, 3)]
 
 
 class Boosting(lw.Loss):
-    """exp(−½ · log-odds) for an outcome of 1: the exponential loss that AdaBoost minimises."""
+    """exp(−½ · log-odds) for an outcome of 1: the exponential loss that AdaBoost minimizes."""
 
     name = "boosting"
 
@@ -126,3 +132,54 @@ def test_ensembles_are_accurate_by_the_kernel(a: float, b: float, dtype: Any) ->
             for found, exact in zip((u.total, u.aleatoric, u.epistemic), (total, aleatoric, total - aleatoric), strict=True):
                 assert abs(found[n, k] - exact) <= tolerance * total + float(np.finfo(dtype).tiny), (n, k)
     assert np.all(u.epistemic >= 0)
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "member", "scale"), [(0, 0, lw.LogLoss(base=math.e), 1.0), (1, 1, lw.SquaredLoss(), 0.5)], ids=["log", "squared"]
+)
+def test_beta_family_holds_log_and_squared_loss(a: float, b: float, member: lw.Loss, scale: float) -> None:
+    beta = lw.BetaLoss(a, b)
+    for y in (0, 1):
+        np.testing.assert_allclose(beta.phi(GRID, y), scale * member.phi(GRID, y), rtol=1e-8)
+    np.testing.assert_allclose(beta.entropy(GRID), scale * member.entropy(GRID), rtol=1e-8)
+    pairs = GRID[:, None], GRID[None, :]
+    np.testing.assert_allclose(beta.divergence(*pairs), scale * member.divergence(*pairs), rtol=1e-6, atol=1e-14)
+    assert beta.maximum == pytest.approx(scale * member.maximum, rel=1e-12)
+
+
+def test_beta_family_holds_boosting_loss() -> None:
+    """φ(f, 1) = 2 √((1−f)/f), whose entropy is 4 √(t(1−t)): the loss of AdaBoost at its best score."""
+    boosting = lw.BetaLoss(-0.5, -0.5)
+    np.testing.assert_allclose(boosting.phi(GRID, 1), 2 * np.sqrt((1 - GRID) / GRID), rtol=1e-8)
+    np.testing.assert_allclose(boosting.phi(GRID, 0), 2 * np.sqrt(GRID / (1 - GRID)), rtol=1e-8)
+    np.testing.assert_allclose(boosting.entropy(GRID), 4 * np.sqrt(GRID * (1 - GRID)), rtol=1e-8)
+
+
+@pytest.mark.parametrize(("a", "b"), [(0.5, 2.0), (3.0, 0.0), (-0.9, 1.5), (0.0, -0.5), (7.0, 11.0)])
+def test_beta_family_is_its_integral(a: float, b: float) -> None:
+    for f in (0.01, 0.3, 0.8):
+        one = quad(lambda s: s ** (a - 1) * (1 - s) ** b, f, 1)[0]
+        zero = quad(lambda s: s**a * (1 - s) ** (b - 1), 0, f)[0]
+        assert float(lw.BetaLoss(a, b).phi(f, 1)) == pytest.approx(one, rel=1e-6)
+        assert float(lw.BetaLoss(a, b).phi(f, 0)) == pytest.approx(zero, rel=1e-6)
+
+
+@settings(max_examples=8)
+@given(st.floats(-0.9, 5), st.floats(-0.9, 5))
+def test_the_whole_beta_family_is_proper(a: float, b: float) -> None:
+    assert lw.check_proper(lw.BetaLoss(a, b)).strict
+
+
+@pytest.mark.parametrize("value", [-1, -1.5, math.nan, math.inf])
+def test_beta_parameters(value: float) -> None:
+    with refused(ValueError, "`a` must be finite and greater than -1, or the loss has no finite entropy", f"got {value!r}"):
+        lw.BetaLoss(value, 0)
+    with refused(ValueError, "`b` must be finite and greater than -1"):
+        lw.BetaLoss(0, value)
+
+
+def test_beta_parameters_of_other_kinds() -> None:
+    with refused(ValueError, "`b` must be at most 100", "got 101"):
+        lw.BetaLoss(1, 101)
+    with refused(TypeError, "`a` must be a number greater than -1; got '1'"):
+        lw.BetaLoss("1", 1)  # type: ignore[arg-type]

@@ -27,6 +27,16 @@ def test_names_tell_settings_apart():
     assert (recipe.batch_size, recipe.shuffle, recipe.rates, recipe.epochs) == (64, False, ((0, 0.1),), 4)
 
 
+def test_pixels_without_scaling(optional):
+    from labelwise.predictors.inputs import Inputs
+
+    torch = optional("torch")
+    setting = Setting("fashion-mnist", changes=(parse_change("scaled=false"),))
+    assert setting.name == "fashion-mnist-paper-scaled=false"
+    x = np.arange(2 * 28 * 28, dtype=np.uint8).reshape(2, 28, 28)
+    torch.testing.assert_close(Inputs.fit(x, setting.recipe())(torch.from_numpy(x))[:, 0], torch.from_numpy(x).float())
+
+
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -13,6 +13,7 @@ from optional_libraries import optional
 
 if TYPE_CHECKING:
     from labelwise.petct import Prepared
+    from labelwise.petct.results import Results
 
 
 @pytest.fixture(scope="session")
@@ -70,3 +71,12 @@ def trained(slices: Path, tmp_path_factory) -> Path:
     out = tmp_path_factory.mktemp("trained")
     train(slices, out, network="mlp", n_members=2, epochs=3, n_jobs=1)
     return out
+
+
+@pytest.fixture(scope="session")
+def results(slices: Path, trained: Path) -> Results:
+    """Its predictions with what they belong to."""
+    optional("matplotlib").use("Agg")
+    from labelwise.petct.results import load_results
+
+    return load_results(slices, trained)

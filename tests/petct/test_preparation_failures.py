@@ -90,17 +90,6 @@ def test_changed_files_and_lost_chunks_are_regenerated(copy, tmp_path):
     assert again.manifest["studies"][1]["slices_sha256"] != first.manifest["studies"][1]["slices_sha256"]
 
 
-def test_a_damaged_chunk_is_noticed(prepared, tmp_path):
-    shutil.copytree(prepared.folder, tmp_path / "out")
-    part = open_prepared(tmp_path / "out").part("test")
-    chunk = tmp_path / "out" / store.GROUP / part.images.keys[0] / "images" / "c.3.0.0.0"
-    raw = bytearray(chunk.read_bytes())
-    raw[len(raw) // 2] ^= 1
-    chunk.write_bytes(raw)
-    with pytest.raises(ValueError, match="checksum"):
-        part.images[:]
-
-
 def damage_truncated(study):
     study.pet.write_bytes(study.pet.read_bytes()[:-200])
 
@@ -281,57 +270,6 @@ def test_a_process_that_dies_is_named(phantoms, tmp_path, monkeypatch):
 
 def _die(study, **options):
     os._exit(9)
-
-
-def test_folders_that_are_no_preparation(tmp_path):
-    with pytest.raises(FileNotFoundError, match="run `labelwise petct prepare` first"):
-        open_prepared(tmp_path)
-    for text in ("{", "[]", '{"format": 2}'):
-        (tmp_path / "manifest.json").write_text(text)
-        with pytest.raises(ValueError, match="cannot be used"):
-            open_prepared(tmp_path)
-
-
-@pytest.mark.parametrize(
-    ("change", "words"),
-    [
-        (lambda m: m.pop("statistics"), "it has no 'statistics'"),
-        (lambda m: m["statistics"].pop("mean"), "it has no 'mean'"),
-        (lambda m: m["statistics"].update(deviation=[1, 2]), "must be three numbers"),
-        (lambda m: m["statistics"].update(deviation=[1, 2, 10**400]), "cannot be used"),
-        (lambda m: m.update(settings={}), "it has no 'size'"),
-        (lambda m: m["settings"].update(size=10**9), "a size of 1 to 4096"),
-        (lambda m: m.update(class_names="abc"), "`class_names` must be a list of names"),
-        (lambda m: m.update(lesion_free="maybe"), "`lesion_free` must be one of"),
-        (lambda m: m.update(studies=[1]), "cannot be used"),
-        (lambda m: m["studies"][0].pop("planes"), "it has no 'planes'"),
-        (lambda m: m["studies"][0].update(key="../../etc"), "must be the name of its folder"),
-        (lambda m: m["studies"][0].update(lesion_voxels=[1]), "an integer number of lesion voxels for each of its planes"),
-    ],
-)
-def test_a_damaged_manifest_gets_one_sentence(prepared, tmp_path, change, words):
-    content = json.loads(json.dumps(prepared.manifest))
-    change(content)
-    (tmp_path / "manifest.json").write_text(json.dumps(content))
-    with pytest.raises(ValueError, match=words) as caught:
-        open_prepared(tmp_path)
-    assert "manifest.json' cannot be used" in str(caught.value)
-
-
-def test_slices_of_another_shape_or_cut_short(prepared, tmp_path):
-    shutil.copytree(prepared.folder, tmp_path / "out")
-    part = open_prepared(tmp_path / "out").part("test")
-    folder = tmp_path / "out" / store.GROUP / part.images.keys[0]
-    (folder / "images" / "c.0.0.0.0").write_bytes((folder / "images" / "c.0.0.0.0").read_bytes()[:40])
-    with pytest.raises(ValueError, match=r"`images` is damaged in chunk 0\.0\.0\.0"):
-        part.images[:]
-    metadata = json.loads((folder / "lesions" / "zarr.json").read_text())
-    (folder / "lesions" / "zarr.json").write_text(json.dumps(metadata | {"shape": [1, 2, 3]}))
-    with pytest.raises(ValueError, match="run `labelwise petct prepare` again"):
-        part.images.lesions(0)
-    (folder / "lesions" / "zarr.json").write_text("{}")
-    with pytest.raises(ValueError, match=r"`lesions` cannot be read"):
-        part.images.lesions(0)
 
 
 def test_a_damaged_record_is_regenerated(prepared, phantoms, tmp_path):

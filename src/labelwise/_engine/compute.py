@@ -184,7 +184,8 @@ def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
     name, (m, *batch, k) = NAMES[type(loss)], t.shape
     view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)  # without a copy where the classes lie apart
     costs = _numbers(loss, k, dtype_name(t)) if name in ("cost", "beta") else None
-    parts = kernel.split(name, view, unit=unit_of(loss), costs=costs).labelwise or ()
+    # one thread: between these short calls the others would spin, on cores that have better to do
+    parts = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1).labelwise or ()
     return tuple(_unflat(part, tuple(batch)) for part in parts)
 
 

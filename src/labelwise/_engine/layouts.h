@@ -85,18 +85,17 @@ typedef struct {
 } NAME(Work);
 
 /* How far the costs reach: they are repeated for the rows of a block. */
-static int64_t NAME(cost_length)(const Job *job)
+static int64_t NAME(cost_length)(const Job *job, int64_t rows)
 {
     if (job->loss != COST) return 0;
-    if (job->class_major || job->events) return TILE;
-    return TILE + (job->classes > BLOCK ? job->classes : rows_at_once(job->classes) * job->classes);
+    return job->class_major || job->events ? TILE : TILE + rows * job->classes;
 }
 
 /* Memory for `count` instances: no more than a small job needs. */
 static int NAME(prepare)(const Job *job, NAME(Work) *w, int64_t count)
 {
-    const int64_t m = job->members, k = job->classes, costs = NAME(cost_length)(job), planes = job->class_major || job->events;
-    const int64_t block = planes ? TILE : rows_at_once(k), rows = planes || count > block ? block : count;
+    const int64_t m = job->members, k = job->classes, planes = job->class_major || job->events;
+    const int64_t block = planes ? TILE : rows_at_once(k), rows = planes || count > block ? block : count, costs = NAME(cost_length)(job, rows);
     const int64_t room = (planes ? 0 : k >= BLOCK || rows * k >= BLOCK ? BLOCK : rows * k) + TILE;
     const size_t every = job->events ? (size_t)(m * k) : 0;
     const size_t pointers = 2 * (size_t)m + every, totals = 6 + (size_t)m;
@@ -121,9 +120,8 @@ static int NAME(prepare)(const Job *job, NAME(Work) *w, int64_t count)
     for (int j = 0; j < 4; j++) w->costs[j] = TAKE(costs);
     w->all = TAKE((int64_t)every * TILE);
 #undef TAKE
-    const int wide = k > BLOCK;
-    for (int j = 0; j < 4 && costs && !job->class_major && !job->events; j++)
-        for (int64_t i = 0; i < costs; i++) w->costs[j][i] = ((const REAL *)job->costs)[j * k + (wide && i >= k ? 0 : i % k)];
+    for (int j = 0; j < 4 && costs && !planes; j++)
+        for (int64_t i = 0; i < costs; i += k) memcpy(w->costs[j] + i, (const REAL *)job->costs + j * k, (size_t)(costs - i < k ? costs - i : k) * sizeof(REAL));
     return 0;
 }
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import io
+import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -88,6 +89,12 @@ def _reproduce() -> click.Command:
     return command
 
 
+def _sets() -> click.Command:
+    from .sets import command
+
+    return command
+
+
 def _train() -> click.Command:
     from .train import command
 
@@ -106,6 +113,7 @@ COMMANDS: dict[str, Callable[[], click.Command]] = {
     "quantify": _quantify,
     "report": _report,
     "reproduce": _reproduce,
+    "sets": _sets,
     "train": _train,
 }
 """Lazy import of each subcommand."""
@@ -156,7 +164,7 @@ class Commands(click.Group):
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)
-            echo(usage.getvalue().rstrip(), err=True)
+            echo(usage.getvalue().rstrip() + _meant_choice(error), err=True)
             code = error.exit_code
         except click.Abort as error:
             if debug and error.__cause__ is not None:
@@ -169,6 +177,14 @@ class Commands(click.Group):
             sentence, code = explain(error)
             echo(f"Error: {one_line(in_options(sentence))}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _meant_choice(error: click.ClickException) -> str:
+    """The choice of an option that was probably meant, as the end of the message."""
+    given = re.match(r"'(.*)' is not one of", error.message)
+    choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
+    words = suggest(given[1], choices) if given and choices else ""
+    return words.removeprefix("." if error.message.endswith(".") else "") if "mean" in words else ""
 
 
 def explain(error: Exception) -> tuple[str, int]:

@@ -22,6 +22,7 @@ from ._output import echo, one_line
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
+    from ..sets import LabelThresholds, SetPredictor
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
         click.option("--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."),
         click.option("--class-names", metavar="NAMES", callback=_class_names, help="Class names: a,b,c, or a text file with one per line."),
         click.option("--labels", type=path, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."),
-        click.option("--member-axis", type=int, help="Where the members are in arrays of three axes.  [default: 0]"),
+        click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
         click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
         click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
         click.option("--multilabel", is_flag=True, help="The labels may occur together; their probabilities need not sum to 1."),
@@ -110,6 +111,7 @@ _WORDS = (
     (r"use MultiLabelEnsemble", "use --multilabel"),
     (r"`?\b(member|class)_axis=(-?[0-9]+)`?", r"--\1-axis \2"),
     (r"`?\bnormalize=True`?", "--normalize"),
+    (r"class_names=\['no', 'yes'\]", "--class-names no,yes"),
     (r"give class_names 1 … ([0-9]+)", r"give --class-names 1,…,\1"),
     (r"Use task='(\w+)'", r"Use --task \1"),
     (r"Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes", "Use --class-names"),
@@ -201,6 +203,14 @@ def read_costs(path: Path) -> Costs:
         words = f"the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} even if it is right"
         echo(f"Note: {path.name}: {one_line(words)}; its diagonal is usually 0", err=True)
     return costs
+
+
+def read_sets(path: Path) -> SetPredictor | LabelThresholds:
+    """Fitted sets, or label thresholds."""
+    from ..sets import load_sets
+
+    _check_there(path, "sets")
+    return load_sets(path)
 
 
 def read_events(path: Path) -> dict[str, list[str]]:

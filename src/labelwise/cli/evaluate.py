@@ -33,11 +33,10 @@ def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json:
     stored = read_predictions(predictions, quiet=as_json)
     if stored.y_true is None:
         raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)")
-    other = None if ood is None else read_predictions(predictions.other(ood), quiet=as_json)
-    if other is not None and other.n_classes != stored.n_classes:
-        raise ValueError(
-            f"{predictions.name} has {stored.n_classes} classes and {ood.name if ood else ''} {other.n_classes}; they must come from the same model"
-        )
+    other = None
+    if ood is not None:
+        other = read_predictions(predictions.other(ood), quiet=as_json)
+        stored.check_same_classes(other, ood.name)
     result = evaluate(stored, other, loss, seed)
     if as_json:
         echo_json(result)
@@ -74,11 +73,11 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: in
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, rejection_curve
+    from ..evaluation import by_class, ranking_scores, rejection_curve
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
-    total = u.sum()
+    total = u.sum() if u.loss.smooth else ranking_scores(q, loss)  # a kink has exact ties
     scores = {part: getattr(total, part) for part in PARTS}
     errors = calibration_errors(q, stored.y_true if not stored.multilabel else y)
     if stored.multilabel:
@@ -102,7 +101,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: in
         "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean, rng=seed, n_bootstrap=200)),
     }
     if other is not None:
-        outside = decompose(other.distribution(), loss).sum()
+        outside = decompose(other.distribution(), loss).sum() if u.loss.smooth else ranking_scores(other.distribution(), loss)
         result["out_of_distribution"] = len(other)
         result["detection"] = {part: _detection(score, getattr(outside, part), seed) for part, score in scores.items()}
     return result

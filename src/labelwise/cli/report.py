@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from ._input import Given, predictions_argument, read_costs, read_events, read_predictions
+from ._input import Given, predictions_argument, read_costs, read_events, read_predictions, read_sets
 from ._output import echo, echo_data, echo_json, progress_bar
 
 
@@ -25,6 +25,7 @@ from ._output import echo, echo_data, echo_json, progress_bar
 @click.option("--events", "events_file", type=click.Path(path_type=Path), help="Groups of classes as events (.toml: name = [classes]).")
 @click.option("--ordinal", is_flag=True, help="The classes are ordered grades: use the cuts between them as events.")
 @click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Costs that the page starts with (.toml).")
+@click.option("--sets", "sets_file", type=click.Path(path_type=Path), help="Fitted prediction sets (labelwise sets fit) to evaluate.")
 @click.option("--title", help="Heading of the page.  [default: the file's name]")
 @click.option("--instances", type=click.IntRange(1), default=10_000, show_default=True, help="Maximum number of cases to embed.")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for sampling cases, if there are more.")
@@ -36,6 +37,7 @@ def command(
     events_file: Path | None,
     ordinal: bool,
     costs_file: Path | None,
+    sets_file: Path | None,
     title: str | None,
     instances: int,
     seed: int,
@@ -77,6 +79,7 @@ def command(
             "events": events,
             "ood": others,
             "costs": None if costs_file is None else read_costs(costs_file),
+            "sets": None if sets_file is None else read_sets(sets_file),
             "title": title or predictions.files[0].stem,
             "max_instances": instances,
             "rng": seed,

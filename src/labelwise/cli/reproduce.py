@@ -174,6 +174,24 @@ def published(files: tuple[Path, ...], results: Path) -> None:
 
 
 @command.command()
+@click.option(
+    "--training",
+    "trainings",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Add a training: a folder with run-0 and so on; repeatable.",
+)
+@RESULTS_OPTION
+def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
+    """Compare AUROCs and their differences between measures with the paper's Table 1: for 2 to 15 members, and for other trainings."""
+    from ..paper.fingerprint import run
+    from ..paper.results_folder import Options
+
+    run(Options(results, command="labelwise reproduce fingerprint"), trainings)
+    _echo_tables(results / "fingerprint" / "fingerprint.json")
+
+
+@command.command()
 @click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
 @RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:
@@ -196,16 +214,42 @@ def bundle(results: Path, output: Path | None) -> None:
 
 
 @command.command()
+@RESULTS_OPTION
+def audit(results: Path) -> None:
+    """Recompute the stored results from the stored predictions with plain NumPy and scikit-learn; exits with 1 if any number differs."""
+    from ..paper.audit import TOLERANCE
+    from ..paper.audit import audit as recompute
+
+    if not results.is_dir():
+        raise FileNotFoundError(f"there is no results folder {str(results)!r}")
+    count, different = recompute(results, echo)
+    if different:
+        rows = [(name, f"{a:.7f}", f"{b:.7f}", f"{b - a:+.1e}") for name, a, b in different]
+        echo_table("Numbers that differ", ("number", "stored", "recomputed", "difference"), rows)
+    echo(f"{count} numbers recomputed, {len(different)} differ by more than {TOLERANCE:g}")
+    if different:
+        raise SystemExit(1)
+
+
+@command.command()
 @click.option(
     "--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("docs/results.md"), show_default=True, help="Page to write."
 )
 @RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
-    """Write the results page: every table and figure of the paper beside the reproduced results."""
+    """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the paper holds, with the evidence."""
     from ..io.atomic import replacing
+    from ..paper.appendix import appendix
+    from ..paper.dotplots import draw
     from ..paper.page import page as write
+    from ..paper.provenance import Results
 
-    text = write(results, output.parent)
-    with replacing(output) as file:
-        file.write(text.encode())
-    echo(f"wrote {output}")
+    if not results.is_dir():
+        raise FileNotFoundError(f"there is no results folder {str(results)!r}")
+    folder = Results(results, output.parent)
+    made = draw(folder, output.parent / "pictures")
+    for path, text in ((output, write(folder)), (output.with_stem(f"{output.stem}-tables"), appendix(folder))):
+        with replacing(path) as file:
+            file.write(text.encode())
+        made.append(path)
+    echo(f"wrote {', '.join(map(str, made))}")

@@ -43,7 +43,7 @@ def human(nbytes: float) -> str:
 
 
 def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | Path) -> np.ndarray:
-    """Fill a new array from ``stream`` block by block: never more memory than the array and one block."""
+    """Fill a new array from ``stream`` block by block: never more memory than the array and two blocks."""
     try:
         array = np.empty(shape, dtype)
     except (MemoryError, ValueError) as error:

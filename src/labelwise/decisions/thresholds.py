@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf, log, log1p
+from math import inf
 from typing import Any
 
 import numpy as np
 
 from .._arrays import Array, to_numpy
 from .._labels import as_correct, as_scores
+from .._resampling import group_codes
+from ..sets._quantiles import allowed_errors, fewest_with_confidence, proven
+from .grouped_thresholds import largest_threshold
 
 
 @dataclass(frozen=True)
@@ -28,6 +31,8 @@ class Threshold:
     """Errors among the accepted cases."""
     reason: str = ""
     """Why no threshold was found."""
+    n_groups: int | None = None
+    """Number of groups; ``None`` if all cases are independent."""
 
     @property
     def found(self) -> bool:
@@ -43,11 +48,12 @@ class Threshold:
         return score <= self.value
 
     def __str__(self) -> str:
+        of = "" if self.n_groups is None else f" of a random case of a random group (of {self.n_groups})"
         if not self.found:
-            return f"no threshold keeps the error below {self.target:.4g} with confidence {self.confidence:.4g}: {self.reason}"
+            return f"no threshold keeps the error{of} below {self.target:.4g} with confidence {self.confidence:.4g}: {self.reason}"
         return (
             f"accept scores up to {self.value:.6g}: {self.coverage:.1%} of the cases, {self.errors} of {self.n_accepted} wrong, "
-            f"error below {self.target:.4g} with confidence {self.confidence:.4g}"
+            f"error{of} below {self.target:.4g} with confidence {self.confidence:.4g}"
         )
 
 
@@ -74,12 +80,17 @@ class ClassThresholds:
         return "\n".join(f"{label}: {threshold}" for label, threshold in self.by_class.items())
 
 
-def choose_threshold(score: Array, correct: Any, *, target: float, confidence: float, y_pred: Any = None) -> Threshold | ClassThresholds:
+def choose_threshold(
+    score: Array, correct: Any, *, target: float, confidence: float, y_pred: Any = None, groups: Any = None
+) -> Threshold | ClassThresholds:
     r"""The largest threshold for which the error among accepted cases is provably below ``target``.
 
-    For cases from the same distribution, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
+    For independent cases from the same distribution, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
     for every sample size and distribution. Thresholds are tested from strict to lenient by exact binomial (Clopper–Pearson) tests
     until one fails (fixed-sequence testing, as in Learn then Test), from a few starting points that share the error probability.
+
+    Cases of the same patient are not independent: without ``groups`` the guarantee then does not hold. With ``groups`` the groups are independent, and
+    the error that is bounded is that of a random case of a random group, among the accepted; every group counts the same.
 
     The score and the predictions must not have been fitted on these cases.
 
@@ -96,6 +107,9 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     y_pred : array (n,), optional
         Predicted class of each case, for one threshold per class. The error probability is divided by the number of classes, so
         that all thresholds hold simultaneously.
+    groups : array (n,), optional
+        Group of each case. One test is possible per group, not per case: a target of 0.05 at confidence 0.95 needs 68 groups or more. A
+        tenth of the groups provides the thresholds that are tested with the others, in the order of their names.
 
     Returns
     -------
@@ -123,20 +137,24 @@ def choose_threshold(score: Array, correct: Any, *, target: float, confidence: f
     for name, value in (("target", target), ("confidence", confidence)):
         if not 0 < value < 1:
             raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
+    code, n_groups = group_codes(groups, len(score))
+    share = None if code is None else 1 / np.bincount(code)[code]
+
+    def choose(here: Any, delta: float) -> Threshold:
+        if code is None or share is None:
+            return _choose(score[here], wrong[here], target, delta, confidence)
+        value, reason = largest_threshold(score[here], wrong[here], share[here], code[here], n_groups, target, delta)
+        accepted = score[here] <= value
+        errors = int(np.sum(wrong[here][accepted]))
+        return Threshold(value, target, confidence, len(accepted), int(accepted.sum()), errors, reason, n_groups)
+
     if y_pred is None:
-        return _choose(score, wrong, target, 1 - confidence, confidence)
+        return choose(slice(None), 1 - confidence)
     y_pred = to_numpy(y_pred)
     if y_pred.shape != score.shape:
         raise ValueError(f"`y_pred` must have one class per case, shape {score.shape}; got shape {y_pred.shape}")
     labels = np.unique(y_pred)
-    share = (1 - confidence) / max(len(labels), 1)
-    chosen = {k.item(): _choose(score[y_pred == k], wrong[y_pred == k], target, share, confidence) for k in labels}
-    return ClassThresholds(chosen, target, confidence)
-
-
-def _fewest(target: float, delta: float) -> int:
-    """The fewest correct cases that prove an error below the target: (1 − target)ⁿ ≤ δ."""
-    return ceil(log(delta) / log1p(-target))
+    return ClassThresholds({k.item(): choose(y_pred == k, (1 - confidence) / len(labels)) for k in labels}, target, confidence)
 
 
 def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
@@ -146,21 +164,19 @@ def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
     misses strict thresholds. They depend only on n, target and δ, never on the data.
     """
     number = 1
-    while _fewest(target, delta / number) << number < n:
+    while fewest_with_confidence(target, delta / number) << number < n:
         number += 1
-    first = _fewest(target, delta / number)
+    first = fewest_with_confidence(target, delta / number)
     return [first << i for i in range(number) if first << i < n], delta / number
 
 
 def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, confidence: float) -> Threshold:
-    from scipy.special import bdtr
-
     n = len(score)
     starts, share = _starts(n, target, delta)
     order = np.lexsort((~wrong, score))  # errors first among ties: the first test must not depend on the order of ties
     score, errors = score[order], np.cumsum(wrong[order])
     counts = np.arange(1, n + 1)
-    passed = bdtr(errors.astype(float), counts, target) <= share
+    passed = proven(errors, counts, target, share)
     boundary = np.append(score[1:] != score[:-1], True)[:n]  # the last of its ties
     fails = np.flatnonzero(~passed & boundary)
     best = -1
@@ -181,10 +197,10 @@ def _reason(n: int, target: float, delta: float, starts: list[int], share: float
     from scipy.special import bdtr
 
     if not starts:
-        needed = _fewest(target, delta) + 1
+        needed = fewest_with_confidence(target, delta) + 1
         return f"{n} cases cannot prove it even without errors; at least {needed} are needed"
     k = min(starts, key=lambda start: float(bdtr(float(errors[start - 1]), start, target)))
-    allowed = int(np.sum(bdtr(np.arange(k, dtype=float), k, target) <= share)) - 1
+    allowed = allowed_errors(k, target, share)
     found = int(errors[k - 1])
     if found <= allowed:
         return f"the {k} most certain of {n} cases prove it, but not together with the next score"

@@ -7,8 +7,10 @@ from .baselines import margin, vacuity, variation_ratio, vote_disagreement
 from .classes import ByClass, ClassMeans, by_class, epistemic_share
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
+from .families import clustered_mean, simultaneous_intervals
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
 from .members import MembersNeeded, members_needed
+from .ranking import ranking_scores
 from .rejection import Band, RejectionCurve, rejection_curve
 from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 from .scores import brier_score, log_loss
@@ -31,6 +33,7 @@ __all__ = [
     "bootstrap_uncertainty",
     "brier_score",
     "by_class",
+    "clustered_mean",
     "compare_detection",
     "detection_scores",
     "epistemic_share",
@@ -40,8 +43,10 @@ __all__ = [
     "mean_over_runs",
     "members_needed",
     "rank_agreement",
+    "ranking_scores",
     "rejection_curve",
     "rejection_curves_by_class",
+    "simultaneous_intervals",
     "vacuity",
     "variation_ratio",
     "vote_disagreement",

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from math import erfc, exp, log, sqrt
-from statistics import NormalDist
+from math import inf, nan, sqrt
+from typing import NamedTuple
 
 import numpy as np
 
-from .._resampling import Estimate, group_codes
+from .._resampling import Estimate, group_codes, t_interval
 
 
 def placements(tp: np.ndarray, fp: np.ndarray, order: np.ndarray, last: np.ndarray, n_in: int) -> tuple[np.ndarray, np.ndarray]:
@@ -24,13 +24,22 @@ def placements(tp: np.ndarray, fp: np.ndarray, order: np.ndarray, last: np.ndarr
     return placed[:n_in], placed[n_in:]
 
 
-def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> tuple[float, int]:
-    """Variance of the AUROC (or of a difference, given differences of placements) and number of independent pairs."""
+class Spread(NamedTuple):
+    """Of an AUROC: its variance, degrees of freedom, and the number of independent pairs."""
+
+    variance: float
+    freedom: float
+    pairs: int
+
+
+def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> Spread:
+    """Spread of the AUROC (or of a difference, given differences of placements); degrees of freedom follow Satterthwaite."""
     n_in, n_out = len(v_in), len(v_out)
     if groups is None:
         if min(n_in, n_out) < 2:
-            return float("nan"), 1
-        return float(v_in.var(ddof=1) / n_in + v_out.var(ddof=1) / n_out), min(n_in, n_out)
+            return Spread(nan, 1, 1)
+        sides = [(float(v.var(ddof=1) / len(v)), len(v)) for v in (v_in, v_out)]
+        return Spread(sides[0][0] + sides[1][0], _freedom(sides), min(n_in, n_out))
     code, n_groups = group_codes(groups, n_in + n_out)
     sums = [
         np.bincount(c, v - v.mean(), minlength=n_groups) / len(v) for c, v in ((code[:n_in], v_in), (code[n_in:], v_out))
@@ -38,35 +47,38 @@ def delong(v_in: np.ndarray, v_out: np.ndarray, groups: np.ndarray | None) -> tu
     present = [len(np.unique(c)) for c in (code[:n_in], code[n_in:])]
     pairs = max(1, min(*present, n_groups // 2))
     if min(present) < 2:
-        return float("nan"), pairs
-    variance = sum(g / (g - 1) * float(s @ s) for g, s in zip(present, sums, strict=True))
-    return max(0.0, variance + 2 * n_groups / (n_groups - 1) * float(sums[0] @ sums[1])), pairs
+        return Spread(nan, 1, pairs)
+    sides = [(g / (g - 1) * float(s @ s), g) for g, s in zip(present, sums, strict=True)]
+    variance = sides[0][0] + sides[1][0] + 2 * n_groups / (n_groups - 1) * float(sums[0] @ sums[1])
+    return Spread(max(0.0, variance), min(_freedom(sides), n_groups - 1), pairs)
 
 
-def interval(auroc: float, spread: tuple[float, int], confidence: float) -> Estimate:
-    """DeLong's interval on the logit scale, which stays within [0, 1] and has better coverage near its ends.
+def _freedom(sides: list[tuple[float, int]]) -> float:
+    """Degrees of freedom of a sum of variances, each from so many values."""
+    spread = sum(variance**2 / (n - 1) for variance, n in sides)
+    return sum(variance for variance, _ in sides) ** 2 / spread if spread > 0 else sum(n - 1 for _, n in sides)
 
-    Under perfect separation the estimated variance is 0 although the AUROC is uncertain. The bound is then exact for as many
-    independent pairs as can be formed: the probability that all are in the right order is AUROC^pairs.
+
+def interval(auroc: float, spread: Spread, confidence: float) -> Estimate:
+    """DeLong's interval on the logit scale, with Student's t.
+
+    Under perfect separation the bound is exact for as many independent pairs as can be formed: the probability that all are in the right
+    order is AUROC^pairs.
     """
-    variance, pairs = spread
-    if auroc in (0.0, 1.0):
-        bound = ((1 - confidence) / 2) ** (1 / pairs)
-        low, high = (bound, 1.0) if auroc else (0.0, 1 - bound)
-        return Estimate(auroc, low, high, confidence, "exact for independent pairs")
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    center, half = log(auroc / (1 - auroc)), z * sqrt(variance) / (auroc * (1 - auroc))
-    low, high = (1 / (1 + exp(-x)) if x > 0 else exp(x) / (1 + exp(x)) for x in (center - half, center + half))
-    return Estimate(auroc, low, high, confidence, "DeLong")
+    low, high = t_interval(auroc, sqrt(spread.variance), spread.freedom, confidence, (0.0, 1.0), spread.pairs)
+    method = "exact for independent pairs" if auroc in (0.0, 1.0) else "DeLong"
+    return Estimate(auroc, float(low), float(high), confidence, method)
 
 
-def difference_interval(difference: float, spread: tuple[float, int], confidence: float) -> tuple[Estimate, float]:
+def difference_interval(difference: float, spread: Spread, confidence: float) -> tuple[Estimate, float]:
     """DeLong's interval of a difference, and the p-value of equality."""
-    se = sqrt(spread[0])
+    from scipy.special import stdtr
+
+    se = sqrt(spread.variance)
     if difference == 0 and se == 0:
         return Estimate(0.0, 0.0, 0.0, confidence, "DeLong"), 1.0
     if not se > 0:  # the standard error is 0 or undefined
-        return Estimate(difference, confidence=confidence), float("nan")
-    half = NormalDist().inv_cdf((1 + confidence) / 2) * se
-    p_value = erfc(abs(difference) / se / sqrt(2))
-    return Estimate(difference, max(-1.0, difference - half), min(1.0, difference + half), confidence, "DeLong"), p_value
+        return Estimate(difference, confidence=confidence), nan
+    low, high = t_interval(difference, se, spread.freedom, confidence, (-inf, inf), spread.pairs)
+    p_value = 2 * float(stdtr(spread.freedom, -abs(difference) / se))
+    return Estimate(difference, max(-1.0, float(low)), min(1.0, float(high)), confidence, "DeLong"), p_value

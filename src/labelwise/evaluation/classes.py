@@ -14,9 +14,10 @@ import numpy as np
 
 from .._arrays import Array
 from .._labels import as_numpy, outcomes_by_class
-from .._resampling import Estimate, Resampling
+from .._resampling import Bounds, Estimate, Resampling
 from .._suggestions import suggest
 from ..decomposition import PARTS, Uncertainty
+from .families import simultaneous_intervals
 from .runs import measure_of
 
 RULES = {
@@ -70,6 +71,8 @@ class ByClass:
     """Number of instances of each class; needs ``y_true``."""
     first: dict[str, Array] | None
     """For each rule the share of bootstrap replicates in which a class ranks first; needs ``n_bootstrap`` > 0."""
+    together: dict[str, Estimate] | None
+    """For each rule the EU of all classes with intervals that hold simultaneously; needs ``n_bootstrap`` > 0."""
     values: dict[str, Array]
     """The uncertainties themselves, (N, K)."""
     outcomes: Array | None
@@ -94,6 +97,22 @@ class ByClass:
         value = self._by_rule(self.rule if rule is None else rule)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
+
+    def least_known(self, rule: str | None = None) -> tuple[str, ...]:
+        """The classes that may be the least known: those whose simultaneous interval reaches that of the first. Needs ``n_bootstrap`` > 0.
+
+        More than one name means that the data do not tell which is least known.
+        """
+        if self.together is None:
+            raise ValueError(
+                "which classes may be the least known needs intervals: pass `n_bootstrap` to by_class, such as n_bootstrap=1000"
+            )
+        rule = self.rule if rule is None else rule
+        names = self.rank(rule)
+        found = self.together[rule]
+        reach = dict(zip(self.class_names, found.high, strict=True))
+        bar = found.low[self.class_names.index(names[0])]
+        return tuple(name for name in names if reach[name] >= bar)
 
     def _by_rule(self, rule: str) -> np.ndarray:
         if rule not in RULES:
@@ -130,6 +149,8 @@ class ByClass:
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
         lines = [f"least known first, by {RULES[self.rule]}"]
+        if self.together is not None and len(equal := self.least_known()) > 1:
+            lines = [f"{lines[0]}; the intervals do not separate {', '.join(equal)}"]
         for name in self.ranking:
             k = self.class_names.index(name)
             everywhere = self.everywhere.epistemic.value[k]
@@ -204,29 +225,33 @@ def by_class(
         columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
         replicates = np.concatenate([counts @ columns for counts in resampling.group_counts()]).reshape(-1, *sums.shape)
 
-    def estimate(f: Callable[[np.ndarray], np.ndarray]) -> Estimate:
+    def estimate(f: Callable[[np.ndarray], np.ndarray], w: int, bounds: Bounds = (0.0, np.inf)) -> Estimate:
         if replicates is None:
             return Estimate(f(sums), confidence=confidence)
-        return resampling.estimate(f(sums), f(replicates))
+        units = np.sum(resampling.group_sums(parts[:, w, 0]) > 0, axis=0)  # groups with cases of each class
+        return resampling.estimate(f(sums), f(replicates), bounds, units)
 
     means = {
-        name: ClassMeans(*(estimate(lambda s, w=w, m=m: _ratio(s[..., w, m, :], s[..., w, 0, :])) for m in (1, 2, 3)))  # type: ignore[misc]
+        name: ClassMeans(*(estimate(lambda s, w=w, m=m: _ratio(s[..., w, m, :], s[..., w, 0, :]), w) for m in (1, 2, 3)))  # type: ignore[misc]
         for w, name in enumerate(weights)
     }
-    first = None
+    first = together = None
     if replicates is not None:
         ranked_by = {name: _ratio(replicates[:, w, 3], replicates[:, w, 0]) for w, name in enumerate(weights)}
         ranked_by["ratio"] = _ratio(replicates[:, 0, 3], replicates[:, 0, 1])
         first = {name: _share_first(x) for name, x in ranked_by.items()}
+        observed = {name: _ratio(sums[w, 3], sums[w, 0]) for w, name in enumerate(weights)} | {"ratio": _ratio(sums[0, 3], sums[0, 1])}
+        together = {name: _simultaneous(observed[name], x, resampling.n_groups - 1, confidence) for name, x in ranked_by.items()}
     return ByClass(
         u.class_names,
         n,
         means["everywhere"],
         means.get("own"),
         means.get("likely"),
-        estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :])),
+        estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :]), 0, (0.0, 1.0)),
         None if outcomes is None else outcomes.sum(axis=0),
         first,
+        together,
         values,
         outcomes,
     )
@@ -236,6 +261,16 @@ def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     """top / bottom; NaN where bottom is 0."""
     there = bottom > 0
     return np.where(there, top / np.where(there, bottom, 1), np.nan)
+
+
+def _simultaneous(value: np.ndarray, replicates: np.ndarray, freedom: int, confidence: float) -> Estimate:
+    """Simultaneous intervals of the classes that have a value; NaN for the others."""
+    some = ~np.isnan(value)
+    low, high = np.full(len(value), np.nan), np.full(len(value), np.nan)
+    if some.any():
+        found = simultaneous_intervals(value[some], replicates=replicates[:, some], freedom=freedom, confidence=confidence)
+        low[some], high[some] = np.maximum(found.low, 0), found.high
+    return Estimate(value, low, high, confidence, f"max-t over {int(some.sum())}")
 
 
 def _share_first(x: np.ndarray) -> np.ndarray:

@@ -114,7 +114,8 @@ def rank_agreement(
     for counts in resampling.counts():
         rho.append(spearman(counts))
         tau.extend(_kendall(i, j) for i, j in _drawn(ranked, counts))
-    return RankAgreement(resampling.estimate(values[0], np.concatenate(rho)), resampling.estimate(values[1], tau), len(x))
+    found = [resampling.estimate(value, again, (-1.0, 1.0)) for value, again in zip(values, (np.concatenate(rho), tau), strict=True)]
+    return RankAgreement(found[0], found[1], len(x))
 
 
 def _drawn(ranked: tuple[_Ranked, _Ranked], counts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:

@@ -16,6 +16,7 @@ from .._labels import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
 from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
+from .ranking import tie_share
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,6 +37,8 @@ class DetectionScores:
     """AUROC with a bootstrap interval."""
     n_in: int
     n_out: int
+    tie_share: float
+    """Share of instances whose score another instance has too; see `ranking_scores` for scores that tie exactly."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,6 +66,7 @@ class _Ranking:
         self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(ranked) - 1)
         """The last position of each distinct score."""
         self.is_out = self.order >= self.n_in
+        self.tie_share = tie_share(ranked)
 
     def curves(self, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
         """True and false positives at each distinct score from the highest, (..., distinct), instances weighted by ``counts``."""
@@ -152,9 +156,9 @@ def detection_scores(
     check_confidence(confidence)
     spread = delong(*placements(tp, fp, ranking.order, ranking.last, ranking.n_in), groups)
     auroc = interval(float(values[0]), spread, confidence)
-    estimates, bootstrap = _with_bootstrap(values, [ranking], groups, n_bootstrap, confidence, rng)
+    estimates, bootstrap = _with_bootstrap(values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng)
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
-    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out)
+    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out, ranking.tie_share)
 
 
 def compare_detection(
@@ -190,16 +194,20 @@ def compare_detection(
     (in_a, out_a), (in_b, out_b) = (
         placements(tp, fp, ranking.order, ranking.last, ranking.n_in) for ranking, (tp, fp) in zip(rankings, curves, strict=True)
     )
-    auroc, p_value = difference_interval(float(values[0]), delong(in_a - in_b, out_a - out_b, groups), confidence)
-    estimates, bootstrap = _with_bootstrap(values, rankings, groups, n_bootstrap, confidence, rng)
+    spread = delong(in_a - in_b, out_a - out_b, groups)
+    auroc, p_value = difference_interval(float(values[0]), spread, confidence)
+    estimates, bootstrap = _with_bootstrap(values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng)
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
     return DetectionComparison(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, p_value)
 
 
 def _with_bootstrap(
-    values: np.ndarray, rankings: list[_Ranking], groups: np.ndarray | None, n_bootstrap: int, confidence: float, rng: Any
+    values: np.ndarray, rankings: list[_Ranking], groups: np.ndarray | None, freedom: float, n_bootstrap: int, confidence: float, rng: Any
 ) -> tuple[list[Estimate], Estimate | None]:
-    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC once more."""
+    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC once more.
+
+    Whether there are few groups is decided by the degrees of freedom of the AUROC.
+    """
     if check_replicates(n_bootstrap) == 0:
         return [Estimate(float(value), confidence=confidence) for value in values], None
     n_in, n_out = rankings[0].n_in, rankings[0].n_out
@@ -214,5 +222,7 @@ def _with_bootstrap(
     for counts in draws:
         first, *others = (_numbers(*ranking.curves(counts)) for ranking in rankings)
         replicates.append(first - others[0] if others else first)
-    estimates = [sides[0].estimate(float(value), column) for value, column in zip(values, np.concatenate(replicates).T, strict=True)]
+    bounds = (0.0, 1.0) if len(rankings) == 1 else (-1.0, 1.0)
+    columns = zip(values, np.concatenate(replicates).T, strict=True)
+    estimates = [sides[0].estimate(float(value), column, bounds, freedom + 1) for value, column in columns]
     return estimates, estimates[0]

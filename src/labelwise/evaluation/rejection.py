@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from .._arrays import Array
 from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
+from .ranking import tie_share
 
 SUMMARIES = ("area", "normalized_area", "aurc", "augrc")
 BAND_POINTS = 200
@@ -47,6 +49,8 @@ class RejectionCurve:
     """Shares rejected."""
     n_rejected: Array
     """Number of instances rejected at each point."""
+    tie_share: float
+    """Share of instances whose score another instance has too; see `ranking_scores` for scores that tie exactly."""
     band: Band | None = None
 
     @property
@@ -259,8 +263,8 @@ def _curve(kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray
         sums = np.interp(np.arange(n + 1), knots, sums[knots])
     if shares is None:
         n_rejected = np.arange(n)
-        return RejectionCurve(kind, sums, values, n_rejected / n, n_rejected)
-    return RejectionCurve(kind, sums, values, shares, _n_rejected(n, shares))
+        return RejectionCurve(kind, sums, values, n_rejected / n, n_rejected, tie_share(ranked))
+    return RejectionCurve(kind, sums, values, shares, _n_rejected(n, shares), tie_share(ranked))
 
 
 def _n_rejected(n: int, shares: np.ndarray) -> np.ndarray:
@@ -285,7 +289,12 @@ def _band(
             replicate = _curve(curve.kind, ranked[again], values[again], shares)
             points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
             numbers.append([getattr(replicate, name) for name in SUMMARIES])
-    interval = resampling.estimate(None, points)
+    bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
+    value = replace(curve, rejected=at, n_rejected=_n_rejected(curve.n, at)).value
+    interval = resampling.estimate(value, np.asarray(points), bounds)
     columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
-    summaries = {name: resampling.estimate(getattr(curve, name), column) for name, column in columns}
+    summaries = {
+        name: resampling.estimate(getattr(curve, name), column, (-inf, inf) if name == "normalized_area" else bounds)
+        for name, column in columns
+    }
     return Band(at, interval.low, interval.high, confidence=resampling.confidence, **summaries)

@@ -96,6 +96,6 @@ def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rn
     finite = np.isfinite(each)
     columns = np.stack([np.where(finite, each, 0.0), ~finite, np.ones(n)], axis=1)
     sums = np.concatenate([counts @ resampling.group_sums(columns) for counts in resampling.group_counts()])
-    found = resampling.estimate(each.mean(), np.where(sums[:, 1] > 0, HUGE, sums[:, 0] / sums[:, 2]))
+    found = resampling.estimate(each.mean(), np.where(sums[:, 1] > 0, HUGE, sums[:, 0] / sums[:, 2]), (0.0, np.inf))
     low, high = (np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high))  # percentiles lie between replicates
     return replace(found, low=low, high=high)

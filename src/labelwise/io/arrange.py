@@ -13,11 +13,12 @@ import numpy as np
 from .._arrays import to_numpy
 from .csv import open_table
 from .files import read_text
+from .grid import flatten_instances
 from .npz import read_npy, read_npz
 from .predictions import KINDS
 from .tables import ROLES, typed
 
-__all__ = ["arrange_axes", "arrange_labels", "normalized", "read_labels"]
+__all__ = ["arrange_axes", "arrange_labels", "normalized", "read_labels", "two_classes"]
 
 _SAMPLE = 64
 _TOLERANCE = 0.02
@@ -54,7 +55,7 @@ def arrange_axes(found: dict[str, Any], member_axis: int | None, class_axis: int
     kind = next(kind for kind in KINDS if kind in found)
     values = found[kind]
     shape = tuple(int(n) for n in values.shape)
-    if len(shape) not in (2, 3):
+    if len(shape) < 2:
         raise ValueError(f"`{kind}` must have the axes (members, instances, classes); got shape {shape}")
     member = None if member_axis is None else _axis(member_axis, "member_axis", shape)
     classes = _axis(-1 if class_axis is None else class_axis, "class_axis", shape)
@@ -65,20 +66,31 @@ def arrange_axes(found: dict[str, Any], member_axis: int | None, class_axis: int
     if len(shape) == 2 and kind in ("alpha", "evidence"):
         return found | {kind: _moved(values, (1 - classes, classes))}
     if len(shape) == 2:
-        if not table:
-            _check_one_member(kind, values, shape)
+        if not table and class_axis is None and _is_second_class(kind, values, shape, found):
+            return found | {kind: _moved(values, (0, 1, -1))}
         return found | {kind: _moved(values, (-1, 1 - classes, classes))}
     member = next(axis for axis in (0, 1) if axis != classes) if member is None else member
     if member_axis is None and class_axis is None:
+        _check_order(kind, values, shape, found, table)
+    instances = tuple(axis for axis in range(len(shape)) if axis not in (member, classes))
+    found = found | {kind: _moved(values, (member, *instances, classes))}
+    return found if len(shape) == 3 else flatten_instances(found, kind, sum(axis < classes for axis in instances))
+
+
+def _check_order(kind: str, values: Any, shape: tuple[int, ...], found: dict[str, Any], table: bool) -> None:
+    """Refuse an array that is told to have another order of axes, by the labels or by what sums to 1; warn of a doubtful one."""
+    if len(shape) == 3:
         _check_against_labels(kind, values, shape, found)
         if not table and shape[0] > max(shape[1], 10) and shape[1] > 1 and not ("y_true" in found or "ids" in found):
             warnings.warn(
                 f"`{kind}` of shape {shape} is read as {shape[0]} members × {shape[1]} cases × {shape[2]} classes. If it was saved as "
                 "(N, M, K), use member_axis=1; to keep this reading, member_axis=0",
-                stacklevel=3,
+                stacklevel=4,
             )
-    (instances,) = {0, 1, 2} - {member, classes}
-    return found | {kind: _moved(values, (member, instances, classes))}
+    elif kind == "probs" and not _one_over(values, len(shape) - 1):
+        classes = next((axis for axis in range(1, len(shape) - 1) if _one_over(values, axis)), None)
+        if classes is not None:
+            raise ValueError(f"`probs` of shape {shape} sum to 1 over axis {classes}, not over the last. Use class_axis={classes}")
 
 
 def _axis(axis: int, name: str, shape: tuple[int, ...]) -> int:
@@ -97,14 +109,37 @@ def _moved(values: Any, axes: tuple[int, ...]) -> Any:
     return View(values, shape, values.dtype, axes)
 
 
-def _check_one_member(kind: str, values: Any, shape: tuple[int, ...]) -> None:
+def _is_second_class(kind: str, values: Any, shape: tuple[int, ...], found: dict[str, Any]) -> bool:
+    """Whether values of two axes are (M, N) probabilities of the second of two classes; refused if that is not clear."""
     some = np.asarray(values[:_SAMPLE])
     if kind != "probs" or _sums(some, -1) is None or np.allclose(some.sum(axis=-1), 1, atol=_TOLERANCE):
-        return
+        return False
+    n = next((int(found[key].shape[0]) for key in ("y_true", "ids", "groups") if key in found), None)
+    two = len(found.get("class_names", ())) == 2
+    if ((some >= 0) & (some <= 1)).all() and (n == shape[1] if n is not None else two) and shape[0] != shape[1]:
+        return True
     raise ValueError(
         f"`probs` must have 3 axes (members, instances, classes); got shape {shape}, and its rows do not sum to 1. If these are (M, N) "
-        "probabilities of one of two classes, stack p and 1 − p: np.stack([1 - p, p], axis=-1)"
+        "probabilities of the second of two classes, give both class names: class_names=['no', 'yes']; for one member of labels that may occur together, use "
+        "MultiLabelEnsemble"
     )
+
+
+def two_classes(values: Any, kind: str, found: dict[str, Any]) -> dict[str, Any]:
+    """(M, N, 1), the probability or logit of one class, as two classes: whether it is that class; warns of it."""
+    names = found.get("class_names", ())
+    given = tuple(names) if len(names) == 2 else (f"not {names[0]}", str(names[0])) if len(names) == 1 else None
+    warnings.warn(f"`{kind}` has one number for each case, which is taken for the second of two classes{_called(given)}", stacklevel=4)
+
+    def change(block: np.ndarray) -> np.ndarray:
+        return np.concatenate([1 - block if kind == "probs" else np.zeros_like(block), block], axis=-1)
+
+    view = View(values, (*values.shape[:2], 2), values.dtype, (0, 1, 2), change)
+    return found | {kind: view[:, :] if type(values) is np.ndarray else view} | ({} if given is None else {"class_names": given})
+
+
+def _called(names: tuple[str, ...] | None) -> str:
+    return "" if names is None else f" ({names[0]!r}, {names[1]!r})"
 
 
 def _sums(values: np.ndarray, axis: int) -> np.ndarray | None:
@@ -134,7 +169,7 @@ def _one_over(values: Any, axis: int) -> bool:
     if isinstance(values, View) or not hasattr(values, "dtype"):
         return False
     try:
-        some = np.asarray(values[tuple(slice(None) if i == axis else slice(0, 8) for i in range(3))])
+        some = np.asarray(values[tuple(slice(None) if i == axis else slice(0, 8) for i in range(len(values.shape)))])
     except (IndexError, TypeError):  # columns that can only be sliced by instance
         return False
     sums = _sums(some, axis)

@@ -17,7 +17,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._suggestions import suggest
-from .arrange import arrange_axes, arrange_labels, normalized, read_labels
+from .arrange import arrange_axes, arrange_labels, normalized, read_labels, two_classes
 from .arrow import read_arrow
 from .csv import read_csv
 from .files import reading
@@ -83,7 +83,8 @@ def load_predictions(
     labels : array or path, optional
         True labels: .npy, .npz, .csv, .tsv or .txt; aligned by id where both have any.
     member_axis, class_axis : int, optional
-        Where members and classes are, if not first and last.
+        Where members and classes are, if not first and last. Arrays of four axes or more, such as images (M, N, height, width, K), are
+        read as predictions of N · height · width instances.
     normalize : bool
         Divide probabilities by their sums over the classes, and say how far those were off.
     multilabel : bool, optional
@@ -119,7 +120,9 @@ def load_predictions(
         if class_names is not None:
             found["class_names"] = tuple(str(name) for name in class_names)
         truth = _labels(beside if labels is None and "y_true" not in found else labels, found)
-        found = arrange_axes(found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table)
+        found = arrange_axes(
+            found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table or bool(multilabel)
+        )
         return Predictions(**_in_units(found, normalize, multilabel), multilabel=multilabel, path=named)
 
 
@@ -190,9 +193,12 @@ def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -
         if values.dtype == np.uint8:
             raise TypeError("`probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True")
         if values.dtype.kind == "f" and 0 not in values.shape:
-            sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
+            with np.errstate(all="ignore"):  # damaged values, which have their sentence where they are used
+                sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
             if np.allclose(sums, 100, atol=2):
                 raise ValueError("`probs` must sum to 1 over the classes; they sum to 100. Per cent? Divide by 100, or use normalize=True")
+    if kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel and not np.all(np.asarray(values[:, :64]) == 1):
+        found = two_classes(values, kind, found)
     if "y_true" in found:
         found["y_true"] = arrange_labels(found["y_true"], found, multilabel)
     return found

@@ -16,6 +16,7 @@ from .._labels import as_labels
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
 from .files import reading
+from .grid import Grid
 from .npz import release
 
 __all__ = ["KEYS", "KINDS", "Predictions"]
@@ -71,6 +72,8 @@ class Predictions:
     """A distribution of N instances, instead of numbers."""
     multilabel: bool | None = None
     """Whether the labels may occur together; by default what ``y_true`` (N, K) or ``q`` says."""
+    grid: Grid | None = None
+    """The axes of instances in the file, if there were several."""
     path: Path | None = field(default=None, repr=False)
     """The file they are in, for error messages."""
 
@@ -189,13 +192,26 @@ class Predictions:
         y = np.asarray(to_numpy(self.y_true))
         return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
 
+    def check_same_classes(self, other: Predictions, name: str) -> None:
+        """Refuse predictions called ``name`` that are about other classes: they cannot be of the same model."""
+        if other.n_classes != self.n_classes:
+            raise ValueError(
+                f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they must come from the same model"
+            )
+        differing = [pair for pair in zip(self.class_names or (), other.class_names or (), strict=False) if pair[0] != pair[1]]
+        if differing:
+            order = "the same classes in another order" if {*self.names} == {*other.names} else "other classes"
+            raise ValueError(
+                f"{name} has {order}: {differing[0][1]!r} where the predictions have {differing[0][0]!r}; they must come from the same model"
+            )
+
     def __getitem__(self, index: Any) -> Predictions:
         rows = _rows(index, len(self))
-        changes = {key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None}
+        changes: dict[str, Any] = {key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None}
         changes[self.kind] = self._values[rows] if self.q is not None else _take(self._values, rows, axis=len(self.shape) - 2)
         if self.weights is not None and self.weights.ndim == 2:
             changes["weights"] = _take(self.weights, rows, axis=1)
-        return replace(self, **changes)
+        return replace(self, **changes, grid=None)
 
     def read(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory: predictions, weights and labels."""

@@ -12,18 +12,23 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
 
 from ..decomposition import PARTS, decompose
 from ..losses import Loss, as_loss
+from .grid import Grid
 from .load import load_predictions
 from .predictions import KINDS, Predictions
-from .staging import FORMATS, Columns, Staging, check_can_write, reserved
+from .staging import Columns, Staging, check_can_write, reserved
 
 __all__ = ["Quantified", "parse_memory", "quantify"]
 
+CONNECT_SECONDS = 6
+"""How long to wait for a Dask scheduler."""
 Reader = Callable[[], Predictions]
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
@@ -66,7 +71,8 @@ def quantify(
         Predictions of any format; several files, or a folder of them, are the members.
     target : path
         .npz, .zarr, .parquet or .csv. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
-        their sums ``log_sum_total`` and so on (N,); in tables a column for each class, ``log_total.melanoma``.
+        their sums ``log_sum_total`` and so on (N,); in tables a column for each class, ``log_total.melanoma``. Predictions of images keep their axes: those of
+        (M, N, K, height, width) with ``class_axis=2`` give (N, K, height, width), in .npz and .zarr.
     losses : sequence of str or Loss
         Several are computed from one reading of the predictions.
     labelwise : bool
@@ -87,10 +93,6 @@ def quantify(
     at a time can write a file; a second one raises an error that names the first.
     """
     target, budget = Path(target), parse_memory(memory)
-    if target.suffix not in FORMATS:
-        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
     check_can_write(target)
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
     reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
@@ -100,31 +102,34 @@ def quantify(
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
-    columns = _columns(stored, chosen, labelwise)
-    per_row = 3 * prod(stored.shape) // max(len(stored), 1) * stored.dtype.itemsize + sum(
-        (w or 1) * d.itemsize for w, d in columns.values()
+    grid = stored.grid or Grid((len(stored),), 1, None if stored.ids is None else np.asanyarray(stored.ids[: len(stored)]))
+    if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
+        raise ValueError(f"{target.suffix} is a table with a row for each case; write predictions of shape {grid.shape} to .npz or .zarr")
+    columns = _columns(stored, grid, chosen, labelwise)
+    per_row = 3 * prod(stored.shape) // max(grid.shape[0], 1) * stored.dtype.itemsize + sum(
+        prod(row) * dtype.itemsize for row, dtype in columns.values()
     )
     rows = max(1, min(budget // 2 // max(per_row, 1), 1 << 20))
     # The predictions themselves are told by the checksums of their blocks: names, sizes and times can stay while the values change.
     job = {
-        "kind": stored.kind, "shape": stored.shape, "dtype": stored.dtype.str, "multilabel": stored.multilabel,
+        "kind": stored.kind, "shape": stored.shape, "grid": grid.dimension_names, "dtype": stored.dtype.str, "multilabel": stored.multilabel,
         "losses": {name: repr(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
     with reserved(target):
-        staging = Staging(target, job, columns, len(stored), rows)
+        staging = Staging(target, job, columns, grid.shape[0], rows, grid.dimension_names)
         computed = _fill(staging, stored, reader, chosen, labelwise, scheduler, progress)
         means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
-        staging.finish({} if stored.ids is None else {"ids": np.asanyarray(stored.ids[: len(stored)])}, stored.names)
-    return Quantified(target, stored.shape, -(-len(stored) // rows), computed, means)
+        staging.finish({} if grid.ids is None else {"ids": grid.ids}, stored.names)
+    return Quantified(target, stored.shape, -(-grid.shape[0] // rows), computed, means)
 
 
-def _columns(stored: Predictions, losses: dict[str, Loss], labelwise: bool) -> Columns:
-    """The results by name, each with its width (0: one number) and type."""
+def _columns(stored: Predictions, grid: Grid, losses: dict[str, Loss], labelwise: bool) -> Columns:
+    """The results by name, each with the shape of a row and its type."""
     dtype = np.dtype(np.float64 if stored.dtype == np.float64 else np.float32)
     columns: Columns = {}
     for name in losses:
-        columns |= {f"{name}_{part}": (stored.n_classes, dtype) for part in PARTS} if labelwise else {}
-        columns |= {f"{name}_sum_{part}": (0, dtype) for part in PARTS}
+        columns |= {f"{name}_{part}": (grid.row_shape(stored.n_classes), dtype) for part in PARTS} if labelwise else {}
+        columns |= {f"{name}_sum_{part}": (grid.shape[1:], dtype) for part in PARTS}
     return columns
 
 
@@ -143,7 +148,7 @@ def _fill(
         if progress is not None:
             progress(min(len(staging.done) * staging.rows, staging.n), staging.n)
 
-    staging.confirm(lambda start, stop: _checksum(stored.read(start, stop)), report)
+    staging.confirm(lambda start, stop: _checksum(_rows(stored, start, stop)), report)
     missing = todo = list(staging.blocks())
     while missing:  # a block whose worker died after computing it can get lost: then it is asked for again
         with ThreadPoolExecutor(1) as writer:  # one block goes to the disk while the next is read and computed
@@ -177,9 +182,15 @@ def of_block(reader: Reader, losses: dict[str, Loss], labelwise: bool, start: in
     return _parts(stored, losses, labelwise, start, stop)
 
 
+def _rows(stored: Predictions, start: int, stop: int) -> Predictions:
+    """Some cases, with all their instances."""
+    unit = 1 if stored.grid is None else stored.grid.unit
+    return stored.read(start * unit, stop * unit)
+
+
 def _parts(stored: Predictions, losses: dict[str, Loss], labelwise: bool, start: int, stop: int) -> Block:
     results: dict[str, np.ndarray] = {}
-    block = stored.read(start, stop)
+    block, grid = _rows(stored, start, stop), stored.grid
     try:  # a large block is checked when it is first computed with
         q = block.distribution()
         for name, loss in losses.items():
@@ -191,6 +202,8 @@ def _parts(stored: Predictions, losses: dict[str, Loss], labelwise: bool, start:
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     except ValueError as error:
         raise ValueError(f"{stored.path.name if stored.path else 'predictions'}, rows {start} to {stop}: {error}") from error
+    if grid is not None:
+        results = {name: grid.restored(x, labels=x.ndim == 2) for name, x in results.items()}
     return results, _checksum(block)
 
 
@@ -211,11 +224,9 @@ def _computed(
         for i, start, stop in todo:
             yield i, _parts(stored, losses, labelwise, start, stop)
         return
-    try:
-        from distributed import Client, as_completed
-    except ImportError as error:
-        raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
-    with Client(scheduler) as client:
+    with _connected(scheduler) as client:
+        from distributed import as_completed
+
         waiting = iter(todo)
         # few blocks at a time: what is finished waits in memory until this process has written it
         first = [block for block, _ in zip(waiting, range(2 * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))), strict=False)]
@@ -233,6 +244,32 @@ def _computed(
             for block in waiting:
                 running.add(submit(block))
                 break
+
+
+def _connected(scheduler: str) -> Any:
+    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and says nothing."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
+    answers: SimpleQueue[Any] = SimpleQueue()
+
+    def connect() -> None:
+        try:
+            answers.put(Client(scheduler, timeout=CONNECT_SECONDS))
+        except Exception as error:
+            answers.put(error)
+
+    Thread(target=connect, daemon=True).start()
+    try:
+        answer = answers.get(timeout=CONNECT_SECONDS)
+    except Empty:
+        answer = TimeoutError()
+    if isinstance(answer, OSError):  # also TimeoutError
+        raise OSError(f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one with: dask scheduler") from answer
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _name(loss: str | Loss) -> str:

@@ -13,7 +13,7 @@ import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
-from math import fsum
+from math import fsum, prod
 from pathlib import Path
 from typing import Any
 
@@ -26,8 +26,8 @@ from .lock import locked
 from .npz import read_header, release, write_npz
 
 FORMATS = (".npz", ".zarr", ".parquet", ".csv")
-Columns = dict[str, tuple[int, np.dtype[Any]]]
-"""Results by name: how wide (0: one number) and of which type."""
+Columns = dict[str, tuple[tuple[int, ...], np.dtype[Any]]]
+"""Results by name: the shape of one row (none: one number) and the type."""
 _MARK = "labelwise-partial.txt"
 _LOG = "done.txt"
 
@@ -43,8 +43,8 @@ def reserved(target: Path) -> Iterator[None]:
 class Staging:
     """Results of N rows, written in blocks; only inside `reserved`."""
 
-    def __init__(self, target: Path, job: dict[str, Any], columns: Columns, n: int, rows: int) -> None:
-        self.target, self.columns, self.n, self.rows = target, columns, n, rows
+    def __init__(self, target: Path, job: dict[str, Any], columns: Columns, n: int, rows: int, axes: tuple[str, ...]) -> None:
+        self.target, self.columns, self.n, self.rows, self.axes = target, columns, n, rows, axes
         self.folder = target.with_name(target.name + ".partial")
         self.done: set[int] = set()
         self._claimed: dict[int, int] = {}
@@ -67,8 +67,8 @@ class Staging:
                 raise OSError(error.errno, f"cannot keep the parts of {target.name!r} in {str(self.folder)!r}: {error.strerror}") from error
 
     def _create(self) -> None:
-        for name, (width, dtype) in self.columns.items():
-            shape = (self.n, width) if width else (self.n,)
+        for name, (row, dtype) in self.columns.items():
+            shape = (self.n, *row)
             size = int(np.prod(shape, dtype=object)) * dtype.itemsize
             path = self.folder / f"{name}.npy"
             with path.open("wb") as file:
@@ -79,18 +79,16 @@ class Staging:
         self._map()
 
     def _map(self) -> None:
-        for name, (width, _) in self.columns.items():
+        for name, (row, _) in self.columns.items():
             path = self.folder / f"{name}.npy"
-            empty = self.n == 0
-            self._arrays[name] = np.empty((0, width) if width else (0,)) if empty else np.lib.format.open_memmap(path, mode="r+")
+            self._arrays[name] = np.empty((0, *row)) if self.n == 0 else np.lib.format.open_memmap(path, mode="r+")
 
     def _open(self) -> bool:
         """Whether the folder holds what a former run left of the same job."""
         try:
-            for name, (width, dtype) in self.columns.items():  # before mapping: a damaged header raises anything, or makes the file grow
+            for name, (row, dtype) in self.columns.items():  # before mapping: a damaged header raises anything, or makes the file grow
                 with open_regular(self.folder / f"{name}.npy") as file:
-                    shape = (self.n, width) if width else (self.n,)
-                    if read_header(file, name) != (shape, False, dtype):
+                    if read_header(file, name) != ((self.n, *row), False, dtype):
                         return False
             self._map()
             log = self.folder / _LOG
@@ -132,12 +130,13 @@ class Staging:
 
     def mean(self, name: str) -> float:
         """The mean of a result over all rows."""
-        array, step = self._arrays[name], 1 << 20
+        array = self._arrays[name]
+        step = max(1, (1 << 20) // max(prod(array.shape[1:]), 1))
         sums = []
         for start in range(0, len(array), step):
             sums.append(float(np.sum(array[start : start + step], dtype=np.float64)))
             release(array)
-        return fsum(sums) / max(len(array), 1)
+        return fsum(sums) / max(array.size, 1)
 
     def finish(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
         """Pack everything into the target, then remove the folder."""
@@ -153,7 +152,7 @@ class Staging:
     @property
     def _step(self) -> int:
         """Rows of a piece in which results are packed."""
-        width = sum((w or 1) * d.itemsize for w, d in self.columns.values())
+        width = sum(prod(row) * dtype.itemsize for row, dtype in self.columns.values())
         return max(1, (1 << 24) // max(width, 1))
 
     def _pieces(self) -> Iterator[tuple[int, int]]:
@@ -168,17 +167,18 @@ class Staging:
         new = self.folder / "packed.zarr"
         shutil.rmtree(new, ignore_errors=True)
         group = zarr.open_group(str(new), mode="w", zarr_format=3)
-        axes = ("instance", "label")  # with these names, and the classes as `label`, xarray.open_zarr gives what `to_xarray` gives
+        # with these names, and the classes as `label`, xarray.open_zarr gives what `to_xarray` gives
+        axes = {len(self.axes): self.axes, len(self.axes) - 1: tuple(name for name in self.axes if name != "label")}
         chunk = min(max(self.n, 1), self._step)
         out = {
-            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(chunk, *a.shape[1:]), dimension_names=axes[: a.ndim])
+            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(chunk, *a.shape[1:]), dimension_names=axes[a.ndim])
             for name, a in self._arrays.items()
         }
         for start, stop in self._pieces():
             for name, array in self._arrays.items():
                 out[name][start:stop] = np.asarray(array[start:stop])
         group.attrs["class_names"] = list(class_names)
-        for name, values, axis in (("label", np.asarray(class_names), axes[1]), *((name, x, axes[0]) for name, x in extra.items())):
+        for name, values, axis in (("label", np.asarray(class_names), "label"), *((name, x, self.axes[0]) for name, x in extra.items())):
             dtype = str if values.dtype.kind == "U" else values.dtype  # text of a fixed width has no specification in version 3
             group.create_array(name, shape=values.shape, dtype=dtype, dimension_names=(axis,))[:] = values
         if self.target.exists():
@@ -222,6 +222,10 @@ class Staging:
 
 def check_can_write(target: Path) -> None:
     """Whether the libraries for writing ``target`` are there: said before anything is computed."""
+    if target.suffix not in FORMATS:
+        raise ValueError(f"results are written to {', '.join(FORMATS)}; got {target.name or str(target)!r}")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"cannot write {target.name!r}: there is no folder {str(target.parent)!r}")
     needed = {".zarr": "zarr", ".parquet": "pyarrow"}.get(target.suffix)
     if needed is not None and find_spec(needed) is None:
         raise ImportError(f'writing {target.suffix} needs {needed}; install it with: pip install "labelwise[dask]", or write .npz or .csv')

@@ -54,13 +54,10 @@ def find_roles(file: str, names: Sequence[str], numeric: Collection[str]) -> Rol
         kind, classes, class_names = kinds.pop(), list(marked), [found[2] for found in marked.values()]
     if not classes:
         raise ValueError(f"{file} must have a column of numbers for each class; it has {', '.join(map(repr, names[:8])) or 'none'}")
-    if len(classes) == 1:
-        one = classes[0]
-        if one in _KINDS.values():
-            raise TypeError(
-                f"{file}: column {one!r} must hold lists of numbers; a table has a column for each class instead, with its name"
-            )
-        raise ValueError(f"{file} has numbers for one class only, {one!r}; of two classes, give both: p and 1 − p")
+    if len(classes) == 1 and classes[0] in _KINDS.values():
+        raise TypeError(
+            f"{file}: column {classes[0]!r} must hold lists of numbers; a table has a column for each class instead, with its name"
+        )
     unread = [name for name in names if name not in classes and name not in taken]
     if unread:
         hint = suggest(unread[0], [words[0] for words in ROLES.values()])

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
 
 from .._arrays import Array, dtype_name, like, namespace
+from .._cached import cached_property
 from .._suggestions import suggest
 from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
@@ -50,15 +50,21 @@ class CostLoss(Loss):
                     raise ValueError(
                         f"{where} must be a finite cost, not negative; got {value!r}. Express a gain by lowering the alternative's cost"
                     )
-            if isinstance(cost, np.ndarray):  # copied, because the thresholds are computed once
+            if isinstance(cost, np.ndarray | dict):  # copied, because what follows from them is computed once
                 object.__setattr__(self, side, cost.copy())
 
-    @property
-    def per_event(self) -> bool:  # type: ignore[override]
+    @cached_property
+    def per_event(self) -> bool:
         return any(isinstance(cost, Mapping) or np.ndim(cost) for cost in (self.false_positive, self.false_negative))
 
     def bind(self, names: Sequence[str]) -> CostLoss:
-        """The same costs in the order of the events ``names``."""
+        """The same costs in the order of the events ``names``; those of the last call are kept."""
+        kept: tuple[Sequence[str], CostLoss] | None = self.__dict__.get("_bound")
+        if kept is None or kept[0] != names:
+            kept = self.__dict__["_bound"] = names, self._bind(names)
+        return kept[1]
+
+    def _bind(self, names: Sequence[str]) -> CostLoss:
         costs: dict[str, Any] = {}
         for side in ("false_positive", "false_negative"):
             cost = getattr(self, side)
@@ -109,9 +115,12 @@ class CostLoss(Loss):
         return {kind: (share(a, b, kind, up=False), share(b, a, kind, up=True)) for kind in ("float32", "float64")}
 
     def table(self, n: int, kind: str) -> np.ndarray:
-        """For each of ``n`` events both costs and both edges of the decision in the type ``kind``, (4, n)."""
-        numbers = (*self._costs(np.zeros(())), *self._edges["float64" if kind == "float64" else "float32"])
-        return np.stack([np.broadcast_to(x, (n,)) for x in numbers])
+        """For each of ``n`` events both costs and both edges of the decision in the type ``kind``, (4, n); that of the last call is kept."""
+        kept: tuple[tuple[int, str], np.ndarray] | None = self.__dict__.get("_table")
+        if kept is None or kept[0] != (n, kind):
+            numbers = (*self._costs(np.zeros(())), *self._edges["float64" if kind == "float64" else "float32"])
+            kept = self.__dict__["_table"] = (n, kind), np.stack([np.broadcast_to(x, (n,)) for x in numbers])
+        return kept[1]
 
     def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
         """Regret of not acting and of acting."""

@@ -10,8 +10,9 @@ import numpy as np
 from ..decomposition import PARTS
 from ..distributions import Ensemble
 from ..evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
-from .results_folder import Options, over_runs, predictions, record, save_figure
-from .scores import MEASURES, differences, scores
+from ..io import Predictions
+from .results_folder import Options, effect_of_rounding, over_runs, predictions, record, save_figure
+from .scores import MEASURES, accuracy_and_areas, differences, scores
 from .settings import Setting, TestImages
 
 __all__ = ["run"]
@@ -47,11 +48,18 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     shown = {key: curves[0][key] if runs == 1 else mean_curve([each[key] for each in curves]) for key in curves[0]}
     numbers = {
         **over_runs(found),
+        "effect of rounding": effect_of_rounding(setting, [images], options, _rounded),
         "rejected": shown[MEASURES[0], PARTS[0]].rejected,
         "curves": {key: {"accuracy": curve.value, "sd": getattr(curve, "sd", None)} for key, curve in shown.items()},
     }
     draw(shown, record(setting, "arc", numbers, options, runs=runs).with_suffix(".png"))
     return numbers
+
+
+def _rounded(stored: Predictions) -> dict[Any, float]:
+    """All areas, for the effect of rounding."""
+    q = Ensemble(stored.probs)
+    return accuracy_and_areas(q, scores(q), np.asarray(stored.y_true))[1]
 
 
 def draw(curves: dict[tuple[str, str], MeanCurve | RejectionCurve], path: Path) -> None:

@@ -13,9 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from ..decomposition import decompose
 from ..distributions import Ensemble
+from ..evaluation import detection_scores
 from .results_folder import Options, available, over_runs, predictions, record, save_figure
-from .scores import MEASURES, aurocs, scores
+from .scores import aurocs, scores
 from .settings import Setting, TestImages
 
 __all__ = ["run"]
@@ -32,7 +34,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         of: dict[str, dict[tuple[str, ...], float]] = {"auroc": {}, "accuracy": {}, "confidence": {}, "agreement": {}}
         for images, each in stored.items():
             q = Ensemble(each.probs)
-            way = "scaled" if images.scaled else "not scaled", "transposed" if images.transposed else "upright"
+            way = _way(images)
             choices = np.argmax(q.probs, axis=-1)
             of["confidence"][images.data, *way] = float(q.probs.max(-1).mean())
             of["agreement"][images.data, *way] = float((choices == choices[0]).all(axis=0).mean())
@@ -41,9 +43,31 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
             if images.data == setting.data:
                 of["accuracy"][way] = float((q.mean().argmax(-1) == y).mean())
         found.append(of)
-    numbers = {**over_runs(found), "not run": dict(list(absent.items())[:1])}
-    draw(numbers["auroc"], setting.data, record(setting, "artifact", numbers, options, runs=runs).with_suffix(".png"))
+    numbers = {**over_runs(found), "subsets": subsets(setting, runs, options), "not run": dict(list(absent.items())[:1])}
+    draw(numbers, setting, record(setting, "artifact", numbers, options, runs=runs).with_suffix(".png"))
     return numbers
+
+
+def subsets(setting: Setting, runs: int, options: Options) -> dict[tuple[str, str, str], list[float]]:
+    """(pixels, orientation, size) -> AUROC of the label-wise entropy for every subset of two or more members of each run.
+
+    Of saturated members all depends on whether they are certain of different classes: one ensemble alone says little.
+    """
+    ways = _four_ways(setting.data)[1:]
+    found: dict[tuple[str, str, str], list[float]] = {}
+    for r in range(runs):
+        stored = predictions(setting, r, [TestImages(setting.data), *ways], options)
+        probs = {images: np.asarray(p.probs) for images, p in stored.items()}
+        for size in range(2, setting.members + 1):
+            for group in itertools.combinations(range(setting.members), size):
+                reference, *eu = (decompose(Ensemble(p[list(group)])).sum().epistemic for p in probs.values())
+                for images, value in zip(ways, eu, strict=True):
+                    found.setdefault((*_way(images), str(size)), []).append(float(detection_scores(reference, value).auroc))
+    return found
+
+
+def _way(images: TestImages) -> tuple[str, str]:
+    return "scaled" if images.scaled else "not scaled", "transposed" if images.transposed else "upright"
 
 
 def _four_ways(data: str) -> list[TestImages]:
@@ -51,20 +75,22 @@ def _four_ways(data: str) -> list[TestImages]:
     return [TestImages(data, scaled, transposed) for scaled, transposed in itertools.product((True, False), (False, True))]
 
 
-def draw(cells: dict[tuple[str, str, str, str], dict[str, Any]], data: str, path: Path) -> None:
-    """The 2 × 2 for each measure, the AUROC in each cell."""
-    from ..plots._style import pyplot
+def draw(numbers: dict[str, Any], setting: Setting, path: Path) -> None:
+    """For each way of mishandling, the AUROC of every subset of the members, by size; and of all members, by measure."""
+    from ..plots._style import line, pyplot, tidy
 
-    figure, axes = pyplot().subplots(1, len(MEASURES), figsize=(8.4, 2.9), layout="constrained")
-    rows, columns = ("scaled", "not scaled"), ("upright", "transposed")
-    for ax, measure in zip(axes, MEASURES, strict=True):
-        values = np.array([[cells[data, row, column, measure]["mean"] for column in columns] for row in rows])
-        ax.imshow(values, cmap="Blues", vmin=0, vmax=1.4)
-        for i, j in itertools.product(range(2), range(2)):
-            ax.text(j, i, f"{values[i, j]:.3f}", ha="center", va="center", fontsize=11)
-        ax.set_xticks(range(2), columns)
-        ax.set_yticks(range(2), rows if measure == MEASURES[0] else ["", ""])
-        ax.set_title(measure, fontsize=10)
-        ax.tick_params(length=0)
-    figure.suptitle(f"AUROC of {data} against its own test images", fontsize=10)
+    ways = [_way(images) for images in _four_ways(setting.data)[1:]]
+    figure, axes = pyplot().subplots(1, len(ways), figsize=(10, 3.2), layout="constrained", sharey=True)
+    for ax, way in zip(axes, ways, strict=True):
+        tidy(ax)
+        for size in range(2, setting.members + 1):
+            values = numbers["subsets"][(*way, str(size))]
+            shift = np.random.default_rng(size).uniform(-0.22, 0.22, len(values)) if len(values) > 1 else [0.0]
+            ax.plot(size + np.asarray(shift), values, "o", color=line(0)["color"], alpha=0.55, markersize=5)
+        ax.axhline(0.5, color="#444444", linewidth=0.8, linestyle=":")
+        ax.set_xticks(range(2, setting.members + 1))
+        ax.set_title(f"{way[0]}, {way[1]}", fontsize=10)
+        ax.set_xlabel("members of the subset")
+    axes[0].set_ylabel("AUROC (EU, label-wise entropy)")
+    axes[0].set_ylim(-0.05, 1.05)
     save_figure(figure, path)

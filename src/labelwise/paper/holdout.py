@@ -8,6 +8,7 @@ for a high value regresses to the mean. Continuing the same checkpoint in severa
 from __future__ import annotations
 
 import shutil
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from ..datasets import Dataset
 from ..decomposition import decompose
 from ..io.atomic import replacing
 from ..io.npz import read_npy, write_npy
+from .holdout_runs import Runs
 from .results_folder import Options, predict, record
 from .settings import Setting, TestImages, image_shape, training_data
 
@@ -47,7 +49,7 @@ class Arm:
     pool: str | None = None
     """``"new"``: the hold-out; ``"old"``: the class's own first images, redrawn; ``None``: nothing is exchanged."""
     label: str = "selected"
-    """``"selected"``: the class with the highest EU on the test set; ``"half"``: on the first half of it; ``"random"``: one of the others."""
+    """``"selected"``: the class with the highest EU on the test set; ``"random"``: one of the others."""
     constant: bool = False
     """Whether the learning rate stays what it was."""
 
@@ -57,7 +59,6 @@ ARMS = {
     "no-swap": Arm(),
     "old-pool": Arm("old"),
     "random-class": Arm("new", "random"),
-    "half": Arm("new", "half"),
     "swap-constant": Arm("new", constant=True),
     "no-swap-constant": Arm(constant=True),
 }
@@ -90,9 +91,9 @@ class Draw:
         return np.concatenate([small[self.labels[small] != self.label], drawn])
 
 
-def recipe_for(setting: Setting, data: Dataset, plan: Plan) -> Recipe:
+def recipe_for(setting: Setting, plan: Plan, shape: Sequence[int] | None = None) -> Recipe:
     """The recipe over both parts of the training, with the published batches of 64; the learning rate falls when the protocol says so."""
-    recipe = replace(setting.recipe(image_shape(data)), epochs=plan.first + plan.then, batch_size=64, shuffle=True)
+    recipe = replace(setting.recipe(shape), epochs=plan.first + plan.then, batch_size=64, shuffle=True)
     return replace(recipe, rates=tuple((start, rate) for start, rate in recipe.rates if start < recipe.epochs), **setting.changed)
 
 
@@ -109,7 +110,7 @@ class Run:
     after: dict[str, np.ndarray]
     labels: dict[str, int]
     second_half: np.ndarray
-    """Which test instances were not used for selecting in the arm ``half``."""
+    """A random half of the test set; what a class selected on the other half does is judged on this one."""
     y_true: np.ndarray
     accuracy: dict[str, float]
 
@@ -121,7 +122,7 @@ def run_one(setting: Setting, run: int, options: Options, *, arms: tuple[str, ..
     """
     plan = PLANS[setting.data]
     data, train = training_data(setting, **options.where)
-    recipe = recipe_for(setting, data, plan)
+    recipe = recipe_for(setting, plan, image_shape(data))
     small = Draw(train.y, plan.n_train, plan.first, run)
     first = replace(recipe, epochs=plan.first, rates=tuple(rate for rate in recipe.rates if rate[0] < plan.first))
     training = _Training(setting, data, options.results / f"holdout-{setting.name}" / f"run-{run}", run, options, first, small)
@@ -131,9 +132,6 @@ def run_one(setting: Setting, run: int, options: Options, *, arms: tuple[str, ..
     correct = {"before": accuracy}
     for name in arms_of(recipe, arms):
         arm = ARMS[name]
-        if name == "half" and labels["half"] == labels["selected"] and "swap" in after:  # the same class: the arm has been run
-            after[name], correct[name] = after["swap"], correct["swap"]
-            continue
         draw = small if arm.pool is None else replace(small, pool=arm.pool, label=labels[arm.label])
         after[name], correct[name] = training.result(name, replace(recipe, rates=(first if arm.constant else recipe).rates), draw)
     named = {name: labels[ARMS[name].label] for name in after}
@@ -141,19 +139,15 @@ def run_one(setting: Setting, run: int, options: Options, *, arms: tuple[str, ..
 
 
 def halves(n: int, run: int) -> np.ndarray:
-    """A random half of the test set, as a mask: the one on which the arm ``half`` is judged."""
+    """A random half of the test set, as a mask."""
     return np.asarray(np.random.default_rng([run, 3]).permutation(n) >= n // 2)
 
 
 def choose(before: np.ndarray, run: int) -> dict[str, int]:
-    """The class with the highest mean EU on the test set, on its first half, and another one at random."""
+    """The class with the highest mean EU on the test set, and another one at random."""
     selected = int(before.mean(axis=0).argmax())
     others = np.delete(np.arange(before.shape[1]), selected)
-    return {
-        "selected": selected,
-        "half": int(before[~halves(len(before), run)].mean(axis=0).argmax()),
-        "random": int(np.random.default_rng([run, 4]).choice(others)),
-    }
+    return {"selected": selected, "random": int(np.random.default_rng([run, 4]).choice(others))}
 
 
 @dataclass(frozen=True, eq=False)
@@ -208,7 +202,7 @@ class _Training:
 
 
 def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """Train what is missing; write ``holdout.json`` and ``holdout.png``; returns the numbers."""
+    """Train what is missing; write ``runs.npz``, ``holdout.json`` and ``holdout.png``; returns the numbers."""
     from .holdout_numbers import draw, numbers_of
 
     if setting.data not in PLANS:
@@ -220,9 +214,15 @@ def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] 
         raise ValueError(f"`arms` must be of {', '.join(ARMS)}; got {unknown[0]!r}")
     if arms is not None and not {"swap", "no-swap"} <= set(arms):
         raise ValueError(f"`arms` must have 'swap' and 'no-swap', which all others are compared with; got {', '.join(arms)}")
-    found = [run_one(setting, r, options, arms=arms) for r in range(runs)]
+    path = options.results / f"holdout-{setting.name}" / "runs.npz"
+    stored = Runs.read(path)
+    wanted = arms_of(recipe_for(setting, plan), arms)
+    for r in range(runs):
+        if not stored.has(r, wanted):
+            stored = stored.with_run(r, run_one(setting, r, options, arms=wanted))
+            stored.write(path)
+    found = stored.first(runs)
     numbers = numbers_of(found)
-    more = {"plan": asdict(plan), "arms": {name: asdict(ARMS[name]) for name in found[0].after}}
-    path = record(f"holdout-{setting.name}", "holdout", numbers, options, runs=runs, **more)
-    draw(found, path.with_suffix(".png"))
+    more = {"plan": asdict(plan), "arms": {name: {**asdict(ARMS[name]), "runs": len(found.rows(name))} for name in found.arms}}
+    draw(found, numbers, record(f"holdout-{setting.name}", "holdout", numbers, options, runs=runs, **more).with_suffix(".png"))
     return numbers

@@ -2,54 +2,71 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from math import sqrt
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..io.npz import read_npz
 from .holdout_drops import Drops, drops, excess, log_ratios
+from .holdout_runs import GRID, Runs
 from .results_folder import over_runs, save_figure
 
-if TYPE_CHECKING:
-    from .holdout import Run
-
-__all__ = ["draw", "numbers_of", "published", "table_of"]
+__all__ = ["draw", "numbers_of", "published", "smallest_detectable", "table_of"]
 
 # arm -> the arm it is compared with; the class compared is that of the arm
-CONTROLS = {**dict.fromkeys(("swap", "old-pool", "random-class", "half"), "no-swap"), "swap-constant": "no-swap-constant"}
+CONTROLS = {**dict.fromkeys(("swap", "old-pool", "random-class"), "no-swap"), "swap-constant": "no-swap-constant"}
 
 
-def numbers_of(runs: Sequence[Run]) -> dict[str, Any]:
+def numbers_of(runs: Runs) -> dict[str, Any]:
     """All numbers of the experiment: Table 2 as the paper has it and for each arm, and the paired effects."""
-    before = np.stack([run.before.mean(axis=0) for run in runs])
-    arms = list(runs[0].after)
-    after = {name: np.stack([run.after[name].mean(axis=0) for run in runs]) for name in arms}
-    label = {name: np.array([run.labels[name] for run in runs]) for name in arms}
-    own_means = [[run.before[run.y_true == k, k].mean() for k in range(before.shape[1])] for run in runs]
+    of = runs.arrays
     numbers: dict[str, Any] = {
-        "selected": np.array([run.labels["swap"] for run in runs]),
-        "selected, mean over own instances": np.argmax(own_means, axis=1),  # as the paper's text has it
-        "accuracy": over_runs([{name: run.accuracy[name] for name in ("before", *arms)} for run in runs]),
-        "mean EU before": before,
-        "mean EU after": after,
-        "label": label,
-        "table": {name: table_of(drops(before, after[name], selected=label[name])) for name in arms},
+        "selected": of["swap label"].astype(int),
+        "same class on half of the test set": runs.same_label("half"),
+        "same class by mean over own instances": runs.same_label("own"),  # as the paper's text has it
+        "accuracy": {name: over_runs(of[f"{name} accuracy"][runs.rows(f"{name} accuracy")]) for name in ("before", *runs.arms)},
+        "table": {},
         "effect": {},
         "effect on other classes": {},
     }
+    for name in runs.arms:
+        rows = runs.rows("before", name)
+        found = drops(of["before"][rows], of[name][rows], selected=of[f"{name} label"][rows].astype(int))
+        numbers["table"][name] = {"runs": len(rows), **table_of(found)}
     for name, control in CONTROLS.items():
-        if name in after and control in after:
-            numbers["effect"][f"{name} − {control}"] = over_runs(log_ratios(after[name], after[control], label[name]))
-            others = [np.delete(np.log(a) - np.log(c), k).mean() for a, c, k in zip(after[name], after[control], label[name], strict=True)]
-            numbers["effect on other classes"][f"{name} − {control}"] = over_runs(others)
-    if "half" in after:  # selected on one half of the test set, judged on the other
-        start = np.stack([run.before[run.second_half].mean(axis=0) for run in runs])
-        end, without = (np.stack([run.after[name][run.second_half].mean(axis=0) for run in runs]) for name in ("half", "no-swap"))
-        numbers["effect"]["half − no-swap, other half"] = over_runs(log_ratios(end, without, label["half"]))
-        numbers["table"]["half, other half"] = table_of(drops(start, end, selected=label["half"]))
+        if name in runs.arms and control in runs.arms:
+            rows = runs.rows(name, control)
+            after, without, label = of[name][rows], of[control][rows], of[f"{name} label"][rows].astype(int)
+            numbers["effect"][f"{name} − {control}"] = effect(log_ratios(after, without, label))
+            others = [np.delete(np.log(a) - np.log(c), k).mean() for a, c, k in zip(after, without, label, strict=True)]
+            numbers["effect on other classes"][f"{name} − {control}"] = effect(np.array(others))
+    # Selected on one half of the test set and judged on the other, in the runs in which both halves select the same class.
+    rows = runs.rows("swap other half", "no-swap other half")
+    rows = rows[of["half label"][rows] == of["swap label"][rows]] if len(rows) else rows
+    if len(rows):
+        label = of["half label"][rows].astype(int)
+        values = log_ratios(of["swap other half"][rows], of["no-swap other half"][rows], label)
+        numbers["effect"]["swap − no-swap, other half"] = effect(values)
     return numbers
+
+
+def effect(values: np.ndarray) -> dict[str, Any]:
+    """Mean over runs with its interval, and the smallest effect that so many runs would have shown."""
+    cell = over_runs(values)
+    return cell | {"detectable": None if cell["sd"] is None else smallest_detectable(cell["sd"], len(values))}
+
+
+def smallest_detectable(sd: float, n: int, *, power: float = 0.8) -> float:
+    """The mean that a two-sided t-test at 5 % finds with this power, from n differences with this standard deviation.
+
+    >>> round(smallest_detectable(0.46, 11), 2), round(smallest_detectable(0.46, 100), 2)
+    (0.43, 0.13)
+    """
+    from scipy.stats import t
+
+    return float(t.ppf(0.975, n - 1) + t.ppf(power, n - 1)) * sd / sqrt(n)
 
 
 def table_of(d: Drops) -> dict[str, Any]:
@@ -76,25 +93,36 @@ def published(path: Path) -> tuple[dict[str, Any], Drops]:
     return table_of(d), d
 
 
-def draw(runs: Sequence[Run], path: Path) -> None:
-    """ECDFs over test instances, averaged over runs: the selected class (left) and the others (right), before and after each main arm."""
+def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
+    """Left: the effect of the new images in each run, and the mean of each arm. Then ECDFs of the selected class and of the others."""
     from ..plots._style import line, pyplot, tidy
 
-    arms = [name for name in ("swap", "no-swap", "old-pool") if name in runs[0].after]
-    series = {"before": [run.before for run in runs]} | {name: [run.after[name] for run in runs] for name in arms}
-    selected = [run.labels["swap"] for run in runs]
-    values = np.concatenate([x.ravel() for x in series["before"]])
-    grid = np.geomspace(max(float(np.quantile(values, 0.05)), 1e-6), float(values.max()), 400)
-    figure, axes = pyplot().subplots(1, 2, figsize=(9, 3.4), layout="constrained", sharey=True)
-    for ax, own in zip(axes, (True, False), strict=True):
+    panels = 3 if "before ecdf" in runs.arrays else 1
+    ratios = (1.2, 1, 1)[:panels]
+    figure, axes = pyplot().subplots(1, panels, figsize=(3.6 * panels, 3.6), layout="constrained", width_ratios=ratios, squeeze=False)
+    ax = axes[0, 0]
+    tidy(ax)
+    names = list(numbers["effect"])
+    for i, name in enumerate(names):
+        cell = numbers["effect"][name]
+        height = i + np.random.default_rng(0).uniform(-0.25, 0.25, len(cell["runs"]))
+        ax.plot(cell["runs"], height, ".", color="#999999", markersize=3)
+        reach = None if cell["low"] is None else [[cell["mean"] - cell["low"]], [cell["high"] - cell["mean"]]]
+        ax.errorbar(cell["mean"], i, xerr=reach, fmt="o", color=line(0)["color"], capsize=3, markersize=5)
+    ax.axvline(0, color="#444444", linewidth=0.8)
+    ax.set_yticks(range(len(names)), [f"{name} ({len(numbers['effect'][name]['runs'])})" for name in names], fontsize=8)
+    ax.invert_yaxis()
+    ax.grid(visible=False, axis="y")
+    ax.set_xlabel("log EU(arm) − log EU(control), by run")
+    for ax, part, title in zip(axes[0, 1:], (0, 1), ("class with the highest EU", "other classes"), strict=False):
         tidy(ax)
-        for i, (name, arrays) in enumerate(series.items()):
-            columns = [x[:, k] if own else np.delete(x, k, axis=1) for x, k in zip(arrays, selected, strict=True)]
-            curve = np.mean([np.searchsorted(np.sort(c.ravel()), grid, side="right") / c.size for c in columns], axis=0)
-            ax.plot(grid, curve, label=name.replace("-", " "), **line(i))
-        ax.set_title("class with the highest EU" if own else "other classes", fontsize=10)
+        for i, name in enumerate(name for name in ("before", "swap", "no-swap") if f"{name} ecdf" in runs.arrays):
+            curve = np.nanmean(runs.arrays[f"{name} ecdf"][:, part], axis=0)
+            ax.plot(GRID, curve, label=name.replace("-", " "), **line(i))
+        ax.set_title(title, fontsize=10)
         ax.set_xlabel("label-wise EU (variance)")
         ax.set_xscale("log")
-    axes[0].set_ylabel("share of test instances")
-    axes[1].legend(frameon=False, fontsize=9, loc="lower right")
+    if panels > 1:
+        axes[0, 1].set_ylabel("share of test instances")
+        axes[0, 2].legend(frameon=False, fontsize=9, loc="lower right")
     save_figure(figure, path)

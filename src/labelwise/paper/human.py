@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..datasets import load_cifar10h
-from ..decomposition import decompose
+from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..evaluation import agreement, rank_agreement
 from ..evaluation.correlation import vote_spread
@@ -32,24 +32,43 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         q = Ensemble(stored.probs, class_names=stored.class_names)
         u = decompose(q)
         each = agreement(u, votes=votes, error=q.mean().argmax(-1) != np.asarray(stored.y_true))
-        mean, spread = np.asarray(u.aleatoric).mean(axis=0, dtype=float), vote_spread(votes, u).mean(axis=0)
+        spread = vote_spread(votes, u)
+        compared = {"predicted probability": q.mean()} | {part: np.asarray(getattr(u, part)) for part in PARTS}
+        means = {name: values.mean(axis=0, dtype=float) for name, values in compared.items()}
         found.append(
             {
                 "spearman": {pair: float(value.spearman) for pair, value in each.pairs.items()},
                 "spearman by label": {name: float(value.spearman) for name, value in each.by_class.items()},
-                "spearman of the class means": float(rank_agreement(mean, spread).spearman),
-                "mean aleatoric": dict(zip(u.class_names, mean, strict=True)),
+                "mean over labels": {
+                    name: np.mean([float(rank_agreement(values[:, k], spread[:, k]).spearman) for k in range(spread.shape[1])])
+                    for name, values in compared.items()
+                },
+                "spearman of the class means": {name: float(rank_agreement(x, spread.mean(axis=0)).spearman) for name, x in means.items()},
+                "mean aleatoric": dict(zip(u.class_names, means["aleatoric"], strict=True)),
             }
         )
     last = agreement(u, votes=votes, rng=0, n_bootstrap=200)  # variation over images rather than over trainings
     numbers = {
         **over_runs(found),
         "spearman by label, images of the last run": {name: value.spearman for name, value in last.by_class.items()},
-        "mean spread of the votes": dict(zip(u.class_names, spread.tolist(), strict=True)),
+        "mean spread of the votes": dict(zip(u.class_names, spread.mean(axis=0).tolist(), strict=True)),
+    }
+    numbers["spearman of the class means, over classes"] = {
+        name: over_classes(cell["mean"], len(u.class_names)) for name, cell in numbers["spearman of the class means"].items()
     }
     more = {"votes": "CIFAR-10H" if setting.data == "cifar10" else f"stand-in: the {NEIGHBORS} nearest training digits"}
     draw(numbers, record(setting, "human", numbers, options, runs=runs, **more).with_suffix(".png"))
     return numbers
+
+
+def over_classes(rho: float, n: int) -> dict[str, float]:
+    """A rank correlation of n pairs with its 95 % interval: Fisher's transformation with the variance (1 + ρ²/2) / (n − 3).
+
+    >>> {key: round(x, 2) for key, x in over_classes(0.939, 10).items()}
+    {'value': 0.94, 'low': 0.7, 'high': 0.99}
+    """
+    center, reach = np.arctanh(np.clip(rho, -1 + 1e-9, 1 - 1e-9)), 1.959964 * np.sqrt((1 + rho**2 / 2) / (n - 3))
+    return {"value": rho, "low": float(np.tanh(center - reach)), "high": float(np.tanh(center + reach))}
 
 
 def stand_in_votes() -> np.ndarray:
@@ -62,24 +81,25 @@ def stand_in_votes() -> np.ndarray:
 
 
 def draw(numbers: dict[str, Any], path: Path) -> None:
-    """Left: rank correlation label by label. Right: mean spread of the votes and mean aleatoric uncertainty of each class."""
-    from ..plots._style import ALEATORIC, pyplot, tidy
+    """Left: mean rank correlation over the labels, with a baseline. Right: mean spread of the votes and mean aleatoric uncertainty by class."""
+    from ..plots._style import ALEATORIC, EPISTEMIC, TOTAL, pyplot, tidy
 
-    by_label = numbers["spearman by label"]
-    names = sorted(by_label, key=lambda name: -by_label[name]["mean"])
-    means, deviations = ([by_label[name][key] for name in names] for key in ("mean", "sd"))
     figure, (left, right) = pyplot().subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
     for ax in (left, right):
         tidy(ax)
-    place = np.arange(len(names))
-    left.barh(place, means, color=ALEATORIC)
-    if deviations[0] is not None:
-        left.errorbar(means, place, xerr=deviations, fmt="none", ecolor="black")
-    left.set_yticks(place, names)
+    colors = {"predicted probability": "#888888", "total": TOTAL, "aleatoric": ALEATORIC, "epistemic": EPISTEMIC}
+    for i, (name, color) in enumerate(colors.items()):
+        left.plot(numbers["mean over labels"][name]["runs"], [i - 0.12] * len(numbers["mean over labels"][name]["runs"]), "o", color=color)
+        cell = numbers["spearman of the class means, over classes"][name]
+        reach = [[cell["value"] - cell["low"]], [cell["high"] - cell["value"]]]
+        left.errorbar(cell["value"], i + 0.12, xerr=reach, fmt="s", color=color, capsize=3, markersize=5)
+    left.set_yticks(range(len(colors)), list(colors))
     left.invert_yaxis()
     left.grid(axis="x", color="#DDDDDD", linewidth=0.6)
     left.grid(visible=False, axis="y")
-    left.set_xlabel("Spearman correlation of AU with the spread of votes")
+    left.set_xlim(-1.05, 1.05)
+    left.set_xlabel("Spearman correlation with the spread of votes\n● mean over labels   ■ of the class means, 95 % interval", fontsize=9)
+    names = list(numbers["mean spread of the votes"])
     points = np.array([(numbers["mean spread of the votes"][name], numbers["mean aleatoric"][name]["mean"]) for name in names])
     right.plot(*points.T, "o", color=ALEATORIC, markersize=5)
     extent = np.maximum(np.ptp(points, axis=0), 1e-12)

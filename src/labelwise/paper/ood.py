@@ -10,8 +10,8 @@ import numpy as np
 
 from ..distributions import Ensemble
 from ..evaluation import compare_detection
-from .ensemble_sizes import by_members
-from .results_folder import Options, available, over_runs, predictions, record, save_figure
+from ..io import Predictions
+from .results_folder import Options, available, effect_of_rounding, over_runs, predictions, record, save_figure
 from .scores import MEASURES, Scores, aurocs, differences, scores
 from .settings import DATA, Setting, TestImages
 
@@ -27,7 +27,6 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     outside, absent = available(setting, [TestImages(name) for name in DATA[setting.data]], runs, options)
     found: list[dict[str, Any]] = []
     first: dict[TestImages, Scores] = {}
-    members: dict[TestImages, list[np.ndarray]] = {images: [] for images in (inside, *outside)}
     for r in range(runs):
         stored = predictions(setting, r, [inside, *outside], options)
         of: dict[TestImages, Scores] = {images: scores(Ensemble(p.probs)) for images, p in stored.items()}
@@ -40,8 +39,6 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
                 "auroc difference": {(name, *key): value for name, values in each.items() for key, value in differences(values).items()},
             }
         )
-        for images, p in stored.items():
-            members[images].append(np.asarray(p.probs))
     numbers = over_runs(found)
     # Within the first run, over the test instances: another kind of variation than that between trainings.
     numbers["auroc difference, instances of run 0"] = {
@@ -52,12 +49,18 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         for a, b in combinations(MEASURES, 2)
     }
     numbers["not run"] = absent
-    if runs > 1 and outside:
-        numbers["auroc by members"] = by_members({images: np.concatenate(parts) for images, parts in members.items()}, inside, outside)
+    if outside:
+        numbers["effect of rounding"] = effect_of_rounding(setting, [inside, *outside], options, _rounded)
     path = record(setting, "ood", numbers, options, runs=runs)
     if outside:
         draw(first, inside, outside, path.with_suffix(".png"))
     return numbers
+
+
+def _rounded(inside: Predictions, *outside: Predictions) -> dict[Any, float]:
+    """All AUROCs, for the effect of rounding."""
+    of = [scores(Ensemble(p.probs)) for p in (inside, *outside)]
+    return {(i, *key): value for i, each in enumerate(of[1:]) for key, value in aurocs(of[0], each).items()}
 
 
 def draw(found: dict[TestImages, Scores], inside: TestImages, outside: list[TestImages], path: Path) -> None:

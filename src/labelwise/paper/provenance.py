@@ -41,9 +41,25 @@ class Results:
         path = self.folder / "published" / f"{PUBLISHED_FILES[data]}.json"
         return read(path) if path.is_file() else None
 
+    def fingerprint(self) -> dict[str, Any] | None:
+        path = self.folder / "fingerprint" / "fingerprint.json"
+        return read(path) if path.is_file() else None
+
+    def versions(self) -> str:
+        """With which versions the results were computed, each once."""
+        about = [read(path)["about"] for path in sorted(self.folder.glob("*/*.json"))]
+        sets = dict.fromkeys(", ".join(f"{name} {version}" for name, version in each["versions"].items()) for each in about)
+        dates = sorted({each["date"] for each in about})
+        when = f" ({dates[0]} to {dates[-1]})" if dates else ""
+        return f"Computed with {'; '.join(sets)}{when}." if sets else ""
+
     def figure(self, name: str, file: str, caption: str) -> str:
         path = self.folder / name / file
         return f"![{caption}]({Path(os.path.relpath(path, self.page)).as_posix()})\n" if path.is_file() else ""
+
+    def picture(self, file: str, caption: str) -> str:
+        """A dot-plot of the page itself."""
+        return f"![{caption}](pictures/{file})\n" if (self.page / "pictures" / file).is_file() else ""
 
     def tables(self, name: str, experiment: str) -> Iterator[str]:
         for title, columns, rows in tables(self.folder / name / f"{experiment}.json"):
@@ -72,6 +88,10 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def provenance(stored: dict[str, Any]) -> str:
-    """The command, the date and the versions."""
-    versions = ", ".join(f"{name} {version}" for name, version in stored["about"]["versions"].items())
-    return f"`{stored['about']['command']}` ({stored['about']['date']}; {versions})\n"
+    """The command, and what was used of a data set where it is not all of it."""
+    from .settings import DATA
+
+    setting = stored["about"]["setting"]
+    used = () if isinstance(setting, str) else (setting["data"], *DATA.get(setting["data"], ()))
+    notes = [f"{TITLES.get(name, name)}: {note}" for name, note in stored["about"].get("data", {}).items() if name in used]
+    return f"`{stored['about']['command']}`" + "".join(f" {note}." for note in notes) + "\n"

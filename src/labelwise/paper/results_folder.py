@@ -29,13 +29,19 @@ from ..io.npz import read_npz
 from .settings import DATA, Setting, TestImages, image_shape, training_data
 
 __all__ = [
-    "Options", "available", "over_runs", "plain", "predict", "predictions", "read_predictions", "record", "save_figure", "train",
+    "NOTES", "Options", "available", "effect_of_rounding", "over_runs", "plain", "predict", "predictions", "read_predictions", "record", "save_figure", "train",
     "write_predictions",
 ]  # fmt: skip
 
 STEPS = ((-8.0, 1 / 16), (-16.0, 1 / 2))
 """Logarithms below the first number are stored in multiples of the second: of probabilities under 0.0003 and 1e-7, whose further digits
 move no AUROC by more than 2e-5 but fill half of the file."""
+
+
+NOTES = {
+    "svhn": "the first 10,000 of the 26,032 test digits, cropped again from the street numbers: not bit-identical to the published file",
+}
+"""What was used of a data set, where it is not all of it."""
 
 
 @dataclass(frozen=True)
@@ -107,25 +113,64 @@ def write_predictions(path: Path, probs: np.ndarray, y_true: np.ndarray | None, 
                 np.lib.format.write_array(member, array, allow_pickle=False)
 
 
-def read_predictions(path: Path, members: int | None = None) -> Predictions:
-    """Stored predictions of the first ``members``, as probabilities in float32 that sum to 1."""
+def read_predictions(path: Path, members: int | None = None, *, redraw: int | None = None) -> Predictions:
+    """Stored predictions of the first ``members``, as probabilities in float32 that sum to 1.
+
+    With the seed ``redraw``, each logarithm is drawn uniformly from those that are rounded to it: what this changes, rounding may have changed.
+    """
     stored = read_npz(path, ["log_probs", "y_true", "class_names"])
     if not stored.keys() >= {"log_probs", "class_names"}:
         raise ValueError(f"{path.name} must hold `log_probs` and `class_names`; it holds {', '.join(stored) or 'neither'}")
     y_true = stored["y_true"].astype(np.int64) if "y_true" in stored else None
-    return Predictions(probs=unpacked(stored["log_probs"][:members]), y_true=y_true, class_names=tuple(map(str, stored["class_names"])))
+    log_probs = stored["log_probs"][:members]
+    if redraw is not None:
+        step = np.spacing(np.abs(np.where(np.isfinite(log_probs), log_probs, 1))).astype(np.float32)
+        for below, width in STEPS:
+            step = np.where(log_probs < below, np.float32(width), step)
+        shift = np.random.default_rng(redraw).uniform(-0.5, 0.5, log_probs.shape).astype(np.float32) * step
+        log_probs = np.minimum(log_probs.astype(np.float32) + shift, 0)
+    return Predictions(probs=unpacked(log_probs), y_true=y_true, class_names=tuple(map(str, stored["class_names"])))
+
+
+def effect_of_rounding(
+    setting: Setting, wanted: Sequence[TestImages], options: Options, compute: Callable[..., Mapping[Any, float]]
+) -> float:
+    """The largest change of the numbers of run 0 when the stored logarithms are redrawn within their rounding; ``compute`` takes predictions."""
+    paths = [options.path(setting, 0, images) for images in wanted]
+    stored = compute(*(read_predictions(path, setting.members) for path in paths))
+    redrawn = [compute(*(read_predictions(path, setting.members, redraw=seed) for path in paths)) for seed in range(3)]
+    return max(abs(other[key] - value) for other in redrawn for key, value in stored.items())
 
 
 def train(setting: Setting, run: int, options: Options) -> Any:
-    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an interrupted one is resumed."""
-    from ..predictors import fit_ensemble
+    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an interrupted one is resumed.
+
+    With a constant learning rate, the longest finished training of the same setting with fewer epochs is continued: the weights are the
+    same, and predictions after 5, 10 and 15 epochs cost one training of 15.
+    """
+    from ..predictors import fit_ensemble, load_ensemble
 
     data, _ = training_data(setting, **options.where)
     recipe = setting.recipe(image_shape(data))
-    options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs")
+    start = None
+    for epochs in range(recipe.epochs - 1, 0, -1) if len(recipe.rates) == 1 else ():
+        shorter = options.results / replace(setting, epochs=epochs).name / f"run-{run}" / "training"
+        if shorter.is_dir() and (start := load_ensemble(shorter)).n_members >= setting.members:
+            break
+        start = None
+    since = "" if start is None else f", from epoch {start.recipe.epochs}"
+    options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs{since}")
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
-        recipe.network, data, n_members=setting.members, recipe=recipe, rng=run, out_dir=folder, resume=True, n_jobs=options.n_jobs
+        recipe.network,
+        data,
+        n_members=setting.members,
+        recipe=recipe,
+        rng=run,
+        out_dir=folder,
+        resume=True,
+        start=start,
+        n_jobs=options.n_jobs,
     )
 
 
@@ -153,6 +198,7 @@ def record(setting: Setting | str, experiment: str, numbers: dict[str, Any], opt
         "runs": runs,
         "seeds": list(range(runs)),
         "versions": versions(),
+        "data": {} if isinstance(setting, str) else {name: NOTES[name] for name in (setting.data, *DATA[setting.data]) if name in NOTES},
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **more,
     }

@@ -37,7 +37,8 @@ class Setting:
     epochs: int | None = None
     """Fewer (or more) than the recipe's, with its schedule compressed."""
     changes: tuple[tuple[str, Any], ...] = ()
-    """Other values for fields of the recipe, such as ``("batch_size", 64)``; ``("rate", 0.1)`` is a constant learning rate."""
+    """Other values for fields of the recipe, such as ``("batch_size", 64)``; ``("rate", 0.1)`` is a constant learning rate,
+    ``("scaled", False)`` gray pixels of 0 … 255."""
 
     def __post_init__(self) -> None:
         if self.data not in DATA:
@@ -53,7 +54,11 @@ class Setting:
     @property
     def changed(self) -> dict[str, Any]:
         """The changes as fields of a recipe."""
-        return {"rates" if key == "rate" else key: ((0, value),) if key == "rate" else value for key, value in self.changes}
+        plain = {key: value for key, value in self.changes if key not in ("rate", "scaled")}
+        given = dict(self.changes)
+        if "rate" in given:
+            plain["rates"] = ((0, given["rate"]),)
+        return plain if given.get("scaled", True) else {**plain, "normalize": ((0.0,), (1 / 255,))}
 
     def recipe(self, shape: Sequence[int] | None = None) -> Recipe:
         """The training recipe; the digits, which the paper does not have, get the default one."""
@@ -78,7 +83,7 @@ def parse_change(text: str) -> tuple[str, Any]:
         "bool": lambda word: {"true": True, "false": False}[word.lower()],
     }
     key, equals, word = text.partition("=")
-    kinds = {field.name: str(field.type) for field in fields(Recipe) if field.type in converters} | {"rate": "float"}
+    kinds = {field.name: str(field.type) for field in fields(Recipe) if field.type in converters} | {"rate": "float", "scaled": "bool"}
     if not equals or key not in kinds:
         raise ValueError(f"a change must be FIELD=VALUE with one of the fields {', '.join(kinds)}; got {text!r}")
     try:

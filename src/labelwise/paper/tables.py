@@ -4,19 +4,33 @@ from __future__ import annotations
 
 import json
 from itertools import product
+from math import exp
 from pathlib import Path
 from typing import Any
 
 from ..decomposition import PARTS
 
-__all__ = ["DROP_COLUMNS", "Table", "drop_rows", "effect_rows", "interval", "number", "read", "runs_word", "spread", "tables"]
+__all__ = [
+    "DROP_COLUMNS",
+    "EFFECT_COLUMNS",
+    "Table",
+    "drop_rows",
+    "effect_rows",
+    "interval",
+    "number",
+    "read",
+    "runs_word",
+    "spread",
+    "tables",
+]
 
 Table = tuple[str, list[str], list[list[str]]]
 """Title, columns, rows."""
 SHORT = {"total": "TU", "aleatoric": "AU", "epistemic": "EU"}
 DROP_COLUMNS = [
-    "arm", "drop", "its class", "other classes", "next highest", "its class has the largest", "another class rises", "predicted by a line",
+    "arm", "runs", "drop", "its class", "other classes", "next highest", "its class has the largest", "another class rises", "predicted by a line",
 ]  # fmt: skip
+EFFECT_COLUMNS = ["arm − control", "runs", "its class", "smallest detectable drop (80 % power)", "other classes"]
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -31,8 +45,11 @@ def tables(path: Path) -> list[Table]:
     stored = read(path)
     about, numbers = stored["about"], stored["numbers"]
     if about["setting"] == "published":
-        return [_drops({"swap": numbers}, about["runs"])]
-    makers = {"arc": arc, "ood": ood, "losses": losses, "gallery": gallery, "holdout": holdout, "artifact": artifact, "human": human}
+        return [("Drop in mean EU, mean ± sd (n)", DROP_COLUMNS, drop_rows("swap", numbers, about["runs"]))]
+    makers = {
+        "arc": arc, "ood": ood, "losses": losses, "gallery": gallery, "holdout": holdout, "artifact": artifact, "human": human,
+        "fingerprint": fingerprint,
+    }  # fmt: skip
     return makers[about["experiment"]](numbers, about)
 
 
@@ -92,12 +109,6 @@ def ood(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
         (f"AUROC, {about['setting']['data']} against other sets, {runs}", ["set", "measure", "EU", "TU", "AU"], rows),
         ("Differences of the AUROC (EU)", ["set", "measures", f"over {runs}", "over the instances of run 0"], compared),
     ]
-    by_size = numbers.get("auroc by members")
-    if by_size:
-        measures, sizes = _keys(by_size, 1), _keys(by_size, 2)
-        rows = [[name, size, *(spread(by_size[f"{name} | {m} | {size}"]) for m in measures)] for name, size in _keys(by_size, 0, 2)]
-        title = f"AUROC (EU) by the number of members, for ensembles drawn from the {sizes[-1]} of all runs"
-        made.append((title, ["set", "members", *measures], rows))
     return made
 
 
@@ -105,7 +116,8 @@ def losses(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """For each task, each loss and its difference from log loss."""
     value, difference = numbers["value"], numbers["difference from log"]
     columns = ["loss", *(SHORT[part] for part in PARTS), *(f"{SHORT[part]} − log's" for part in PARTS)]
-    made = []
+    tied = [[loss, *(spread(numbers["tied"][f"{loss} | {part}"]) for part in PARTS)] for loss in _keys(value, 1)]
+    made = [("Share of test instances whose score ties with another's", columns[:4], tied)]
     for task in _keys(value, 0):
         what, digits = ("Area under the accuracy–rejection curve", 4) if task == "rejection" else (f"AUROC against {task}", 3)
         rows = []
@@ -127,30 +139,34 @@ def gallery(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
 
 def holdout(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Table 2 for each arm, and the paired effects."""
+    rows = [row for arm, table in numbers["table"].items() for row in drop_rows(arm, table, table["runs"])]
     title = "log EU(arm) − log EU(control), same checkpoint and class, 95 % t-interval"
-    return [_drops(numbers["table"], about["runs"]), (title, ["arm − control", "its class", "other classes"], effect_rows(numbers))]
-
-
-def _drops(arms: dict[str, Any], n: int) -> Table:
-    rows = [row for arm, table in arms.items() for row in drop_rows(arm, table, n)]
-    return f"Drop in mean EU, {runs_word(n)}, mean ± sd (n)", DROP_COLUMNS, rows
+    return [("Drop in mean EU, mean ± sd (n)", DROP_COLUMNS, rows), (title, EFFECT_COLUMNS, effect_rows(numbers))]
 
 
 def effect_rows(numbers: dict[str, Any]) -> list[list[str]]:
     """What each arm adds to its control, for its class and for the others."""
     others = numbers["effect on other classes"]
-    return [[name.replace("-", " "), interval(cell), interval(others.get(name))] for name, cell in numbers["effect"].items()]
+    return [
+        [name.replace("-", " "), str(len(cell["runs"])), interval(cell), percent(cell["detectable"]), interval(others.get(name))]
+        for name, cell in numbers["effect"].items()
+    ]
+
+
+def percent(log_ratio: float | None) -> str:
+    """By how many percent EU is lower."""
+    return "–" if log_ratio is None else f"{100 * (1 - exp(-log_ratio)):.0f} %"
 
 
 def drop_rows(arm: str, table: dict[str, Any], n: int) -> list[list[str]]:
-    """The two rows, absolute and relative, of one arm."""
+    """The two rows, absolute and relative, of one arm and its n runs."""
     rises, of = table["EU of another class rises"]
     predicted = f"{number(100 * table['predicted by the other classes']['value'], 0)} %"
     made = []
     for kind, drop in table["drop"].items():
         cells = [spread({**drop[name], **({"sd": None} if n < 2 else {})}, 4) for name in ("selected", "others", "next highest")]
         largest = f"{table['selected has the largest drop'][kind]}/{n}"
-        made.append([arm, kind, *cells, largest, f"{rises}/{of}", predicted if kind == "absolute" else ""])
+        made.append([arm.replace("-", " "), str(n), kind, *cells, largest, f"{rises}/{of}", predicted if kind == "absolute" else ""])
     return made
 
 
@@ -165,7 +181,19 @@ def artifact(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
         values = [*(cells[f"{key} | {measure}"] for measure in measures), numbers["confidence"][key], numbers["agreement"][key]]
         rows.append([data, scaled, way, *map(spread, values), "–" if accuracy is None else spread(accuracy)])
     columns = ["images", "pixels", "", *measures, "members' confidence", "all agree", "accuracy"]
-    return [(f"AUROC (EU) against the plain test images, {runs_word(about['runs'])}", columns, rows)]
+    counts = [
+        [
+            *key.split(" | "),
+            str(len(values)),
+            *(str(sum(low <= x <= high for x in values)) for low, high in ((0, 0.1), (0.1, 0.9), (0.9, 1))),
+        ]
+        for key, values in numbers["subsets"].items()
+    ]
+    subsets = "AUROC (EU, label-wise entropy) of every subset of the members: how many are below 0.1, between, and above 0.9"
+    return [
+        (f"AUROC (EU) against the plain test images, {runs_word(about['runs'])}", columns, rows),
+        (subsets, ["pixels", "", "members", "subsets", "below 0.1", "between", "above 0.9"], counts),
+    ]
 
 
 def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
@@ -180,8 +208,41 @@ def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
         for name in sorted(labels, key=lambda name: -labels[name]["mean"])
     ]
     title = f"Spearman correlation with the spread of votes and with error, {runs_word(about['runs'])}"
-    means = (
-        f"Label by label: AU against the votes; Spearman correlation of the class means {spread(numbers['spearman of the class means'])}"
-    )
     columns = ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"]
-    return [(title, ["uncertainty", "votes", "error"], rows), (means, columns, by_label)]
+    compared = [
+        [SHORT.get(name, name), spread(cell), interval(numbers["spearman of the class means, over classes"][name])]
+        for name, cell in numbers["mean over labels"].items()
+    ]
+    return [
+        (title, ["uncertainty, summed over the labels", "votes", "error"], rows),
+        ("Label by label, with a baseline", ["score", "mean over the labels", "class means (n = 10 classes)"], compared),
+        ("AU against the votes, by label", columns, by_label),
+    ]
+
+
+def fingerprint(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
+    """Levels and differences by the number of members and for other trainings, with the distance from the paper's in standard errors."""
+    distance, sets = numbers["distance by members"], _keys(numbers["distance by members"], 0)
+    quantities = _keys(distance, 1)
+    columns = ["", *(f"{name}: {quantity}" for name in sets for quantity in quantities)]
+    cells = [f"{name} | {quantity}" for name in sets for quantity in quantities]
+    paper = ["paper", *(number(numbers["paper"][key], 3) for key in cells)]
+    by_size = [
+        [
+            f"{size} members",
+            *(f"{number(numbers['by members'][f'{key} | {size}']['mean'], 4)} ({number(distance[f'{key} | {size}'], 1)})" for key in cells),
+        ]
+        for size in _keys(distance, 2)
+    ]
+    trained = [
+        [f"{name}, {runs_word(of['runs'])}", *(f"{number(of[key], 4)} ({number(numbers['distance'][name][key], 1)})" for key in cells)]
+        for name, of in numbers["trainings"].items()
+    ]
+    return [
+        (
+            f"By the number of members, drawn from {about['members']}: value (distance from the paper's in standard errors)",
+            columns,
+            [paper, *by_size],
+        ),
+        ("Trainings: value (distance from the paper's in standard errors)", columns, [paper, *trained]),
+    ]

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from ..distributions import Distribution
 from ..events import Family, as_events
 from ..io import Predictions
 from ..io.atomic import replacing
+from ..sets import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
 from .explanations import LOSSES, SENTENCES, SHORT
@@ -59,6 +60,7 @@ def build_report(
     events: Family | None = None,
     ood: Distribution | Predictions | Mapping[str, Distribution | Predictions] | None = None,
     costs: Costs | None = None,
+    sets: SetPredictor | None = None,
     multilabel: bool = False,
     title: str = "Predictions",
     max_instances: int = MOST,
@@ -89,6 +91,8 @@ def build_report(
         Out-of-distribution instances to detect.
     costs : Costs, optional
         Costs that the page starts with; a matrix must be the sum of what missing the true class and a false alarm cost.
+    sets : SetPredictor, optional
+        Prediction sets fitted on other cases (`labelwise.sets.fit_sets`), for a table of their coverage and size; needs true classes.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
     title : str
@@ -110,7 +114,7 @@ def build_report(
     family = as_events(events)
     if family is not None and cases.multilabel:
         raise ValueError("`events` need mutually exclusive classes; multi-label predictions have none")
-    sets = None if family is None else family.resolve(cases.n_classes, cases.class_names)
+    resolved = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
     given = None if costs is None else page_costs(costs, cases)
@@ -128,10 +132,11 @@ def build_report(
         "class_names": cases.names,
         "named": cases.class_names is not None,
         "labels": labels,
-        "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in sets or ()],
+        "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in resolved or ()],
         "averaged": family is not None and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
         "costs": given,
         "detection": detection(tallies, others, family),
+        "sets": None if sets is None else _coverage(sets, cases),
         "sentences": SENTENCES,
         "short": SHORT,
         "sample": sample.data(family),
@@ -167,6 +172,16 @@ def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabe
     return p
 
 
+def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
+    """Coverage and size of prediction sets."""
+    if not isinstance(cast(Any, fitted), SetPredictor):
+        raise TypeError(f"`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got {type(fitted).__name__}")
+    if cases.y_true is None:
+        raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
+    groups = None if fitted.cover is None else cases.groups
+    return fitted.evaluate(cases, cases.y_true, groups=groups, rng=0 if fitted.smoothed else None).to_dict()
+
+
 def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:
     if isinstance(ood, Distribution | Predictions):
         ood = {"out of distribution": ood}
@@ -174,10 +189,7 @@ def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predict
         raise TypeError(f"`ood` must be a distribution, Predictions, or a mapping from names to these; got {type(ood).__name__}")
     others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
-        if other.n_classes != cases.n_classes:
-            raise ValueError(
-                f"`ood` {name!r} has {other.n_classes} classes; the predictions have {cases.n_classes}: they must be of one model"
-            )
+        cases.check_same_classes(other, f"`ood` {name!r}")
     return others
 
 

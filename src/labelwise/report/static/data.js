@@ -58,10 +58,19 @@
  * @property {Record<Part, (number | null)[][]>} agreement
  * @property {GivenCosts | null} costs
  * @property {Detection[]} detection
+ * @property {SetCoverage | null} sets
  * @property {Record<string, string>} sentences
  * @property {Record<string, string>} short
  * @property {PackedSample} sample
  * @property {{at: number[], png: string[]} | null} images
+ */
+/**
+ * @typedef {object} SetCoverage coverage and size of prediction sets
+ * @property {number} target
+ * @property {string} unit
+ * @property {string} guarantee
+ * @property {{name: string, n: number, coverage: number | null, low: number | null, high: number | null, size: number | null, guaranteed: boolean, expected: [number, number] | null}[]} rows
+ * @property {number[]} size_counts cases by set size
  */
 /**
  * @typedef {object} Sample

@@ -1,6 +1,6 @@
 // Start, and redraw what changes.
 
-const SECTIONS = [["overview", "Overview"], ["rejection", "Reject"], ["detection", "Detect"], ["explorer", "Explore"], ["planner", "Decide"], ["comparison", "Losses"], ["methods", "Methods"]];
+const SECTIONS = [["overview", "Overview"], ["rejection", "Reject"], ["detection", "Detect"], ["sets", "Sets"], ["explorer", "Explore"], ["planner", "Decide"], ["comparison", "Losses"], ["methods", "Methods"]];
 
 /** @param {Data} data */
 function startMethods(data) {
@@ -45,11 +45,13 @@ function start() {
   $("rejection").hidden = data.n === 1; // one case cannot be ranked
   $("order-of-losses").hidden = data.n === 1;
   $("detection").hidden = data.detection.length === 0;
+  $("sets").hidden = data.sets === null;
   $("nav").replaceChildren(...SECTIONS.filter(([id]) => !$(id).hidden).map(([id, text]) => h("li", {}, h("a", { href: "#" + id }, text))));
   options("loss", data.losses.map((loss) => [loss.key, loss.name]));
   startOverview(data);
   startRejection(data);
   startDetection(data);
+  startSets(data);
   startExplorer(data, sample);
   startPlanner(data);
   startComparison(data);

@@ -1,0 +1,152 @@
+"""``labelwise sets``: prediction sets with a guarantee for each class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from ._input import Given, predictions_argument, read_events, read_predictions, read_sets
+from ._output import echo, echo_data, echo_json
+
+SETS = click.option("--sets", "sets_file", required=True, type=click.Path(path_type=Path), help="Fitted sets (labelwise sets fit).")
+JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+
+
+@click.group()
+def command() -> None:
+    """Prediction sets that contain the true class with a guaranteed probability, for each class.
+
+    \b
+    Examples:
+      labelwise sets fit calibration.npz -o sets.npz --coverage 0.9
+      labelwise sets evaluate test.npz --sets sets.npz
+      labelwise sets predict new.npz --sets sets.npz -o sets.csv
+    """
+
+
+@command.command()
+@predictions_argument()
+@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File for the fitted sets (.npz).")
+@click.option("--coverage", type=float, default=0.9, show_default=True, help="Guaranteed probability that the set holds the true class.")
+@click.option(
+    "--per", type=click.Choice(["class", "marginal"]), default="class", show_default=True, help="For each class, or for all cases."
+)
+@click.option(
+    "--events", "events_file", type=click.Path(path_type=Path), help="Pools of classes to guarantee for (.toml: name = [classes])."
+)
+@click.option("--score", type=click.Choice(["lac", "aps"]), default="lac", show_default=True, help="Smallest sets, or adaptive ones.")
+@click.option("--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets.")
+@click.option(
+    "--cover",
+    type=click.Choice(["case", "group"]),
+    help="If the file has `groups`: a random case, or all cases, of a new group.  [default: case; groups are always used]",
+)
+@click.option(
+    "--miss-rate",
+    type=float,
+    default=0.1,
+    show_default=True,
+    help="For labels that may occur together: share of present labels answered no.",
+)
+@click.option("--false-alarm-rate", type=float, default=0.1, show_default=True, help="Likewise: share of absent labels answered yes.")
+@click.option(
+    "--confidence", type=float, help="Likewise: guarantee the rates with this confidence (Learn then Test) instead of on average."
+)
+@click.option("--family-wise", is_flag=True, help="Likewise: for all labels at once.")
+def fit(predictions: Given, output: Path, events_file: Path | None, per: str, ordinal: bool, cover: str | None, **options: Any) -> None:
+    """Fit prediction sets on labeled calibration cases PREDICTIONS.
+
+    The cases must have been used neither for training nor for choosing the model. If the file has `groups` (patients), whole groups are
+    the unit. Where labels may occur together, thresholds for yes, no and unsure are fitted for each label.
+    """
+    from ..events import ordinal as cuts
+    from ..sets import fit_labels, fit_sets
+
+    stored = read_predictions(predictions)
+    if stored.y_true is None:
+        raise ValueError(f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use --labels")
+    if cover is not None and stored.groups is None:
+        raise ValueError("--cover needs `groups` in the file: which cases belong together")
+    rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence", "family_wise")}
+    fitted: Any
+    if stored.multilabel:
+        method = "risk_control" if rates["confidence"] is None else "learn_then_test"
+        fitted = fit_labels(stored, stored.y_true, groups=stored.groups, method=method, **rates)
+    else:
+        fitted = fit_sets(
+            stored,
+            stored.y_true,
+            per=per if events_file is None else read_events(events_file),
+            groups=stored.groups,
+            cover=cover or "case",
+            shape=cuts(stored.class_names or stored.n_classes) if ordinal else None,
+            **options,
+        )
+    fitted.save(output)
+    echo(repr(fitted))
+    echo(f"Written to {output}")
+
+
+@command.command()
+@predictions_argument()
+@SETS
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path, allow_dash=True), help="Table (.csv); - for standard output."
+)
+@click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
+def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None) -> None:
+    """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each class whether it is in."""
+    from ..io.atomic import replacing
+    from ..io.csv import csv_text
+    from ..sets import SetPredictor
+
+    if output.suffix != ".csv" and str(output) != "-":
+        raise ValueError(f"sets are written as .csv; got {output.name!r}")
+    stored = read_predictions(predictions, quiet=str(output) == "-")
+    fitted = read_sets(sets_file)
+    result: Any = fitted.predict(stored, rng=seed) if isinstance(fitted, SetPredictor) else fitted.predict(stored)
+    columns = result.columns(ids=stored.ids)
+    text = csv_text(list(columns), zip(*columns.values(), strict=True))
+    if str(output) == "-":
+        echo_data(text)
+        return
+    with replacing(output) as file:
+        file.write(text.encode())
+    echo(repr(result))
+    echo(f"Written to {output}")
+
+
+@command.command()
+@predictions_argument()
+@SETS
+@click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
+@JSON
+def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: bool) -> None:
+    """Coverage and size of the sets of labeled cases PREDICTIONS, for each class, with intervals."""
+    from ..sets import SetPredictor
+
+    stored = read_predictions(predictions, quiet=as_json)
+    if stored.y_true is None:
+        raise ValueError(f"{predictions.name} has no true labels (`y_true`). Use --labels")
+    fitted = read_sets(sets_file)
+    if not isinstance(fitted, SetPredictor):
+        answers = fitted.evaluate(stored, stored.y_true)
+        if as_json:
+            columns = answers.columns()
+            echo_json(
+                {
+                    "guarantee": fitted.guarantee,
+                    "labels": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+                }
+            )
+        else:
+            echo(repr(answers))
+        return
+    groups = None if fitted.cover is None else stored.groups
+    evaluation = fitted.evaluate(stored, stored.y_true, groups=groups, rng=seed)
+    if as_json:
+        echo_json(evaluation.to_dict())
+    else:
+        echo(repr(evaluation))

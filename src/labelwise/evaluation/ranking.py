@@ -1,0 +1,140 @@
+"""Uncertainty as a score to rank instances by: what ties exactly must also tie in floating point.
+
+Under zero-one and cost losses many instances have exactly the same uncertainty: Σ_k min(θ_k, 1 − θ_k) is 1 wherever no class has more than
+half of the probability. Members that sum to 1 only up to rounding split such ties into levels, and a ranking takes the levels for information.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from math import frexp
+from typing import Any, Self
+
+import numpy as np
+
+from .._arrays import to_numpy
+from ..decomposition import Components, decompose
+from ..distributions import Distribution, Ensemble
+from ..distributions.base import batch_index, not_a_distribution
+from ..distributions.marginals import Atoms
+from ..events import Family
+from ..losses import Loss, as_loss
+
+DIGITS = 30
+"""Binary digits that count in a score: a relative grid of 1e-9, finer than float32 (6e-8) and coarser than the rounding of float64."""
+FLOOR = 40
+"""Epistemic uncertainty of a loss with a kink is a sum of differences; it is rounded to at least 2^-40 of the loss's largest uncertainty."""
+
+
+def ranking_scores(
+    q: Distribution,
+    loss: str | Loss = "log",
+    *,
+    events: Family | None = None,
+    weights: Sequence[float] | Mapping[str, float] | None = None,
+) -> Components[np.ndarray]:
+    """Total, aleatoric and epistemic uncertainty summed over the labels, such that instances that tie exactly have equal scores.
+
+    The members of an ensemble are renormalized in float64, complements are sums over the other classes, and the sums over the labels are
+    rounded to 30 binary digits (a relative grid of 1e-9; for the epistemic part of a loss with a kink at least 2^-40 of its maximum). The scores then do not
+    depend on the order of the classes and members, nor on the floating-point type, and differ from ``decompose(q, loss).sum()`` by no more than rounding.
+
+    Parameters
+    ----------
+    q, loss, events
+        As for `labelwise.decompose`.
+    weights : sequence or mapping, optional
+        Weights of the labels, as for `Uncertainty.sum`.
+
+    Returns
+    -------
+    Components
+        NumPy arrays of float64, one value per instance.
+
+    Examples
+    --------
+    >>> probs = np.random.default_rng(0).dirichlet([1, 1, 1], (5, 100)).astype(np.float32)
+    >>> q = lw.Ensemble(probs)
+    >>> undecided = q.mean().max(-1) < 0.5  # zero-one uncertainty is then exactly 1
+    >>> np.unique(ranking_scores(q, "zero_one").total[undecided])
+    array([1.])
+    >>> len(np.unique(lw.decompose(q, "zero_one").sum().total[undecided])) > 1  # split by rounding
+    True
+    """
+    loss = as_loss(loss)
+    u = decompose(_renormalized(q), loss, events=events)
+    total, aleatoric, epistemic = (to_numpy(x).astype(float) for x in _parts(u.sum(weights)))
+    largest = float(np.max(u.loss.maximum))
+    floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR
+    return Components(rounded(total), rounded(aleatoric), rounded(epistemic, floor), n_members=u.n_members)
+
+
+def _parts(u: Components[Any]) -> tuple[Any, Any, Any]:
+    return u.total, u.aleatoric, u.epistemic
+
+
+def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
+    """``x`` rounded to `DIGITS` binary digits, or to multiples of 2^floor where these are coarser."""
+    exponent = np.frexp(x)[1] - DIGITS
+    if floor is not None:
+        exponent = np.maximum(exponent, floor)
+    return np.asarray(np.ldexp(np.rint(np.ldexp(x, -exponent)), exponent))
+
+
+def tie_share(ranked: np.ndarray) -> float:
+    """The share of sorted scores that another instance has too."""
+    same = ranked[1:] == ranked[:-1]
+    return float(np.mean(np.append(same, False) | np.append(False, same)))
+
+
+def _renormalized(q: Any) -> Distribution[Any]:
+    """An ensemble of exclusive classes in float64, summing to 1; anything else as it is."""
+    if not isinstance(q, Distribution):
+        raise not_a_distribution(q)
+    if q.members is None or not q.exclusive:
+        return q
+    probs, weights = q.members
+    probs = to_numpy(probs).astype(float)
+    weights = None if weights is None else to_numpy(weights).astype(float)
+    return _Renormalized(probs / probs.sum(axis=-1, keepdims=True), weights, q.class_names)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class _Renormalized(Distribution[np.ndarray]):
+    """An ensemble whose complements are summed over the other classes, so that a small one is as accurate as a small probability."""
+
+    probs: np.ndarray
+    weights: Any
+    class_names: tuple[str, ...] | None
+    finite = True
+
+    @property
+    def batch_shape(self) -> tuple[int, ...]:
+        return self.probs.shape[1:-1]
+
+    @property
+    def n_classes(self) -> int:
+        return int(self.probs.shape[-1])
+
+    @property
+    def n_members(self) -> int:
+        return len(self.probs)
+
+    def marginal(self, events: Family | None = None) -> Atoms:
+        if events is not None:
+            return Ensemble(self.probs, member_axis=0, weights=self.weights, class_names=self.class_names).marginal(events)
+        before, after = (np.zeros_like(self.probs) for _ in range(2))
+        np.cumsum(self.probs[..., :-1], axis=-1, out=before[..., 1:])
+        np.cumsum(self.probs[..., :0:-1], axis=-1, out=after[..., -2::-1])
+        return Atoms(self.probs, self.weights, before + after)
+
+    def sample(self, n: int, *, rng: Any = None) -> np.ndarray:
+        raise NotImplementedError("label-wise scores need no sample")
+
+    def __getitem__(self, index: Any) -> Self:
+        i = batch_index(index, len(self.batch_shape))
+        own = self.weights is not None and self.weights.ndim > 1
+        return type(self)(
+            self.probs[(slice(None), *i, slice(None))], self.weights[(slice(None), *i)] if own else self.weights, self.class_names
+        )

@@ -1,0 +1,87 @@
+"""Predictions with several axes of instances, such as the pixels of images: read as one axis, while results keep the axes of the file."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+__all__ = ["Flattened", "Grid", "flatten_instances"]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The axes of instances that were read as one."""
+
+    shape: tuple[int, ...]
+    """Cases first: (N, height, width)."""
+    label_axis: int
+    """Where the classes go among them in a file of results: 1 for (N, K, height, width)."""
+    ids: np.ndarray | None = None
+    """What the user calls the cases, (N,)."""
+
+    @property
+    def unit(self) -> int:
+        """Instances of one case."""
+        return prod(self.shape[1:])
+
+    @property
+    def dimension_names(self) -> tuple[str, ...]:
+        """Names of the axes of results."""
+        names = ["instance", *(f"axis_{i}" for i in range(1, len(self.shape)))]
+        return (*names[: self.label_axis], "label", *names[self.label_axis :])
+
+    def row_shape(self, n_classes: int) -> tuple[int, ...]:
+        """Shape of the label-wise results of one case."""
+        return (*self.shape[1 : self.label_axis], n_classes, *self.shape[self.label_axis :])
+
+    def restored(self, values: np.ndarray, *, labels: bool) -> np.ndarray:
+        """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file."""
+        if not labels:
+            return values.reshape(-1, *self.shape[1:])
+        return np.moveaxis(values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self.label_axis)
+
+
+@dataclass(frozen=True, eq=False)
+class Flattened:
+    """An array (M, N, ..., K), in memory or on disk, read as (M, N · ..., K), by whole cases."""
+
+    values: Any
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    @property
+    def ndim(self) -> int:
+        return 3
+
+    def __getitem__(self, key: Any) -> np.ndarray:
+        rows = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
+        if not isinstance(key, tuple) or key[0] != slice(None) or not isinstance(rows, slice):
+            raise IndexError("predictions of several axes of instances are sliced by instance")
+        start, stop, _ = rows.indices(self.shape[1])
+        unit = max(prod(self.values.shape[2:-1]), 1)
+        first = start // unit
+        block = np.asarray(self.values[:, first : max(first, -(-stop // unit))])
+        return block.reshape(len(block), -1, self.shape[2])[:, start - first * unit : stop - first * unit]
+
+
+def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:
+    """The fields of a file whose predictions ``kind`` are (M, N, ..., K), for instances on one axis."""
+    values = found[kind]
+    shape = tuple(int(n) for n in values.shape)
+    ids = None if "ids" not in found else np.asarray(found["ids"][:])
+    grid = Grid(shape[1:-1], max(label_axis, 1), ids)
+    flat: dict[str, Any] = {key: x for key, x in found.items() if key not in ("ids", "images")}
+    flat |= {kind: Flattened(values, (shape[0], prod(grid.shape), shape[-1]), values.dtype), "grid": grid}
+    if "y_true" in found:
+        y = np.asarray(found["y_true"])
+        if y.size != prod(grid.shape) or y.shape[0] != shape[1]:
+            raise ValueError(f"`y_true` must have the axes of instances {grid.shape} of `{kind}` {shape}; got shape {y.shape}")
+        flat["y_true"] = y.reshape(-1)
+    if "groups" in found:
+        flat["groups"] = np.repeat(np.asarray(found["groups"][:]), grid.unit)
+    if "weights" in found and len(found["weights"].shape) > 1:
+        raise ValueError(f"`weights` must have shape (M,) for `{kind}` of shape {shape}; got {found['weights'].shape}")
+    return flat

@@ -1,0 +1,231 @@
+"""Which setting explains the paper's Table 1? Levels of the AUROC and, far more precise, the differences between the measures.
+
+Ensembles of every size are drawn from the members of all stored runs; other trainings are compared one by one. Each quantity is given with
+its distance from the paper's in standard errors: our own between runs, the paper's (its deviation for levels, ours for differences, which
+it does not print) and its rounding to three digits.
+"""
+
+from __future__ import annotations
+
+import zipfile
+from collections.abc import Iterator, Mapping, Sequence
+from math import sqrt
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+import numpy as np
+
+from ..distributions import Ensemble
+from ..io.atomic import replacing
+from ..io.npz import read_npz
+from .published_tables import TABLE_1
+from .results_folder import Options, over_runs, read_predictions, record, save_figure
+from .scores import MEASURES, epistemic_in_float32, scores
+from .settings import DATA
+
+__all__ = ["FLOAT32", "QUANTITIES", "run"]
+
+INSIDE = "fashion-mnist"
+OUTSIDE = DATA[INSIDE]
+FLOAT32 = "variance, float32"
+"""The variance as the published code computes it, p (p − mean) in single precision: small values are lost in rounding errors."""
+SCORES = (*MEASURES, FLOAT32)
+DIFFERENCES = {f"{a} − entropy": a for a in ("label-wise entropy", "variance", FLOAT32)}
+QUANTITIES = ("entropy", *DIFFERENCES)
+"""One level and three differences; the other levels follow."""
+SIZES = range(2, 16)
+SHUFFLES = 8
+RUNS = 5
+"""Of the paper."""
+ROUNDING = 0.001**2 / 12
+"""Variance of rounding to three digits."""
+Aurocs = dict[tuple[str, str], float]
+"""(set, score or difference) -> AUROC or its difference."""
+
+
+def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
+    """Compare everything stored with the paper's Table 1; write ``fingerprint.json`` and ``fingerprint.png``; returns the numbers.
+
+    ``trainings`` are folders with ``run-0`` and so on; the ranks of their scores, all that an AUROC depends on, are stored.
+    """
+    folder = options.results / "fingerprint"
+    for path in trainings:
+        _store_ranks(path, folder)
+    runs = _stored_runs(options.results / f"{INSIDE}-paper")
+    if len(runs) < 2:
+        raise FileNotFoundError(
+            f"a comparison needs several runs of {INSIDE}-paper in {str(options.results)!r}; run `reproduce ood --runs 5`"
+        )
+    each = [_aurocs({name: _scores(p) for name, p in of.items()}) for of in runs]
+    members = {name: np.concatenate([of[name] for of in runs]) for name in runs[0]}
+    sizes = by_members(members)
+    own = over_runs(each)
+    spread = {key: cell["sd"] for key, cell in own.items()}
+    found = {f"{INSIDE}-paper": (own, len(runs))} | {path.stem: _from_ranks(path) for path in sorted(folder.glob("*.npz"))}
+    numbers = {
+        "paper": dict(_paper()),
+        "by members": {(*key, str(size)): cell for size, cells in sizes.items() for key, cell in cells.items()},
+        "distance by members": {
+            (*key, str(size)): z for size in sizes for key, z in _distance_of_size(sizes, size, len(members[INSIDE])).items()
+        },
+        "trainings": {
+            name: {"runs": n, **{" | ".join(key): cell["mean"] for key, cell in cells.items()}} for name, (cells, n) in found.items()
+        },
+        "distance": {name: _distances({k: c["mean"] for k, c in cells.items()}, spread, 1 / n) for name, (cells, n) in found.items()},
+        "entropies in float32, largest change": _change_in_float32(runs[0]),
+    }
+    draw(
+        numbers,
+        record("fingerprint", "fingerprint", numbers, options, runs=len(runs), members=len(members[INSIDE]), shuffles=SHUFFLES).with_suffix(
+            ".png"
+        ),
+    )
+    return numbers
+
+
+def by_members(members: Mapping[str, np.ndarray]) -> dict[int, dict[tuple[str, str], dict[str, float | None]]]:
+    """Size -> (set, quantity) -> mean over ensembles drawn from ``members`` (M, N, K), and deviation between disjoint ones."""
+    found = {}
+    total = len(members[INSIDE])
+    for size in (size for size in SIZES if size <= total):
+        dealt = [
+            [_aurocs({name: _scores(p[group]) for name, p in members.items()}) for group in groups] for groups in _disjoint(total, size)
+        ]
+        values = {key: np.array([[of[key] for of in groups] for groups in dealt]) for key in dealt[0][0]}
+        found[size] = {
+            key: {"mean": float(x.mean()), "sd": sqrt(x.var(axis=1, ddof=1).mean()) if x.shape[1] > 1 else None}
+            for key, x in values.items()
+        }
+    return found
+
+
+def _disjoint(total: int, size: int) -> Iterator[list[np.ndarray]]:
+    """All ``total`` members dealt out into as many groups of ``size`` as they make, several times over."""
+    rng = np.random.default_rng(0)
+    for _ in range(SHUFFLES if size < total else 1):
+        order = rng.permutation(total)
+        yield [np.sort(order[i : i + size]) for i in range(0, total - size + 1, size)]
+
+
+def _scores(probs: np.ndarray) -> dict[str, np.ndarray]:
+    of = scores(Ensemble(probs))
+    return {**{m: of[m, "epistemic"] for m in MEASURES}, FLOAT32: epistemic_in_float32(probs)["variance"]}
+
+
+def _aurocs(of: Mapping[str, Mapping[str, np.ndarray]]) -> Aurocs:
+    """Levels and differences for each out-of-distribution set."""
+    found = {(name, score): _auroc(of[INSIDE][score], of[name][score]) for name in OUTSIDE for score in SCORES}
+    return found | {(name, text): found[name, a] - found[name, "entropy"] for name in OUTSIDE for text, a in DIFFERENCES.items()}
+
+
+def _auroc(inside: np.ndarray, outside: np.ndarray) -> float:
+    """P(outside > inside) + P(equal) / 2."""
+    ordered = np.sort(inside)
+    below = np.searchsorted(ordered, outside, side="left").mean() + np.searchsorted(ordered, outside, side="right").mean()
+    return float(below / 2 / len(inside))
+
+
+def _paper() -> Iterator[tuple[tuple[str, str], float]]:
+    for name in OUTSIDE:
+        levels = {score: TABLE_1[INSIDE][name]["variance" if score == FLOAT32 else score][0] for score in SCORES}
+        yield from (((name, score), level) for score, level in levels.items())
+        yield from (((name, text), levels[a] - levels["entropy"]) for text, a in DIFFERENCES.items())
+
+
+def _distances(values: Mapping[tuple[str, str], float], spread: Mapping[tuple[str, str], float], share: float) -> Aurocs:
+    """(set, quantity) -> (ours − paper's) in standard errors; ``share`` times the variance between ensembles is that of our mean."""
+    theirs, found = dict(_paper()), {}
+    for name in OUTSIDE:
+        for quantity in QUANTITIES:
+            level = quantity in MEASURES
+            variance = spread[name, quantity] ** 2
+            paper = (TABLE_1[INSIDE][name][quantity][1] ** 2 if level else variance) / RUNS + ROUNDING * (1 if level else 2)
+            found[name, quantity] = (values[name, quantity] - theirs[name, quantity]) / sqrt(variance * share + paper)
+    return found
+
+
+def _distance_of_size(sizes: Mapping[int, Any], size: int, total: int) -> Aurocs:
+    """All members together count as total / size ensembles; without two disjoint ones, the deviation is that of the largest size with two."""
+    spread = {key: next(sizes[m][key]["sd"] for m in range(size, 1, -1) if sizes[m][key]["sd"] is not None) for key in sizes[size]}
+    return _distances({key: cell["mean"] for key, cell in sizes[size].items()}, spread, size / total)
+
+
+def _stored_runs(folder: Path) -> list[dict[str, np.ndarray]]:
+    """The predictions of each run, by set."""
+    runs = sorted(folder.glob("run-*"), key=lambda path: int(path.name.removeprefix("run-")))
+    complete = [path for path in runs if all((path / f"{name}.npz").is_file() for name in (INSIDE, *OUTSIDE))]
+    return [{name: np.asarray(read_predictions(path / f"{name}.npz").probs) for name in (INSIDE, *OUTSIDE)} for path in complete]
+
+
+def _store_ranks(training: Path, folder: Path) -> None:
+    """The rank of each instance of all sets together, for each score and run: half of the size of float32, and no rounding."""
+    runs = _stored_runs(training)
+    if not runs:
+        raise FileNotFoundError(f"there are no predictions for {', '.join((INSIDE, *OUTSIDE))} in {str(training)!r}")
+    of = [{name: _scores(p) for name, p in sets.items()} for sets in runs]
+    arrays = {score: np.stack([_dense_ranks(np.concatenate([s[name][score] for name in s])) for s in of]) for score in SCORES}
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / f"{training.name}.npz") as file, zipfile.ZipFile(file, "w") as archive:
+        for key, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{key}.npy")
+            entry.compress_type = zipfile.ZIP_BZIP2
+            with archive.open(entry, "w") as member:
+                np.lib.format.write_array(member, array, allow_pickle=False)
+
+
+def _dense_ranks(values: np.ndarray) -> np.ndarray:
+    return np.unique(values, return_inverse=True)[1].astype(np.uint16 if len(values) <= 2**16 else np.uint32)
+
+
+def _from_ranks(path: Path) -> tuple[dict[tuple[str, str], dict[str, float]], int]:
+    """Mean levels and differences of a training, and its number of runs."""
+    stored = read_npz(path, SCORES)
+    if set(stored) != set(SCORES):
+        raise ValueError(f"{path.name} must hold ranks of {', '.join(SCORES)}; it holds {', '.join(stored) or 'none'}")
+    n_runs, n = stored["entropy"].shape
+    step = n // (1 + len(OUTSIDE))
+    each = []
+    for r in range(n_runs):
+        parts = {name: slice(i * step, (i + 1) * step) for i, name in enumerate((INSIDE, *OUTSIDE))}
+        each.append(_aurocs({name: {score: stored[score][r, part] for score in SCORES} for name, part in parts.items()}))
+    return {key: {"mean": fmean(of[key] for of in each)} for key in each[0]}, n_runs
+
+
+def _change_in_float32(sets: Mapping[str, np.ndarray]) -> float:
+    """The largest change of an AUROC of the two entropies when computed like the published code."""
+    exact = {name: _scores(p) for name, p in sets.items()}
+    single = {name: epistemic_in_float32(p) for name, p in sets.items()}
+    return max(
+        abs(_auroc(exact[INSIDE][m], exact[name][m]) - _auroc(single[INSIDE][m], single[name][m])) for name in OUTSIDE for m in MEASURES[1:]
+    )
+
+
+def draw(numbers: dict[str, Any], path: Path) -> None:
+    """For each set (columns): the level, and the differences, against the number of members; dashed: the paper's, with rounding."""
+    from ..plots._style import line, pyplot, tidy
+
+    rows = (("entropy", "variance"), ("label-wise entropy − entropy",), ("variance − entropy", f"{FLOAT32} − entropy"))
+    figure, axes = pyplot().subplots(3, len(OUTSIDE), figsize=(8.4, 7.6), layout="constrained", sharex=True)
+    sizes = sorted({int(key[2]) for key in numbers["by members"]})
+    for j, name in enumerate(OUTSIDE):
+        for row, quantities in enumerate(rows):
+            ax = axes[row, j]
+            tidy(ax)
+            for i, quantity in enumerate(quantities):
+                cells = [numbers["by members"][name, quantity, str(size)] for size in sizes]
+                mean, sd = (np.array([cell[key] for cell in cells], dtype=float) for key in ("mean", "sd"))
+                style = line(i)
+                ax.plot(sizes, mean, label=quantity, marker="o", markersize=3, **style)
+                ax.fill_between(sizes, mean - sd, mean + sd, color=style["color"], alpha=0.15, linewidth=0)
+                theirs, reach = numbers["paper"][name, quantity], 0.001 if row else 0.0005
+                if i == 0 or row == 0:
+                    label = "paper (as rounded)" if i == 0 else None
+                    ax.axhspan(theirs - reach, theirs + reach, color="#777777", alpha=0.3 if row else 0.6, linewidth=0, label=label)
+            ax.axvline(5, color="#999999", linewidth=0.8, linestyle=":")
+            if j == 0:
+                ax.set_ylabel("difference of the AUROC" if row else "AUROC (EU)")
+                ax.legend(frameon=False, fontsize=8, loc="lower right")
+        axes[0, j].set_title(f"{INSIDE} against {name}", fontsize=10)
+        axes[-1, j].set_xlabel("members (the paper says 5)")
+    save_figure(figure, path)

@@ -1,0 +1,113 @@
+"""What is kept of each run of the hold-out experiment: means of the label-wise EU by class, and its distribution, in one small file."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..io.atomic import replacing
+from ..io.npz import read_npz
+
+if TYPE_CHECKING:
+    from .holdout import Run
+
+__all__ = ["GRID", "Runs"]
+
+GRID = np.geomspace(1e-6, 0.25, 60)
+"""Where the distributions are stored; the variance of a probability is at most 1/4."""
+LIMIT = 10_000
+"""Runs that a file may hold."""
+
+
+@dataclass(frozen=True, eq=False)
+class Runs:
+    """Arrays with one row per run; missing rows are NaN.
+
+    ``before`` and the name of each arm: mean EU by class, (runs, classes); ``… other half``: on the half of the test set on which no class
+    is selected; ``… accuracy``: (runs,); ``… ecdf``: (runs, 2, points), the selected class and the others; ``… label``: the class that
+    an arm gave new images, or that another rule would have selected (``own``: mean over its own instances, ``half``: on half of the test set).
+    """
+
+    arrays: dict[str, np.ndarray]
+
+    def __len__(self) -> int:
+        return len(self.arrays["before"]) if self.arrays else 0
+
+    def has(self, run: int, arms: tuple[str, ...]) -> bool:
+        """Whether everything is stored of a run and these arms."""
+        return run < len(self) and all(name in self.arrays and np.isfinite(self.arrays[name][run]).all() for name in ("before", *arms))
+
+    def first(self, n: int) -> Runs:
+        """The first ``n`` runs, and only what they have."""
+        return Runs({key: x[:n] for key, x in self.arrays.items() if np.isfinite(x[:n]).any()})
+
+    @property
+    def arms(self) -> list[str]:
+        return [name for name, x in self.arrays.items() if x.ndim == 2 and name != "before" and not name.endswith(" other half")]
+
+    def rows(self, *names: str) -> np.ndarray:
+        """The runs that have all of these arrays."""
+        there = [np.isfinite(self.arrays[name].reshape(len(self), -1)).all(axis=1) for name in names if name in self.arrays]
+        return np.flatnonzero(np.logical_and.reduce(there)) if len(there) == len(names) else np.empty(0, int)
+
+    def same_label(self, rule: str) -> tuple[int, int]:
+        """In how many runs another rule selects the same class, and in how many that is known."""
+        rows = self.rows(f"{rule} label", "swap label")
+        return int(sum(self.arrays[f"{rule} label"][r] == self.arrays["swap label"][r] for r in rows)), len(rows)
+
+    def with_run(self, index: int, run: Run) -> Runs:
+        """Also, or instead, run number ``index``."""
+        new = summary(run)
+        n = max(len(self), index + 1)
+        arrays = {}
+        for key in dict.fromkeys([*self.arrays, *new]):
+            like = self.arrays.get(key, np.empty((0, *np.shape(new.get(key, 0.0)))))
+            arrays[key] = np.concatenate([like, np.full((n - len(like), *like.shape[1:]), np.nan)])
+            if key in new:
+                arrays[key][index] = new[key]
+        return Runs(arrays)
+
+    @classmethod
+    def read(cls, path: Path) -> Runs:
+        """Stored runs; none, if there is no such file."""
+        if not path.is_file():
+            return cls({})
+        with zipfile.ZipFile(path) as archive:
+            names = [name.removesuffix(".npy") for name in archive.namelist()]
+        arrays = {name: x.astype(float) for name, x in read_npz(path, names).items()}
+        if "before" not in arrays or len({len(x) for x in arrays.values()}) != 1 or not 0 < len(arrays["before"]) <= LIMIT:
+            raise ValueError(f"{str(path)!r} must hold `before` and other arrays with one row for each of up to {LIMIT} runs")
+        return cls(arrays)
+
+    def write(self, path: Path) -> None:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
+            for key, array in sorted(self.arrays.items()):
+                entry = zipfile.ZipInfo(f"{key}.npy")
+                entry.compress_type = zipfile.ZIP_BZIP2
+                with archive.open(entry, "w") as member:
+                    np.lib.format.write_array(member, array.astype(np.float16 if key.endswith(" ecdf") else float), allow_pickle=False)
+
+
+def summary(run: Run) -> dict[str, np.ndarray]:
+    """One row of each array."""
+    selected = run.labels["swap"]
+    own = [run.before[run.y_true == k, k].mean() for k in range(run.before.shape[1])]
+    row: dict[str, np.ndarray] = {
+        "own label": np.asarray(np.argmax(own), float),
+        "half label": np.asarray(run.before[~run.second_half].mean(axis=0).argmax(), float),
+    }
+    for name, eu in {"before": run.before, **run.after}.items():
+        row[name] = eu.mean(axis=0, dtype=float)
+        row[f"{name} accuracy"] = np.asarray(run.accuracy[name])
+        if name != "before":
+            row[f"{name} label"] = np.asarray(run.labels[name], float)
+        if name in ("before", "swap", "no-swap"):
+            row[f"{name} other half"] = eu[run.second_half].mean(axis=0, dtype=float)
+            columns = eu[:, selected], np.delete(eu, selected, axis=1).ravel()
+            row[f"{name} ecdf"] = np.stack([np.searchsorted(np.sort(x), GRID, side="right") / x.size for x in columns])
+    return row

@@ -1,0 +1,166 @@
+"""Coverage and size of prediction sets on labeled cases."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan, sqrt
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._labels import as_labels
+from .._resampling import check_confidence
+from .._tables import Shown, Summary, counted, frame
+from ._input import codes_of
+from ._quantiles import as_level, binomial_interval, conformal_rank
+from ._result import PredictionSets
+
+if TYPE_CHECKING:
+    from ._predictor import EventScores, SetPredictor
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """Coverage and mean set size of the cases of one class or event."""
+
+    name: str
+    n: int
+    """Cases; of whole groups, groups."""
+    coverage: float
+    low: float
+    high: float
+    size: float
+    """Mean number of classes in the sets."""
+    guaranteed: bool
+    """Whether the guarantee is about exactly these cases."""
+    expected: tuple[float, float] | None = None
+    """Where the coverage of so many new cases lies with the confidence of the interval, given the number of calibration cases: the
+    (beta-)binomial law of scores without ties. ``None`` where it is not known."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetEvaluation(Shown):
+    """Coverage and size for all cases, each event with a guarantee, and each class; prints as a table."""
+
+    rows: tuple[Coverage, ...]
+    target: float
+    size_counts: np.ndarray
+    """Number of cases by set size, (K + 1,)."""
+    confidence: float
+    guarantee: str
+    unit: str = "case"
+
+    def __getitem__(self, name: str) -> Coverage:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise KeyError(f"no class or event {name!r}")
+
+    @property
+    def empty(self) -> float:
+        """Share of empty sets."""
+        return float(self.size_counts[0] / max(self.size_counts.sum(), 1))
+
+    def to_frame(self, *, library: str = "pandas") -> Any:
+        """A data frame of pandas or polars with a row for all cases, each event and each class."""
+        names = ("name", "n", "coverage", "low", "high", "size", "guaranteed")
+        expected = [row.expected or (nan, nan) for row in self.rows]
+        columns = {name: [getattr(row, name) for row in self.rows] for name in names}
+        return frame(columns | {"expected_low": [x[0] for x in expected], "expected_high": [x[1] for x in expected]}, library)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data."""
+        rows = [vars(row) | {"expected": None if row.expected is None else list(row.expected)} for row in self.rows]
+        return {
+            "target": self.target,
+            "unit": self.unit,
+            "rows": rows,
+            "size_counts": self.size_counts.tolist(),
+            "guarantee": self.guarantee,
+        }
+
+    def _summary(self) -> Summary:
+        def cells(row: Coverage) -> tuple[Any, ...]:
+            expected = "" if row.expected is None else f"{row.expected[0]:.1%} to {row.expected[1]:.1%}"
+            guaranteed = f"{self.target:.4g}" if row.guaranteed else ""
+            found = "" if np.isnan(row.coverage) else f"{row.coverage:.1%}"
+            interval = "" if np.isnan(row.coverage) else f"{row.low:.1%} to {row.high:.1%}"
+            return row.name, f"{row.n:,}", guaranteed, found, interval, expected, "" if np.isnan(row.size) else f"{row.size:.2f}"
+
+        header = ("", f"{self.unit}s", "guaranteed", "coverage", f"{100 * self.confidence:g} % interval", "expected", "mean size")
+        title = f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {self.empty:.1%} of them empty"
+        return Summary(title, header, [cells(row) for row in self.rows], self.guarantee)
+
+
+def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, groups: Any, confidence: float) -> SetEvaluation:
+    """Coverage and size of the sets."""
+    check_confidence(confidence)
+    names = fitted.class_names
+    y = as_labels(y_true, "y_true", names, sets.member.shape[:-1])
+    member = sets.member.reshape(len(y), -1)
+    code = codes_of(groups, len(y))
+    if fitted.cover is not None and code is None:
+        raise ValueError("these sets were fitted with `groups`: pass the group of each case to evaluate them, `groups`")
+    covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
+    found: list[tuple[str, np.ndarray, EventScores | None]] = [
+        (e.name, e.inside[y], e) for e in fitted.events if (e.inside == e.used_by).all()
+    ]
+    known = {name for name, _, _ in found}
+    whole = [] if "all classes" in known else [("all classes", np.ones(len(y), bool), None)]
+    others = [(name, y == k, None) for k, name in enumerate(names) if name not in known]
+    rows = [
+        _row(fitted, name, covered[here], size[here], None if code is None else code[here], confidence, event)
+        for name, here, event in [*whole, *found, *others]
+    ]
+    counts = np.bincount(size, minlength=len(names) + 1)
+    return SetEvaluation(tuple(rows), fitted.coverage, counts, confidence, fitted.guarantee, "group" if fitted.cover == "group" else "case")
+
+
+def _row(
+    fitted: SetPredictor,
+    name: str,
+    covered: np.ndarray,
+    size: np.ndarray,
+    code: np.ndarray | None,
+    confidence: float,
+    event: EventScores | None,
+) -> Coverage:
+    guaranteed, n = event is not None, len(covered)
+    if n == 0:
+        return Coverage(name, 0, nan, nan, nan, nan, guaranteed)
+    expected = None
+    if code is None:
+        low, high = binomial_interval(covered.sum(), n, confidence)
+        if event is not None and event.weights is None and fitted.shape is None and len(set(fitted.thresholds[event.used_by])) == 1:
+            expected = _expected(event.n_cases, n, fitted, confidence)
+        return Coverage(name, n, float(covered.mean()), float(low), float(high), float(size.mean()), guaranteed, expected)
+    _, group, count = np.unique(code, return_inverse=True, return_counts=True)
+    share, sizes = (np.bincount(group, x) / count for x in (covered, size))
+    if fitted.cover == "group":
+        whole = np.isclose(share, 1)
+        low, high = binomial_interval(whole.sum(), len(whole), confidence)
+        return Coverage(name, len(whole), float(whole.mean()), float(low), float(high), float(size.mean()), guaranteed)
+    return Coverage(name, n, *_t_interval(share, confidence), float(sizes.mean()), guaranteed)
+
+
+def _t_interval(x: np.ndarray, confidence: float) -> tuple[float, float, float]:
+    """Mean over groups and its t-interval within [0, 1]."""
+    from scipy.special import stdtrit
+
+    mean = float(x.mean())
+    if len(x) < 2:
+        return mean, 0.0, 1.0
+    half = float(stdtrit(len(x) - 1, (1 + confidence) / 2)) * float(x.std(ddof=1)) / sqrt(len(x))
+    return mean, max(mean - half, 0.0), min(mean + half, 1.0)
+
+
+def _expected(n_calibration: int, n: int, fitted: SetPredictor, confidence: float) -> tuple[float, float]:
+    """The central share of the beta-binomial law of the coverage of n new cases; for smoothed sets, where it is a mixture, slightly wider."""
+    from scipy.stats import betabinom
+
+    rank = conformal_rank(n_calibration, as_level(fitted.coverage))
+    tail = (1 - confidence) / 2
+    low_rank = max(rank - 1, 1) if fitted.smoothed else rank
+    low = betabinom.ppf(tail, n, low_rank, n_calibration + 1 - low_rank)
+    high = betabinom.ppf(1 - tail, n, rank, n_calibration + 1 - rank)
+    return float(low) / n, float(high) / n

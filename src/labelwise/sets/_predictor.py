@@ -1,0 +1,188 @@
+"""A fitted set predictor: what it guarantees, sets of new cases, and their evaluation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property
+from math import inf
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._tables import SHOWN, Shown, Summary, some
+from .._validation import as_rng
+from ._input import one_class_each
+from ._quantiles import as_level, conformal_threshold, p_values
+from ._result import PredictionSets
+from ._scores import class_scores
+from ._shapes import Shape, shaped
+
+if TYPE_CHECKING:
+    from ._evaluation import SetEvaluation
+
+
+@dataclass(frozen=True, eq=False)
+class EventScores:
+    """The calibration scores of the cases whose true class lies in one event."""
+
+    name: str
+    inside: np.ndarray
+    """The classes of the event, (K,) booleans."""
+    used_by: np.ndarray
+    """The classes whose threshold it sets; as ``inside`` except for classes too rare to be clustered, which use all cases."""
+    scores: np.ndarray
+    """Sorted, (n,); of whole groups, the largest score of each."""
+    weights: np.ndarray | None
+    """Of the scores; ``None``: equal."""
+    n_cases: int
+    n_groups: int | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SetPredictor(Shown):
+    """Thresholds fitted on calibration cases; made by `fit_sets` and `load_sets`. Prints its guarantee and thresholds."""
+
+    events: tuple[EventScores, ...]
+    class_names: tuple[str, ...]
+    coverage: float
+    score: str
+    per: str
+    """``"marginal"``, ``"class"``, ``"events"`` or ``"clusters"``."""
+    smoothed: bool = False
+    cover: str | None = None
+    """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new group."""
+    new_weight: np.ndarray | None = None
+    """Weight of a new case of each class under label shift, (K,)."""
+    prevalence: str | None = None
+    """Under label shift: ``"known"`` or ``"estimated"`` prevalences."""
+    shape: Shape | None = None
+
+    @cached_property
+    def thresholds(self) -> np.ndarray:
+        """A class is in the set if its score is at most this, (K,): for LAC the score is −p, for APS the probability of all classes at least as
+        probable. A class of several events has the largest threshold, so that the guarantee of each holds."""
+        level = as_level(self.coverage)
+        found = np.full(len(self.class_names), -inf)
+        for event in self.events:
+            for k in np.flatnonzero(event.used_by):
+                new = 1.0 if self.new_weight is None else float(self.new_weight[k])
+                found[k] = max(found[k], conformal_threshold(event.scores, level, event.weights, new))
+        return found
+
+    @property
+    def guarantee(self) -> str:
+        """What is guaranteed, for whom, and on average over what."""
+        from ._guarantee import guarantee
+
+        return guarantee(self)
+
+    def with_coverage(self, coverage: float) -> SetPredictor:
+        """The same calibration cases at another level."""
+        from ._fit import check_enough
+
+        level = as_level(coverage)
+        check_enough(self.events, level, self.class_names, groups=self.cover is not None)
+        return replace(self, coverage=float(coverage))
+
+    def p_values(self, q: Any, *, rng: Any = None) -> np.ndarray:
+        """The conformal p-value of each class, (..., K): how many calibration cases (of its events) are at least as strange. Without
+        `smoothed`, P(p-value of the true class ≤ α) ≤ α; with it, = α."""
+        p = self._probabilities(q)
+        scores, uniform = self._scores(p.reshape(-1, p.shape[-1]), rng)
+        return self._p_values(scores, uniform).reshape(p.shape)
+
+    def predict(self, q: Any, *, rng: Any = None) -> PredictionSets:
+        """The prediction set of each case.
+
+        Parameters
+        ----------
+        q : distribution, Predictions or mean probabilities (..., K)
+            Of the classes the thresholds were fitted for, from the same model.
+        rng : int or Generator
+            Random seed; only for ``smoothed`` sets, which are random.
+        """
+        p = self._probabilities(q)
+        flat = p.reshape(-1, p.shape[-1])
+        scores, uniform = self._scores(flat, rng)
+        alpha, nodes = float(1 - as_level(self.coverage)), None
+        member = scores <= self.thresholds if uniform is None else self._p_values(scores, uniform) > alpha
+        if self.shape is not None:
+            member, nodes = shaped(self.shape, member, self._p_values(scores, uniform))
+        return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee, nodes)
+
+    def evaluate(self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95, rng: Any = None) -> SetEvaluation:
+        """Coverage and size of the sets of labeled cases, for each class and each event with a guarantee.
+
+        Parameters
+        ----------
+        q : distribution, Predictions or mean probabilities (N, K)
+            Cases that were used neither for training nor for calibration.
+        y_true : array (N,)
+            True classes, names or positions.
+        groups : array (N,), optional
+            Which cases belong together; needed if the sets were fitted with groups. Coverage is then averaged over groups.
+        confidence : float
+            Of the intervals (Clopper–Pearson, or t-intervals over groups).
+        rng : int or Generator
+            Random seed; only for ``smoothed`` sets.
+        """
+        from ._evaluation import evaluate_sets
+
+        return evaluate_sets(self, self.predict(q, rng=rng), y_true, groups, confidence)
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write to an .npz file of plain numbers and text, for `load_sets`."""
+        from ._storage import save_predictor
+
+        return save_predictor(self, path)
+
+    def _probabilities(self, q: Any) -> np.ndarray:
+        p, names = one_class_each(q, "q")
+        if p.shape[-1] != len(self.class_names):
+            raise ValueError(f"`q` must have the {len(self.class_names)} classes of the calibration cases; got K = {p.shape[-1]}")
+        if names is not None and names != self.class_names:
+            k = next(k for k in range(len(names)) if names[k] != self.class_names[k])
+            raise ValueError(
+                f"`q` must have the classes of the calibration cases in their order; class {k} is {names[k]!r} instead of {self.class_names[k]!r}"
+            )
+        return p
+
+    def _scores(self, p: np.ndarray, rng: Any) -> tuple[np.ndarray, np.ndarray | None]:
+        """Scores (N, K) and, for smoothed sets, uniform numbers for their ties."""
+        if not self.smoothed:
+            if rng is not None:
+                raise ValueError("`rng` is for smoothed sets; these are not random. Fit them with smoothed=True")
+            return class_scores(self.score, p), None
+        if rng is None:
+            raise ValueError("smoothed sets are random: pass `rng`, a seed such as 0, so that results are reproducible")
+        generator = as_rng(rng)
+        return class_scores(self.score, p, generator.random(len(p))), generator.random(p.shape)
+
+    def _p_values(self, scores: np.ndarray, uniform: np.ndarray | None) -> np.ndarray:
+        found = np.zeros(scores.shape)
+        for event in self.events:
+            k = event.used_by
+            new = 1.0 if self.new_weight is None else self.new_weight[k]
+            values = p_values(event.scores, scores[:, k], event.weights, new, None if uniform is None else uniform[:, k])
+            found[:, k] = np.maximum(found[:, k], values)
+        return found
+
+    def _summary(self) -> Summary:
+        def limit(event: EventScores) -> str:
+            low, high = (float(f(self.thresholds[event.used_by])) for f in (np.min, np.max))
+            if low == inf:
+                return "always"
+            ends = sorted({f"{-t if self.score == 'lac' else t:.4g}" for t in (low, high)})
+            return f"{'p ≥' if self.score == 'lac' else 'cumulative p ≤'} {' to '.join(ends)}"
+
+        def row(event: EventScores) -> tuple[str, ...]:
+            classes = some([self.class_names[k] for k in np.flatnonzero(event.used_by)], 3)
+            groups = () if event.n_groups is None else (f"{event.n_groups:,}",)
+            return (event.name, classes, f"{event.n_cases:,}", *groups, limit(event))
+
+        more = f" (the first {SHOWN} of {len(self.events)})" if len(self.events) > SHOWN else ""
+        title = f"Sets ({self.score}, coverage {self.coverage:g} per {'event' if self.per == 'events' else self.per}){more}"
+        header = ("guarantee for", "classes", "cases", *(() if self.cover is None else ("groups",)), "in the set if")
+        return Summary(title, header, [row(event) for event in self.events[:SHOWN]], self.guarantee)

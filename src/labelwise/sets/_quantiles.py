@@ -1,0 +1,102 @@
+"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, p-values, and how many cases a guarantee needs.
+
+Scores are nonconformity scores: high is strange. A class belongs to the set if its score is at most the threshold.
+"""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from math import ceil, inf, log, log1p
+from typing import Any
+
+import numpy as np
+
+
+def as_level(value: Any, name: str = "coverage") -> Fraction:
+    """A probability strictly between 0 and 1, as the decimal number that was written: 0.9 is 9/10, so that ranks are exact."""
+    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | Fraction) or not 0 < value < 1:
+        raise ValueError(f"`{name}` must lie strictly between 0 and 1, such as 0.9; got {value!r}")
+    return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
+
+
+def fewest_cases(level: Fraction) -> int:
+    """The fewest calibration cases with a finite threshold: ⌈1 / (1 − coverage)⌉ − 1.
+
+    >>> fewest_cases(as_level(0.9)), fewest_cases(as_level(0.95))
+    (9, 19)
+    """
+    return ceil(1 / (1 - level)) - 1
+
+
+def conformal_rank(n: int, level: Fraction) -> int:
+    """⌈(n + 1) · coverage⌉: the rank of the calibration score that is the threshold.
+
+    >>> conformal_rank(9, as_level(0.9)), conformal_rank(99, as_level(0.9))
+    (9, 90)
+    """
+    return ceil((n + 1) * level)
+
+
+def conformal_threshold(scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None, new_weight: float = 1.0) -> float:
+    r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i + w_\text{new})`, or ∞; ``scores`` sorted.
+
+    Without weights it is the score of rank ⌈(n + 1) · coverage⌉, computed in integers. With weights, sums that are equal up to
+    rounding count as equal.
+    """
+    if weights is None:
+        rank = conformal_rank(len(scores), level)
+        return float(scores[rank - 1]) if rank <= len(scores) else inf
+    sums = np.cumsum(weights)
+    total = (sums[-1] if len(sums) else 0.0) + new_weight
+    place = int(np.searchsorted(sums, float(level) * total - len(sums) * np.finfo(float).eps * total))
+    return float(scores[place]) if place < len(scores) else inf
+
+
+def p_values(scores: np.ndarray, new: np.ndarray, weights: np.ndarray | None, new_weight: Any, uniform: np.ndarray | None) -> np.ndarray:
+    r"""Conformal p-values of ``new`` scores, given sorted calibration scores.
+
+    .. math:: p = \frac{\sum_{s_i > s} w_i + U \cdot (\sum_{s_i = s} w_i + w_\text{new})}{\sum_i w_i + w_\text{new}}
+
+    U = 1 (``uniform`` is ``None``) is conservative; with uniform U the p-value of a true class is exactly uniform.
+    """
+    n = len(scores)
+    tail = np.append(np.cumsum((np.ones(n) if weights is None else weights)[::-1])[::-1], 0.0)  # tail[i]: weight of the scores from i on
+    above = tail[np.searchsorted(scores, new, side="right")]
+    tied = tail[np.searchsorted(scores, new, side="left")] - above + new_weight
+    return np.asarray((above + (1.0 if uniform is None else uniform) * tied) / (tail[0] + new_weight))
+
+
+def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:
+    """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n, rate) ≤ errors) ≤ δ (exact binomial test)."""
+    from scipy.special import bdtr
+
+    return bdtr(np.asarray(errors, float), n, rate) <= delta
+
+
+def allowed_errors(n: int, rate: float, delta: float) -> int:
+    """The most errors among ``n`` cases that prove an error rate below ``rate``; −1 if not even 0 do.
+
+    >>> allowed_errors(58, 0.05, 0.05), allowed_errors(59, 0.05, 0.05), allowed_errors(1000, 0.05, 0.05)
+    (-1, 0, 38)
+    """
+    return int(np.sum(proven(np.arange(n + 1), n, rate, delta))) - 1
+
+
+def fewest_with_confidence(rate: float, delta: float) -> int:
+    """The fewest cases without an error that prove an error rate below ``rate``: (1 − rate)ⁿ ≤ δ.
+
+    >>> fewest_with_confidence(0.05, 0.05)
+    59
+    """
+    return ceil(log(delta) / log1p(-rate))
+
+
+def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """The Clopper–Pearson interval of a share; from 0 to 1 without cases."""
+    from scipy.special import betaincinv
+
+    hits, n = np.asarray(hits, float), np.asarray(n, float)
+    tail = (1 - confidence) / 2
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, tail), 0.0)
+    high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - tail), 1.0)
+    return low, high

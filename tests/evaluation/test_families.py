@@ -1,0 +1,122 @@
+"""Simultaneous intervals, means of clustered cases, and intervals of few groups."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+from scipy.stats import t as student
+
+import labelwise as lw
+from labelwise._resampling import Resampling, t_interval
+from labelwise.evaluation import by_class, clustered_mean, mean_over_runs, rank_agreement, simultaneous_intervals
+
+
+@pytest.mark.parametrize(("shared", "factor"), [(0.0, norm.ppf((1 + 0.95**0.1) / 2)), (1.0, norm.ppf(0.975))])
+def test_max_t_uses_the_correlation(shared, factor):
+    """Ten independent values need the quantile of the largest of ten; ten copies of one value need that of one."""
+    rng = np.random.default_rng(0)
+    noise = shared**0.5 * rng.normal(size=(40_000, 1)) + (1 - shared) ** 0.5 * rng.normal(size=(40_000, 10))
+    scale = np.arange(1, 11)
+    found = simultaneous_intervals(np.zeros(10), replicates=scale * noise)
+    np.testing.assert_allclose(found.high / scale, factor, rtol=0.02)
+    np.testing.assert_allclose(found.low, -found.high)
+
+
+def test_bonferroni_is_students_t():
+    found = simultaneous_intervals([1.0, 2.0, 3.0], standard_error=[0.1, 0.2, 0.0], freedom=9, confidence=0.9)
+    np.testing.assert_allclose(found.high - found.value, student.ppf(1 - 0.1 / 6, 9) * np.array([0.1, 0.2, 0]))
+    assert found.method == "Bonferroni over 3"
+
+
+def test_few_groups_widen_max_t_and_undefined_replicates_are_passed_over():
+    again = np.random.default_rng(1).normal(size=(500, 3))
+    again[::7, 1] = np.nan
+    many, few = (simultaneous_intervals(np.zeros(3), replicates=again, freedom=f) for f in (np.inf, 4))
+    np.testing.assert_allclose(few.high / many.high, student.ppf(0.975, 4) / norm.ppf(0.975))
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({}, "`replicates` or `standard_error`"),
+        ({"replicates": np.zeros((5, 2)), "standard_error": [1, 1]}, "not both"),
+        ({"replicates": np.zeros((5, 3))}, "one column for each of 2 values"),
+        ({"standard_error": [1, -1]}, "nonnegative"),
+        ({"standard_error": [1, 1], "freedom": 0}, "`freedom` must be positive"),
+        ({"standard_error": [1, 1], "confidence": 95}, "`confidence` must lie between 0 and 1"),
+    ],
+)
+def test_friendly_errors(options, message):
+    with pytest.raises(ValueError, match=message):
+        simultaneous_intervals([0.0, 1.0], **options)
+
+
+def test_clustered_mean_without_groups_is_the_plain_t_interval():
+    x = np.random.default_rng(2).normal(size=12)
+    found, usual = clustered_mean(x), mean_over_runs(x)
+    np.testing.assert_allclose([found.value, found.low, found.high], [usual.value, usual.low, usual.high])
+    groups = np.repeat(np.arange(12), 3)  # three copies of each case say no more
+    for estimand in ("case", "group"):
+        copied = clustered_mean(np.repeat(x, 3), groups, estimand=estimand)
+        np.testing.assert_allclose([copied.low, copied.high], [usual.low, usual.high])
+
+
+def test_estimands_differ_where_the_size_of_a_group_matters():
+    wrong, groups = np.r_[np.ones(8), np.zeros(2)], np.r_[np.zeros(8), 1, 2]
+    assert float(clustered_mean(wrong, groups)) == pytest.approx(0.8)
+    by_group = clustered_mean(wrong, groups, estimand="group")
+    assert float(by_group) == pytest.approx(1 / 3)
+    assert "of a random group" in by_group.method
+    with pytest.raises(ValueError, match="`estimand` must be 'case'"):
+        clustered_mean(wrong, groups, estimand="patient")
+    with pytest.raises(ValueError, match="at least 2 groups"):
+        clustered_mean(wrong, np.zeros(10))
+
+
+def test_scales_of_the_t_interval():
+    t = student.ppf(0.975, 5)
+    low, high = t_interval(0.9, 0.05, 5, 0.95, (0.0, 1.0), 6)
+    np.testing.assert_allclose(np.log([low / (1 - low), high / (1 - high)]), np.log(9) + np.array([-1, 1]) * t * 0.05 / 0.09)
+    low, high = t_interval(2.0, 0.5, 5, 0.95, (0.0, np.inf), 6)
+    np.testing.assert_allclose([low, high], 2 * np.exp(np.array([-1, 1]) * t * 0.25))
+    np.testing.assert_allclose(t_interval(0.5, 0.1, 5, 0.95, (-np.inf, np.inf), 6), [0.5 - 0.1 * t, 0.5 + 0.1 * t])
+    np.testing.assert_allclose(t_interval(1.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0.025 ** (1 / 6), 1])  # six of six
+    np.testing.assert_allclose(t_interval(0.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0, 1 - 0.025 ** (1 / 6)])
+
+
+def test_percentiles_only_with_enough_groups():
+    again = np.random.default_rng(3).normal(size=400)
+    for n, words in ((19, "bootstrap over 19 groups, Student's t"), (20, "bootstrap over 20 groups")):
+        found = Resampling(40, np.arange(40) % n, 400, 0.95, 0).estimate(0.0, again)
+        assert found.method == words
+        expected = (
+            np.quantile(again, [0.025, 0.975])
+            if n == 20
+            else np.array([-1, 1]) * student.ppf(0.975, 18) * again.std(ddof=1) * (19 / 18) ** 0.5
+        )
+        np.testing.assert_allclose([found.low, found.high], expected)
+
+
+def test_ten_class_means_have_a_wide_interval_within_the_bounds():
+    a = np.arange(10.0)
+    found = rank_agreement(a, np.r_[a[:8], 9, 8], n_bootstrap=500, rng=0).spearman
+    assert float(found) > 0.98
+    assert found.low < 0.95
+    assert float(found) < found.high <= 1
+
+
+def test_no_class_is_called_least_known_within_its_interval():
+    rng = np.random.default_rng(4)
+    alike = lw.Ensemble(rng.dirichlet([4, 4, 4], (5, 200)), class_names=["a", "b", "c"])
+    summary = by_class(lw.decompose(alike), n_bootstrap=300, rng=0)
+    assert set(summary.least_known()) == {"a", "b", "c"}
+    assert "the intervals do not separate" in str(summary)
+    apart = np.stack([rng.beta(8, 8, (5, 200)), np.full((5, 200), 0.1)], -1)
+    other = by_class(lw.decompose(lw.MultiLabelEnsemble(apart, class_names=["a", "b"])), n_bootstrap=300, rng=0)
+    assert other.least_known("everywhere") == ("a",)
+    found = other.together["everywhere"]
+    assert (found.low <= found.value).all()
+    assert (found.value <= found.high).all()
+    with pytest.raises(ValueError, match="needs intervals"):
+        by_class(lw.decompose(alike)).least_known()

@@ -1,0 +1,69 @@
+"""Reports of every kind of input, and a sentence for each that cannot be one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.report import build_report, write_report
+from report_pages import ensemble
+
+
+def test_out_of_distribution_predictions_need_no_name() -> None:
+    q, y = ensemble(n=40, k=3)
+    other, _ = ensemble(n=30, k=3, seed=5)
+    report = build_report(q, y_true=y, ood=other)
+    assert [x["name"] for x in report.data["detection"]] == ["out of distribution"]
+    assert build_report(q, y_true=y, ood=lw.io.Predictions(probs=other.probs)).data["detection"][0]["n"] == 30
+    with pytest.raises(TypeError, match=r"`ood` must be a distribution, Predictions, or a mapping.*got list"):
+        build_report(q, y_true=y, ood=[other])
+
+
+def test_a_report_prints_short() -> None:
+    q, y = ensemble(n=100, k=3)
+    report = build_report(q, y_true=y, title="<b>Pets</b>")
+    assert len(repr(report)) < 200
+    assert "100 cases" in repr(report)
+    assert "<b>" not in report._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"max_instances": 0}, "`max_instances` must be a positive integer"),
+        ({"ids": np.arange(3)}, "`ids` must have one entry for each of the N = 20"),
+        ({"images": np.zeros((3, 4, 4))}, "3 `images` for 20 instances"),
+        ({"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]}, "`image_index` must be a position from 0 to 19"),
+        ({"images": np.zeros((20, 4))}, "`images` must have shape"),
+        ({"y_true": np.full(20, 7)}, "between 0 and 3"),
+        ({"events": {"bad": ["nothing"]}}, "has no class names"),
+        ({"ood": {"other": lw.Ensemble(np.full((2, 3, 2), 0.5))}}, "has 2 classes"),
+        ({"multilabel": True}, "MultiLabelEnsemble"),
+    ],
+)
+def test_wrong_use_has_its_sentence(change, sentence) -> None:
+    q, y = ensemble(n=20, k=4)
+    with pytest.raises(ValueError, match=sentence):
+        build_report(q, **{"y_true": y, **change})
+
+
+def test_other_wrong_use_has_its_sentence(tmp_path) -> None:
+    q, _ = ensemble(n=20, k=4)
+    with pytest.raises(ValueError, match=r"an \.html file; got 'page\.pdf'"):
+        write_report(tmp_path / "page.pdf", q)
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        write_report(tmp_path / "nowhere" / "page.html", q)
+    with pytest.raises(TypeError, match="`q` must be a distribution"):
+        build_report(np.zeros((2, 3, 4)))
+    with pytest.raises(ValueError, match="instances on one axis"):
+        build_report(lw.Ensemble(np.full((2, 3, 4, 5), 0.2)))
+    with pytest.raises(ValueError, match="no instances"):
+        build_report(lw.Ensemble(np.zeros((2, 0, 4))))
+
+
+def test_other_array_libraries(lib) -> None:
+    q, y = ensemble(n=20, k=3)
+    expected = build_report(q, y_true=y).data["losses"][0]["mean"]["total"]
+    found = build_report(lw.Ensemble(lib.array(q.probs)), y_true=lib.array(y, "int64")).data
+    assert found["losses"][0]["mean"]["total"] == pytest.approx(expected)

@@ -1,0 +1,167 @@
+"""What the sets guarantee, against laws that are known exactly and Monte-Carlo bands of at least four standard errors."""
+
+from __future__ import annotations
+
+from math import comb, sqrt
+
+import numpy as np
+import pytest
+from scipy.stats import betabinom, kstest
+
+import labelwise as lw
+from labelwise.sets import fit_labels, fit_sets
+
+
+def draw(
+    n: int, k: int, rng: np.random.Generator, *, prior: np.ndarray | None = None, digits: int | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """Mean probabilities that are informative but miscalibrated, and true classes; with ``digits``, many scores are tied."""
+    y = rng.choice(k, n, p=prior)
+    logits = rng.normal(size=(n, k)) + 1.5 * (1 + np.arange(k))[y][:, None] / k * (np.arange(k) == y[:, None])
+    p = np.exp(logits)
+    p /= p.sum(axis=1, keepdims=True)
+    if digits is not None:
+        p = np.round(p, digits)
+        p[:, -1] = 1 - p[:, :-1].sum(axis=1).round(digits)
+        p = np.abs(p.round(digits))
+        p /= p.sum(axis=1, keepdims=True)
+    return p, y
+
+
+def covered(sets: lw.sets.PredictionSets, y: np.ndarray) -> np.ndarray:
+    return sets.member[np.arange(len(y)), y]
+
+
+@pytest.mark.parametrize("n", [20, 100])
+def test_coverage_of_each_class_follows_the_beta_binomial_law(n: int) -> None:
+    rng = np.random.default_rng(1)
+    k, m, trials = 2, 40, 300
+    hits = np.empty((trials, k), int)
+    y_cal, y_new = np.repeat(np.arange(k), n), np.repeat(np.arange(k), m)
+    for t in range(trials):
+        p_cal, p_new = (np.eye(k)[y] * 0.6 + rng.dirichlet(np.ones(k), len(y)) for y in (y_cal, y_new))
+        sets = fit_sets(p_cal / 1.6, y_cal, coverage=0.9)
+        inside = covered(sets.predict(p_new / 1.6), y_new)
+        hits[t] = [inside[y_new == c].sum() for c in range(k)]
+    rank = -(-(n + 1) * 9 // 10)
+    law = betabinom(m, rank, n + 1 - rank)
+    for c in range(k):
+        assert abs(hits[:, c].mean() - law.mean()) < 4 * law.std() / sqrt(trials)
+        assert abs(hits[:, c].var() / law.var() - 1) < 0.45
+        # one calibration: the law itself, by a randomized probability integral transform
+        u = law.cdf(hits[:, c] - 1) + rng.random(trials) * law.pmf(hits[:, c])
+        assert kstest(u, "uniform").pvalue > 1e-4
+
+
+@pytest.mark.parametrize("score", ["lac", "aps"])
+@pytest.mark.parametrize("digits", [None, 1])
+def test_classes_are_covered_whatever_the_ties_and_imbalance(score: str, digits: int | None) -> None:
+    rng = np.random.default_rng(2)
+    n_cal = np.array([400, 75, 25])
+    share = np.zeros((60, 3))
+    for t in range(len(share)):
+        p, y = draw(3000, 3, rng, prior=np.array([0.7, 0.2, 0.1]), digits=digits)
+        cal = np.concatenate([np.flatnonzero(y == c)[: n_cal[c]] for c in range(3)])
+        new = np.setdiff1d(np.arange(len(y)), cal)
+        sets = fit_sets(p[cal], y[cal], coverage=0.8, score=score)
+        inside = covered(sets.predict(p[new]), y[new])
+        share[t] = [inside[y[new] == c].mean() for c in range(3)]
+    assert (share.mean(axis=0) > 0.8 - 4 * share.std(axis=0) / sqrt(len(share))).all()
+
+
+@pytest.mark.parametrize("score", ["lac", "aps"])
+def test_smoothed_p_values_are_exactly_uniform_even_with_ties(score: str) -> None:
+    rng = np.random.default_rng(3)
+    values = []
+    for t in range(300):
+        p, y = draw(60, 3, rng, digits=1)
+        sets = fit_sets(p[:40], y[:40], per="marginal", score=score, smoothed=True, rng=t)
+        values.append(sets.p_values(p[40:41], rng=1000 + t)[0, y[40]])
+    assert kstest(values, "uniform").pvalue > 1e-3
+
+
+def test_smoothed_sets_have_the_level_exactly() -> None:
+    rng = np.random.default_rng(4)
+    hits = []
+    for t in range(400):
+        p, y = draw(25, 3, rng, digits=1)  # n = 15 is no multiple of 10, and most scores are tied: without smoothing far above 0.7
+        sets = fit_sets(p[:15], y[:15], per="marginal", coverage=0.7, smoothed=True, rng=t)
+        hits.append(covered(sets.predict(p[15:], rng=t), y[15:]).mean())
+    assert abs(np.mean(hits) - 0.7) < 4 * np.std(hits) / sqrt(len(hits))
+
+
+def test_a_random_case_and_all_cases_of_a_new_group_are_covered() -> None:
+    rng = np.random.default_rng(5)
+    one, whole, naive = [], [], []
+    for _ in range(250):
+        size = rng.integers(1, 12, 15)
+        size[rng.random(15) < 0.2] = 40  # large groups are different: cases are not exchangeable
+        shift = np.where(size == 40, 2.5, 0.5) + rng.normal(size=15)
+        code = np.repeat(np.arange(15), size)
+        y = rng.integers(2, size=len(code))
+        z = (2 * y - 1) * (shift[code] + rng.normal(size=len(code)))
+        p = np.stack([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))], axis=-1)
+        old, new = code < 14, code == 14
+        for kind, found in (("case", one), ("group", whole)):
+            sets = fit_sets(p[old], y[old], per="marginal", coverage=0.8, groups=code[old], cover=kind)
+            inside = covered(sets.predict(p[new]), y[new])
+            found.append(inside.mean() if kind == "case" else inside.all())
+        naive.append(covered(fit_sets(p[old], y[old], per="marginal", coverage=0.8).predict(p[new]), y[new]).all())
+    assert np.mean(one) > 0.8 - 4 * np.std(one) / sqrt(len(one))
+    assert np.mean(whole) > 0.8 - 4 * sqrt(0.16 / len(whole))
+    assert np.mean(naive) < 0.8 - 4 * sqrt(0.16 / len(naive))  # ignoring groups covers whole groups too rarely: the test can fail
+
+
+def test_known_prevalences_restore_coverage_under_label_shift() -> None:
+    rng = np.random.default_rng(6)
+    source, target = np.array([0.6, 0.3, 0.1]), np.array([0.1, 0.2, 0.7])
+    plain, weighted = [], []
+    for _ in range(150):
+        p, y = draw(150, 3, rng, prior=source)
+        # the last class is the easiest in draw(): make it the hardest
+        q, z = draw(150, 3, rng, prior=target)
+        p, q = p[:, ::-1], q[:, ::-1]
+        y, z = 2 - y, 2 - z
+        known = {"prevalence": target[::-1], "source_prevalence": source[::-1]}
+        weighted.append(covered(fit_sets(p, y, per="marginal", coverage=0.8, **known).predict(q), z).mean())
+        plain.append(covered(fit_sets(p, y, per="marginal", coverage=0.8).predict(q), z).mean())
+    assert np.mean(weighted) > 0.8 - 4 * np.std(weighted) / sqrt(len(weighted))
+    assert abs(np.mean(plain) - 0.8) > 4 * np.std(plain) / sqrt(len(plain))
+
+
+@pytest.mark.parametrize("method", ["risk_control", "learn_then_test"])
+def test_misses_and_false_alarms_stay_below_their_rates(method: str) -> None:
+    rng = np.random.default_rng(7)
+    missed, alarms = [], []
+    for _ in range(300):
+        y = rng.random((120, 1)) < 0.5
+        p = 1 / (1 + np.exp(-(2 * y - 1 + rng.normal(size=y.shape))))
+        labels = fit_labels(
+            lw.MultiLabelEnsemble(np.repeat(p, 2, axis=1)[None]),
+            np.repeat(y, 2, axis=1),
+            miss_rate=0.1,
+            false_alarm_rate=0.2,
+            method=method,
+        )
+        big = rng.normal(size=4000)
+        present, absent = (1 / (1 + np.exp(-(sign + big))) for sign in (1, -1))
+        missed.append((present < labels.lower[0]).mean())
+        alarms.append((absent >= labels.upper[0]).mean())
+    for found, rate in ((missed, 0.1), (alarms, 0.2)):
+        if method == "risk_control":
+            assert np.mean(found) < rate + 4 * np.std(found) / sqrt(len(found))
+            assert np.mean(found) > rate - 0.03  # and not far below
+        else:
+            assert np.mean(np.array(found) > rate + 0.01) < 0.05 + 4 * sqrt(0.05 * 0.95 / len(found))
+
+
+def test_allowed_errors_equal_the_binomial_sum() -> None:
+    from labelwise.sets._quantiles import allowed_errors
+
+    n, rate, delta = 87, 0.1, 0.1
+
+    def chance(errors: int) -> float:
+        return sum(comb(n, j) * rate**j * (1 - rate) ** (n - j) for j in range(errors + 1))
+
+    allowed = allowed_errors(n, rate, delta)
+    assert chance(allowed) <= delta < chance(allowed + 1)

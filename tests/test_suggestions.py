@@ -1,0 +1,24 @@
+"""Suggestions: the name that was probably meant, else the known ones."""
+
+from __future__ import annotations
+
+import pytest
+
+from labelwise._suggestions import suggest
+
+
+@pytest.mark.parametrize(
+    ("word", "end"),
+    [
+        ("melanma", ". Did you mean 'Melanoma'?"),
+        ("MELANOMA", ". Did you mean 'Melanoma'?"),
+        ("xyz", ". Known: 'Melanoma', 'nevus'"),
+        (7, ". Known: 'Melanoma', 'nevus'"),
+    ],
+)
+def test_the_closest_name_or_all(word: object, end: str) -> None:
+    assert suggest(word, ["Melanoma", "nevus"]) == end
+
+
+def test_long_lists_are_cut() -> None:
+    assert suggest("?", [f"class {i}" for i in range(9)]).endswith("'class 7', …")

@@ -1,0 +1,48 @@
+"""Summaries that are short and harmless as text and HTML, and data frames."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from labelwise._tables import LONGEST, Summary, counted, frame, index_columns, some
+
+
+def test_summaries_are_aligned_and_harmless() -> None:
+    summary = Summary("3 labels\x1b", ["label", "total"], [["<b>", 0.123456], ["x" * 99, 12.0]], note="a & b")
+    title, header, first, long, note = summary.text().splitlines()
+    assert title == "3 labels\N{REPLACEMENT CHARACTER}"
+    assert header.split() == ["label", "total"]
+    assert first.split() == ["<b>", "0.1235"]
+    assert len({len(header), len(first)}) == 1
+    assert long.split()[0] == "x" * (LONGEST - 1) + "…"
+    assert note == "  a & b"
+    html = summary.html()
+    assert "<td>&lt;b&gt;</td>" in html
+    assert "<p>a &amp; b</p>" in html
+    assert Summary("empty").text() == "empty"
+
+
+def test_words() -> None:
+    assert [counted(n, "class", "classes") for n in (0, 1, 2000)] == ["0 classes", "1 class", "2,000 classes"]
+    assert some(["a", "b"]) == "a, b"
+    assert some(list("abcdef"), 2) == "a, b, …"
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_frames(library: str, optional) -> None:
+    optional(library)
+    table = frame({"id": np.array(["a", "b"]), "x": np.array([0.5, np.nan])}, library)
+    assert list(table.columns) == ["id", "x"]
+    assert table["id"].to_list() == ["a", "b"]
+    missing = table["x"].is_null() if library == "polars" else table["x"].isna()
+    assert missing.to_list() == [False, True]
+
+
+def test_names_of_instances() -> None:
+    assert index_columns((2,))["instance"].tolist() == [0, 1]
+    assert {k: v.tolist() for k, v in index_columns((2, 2), where=np.array([3, 0])).items()} == {"axis_0": [1, 0], "axis_1": [1, 0]}
+    assert index_columns((2, 2), ids=[["a", "b"], ["c", "d"]], where=np.array([2]))["id"].tolist() == ["c"]
+    assert index_columns(()) == {}
+    with pytest.raises(ValueError, match=r"`ids` must name each of the 4 instances, shape \(2, 2\); got shape \(3,\)"):
+        index_columns((2, 2), ids=[1, 2, 3])
