@@ -113,7 +113,7 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
             f"of the cases and labels. Log loss, from the bounds: {_verdicts(result['entropy'])}.",
             "",
         ]
-    lines += ["### Calibrating the members", "", "Held out, mean of five random halves.", ""]
+    lines += ["### Calibrating the members", "", "Held out, mean of three random halves of (at most) the first 3,000 cases.", ""]
     for name, found in results["members"].items():
         rows = [
             [method, way, *(_number(x, 4) for x in values[:3]), _number(values[3], 3)]

@@ -196,23 +196,26 @@ class Accumulator:
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
+        found: tuple[tuple[Array, ...], tuple[Array, ...]]
         if self._first is not None:
             k = int(self._first.shape[-1])
             loss = self._bound(k)
-            parts, sums = joining.of_members(self._first[: self.n_members], loss)
+            found = joining.of_members(self._first[: self.n_members], loss)
         elif self._state is not None:
             k = int(self._state.spread.shape[-1])
             loss = self._bound(k)
-            parts, sums = _concluded(self._state, loss)
+            found = _concluded(self._state, loss)
         else:
             raise ValueError("there is no result yet: `update` has not been called")
-        parts, sums = (tuple(x if self._like is None else back(x, self._like) for x in found) for found in (parts, sums))
+        (total, aleatoric, epistemic), sums = (tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found)
         return Uncertainty(
-            *parts,
+            total,
+            aleatoric,
+            epistemic,
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             structure="free" if self.multilabel else "partition",
-            sums=Components(*sums) if sums else None,
+            sums=Components(sums[0], sums[1], sums[2]) if sums else None,
             n_members=self.n_members,
         )
 

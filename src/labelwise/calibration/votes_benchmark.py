@@ -14,7 +14,8 @@ from ..decomposition import PARTS
 from ..distributions import Distribution
 from .votes import read_votes
 from .votes_check import check_votes
-from .votes_reliability import Claim, vote_reliability
+from .votes_intervals import Claim
+from .votes_reliability import vote_reliability
 from .votes_repair import fit_maps, fit_vote_calibration
 from .votes_scores import candidates, score_claims, single_member
 

@@ -190,5 +190,6 @@ def _replicates(
             yield w, claims
         return
     refit = (w for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts() for w in block)
+    orders: dict[Any, Any] = {}
     for w, w_fit in zip(drawn, refit, strict=True):
-        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float))[:2], test)[1]
+        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float), orders)[:2], test)[1]

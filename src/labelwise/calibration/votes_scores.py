@@ -15,7 +15,7 @@ from ..distributions import Distribution
 from ..events import Family
 from ._maps import fit_isotonic
 from .votes import Votes, read_votes
-from .votes_reliability import half_width
+from .votes_intervals import half_width
 from .votes_repair import FEW, apply_maps, fit_maps
 
 
