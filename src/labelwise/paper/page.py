@@ -139,6 +139,11 @@ def _fingerprint(folder: Results) -> Iterator[str]:
         f"In standard errors from the paper's: variance − entropy {_from_to(far, 'variance − entropy')} without and "
         f"{_from_to(far, 'variance, float32 − entropy')} with it (MNIST, KMNIST); the levels stay {_from_to(far, 'entropy')}.\n"
     )
+    yield from _trainings(numbers, sets, quantities)
+
+
+def _trainings(numbers: dict[str, Any], sets: tuple[str, ...], quantities: tuple[str, ...]) -> Iterator[str]:
+    """Each stored training with its distances, and whether one is a candidate."""
     yield "Trainings, with the distance of each quantity from the paper's in standard errors (one run each is compared with the spread of our five):\n"
     columns = ["training", *(f"{TITLES[name]}: {quantity}" for name in sets for quantity in quantities), "largest distance"]
     rows = []
