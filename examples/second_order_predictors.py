@@ -32,7 +32,6 @@ from labelwise.predictors import (
     fit_ensemble,
     fit_evidential,
     fit_laplace,
-    mc_dropout,
     predict_ensemble,
     predict_evidential,
 )
@@ -70,7 +69,7 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
         deep = fit_ensemble(network, data, n_members=5, rng=SEED, out_dir=folder, n_jobs=1, progress=False)
         yield "deep ensemble, 5 networks", predict_ensemble(deep, data.test)
         one = deep.model(0)
-    yield "one of them, MC dropout", mc_dropout(one, data.test.x, n_samples=50, rng=SEED, class_names=names)
+    yield "one of them, MC dropout", lw.from_models(one, data.test.x, n_samples=50, rng=SEED, class_names=names)
     laplace = fit_laplace(one, x, validation=(data.val.x, data.val.y))
     yield "one of them, Laplace", laplace.predict(data.test.x, class_names=names, points=64)
     torch.manual_seed(SEED)
@@ -78,7 +77,7 @@ def predictors(data: datasets.Dataset) -> Iterator[tuple[str, lw.Distribution]]:
     yield "evidential network", predict_evidential(evidential, data.test.x, class_names=names)
     yield "bootstrapped regression", LabelwiseClassifier(n_members=10, random_state=SEED).fit(x, y).predict_distribution(data.test.x)
     forest = RandomForestClassifier(100, min_samples_leaf=2, random_state=SEED).fit(x, y)
-    yield "random forest, 100 trees", lw.predictors.from_sklearn(forest, data.test.x)
+    yield "random forest, 100 trees", lw.from_models(forest, data.test.x)
 
 
 def augrc(score: np.ndarray, correct: np.ndarray) -> evaluation.Estimate:

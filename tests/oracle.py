@@ -86,9 +86,9 @@ def beta_expectation(g: Callable[[Any, Any], Any], a: Any, b: Any, corner: float
             log_t, log_c = (-mp.log1p(small), -x - mp.log1p(small)) if x >= 0 else (x - mp.log1p(small), -mp.log1p(small))
             return mp.exp(a * log_t + b * log_c - log_beta) * g(t, c)
 
-        centre, spread = mp.log((a + 1) / (b + 1)), mp.sqrt(1 / (a + 1) + 1 / (b + 1))
+        center, spread = mp.log((a + 1) / (b + 1)), mp.sqrt(1 / (a + 1) + 1 / (b + 1))
         low, high = max(60 / (a + 1), 12 * spread), max(60 / (b + 1), 12 * spread)
-        ends = [centre + x for x in (-low, -low / 3, -low / 10, -2 * spread, 0, 2 * spread, high / 10, high / 3, high)]
+        ends = [center + x for x in (-low, -low / 3, -low / 10, -2 * spread, 0, 2 * spread, high / 10, high / 3, high)]
         if corner is not None:
             ends.append(mp.log(mpf(corner) / (1 - mpf(corner))))
         return mp.quad(integrand, sorted(ends), maxdegree=6)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 
 import numpy as np
 import pytest
@@ -76,9 +77,13 @@ def check_story(page, story) -> None:
     """What the decisions change for each class is on the page as in the library."""
     counts = [(getattr(story.before, name), getattr(story.after, name)) for name in ("called", "missed", "false_alarms")]
     expected = {" ".join(name.split()): [(before[k], after[k]) for before, after in counts] for k, name in enumerate(story.class_names)}
+    position = {" ".join(name.split()): k for k, name in enumerate(story.class_names)}
     rows = page.locator("#plan tbody tr").all()
     assert rows
     for row in rows:
         name, *cells = row.locator("th, td").all_inner_texts()
-        changes = [tuple(int(number.replace(",", "")) for number in cell.split(" → ")) for cell in cells[:3]]
+        changes = [tuple(int(number.replace(",", "")) for number in cell.split(" → ")) for cell in (*cells[:2], cells[3])]
         assert changes == expected[" ".join(name.split())]
+        k, found = position[" ".join(name.split())], story.fewer_missed
+        shown = [int(number.replace(",", "")) for number in re.findall(r"-?[0-9,]+", cells[2])]
+        np.testing.assert_allclose(shown, [found.value[k], found.low[k], found.high[k]], atol=0.5 + 1e-9)

@@ -214,7 +214,7 @@ def test_shares_have_the_maximum_one() -> None:
 
 
 def brute_force_maximum(loss: lw.Loss, weights: np.ndarray) -> float:
-    """max Σ w G(θ) over the simplex by a general-purpose optimiser."""
+    """max Σ w G(θ) over the simplex by a general-purpose optimizer."""
     n = len(weights)
     found = minimize(
         lambda t: -float(np.sum(weights * loss.entropy(np.clip(t, 0, 1)))),

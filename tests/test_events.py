@@ -113,7 +113,7 @@ def test_ordinal_by_hand() -> None:
 
 
 def test_ordinal_variance_sees_distance() -> None:
-    """Mass at the two ends of a scale is more uncertain than mass on two neighbours; label by label it is the same."""
+    """Mass at the two ends of a scale is more uncertain than mass on two neighbors; label by label it is the same."""
     ends, near = (lw.Ensemble(np.array([[p]])) for p in ([0.5, 0.0, 0.5], [0.5, 0.5, 0.0]))
     assert lw.decompose(ends, events=lw.events.ordinal(3)).sum().total == 2
     assert lw.decompose(near, events=lw.events.ordinal(3)).sum().total == 1

@@ -145,7 +145,7 @@ def test_zero_one_loss_of_even_betas(n: float) -> None:
 def quadrature(a: float, b: float, entropy: Any) -> tuple[Any, Any]:
     """TU and EU of Beta(a, b), integrated over the log-odds in 40 digits."""
     a, b = mp.mpf(a), mp.mpf(b)
-    centre, spread = mp.log((a + 1) / (b + 1)), mp.sqrt(1 / a + 1 / b)
+    center, spread = mp.log((a + 1) / (b + 1)), mp.sqrt(1 / a + 1 / b)
 
     def cuts(most: Any) -> list[Any]:
         steps = [min(spread, mp.mpf(1))]
@@ -154,8 +154,8 @@ def quadrature(a: float, b: float, entropy: Any) -> tuple[Any, Any]:
         return steps
 
     low, high = (max(60 / x, 12 * spread) for x in (a, b))
-    ends = {centre, *(centre - x for x in cuts(low)), *(centre + x for x in cuts(high)), min(max(mp.mpf(0), centre - low), centre + high)}
-    peak = -a * mp.log1p(mp.exp(-centre)) - b * mp.log1p(mp.exp(centre))
+    ends = {center, *(center - x for x in cuts(low)), *(center + x for x in cuts(high)), min(max(mp.mpf(0), center - low), center + high)}
+    peak = -a * mp.log1p(mp.exp(-center)) - b * mp.log1p(mp.exp(center))
 
     def density(x: Any) -> Any:
         return mp.exp(-a * mp.log1p(mp.exp(-x)) - b * mp.log1p(mp.exp(x)) - peak)

@@ -38,7 +38,7 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_cached", "_suggestions", "_engine.make_coefficients"},
+    {"_cached", "_lazy", "_suggestions", "_engine.make_coefficients"},
     {"_engine.kernel"},
     {"_arrays", "_engine"},
     {"_labels", "_tables", "_engine.blocks", "_engine.host"},
@@ -117,7 +117,11 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
 def part(path: Sequence[str]) -> str:
     """The part of the package that a module belongs to; the engine's modules are parts of their own, below and above the distributions."""
     names = [name for name in path if name != "__init__"]
-    own = len(names) > 1 and names[0] == "_engine" and (ROOT / "_engine" / f"{names[1]}.py").is_file()
+    own = (
+        len(names) > 1
+        and names[0] == "_engine"
+        and any((ROOT / "_engine" / file).is_file() for file in (f"{names[1]}.py", f"{names[1].removeprefix('_')}.c"))
+    )
     return ".".join(names[: 2 if own else 1]) or "__init__"
 
 

@@ -53,7 +53,7 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
 def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
     x = np.arange(60.0)[:, None]
     y = np.repeat([1, 2, 3], 20).astype(numbers)
-    q = lw.predictors.from_sklearn(RandomForestClassifier(20, random_state=0).fit(x, y), x)
+    q = lw.from_models(RandomForestClassifier(20, random_state=0).fit(x, y), x)
     inside = slice(0, 40)  # the last class is absent: as positions, these labels would be in range too
     some = lw.Ensemble(q.probs[:, inside], class_names=q.class_names)
     assert np.mean(np.asarray(q.class_names)[q.mean().argmax(-1)].astype(float) == y) == 1

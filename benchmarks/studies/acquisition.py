@@ -128,8 +128,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--data-dir", help="folder that holds medical/ (default: LABELWISE_DATA)")
     parser.add_argument("--splits", type=int, default=20)
+    parser.add_argument("--page", action="store_true", help="only write the page, from the stored curves")
     parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
     options = parser.parse_args()
+    if options.page:
+        (options.output / "acquisition.md").write_text(summary(json.loads((options.output / "acquisition.json").read_text())))
+        return
     start = time.process_time()
     sets = {name: run(name, options.data_dir, options.splits) for name in SETS}
     results = {

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import Any
-
 from . import events
 from ._engine.kernel import kernel_info
+from ._lazy import lazily
 from .accumulator import Accumulator
 from .decomposition import Components, Uncertainty, decompose
 from .distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
@@ -51,34 +49,16 @@ __all__ = [
     "kernel_info",
 ]
 
-# Imported when first used, so that `import labelwise` stays light.
-_LATER = (
-    "axioms",
-    "calibration",
-    "datasets",
-    "decisions",
-    "evaluation",
-    "io",
-    "joint",
-    "metrics",
-    "paper",
-    "plots",
-    "predictors",
-    "report",
+_MODULES = (
+    "axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "metrics", "paper", "plots", "predictors", "report",
     "sets",
+)  # fmt: skip
+__getattr__, _later = lazily(
+    __name__,
+    {name: name for name in _MODULES}
+    | {"from_models": "predictors.models", "load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"},
 )
-_FUNCTIONS = {"load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"}
-
-
-def __getattr__(name: str) -> Any:
-    if name == "from_models":
-        return importlib.import_module(f"{__name__}.predictors.models").from_models
-    if name in _LATER:
-        return importlib.import_module(f"{__name__}.{name}")
-    if name in _FUNCTIONS:
-        return getattr(importlib.import_module(f"{__name__}.{_FUNCTIONS[name]}"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, *_LATER, *_FUNCTIONS])
+    return sorted({*__all__, *_later()})

@@ -86,13 +86,27 @@ def some(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(_cell(name) for name in names[:most]) + (", …" if len(names) > most else "")
 
 
+def plain(value: Any, digits: int = 17) -> Any:
+    """``value`` as JSON can hold it: lists for arrays, numbers of at most so many digits, ``None`` for NaN and infinity.
+
+    >>> plain({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
+    {'x': [0.25, None], 'n': 3}
+    """
+    if isinstance(value, dict):
+        return {str(key): plain(part, digits) for key, part in value.items()}
+    if isinstance(value, list | tuple | np.ndarray):
+        return [plain(part, digits) for part in value]
+    if isinstance(value, float | np.floating):
+        return float(f"{value:.{digits}g}") if np.isfinite(value) else None
+    return value.item() if isinstance(value, np.integer | np.bool_) else value
+
+
 def imported(name: str) -> Any:
     """An optional library; the error says how to install it."""
     try:
         return importlib.import_module(name)
     except ImportError as error:
-        extra = ' or "labelwise[all]"' if name == "pandas" else ""
-        raise ImportError(f"this table needs {name}; install it with: pip install {name}{extra}") from error
+        raise ImportError(f'this table needs {name}; install it with: pip install "labelwise[tables]"') from error
 
 
 def frame(columns: Mapping[str, Any], library: str = "pandas") -> Any:

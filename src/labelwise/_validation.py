@@ -29,9 +29,11 @@ from ._engine.host import on_host
 from .events import Events
 
 
-def check_classes(x: Array, name: str) -> None:
-    """At least two classes on the last axis."""
-    if x.shape[-1] < 2:
+def check_classes(x: Array, name: str, *, exclusive: bool = True) -> None:
+    """At least two classes on the last axis, or one label where labels may occur together."""
+    if x.shape[-1] == 0 and not exclusive:
+        raise ValueError(f"`{name}` must have at least one label on its class axis; got shape {tuple(x.shape)}")
+    if x.shape[-1] < 2 and exclusive:
         both = ". For a binary classifier give both columns, p and 1 − p" if name == "probs" else ""
         raise ValueError(
             f"`{name}` must have at least 2 classes (K) on its class axis; got K = {x.shape[-1]} for shape {tuple(x.shape)}{both}"

@@ -25,7 +25,7 @@ import numpy as np
 from ._arrays import Array, at_most_one, check_names, like, namespace, to_numpy
 from ._engine import joining
 from ._engine.host import back
-from .decomposition import Uncertainty
+from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
 from .losses import CostLoss, Loss, as_loss
 
@@ -33,6 +33,8 @@ __all__ = ["Accumulator"]
 
 BLOCK = 1 << 16
 """Numbers of each array that are worked on at once: some dozen temporaries of that size stay in the cache."""
+FIRST = 7
+"""Members that are kept as they are, if they weigh the same: together they take no more memory than the state that replaces them."""
 Pair = tuple[Array, Array]
 """A number as the unevaluated sum of two: the first is the rounded value, the second what rounding lost."""
 
@@ -84,6 +86,9 @@ class Accumulator:
         """Whether the arrays of the state belong to this Accumulator alone, so that they can be changed in place."""
         self._like: Array = None
         """An array of the library that members come from."""
+        self._first: np.ndarray | None = None
+        """Up to `FIRST` members of equal weight before there is a state, (FIRST, ..., K), of which `n_members` are filled."""
+        self._weight = 1.0
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
         """Add one member: ``probs`` (..., K), ``weight`` a number or one per instance (...,). An `Ensemble` adds all its members."""
@@ -108,6 +113,39 @@ class Accumulator:
             raise ValueError("`weight` must be finite and not negative")
         self._check_shape(p)
         loss = self._bound(p.shape[-1])
+        if self._keep(p, w, loss):
+            return self
+        self._fold()
+        self._add(p, w, loss)
+        self.n_members += 1
+        return self
+
+    def _keep(self, p: Array, w: Array, loss: Loss) -> bool:
+        """Keep a member as it is, if there are only such members and the kernel can compute with them."""
+        if self._state is not None or self.n_members == FIRST or w.ndim or not float(w) > 0:
+            return False
+        values = joining.in_main_memory(loss, p)
+        first = self._first
+        if values is None or (first is not None and (values[0].dtype != first.dtype or float(w) != self._weight)):
+            return False
+        if first is None:
+            first = self._first = np.empty((FIRST, *p.shape), values[0].dtype)
+        first[self.n_members] = values[0]
+        self._like, self._weight = p[..., :0], float(w)
+        self.n_members += 1
+        return True
+
+    def _fold(self) -> None:
+        """Replace the first members by the state after them."""
+        if self._first is not None:
+            first, like_them = self._first[: self.n_members], self._like
+            self._first = None
+            for p in first:
+                self._add(p, np.asarray(self._weight, p.dtype), self._bound(p.shape[-1]))
+            self._like = like_them
+
+    def _add(self, p: Array, w: Array, loss: Loss) -> None:
+        """Join the state with a member."""
         w = w if w.ndim == 0 else w[..., None]
         pair = w, 0 * w
         if isinstance(p, np.ndarray):  # one weight for all instances is not written down for each
@@ -115,8 +153,6 @@ class Accumulator:
         else:
             pair = pair[0] + 0 * p[..., :1], pair[1] + 0 * p[..., :1]
         self._take_in(pair, [p], loss)
-        self.n_members += 1
-        return self
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
@@ -124,8 +160,10 @@ class Accumulator:
             raise ValueError(
                 f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, the other {_describe(other)}"
             )
+        other._fold()
         if other._state is None:
             return self
+        self._fold()
         if self._state is None:
             self._state, self._own, self._like = other._state, False, other._like
         else:
@@ -143,37 +181,33 @@ class Accumulator:
         values = joining.in_main_memory(loss, *weight, *given, *mine)
         if values is None:
             mine = [back(x, given[0]) for x in mine]
-            self._state, self._own = _in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine), False
+            self._state, self._own = _state(_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)), False
             return
-        dtype = np.result_type(*values)
-        if mine:
-            before = values[-len(mine)], values[1 - len(mine)]
-            state = [np.array(x, dtype, order="C", copy=None if self._own else True) for x in values[2 - len(mine) :]]
-        else:
-            none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
-            before = none, none
-            state = [(np.ones if key == "complement" else np.zeros)(given[0].shape, dtype) for key in _KEYS[2:]]
+        dtype, shape, n = np.result_type(*values), given[0].shape, joining.n_arrays(loss)
+        none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
+        before = (values[-len(mine)], values[1 - len(mine)]) if mine else (none, none)
+        state = [np.array(x, dtype, order="C", copy=None if self._own else True) for x in values[len(values) - 8 :][:n] if mine]
+        state = state or [np.empty(shape, dtype) for _ in range(n)]
         total, alpha, beta = _shares(before, (values[0], values[1]))
-        joining.take_in(state, [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + len(given)]], alpha, beta, loss)
-        self._state, self._own = _state([*total, *state]), True
+        added = [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + min(n, len(given))]]
+        joining.take_in(state, added, alpha, beta, loss, fresh=not mine)
+        unused = [np.broadcast_to(np.zeros((), dtype), shape)] * (8 - n)
+        self._state, self._own = _state([*total, *state, *unused]), True
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
-        if self._state is None:
-            raise ValueError("there is no result yet: `update` has not been called")
-        s = self._state
-        k = int(s.spread.shape[-1])
-        xp = namespace(s.spread)
-        if not bool(xp.all(s.weight[0] > 0)):
-            raise ValueError("the weights so far are all zero (for some instance)")
-        loss = self._bound(k)
-        values = joining.in_main_memory(loss, *_flat(s).values())
-        if values is None:
-            spread = xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread
-            parts: tuple[Array, ...] = loss.entropy(s.mean[0], s.complement[0]), s.entropy[0], spread
+        found: tuple[tuple[Array, ...], tuple[Array, ...]]
+        if self._first is not None:
+            k = int(self._first.shape[-1])
+            loss = self._bound(k)
+            found = joining.of_members(self._first[: self.n_members], loss)
+        elif self._state is not None:
+            k = int(self._state.spread.shape[-1])
+            loss = self._bound(k)
+            found = _concluded(self._state, loss)
         else:
-            parts = joining.concluded(values[2:], loss)
-        total, aleatoric, epistemic = (part if self._like is None else back(part, self._like) for part in parts)
+            raise ValueError("there is no result yet: `update` has not been called")
+        (total, aleatoric, epistemic), sums = (tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found)
         return Uncertainty(
             total,
             aleatoric,
@@ -181,6 +215,7 @@ class Accumulator:
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             structure="free" if self.multilabel else "partition",
+            sums=Components(sums[0], sums[1], sums[2]) if sums else None,
             n_members=self.n_members,
         )
 
@@ -189,6 +224,7 @@ class Accumulator:
         from .io.atomic import replacing
         from .io.npz import write_npz
 
+        self._fold()
         if self._state is None:
             raise ValueError("there is nothing to save yet: `update` has not been called")
         arrays = {key: to_numpy(value) for key, value in _flat(self._state).items()}
@@ -224,8 +260,9 @@ class Accumulator:
         return self.loss.bind(check_names(self._names, k) or tuple(str(i) for i in range(k)))
 
     def _check_shape(self, p: Array) -> None:
-        if self._state is not None and tuple(p.shape) != tuple(self._state.spread.shape):
-            raise ValueError(f"`probs` must have the shape of the members before, {tuple(self._state.spread.shape)}; got {tuple(p.shape)}")
+        before = self._state.spread if self._state is not None else self._first[0] if self._first is not None else p
+        if tuple(p.shape) != tuple(before.shape):
+            raise ValueError(f"`probs` must have the shape of the members before, {tuple(before.shape)}; got {tuple(p.shape)}")
         check_names(self._names, int(p.shape[-1]))
 
 
@@ -245,28 +282,41 @@ def _describe(acc: Any) -> str:
     return f"{acc.loss!r}{', multilabel' if acc.multilabel else ''}" if isinstance(acc, Accumulator) else type(acc).__name__
 
 
-def _in_blocks(f: Callable[..., _State], *arrays: Array) -> _State:
+def _concluded(s: _State, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    """Total, aleatoric and epistemic uncertainty after some members and, if they came along, their sums."""
+    xp = namespace(s.spread)
+    if not bool(xp.all(s.weight[0] > 0)):
+        raise ValueError("the weights so far are all zero (for some instance)")
+    values = joining.in_main_memory(loss, *_flat(s).values())
+    if values is not None:
+        return joining.concluded(values[2:], loss)
+    spread = xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread
+    (total,) = _in_blocks(lambda t, c: [loss.entropy(t, c)], s.mean[0], s.complement[0])
+    return (total, s.entropy[0], spread), ()
+
+
+def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Array]:
     """``f`` of ``arrays`` (..., K) or (..., 1); of large ones of NumPy a block of instances at a time, so that its temporaries are small."""
-    first = arrays[2]
-    if not isinstance(first, np.ndarray) or first.size <= BLOCK:
+    last = arrays[-1]
+    if not isinstance(last, np.ndarray) or last.size <= BLOCK:
         return f(*arrays)
-    batch = first.shape[:-1]
-    n, step = int(np.prod(batch)), max(1, BLOCK // first.shape[-1])
+    batch = last.shape[:-1]
+    n, step = int(np.prod(batch)), max(1, BLOCK // last.shape[-1])
     rows = [x.reshape(n, x.shape[-1]) for x in arrays]
     whole: list[np.ndarray] = []
     for i in range(0, n, step):
-        parts = _flat(f(*(x[i : i + step] for x in rows))).values()
+        parts = f(*(x[i : i + step] for x in rows))
         whole = whole or [np.empty((n, part.shape[-1]), part.dtype) for part in parts]
         for out, part in zip(whole, parts, strict=True):
             out[i : i + step] = part
-    return _state([x.reshape(*batch, x.shape[-1]) for x in whole])
+    return [x.reshape(*batch, x.shape[-1]) for x in whole]
 
 
-def _joined(loss: Loss, member: bool, *x: Array) -> _State:
-    """A weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
+def _joined(loss: Loss, member: bool, *x: Array) -> list[Array]:
+    """The arrays of the state of a weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
     n = 3 if member else len(_KEYS)
     added = _member(x[2], x[0], loss) if member else _state(x[:n])
-    return _join(_state(x[n:]), added, loss) if len(x) > n else added
+    return list(_flat(_join(_state(x[n:]), added, loss) if len(x) > n else added).values())
 
 
 def _member(p: Array, w: Array, loss: Loss) -> _State:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -263,18 +264,21 @@ def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) 
     assert 'pip install "labelwise[dask]", or write .npz or .csv' in result.output
 
 
-def test_67_a_scheduler_that_is_not_there(tmp_path, optional) -> None:
-    dask = optional("dask")
+@pytest.mark.parametrize("listening", [False, True])
+def test_67_a_scheduler_that_is_not_there_or_does_not_answer(listening, tmp_path, optional, monkeypatch) -> None:
     optional("distributed")
     npz()(tmp_path)
-    with dask.config.set({"distributed.comm.timeouts.connect": "0.2s"}):
-        result = CliRunner().invoke(
-            main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / "u.npz"), "--scheduler", "tcp://127.0.0.1:1"]
-        )
+    monkeypatch.setattr("labelwise.io.quantify.CONNECT_SECONDS", 0.5)
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        address = f"tcp://127.0.0.1:{other.getsockname()[1]}"
+        if listening:
+            other.listen()
+        result = CliRunner().invoke(main, ["quantify", str(tmp_path / "p.npz"), "-o", str(tmp_path / "u.npz"), "--scheduler", address])
     assert result.exit_code == 2
     first, *_, last = result.stderr.splitlines()
-    assert first == "Connecting to the scheduler at tcp://127.0.0.1:1 …"
-    assert last.startswith("Error: Timed out trying to connect to tcp://127.0.0.1:1")
+    assert first == f"Connecting to the scheduler at {address} …"
+    assert last == f"Error: no Dask scheduler answers at {address} within 0.5 s; start one with: dask scheduler"
 
 
 def test_75_nested_parquet(tmp_path, optional) -> None:

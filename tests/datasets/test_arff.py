@@ -52,12 +52,12 @@ def test_arff(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
 def test_csv(tmp_path: Path, delimiter: str) -> None:
-    text = 'dose,"colour of, skin",kind,id,day\n1.5,red,10,a1,2\n-2e3,"blue, pale",9,a2,2\n,green,10,a3,2\nNA,red,9,a4,2\n'
+    text = 'dose,"color of, skin",kind,id,day\n1.5,red,10,a1,2\n-2e3,"blue, pale",9,a2,2\n,green,10,a3,2\nNA,red,9,a4,2\n'
     text = text if delimiter == "," else text.replace(", ", "~").replace(",", delimiter).replace("~", ", ")
     path = tmp_path / "made.csv"
     path.write_text("\ufeff" + text, encoding="utf-8")
     data = load_table(path, target="kind", drop=["id"], test_size=0.5)
-    name = "colour of, skin"
+    name = "color of, skin"
     assert data.class_names == ("9", "10")  # sorted as numbers; `day` never changes
     assert data.features == ("dose", f"{name}=blue, pale", f"{name}=green", f"{name}=red")
     assert rows(data) == Counter(

@@ -8,6 +8,7 @@ from scipy import stats
 
 import labelwise as lw
 from labelwise.decisions import ABSTAIN, ASK, Costs, decide, evaluate_policy
+from labelwise.decisions.summary import fewer_missed
 from optional_libraries import optional
 
 NAMES = ["akiec", "mel", "nv"]
@@ -54,6 +55,34 @@ def test_fewer_melanomas_are_missed_at_the_price_of_false_alarms():
     assert f"{story.before.missed[1]} → {story.after.missed[1]}" in text
     assert "asked" not in text.splitlines()[1]  # nobody could be
     assert "Asking pays below" in text
+
+
+def test_missed_cases_with_an_interval():
+    q, y = example(2000)
+    plan = decide(q, Costs(missed={"mel": 20}), task="multiclass")
+    story = plan.summary(y)
+    before, after = ((action != y) & (y == 1) for action in (q.mean().argmax(axis=1), plan.action))
+    fewer = story.fewer_missed
+    assert fewer.value[1] == before.sum() - after.sum()
+    assert fewer.low[1] < fewer.value[1] < fewer.high[1]
+    first, *_ = story.sentences()
+    n = int((y == 1).sum())
+    assert first.startswith(
+        f"Missed cases of mel fall from {before.sum()} to {after.sum()} of {n}: {before.sum() - after.sum()} fewer (95 % interval "
+    )
+    assert first in str(story).replace("\n", " ")
+    assert any(sentence.startswith("Missed cases of nv rise from") for sentence in story.sentences())
+    assert story.to_dict()["mel"]["fewer_missed_low"] == fewer.low[1]
+    same = decide(q, Costs(default=1), task="multiclass").summary(y)  # the most probable class: nothing changes
+    assert not same.fewer_missed.value.any()
+    assert same.sentences() == []
+
+
+@pytest.mark.parametrize(("saved", "lost", "n"), [(0.3, 0.05, 20), (0.9, 0.0, 10), (0.02, 0.01, 200), (0.0, 0.0, 5)])
+def test_the_interval_of_missed_cases_covers(saved, lost, n):
+    drawn = np.random.default_rng(0).multinomial(n, [saved, lost, 1 - saved - lost], 4000)
+    found = fewer_missed(drawn[:, 0], drawn[:, 1], np.full(4000, n), 0.95)
+    assert ((found.low <= n * (saved - lost)) & (n * (saved - lost) <= found.high)).mean() > 0.94
 
 
 def test_per_label():

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from labelwise.io import atomic, save_predictions
-from labelwise.io.atomic import new_array, replacing
+from labelwise.io.atomic import replacing
 
 PROBS = np.full((5, 7, 4), 0.25)
 
@@ -49,14 +49,3 @@ def test_leftovers_of_a_killed_process_go_and_files_of_a_live_one_stay(kind: str
         with write(path):
             assert live in os.listdir(tmp_path)
     assert set(os.listdir(tmp_path)) - kept == {"p.npz"}
-
-
-def test_new_array_appears_only_when_complete(tmp_path):
-    path = tmp_path / "a.npy"
-    with new_array(path, (3, 4)) as a:
-        a[1:] = 2
-        assert not path.exists()
-    np.testing.assert_array_equal(np.load(path), [[0] * 4, [2] * 4, [2] * 4])
-    with pytest.raises(KeyError), new_array(tmp_path / "b.npy", (3,)):
-        raise KeyError
-    assert os.listdir(tmp_path) == ["a.npy"]

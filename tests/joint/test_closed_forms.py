@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from itertools import pairwise as neighbours
+from itertools import pairwise
 
 import mpmath as mp
 import numpy as np
@@ -42,4 +42,4 @@ def test_more_knowledge_never_adds_epistemic_uncertainty() -> None:
     base = np.array([2.0, 1.0, 0.5])
     for loss in ("log", "squared", "zero_one"):
         values = [float(lw.joint.decompose(lw.Dirichlet(base * scale), loss).epistemic) for scale in (1, 4, 16, 64)]
-        assert all(b <= a for a, b in neighbours(values))
+        assert all(b <= a for a, b in pairwise(values))

@@ -23,7 +23,7 @@ GENERAL = [(-0.9, -0.9), (-0.9, 3), (-0.3, 40), (0.3, -0.2), (0.5, 0.5), (0.49, 
 
 
 class Boosting(lw.Loss):
-    """exp(−½ · log-odds) for an outcome of 1: the exponential loss that AdaBoost minimises."""
+    """exp(−½ · log-odds) for an outcome of 1: the exponential loss that AdaBoost minimizes."""
 
     name = "boosting"
 

@@ -26,15 +26,14 @@ import sys
 sys.modules["torch"] = sys.modules["sklearn"] = None  # as if they were not installed
 import labelwise as lw
 from labelwise import predictors
-for use in (lambda: predictors.mc_dropout, lambda: lw.predictors.from_sklearn(None, None), lambda: predictors.LabelwiseClassifier):
+for use in (lambda: predictors.fit_laplace, lambda: predictors.LabelwiseClassifier):
     try:
         use()
     except ImportError as error:
         print(error)
 """
     assert run(script).splitlines() == [
-        'mc_dropout needs torch; install it with: pip install "labelwise[torch]"',
-        'from_sklearn needs scikit-learn; install it with: pip install "labelwise[sklearn]"',
+        'fit_laplace needs torch; install it with: pip install "labelwise[torch]"',
         'LabelwiseClassifier needs scikit-learn; install it with: pip install "labelwise[sklearn]"',
     ]
 
@@ -46,6 +45,6 @@ def test_every_public_name_is_there(name):
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="has no attribute 'mc_dropuot'"):
-        _ = predictors.mc_dropuot
-    assert predictors.dropout.mc_dropout is predictors.mc_dropout
+    with pytest.raises(AttributeError, match="has no attribute 'fit_laplaec'"):
+        _ = predictors.fit_laplaec
+    assert predictors.laplace.fit_laplace is predictors.fit_laplace

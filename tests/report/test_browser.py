@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from report_pages import LOSSES, PARTS, check_plan, costs_of, rounded, value, values
+from labelwise.report import build_report
+from report_pages import LOSSES, PARTS, check_plan, costs_of, ensemble, rounded, value, values
 
 
 def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
@@ -92,6 +93,16 @@ def test_detection_table(clothes, open_page) -> None:
     assert values(page, "auroc") == pytest.approx([found[part]["auroc"] for part in PARTS])
     page.select_option("#detect-part", "total")
     assert "AUROC" in page.locator("#detect-chart svg").first.get_attribute("aria-label")
+
+
+def test_sets_table(open_page) -> None:
+    q, y = ensemble(n=400, k=4, class_names=["shirt", "coat", "dress", "boot"])
+    fitted = lw.sets.fit_sets(q[:250], y[:250], coverage=0.8)
+    page = open_page(build_report(q[250:], y_true=y[250:], sets=fitted))
+    found = fitted.evaluate(q[250:], y[250:])
+    assert values(page, "set-coverage") == pytest.approx([row.coverage for row in found.rows])
+    assert values(page, "set-size").tolist() == [n for n in found.size_counts if n]
+    assert page.locator("#sets-intro").inner_text() == fitted.guarantee
 
 
 def test_explorer_sorts_and_filters(clothes, open_page) -> None:

@@ -48,3 +48,24 @@ def test_the_page_computes_what_the_library_does(tmp_path: Path, missing) -> Non
         for ours, exact in zip(found[loss], (u.total, u.aleatoric, u.epistemic), strict=True):
             np.testing.assert_allclose(np.reshape(ours, (50, 4)), exact, rtol=1e-13)
         assert np.all(np.reshape(found[loss][2], (50, 4))[3] == 0)
+
+
+def test_the_page_counts_fewer_missed_cases_as_the_library_does(tmp_path: Path, missing) -> None:
+    if shutil.which("node") is None:
+        missing("Node.js is not installed")
+    rng = np.random.default_rng(0)
+    q, y = lw.Ensemble(rng.dirichlet([1, 1, 4], (1, 90))), rng.integers(0, 3, 90)
+    plan = lw.decisions.decide(q, lw.decisions.Costs([[0, 1, 1], [20, 0, 20], [1, 1, 0]], ask=0.7), task="multiclass")
+    expected = plan.summary(y).fewer_missed
+    sample = {"n": 90, "k": 3, "y": y.tolist(), "multilabel": False}
+    code = (
+        "".join((STATIC / name).read_text() for name in ("explorer.js", "planner.js"))
+        + f"const s = {json.dumps(sample)}, likely = {q.mean().argmax(-1).tolist()}, action = {plan.action.tolist()};\n"
+        + "const then = (i, e) => Number(likely[i] === e), now = (i, e) => action[i] < 0 ? -1 : Number(action[i] === e);\n"
+        + "console.log(JSON.stringify(fewerMissed(s, then, now)));"
+    )
+    (tmp_path / "run.js").write_text(code)
+    found = json.loads(subprocess.run(["node", tmp_path / "run.js"], capture_output=True, text=True, check=True).stdout)
+    for key in ("value", "low", "high"):
+        np.testing.assert_allclose([one[key] for one in found], getattr(expected, key), rtol=1e-12)
+    assert expected.value.any()

@@ -155,13 +155,13 @@ def test_misses_and_false_alarms_stay_below_their_rates(method: str) -> None:
             assert np.mean(np.array(found) > rate + 0.01) < 0.05 + 4 * sqrt(0.05 * 0.95 / len(found))
 
 
-def test_tolerance_ranks_equal_the_binomial_sum() -> None:
-    from labelwise.sets._quantiles import as_level, tolerance_rank
+def test_allowed_errors_equal_the_binomial_sum() -> None:
+    from labelwise.sets._quantiles import allowed_errors
 
-    n, level, delta = 87, 0.9, 0.1
+    n, rate, delta = 87, 0.1, 0.1
 
-    def fails(r: int) -> float:
-        return sum(comb(n, j) * level**j * (1 - level) ** (n - j) for j in range(r, n + 1))
+    def chance(errors: int) -> float:
+        return sum(comb(n, j) * rate**j * (1 - rate) ** (n - j) for j in range(errors + 1))
 
-    rank = tolerance_rank(n, as_level(level), delta)
-    assert fails(rank) <= delta < fails(rank - 1)
+    allowed = allowed_errors(n, rate, delta)
+    assert chance(allowed) <= delta < chance(allowed + 1)

@@ -48,23 +48,22 @@ def test_lines_are_counted() -> None:
 # --- 1: PyTorch: a table per image, the 20 worst, an out-of-distribution check ---------------------------------------------
 
 
-def pytorch(torch: Any, models: Any, x: Any, x_out: Any, y: Any) -> Any:
-    u, u_out = (
-        lw.decompose(lw.Ensemble.from_logits(torch.stack([m(z) for m in models]).detach(), class_names=CLASSES)) for z in (x, x_out)
-    )
-    table, worst = u.to_frame(y_true=y), u.top(20)
-    found = lw.evaluation.detection_scores(u.sum().epistemic, u_out.sum().epistemic)
-    return table, worst, found
+def pytorch(models: Any, loader: Any, elsewhere: Any) -> Any:
+    q, y = lw.from_models(models, loader, class_names=CLASSES, return_labels=True)
+    u, outside = lw.decompose(q), lw.decompose(lw.from_models(models, elsewhere))
+    return u.to_frame(y_true=y), u.top(20), lw.evaluation.detection_scores(u.sum().epistemic, outside.sum().epistemic)
 
 
 def test_pytorch() -> None:
-    torch = optional("torch")
+    torch, data = optional("torch"), optional("torch.utils.data")
     optional("pandas")
     with torch.random.fork_rng():
         torch.manual_seed(0)
         models = [torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)) for _ in range(5)]
         x, y = torch.randn(100, 4), torch.randint(0, 3, (100,))
-    table, worst, found = few_lines(pytorch)(torch, models, x, 10 * x, y)
+    inside, outside = (data.DataLoader(data.TensorDataset(z, y), batch_size=32) for z in (x, 10 * x))
+    table, worst, found = few_lines(pytorch)(models, inside, outside)
+    assert table["y_true"].tolist() == [CLASSES[k] for k in y]
     assert list(table.columns[:2]) == ["instance", "y_true"]
     assert table["epistemic"].nlargest(20).index.tolist() == worst.indices.tolist()
     assert float(found.auroc) > 0.9  # far away the networks disagree

@@ -7,7 +7,6 @@ those of `labelwise.losses` and `labelwise.distributions.marginals.beta`, which 
 
 from __future__ import annotations
 
-import importlib
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache
 from typing import Any
@@ -26,10 +25,13 @@ SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 14, "cost": 1 <
 
 def _load() -> Any:
     """The compiled code, or ``None`` where it could not be built or is not wanted."""
+    if kernel.native is None:
+        return None
     try:
-        return None if kernel.native is None else importlib.import_module(f"{__package__}._dirichlet")
+        from . import _dirichlet  # type: ignore[attr-defined]
     except ImportError:
         return None
+    return _dirichlet
 
 
 native = _load()

@@ -73,7 +73,7 @@ typedef struct {
     int64_t labels; /* classes, or events */
     const double *beta; /* the table of a beta loss */
     const int64_t *offsets, *positions; /* of an event's classes, then of its complement's; offsets has 2 labels + 1 entries */
-    int aligned, class_major, element_weights, totals, results, added /* the sum of TU is that of AU and EU */, check, sum_to_one, events, given;
+    int aligned, class_major, element_weights, totals, results, added /* the sum of TU is that of AU and EU */, check, sum_to_one, events, given, fresh;
     double unit, tolerance;
     void *out[9]; /* TU, AU, EU label-wise; their sums; joint TU, AU, EU; of join, a state */
     const void *in[8]; /* of join: what the state takes in; of conclude: the state */
@@ -343,41 +343,47 @@ static int take_all(Views *views, PyObject *tuple, int count, Py_ssize_t length,
     return 0;
 }
 
-/* join(level, loss, double, instances, classes, unit, costs, shares, state, given, pieces, helpers): the state takes in what is given,
- *     eight arrays each, or as the first of these a member's probabilities; shares (2, instances) are those of the weight.
- * With shares = None: state are TU, AU and EU (and None), which are computed from the state that is given. */
+/* join(level, loss, double, instances, classes, unit, costs, shares, fresh, state, sums, given, pieces, helpers): the state takes in what
+ *     is given, eight arrays each (the last only of costs), or as the first of these a member's probabilities; shares (2, instances) or
+ *     (2, 1) are those of the weight. A fresh state has not been written to.
+ * With shares = None: state are TU, AU and EU, sums those over the classes; they are computed from the state that is given. */
 static PyObject *join(PyObject *self, PyObject *args)
 {
     (void)self;
     const char *name;
     int loss, double_precision, helpers;
     Py_ssize_t pieces, instances, classes;
-    PyObject *costs, *shares, *state, *given;
+    PyObject *costs, *shares, *state, *sums, *given;
     Job job;
     Views views;
     memset(&job, 0, sizeof job);
     views.count = 0;
-    if (!PyArg_ParseTuple(args, "siinndOOOOni", &name, &loss, &double_precision, &instances, &classes, &job.unit, &costs, &shares, &state, &given, &pieces, &helpers)) return NULL;
+    if (!PyArg_ParseTuple(args, "siinndOOiO!O!O!ni", &name, &loss, &double_precision, &instances, &classes, &job.unit, &costs, &shares, &job.fresh, &PyTuple_Type, &state, &PyTuple_Type, &sums, &PyTuple_Type, &given, &pieces, &helpers)) return NULL;
     const Level *level = find_level(name);
     if (!level) return NULL;
-    const Py_ssize_t size = double_precision ? 8 : 4;
-    void *in[STATE] = {0}, *of_costs[1] = {0}, *of_shares[1] = {0};
+    const Py_ssize_t size = double_precision ? 8 : 4, length = instances * classes * size;
+    const int finish = shares == Py_None, last = loss == COST ? STATE : OTHER;
+    Py_buffer *of_costs = costs == Py_None ? NULL : take(&views, costs, PyBUF_C_CONTIGUOUS);
+    Py_buffer *of_shares = finish || PyErr_Occurred() ? NULL : take(&views, shares, PyBUF_C_CONTIGUOUS);
+    void *in[STATE] = {0};
     job.loss = (enum loss)loss;
     job.members = 1;
     job.instances = instances;
     job.labels = job.classes = classes;
-    const int finish = shares == Py_None;
-    PyObject *one = PyTuple_Pack(1, costs), *two = PyTuple_Pack(1, shares);
-    int bad = !one || !two || take_all(&views, one, 1, 4 * classes * size, 0, of_costs) || take_all(&views, two, 1, 2 * instances * size, 0, of_shares);
-    Py_XDECREF(one);
-    Py_XDECREF(two);
-    bad = bad || take_all(&views, state, finish ? 3 : STATE, instances * classes * size, 1, job.out) || take_all(&views, given, STATE, instances * classes * size, 0, in);
-    if (!bad && (!in[MEAN] || (loss == COST && !of_costs[0]))) { PyErr_SetString(PyExc_ValueError, "arrays are missing"); bad = 1; }
-    if (bad) { release(&views); return NULL; }
+    if (PyErr_Occurred() || take_all(&views, state, finish ? 3 : STATE, length, 1, job.out) || take_all(&views, sums, finish ? 3 : 0, instances * size, 1, job.out + 3) || take_all(&views, given, STATE, length, 0, in)) goto failed;
+    int fits = in[MEAN] && (of_costs ? of_costs->len == 4 * classes * size : loss != COST);
+    for (int j = 0; finish && j < 6; j++) fits = fits && job.out[j];
+    if (!finish) fits = fits && (of_shares->len == 2 * size || of_shares->len == 2 * instances * size);
+    for (int j = 0; j < last; j++) fits = fits && (finish || job.out[j]) && (in[j] || (!finish && !in[MEAN_REST]));
+    if (!fits) { PyErr_SetString(PyExc_ValueError, "arrays are missing or have the wrong size"); goto failed; }
     for (int j = 0; j < STATE; j++) job.in[j] = in[j];
-    job.costs = of_costs[0];
-    job.weights = of_shares[0];
+    job.costs = of_costs ? of_costs->buf : NULL;
+    job.weights = of_shares ? of_shares->buf : NULL;
+    job.element_weights = of_shares && of_shares->len > 2 * size;
     return done((finish ? level->conclude : level->join)[!!double_precision], &job, pieces, helpers, &views);
+failed:
+    release(&views);
+    return NULL;
 }
 
 /* check(level, double, kind, probs, class_major, sum_to_one, tolerance, pieces, helpers) -> 0, or 1 if a value is outside [0, 1] or a sum is not 1 */

@@ -29,9 +29,9 @@ static ALWAYS_INLINE NAME(Logs) NAME(logs)(REAL x, REAL c)
 /* KL in bits of a mean (x, c) at distance d from the new one. */
 static ALWAYS_INLINE REAL NAME(join_kl)(REAL x, REAL c, REAL d, REAL t, REAL tc, NAME(Logs) own, NAME(Logs) of_mean)
 {
-    const REAL t_sum = x + t, c_sum = c + tc, e = d * (REAL)LOG2_E;
-    const REAL near_t = d / (t_sum > TINY ? t_sum : TINY), near_c = -d / (c_sum > TINY ? c_sum : TINY);
-    const REAL left = NAME(kl_term)(x, e, near_t, own.x, of_mean.log_x, 1), right = NAME(kl_term)(c, -e, near_c, own.c, of_mean.log_c, 1);
+    const REAL t_sum = x + t, c_sum = c + tc, e = d * (REAL)LOG2_E, both = t_sum * c_sum; /* one division for d/t_sum and d/c_sum */
+    const REAL ratio = d / (both > TINY ? both : TINY);
+    const REAL left = NAME(kl_term)(x, e, ratio * c_sum, own.x, of_mean.log_x, 1), right = NAME(kl_term)(c, -e, -(ratio * t_sum), own.c, of_mean.log_c, 1);
     return NAME(clamp)(left) + NAME(clamp)(right);
 }
 
@@ -51,7 +51,7 @@ static ALWAYS_INLINE REAL NAME(join_divergence)(const enum loss loss, REAL x, RE
     return d * d / (norm * (NAME(norm_of)(x, c) * norm + NAME(cut)(x) * NAME(cut)(t) + NAME(cut)(c) * NAME(cut)(tc)));
 }
 
-/* A tile: s is the state that takes in `from`, TILE numbers of each array; of one member from[MEAN] are its probabilities and the rest NULL. */
+/* A tile: s is the state that takes in `from`, TILE numbers of each array; OTHER counts only under costs; of one member from[MEAN] are its probabilities and the rest NULL. */
 static ALWAYS_INLINE void NAME(join_body)(const enum loss loss, const int member, REAL *const *s, const REAL *const *from, const REAL *restrict alphas, const REAL *restrict betas, const REAL *const *cost, REAL unit)
 {
     REAL *restrict mean = s[MEAN], *restrict mean_rest = s[MEAN_REST], *restrict complement = s[COMPLEMENT], *restrict complement_rest = s[COMPLEMENT_REST];
@@ -62,7 +62,7 @@ static ALWAYS_INLINE void NAME(join_body)(const enum loss loss, const int member
         const REAL c = member ? 1 - x : from[COMPLEMENT][i], c_low = member ? (1 - c) - x : from[COMPLEMENT_REST][i];
         const REAL old_t = mean[i], old_c = complement[i];
         REAL t = old_t, t_low = mean_rest[i], tc = old_c, tc_low = complement_rest[i], h = entropy[i], h_low = entropy_rest[i];
-        REAL own = 0, regret = 0, other_regret = 0, spread_b = member ? 0 : from[SPREAD][i], other_b = member ? 0 : from[OTHER][i];
+        REAL own = 0, regret = 0, other_regret = 0, spread_b = member ? 0 : from[SPREAD][i], other_b = member || loss != COST ? 0 : from[OTHER][i];
         const REAL delta_t = NAME(move)(&t, &t_low, x, x_low, alpha, beta), delta_c = NAME(move)(&tc, &tc_low, c, c_low, alpha, beta);
         const REAL delta = t <= tc ? delta_t : -delta_c;
         NAME(Logs) none = {0, 0, 0, 0}, of_b = none, of_old = none, of_mean = none;
@@ -110,11 +110,18 @@ static void NAME(spread_out)(const Job *job, int64_t e0, int64_t len, REAL *alph
     const REAL *alpha = (const REAL *)job->weights, *beta = alpha + job->instances;
     for (int64_t n = e0 / classes, k = e0 % classes, i = 0; i < len; n++, k = 0) {
         const int64_t stop = i + classes - k < len ? i + classes - k : len;
-        const REAL a = alpha[n], b = beta[n];
         for (int j = 0; j < 4 && job->loss == COST; j++) memcpy(costs[j] + i, (const REAL *)job->costs + j * classes + k, (size_t)(stop - i) * sizeof(REAL));
+        if (!job->element_weights) { i = stop; continue; }
+        const REAL a = alpha[n], b = beta[n];
         for (; i < stop; i++) { alphas[i] = a; betas[i] = b; }
     }
-    for (int64_t i = len; i < TILE; i++) { alphas[i] = 1; betas[i] = 0; }
+}
+
+/* A tile of a state before any member: means 0 and, of the complements, 1. */
+static void NAME(begin)(REAL *const *state, size_t bytes)
+{
+    for (int j = 0; j < STATE; j++) memset(state[j], 0, bytes);
+    for (size_t i = 0; i < bytes / sizeof(REAL); i++) state[COMPLEMENT][i] = 1;
 }
 
 /* Instances from ... to of a job: out[0..7] is the state, in[0..7] what it takes in. */
@@ -128,42 +135,53 @@ static int NAME(join)(const Job *job, int64_t start, int64_t stop)
     memset(space, 0, sizeof space);
     memset(given, 0, sizeof given);
     memset(costs, 0, sizeof costs);
+    for (int i = 0; i < TILE; i++) {
+        alphas[i] = job->element_weights ? 1 : ((const REAL *)job->weights)[0];
+        betas[i] = job->element_weights ? 0 : ((const REAL *)job->weights)[1];
+    }
     for (int64_t e0 = start * job->classes; e0 < end; e0 += TILE) {
         const int64_t len = end - e0 < TILE ? end - e0 : TILE;
         const size_t bytes = (size_t)len * sizeof(REAL);
-        NAME(spread_out)(job, e0, len, alphas, betas, cost);
+        if (job->element_weights || job->loss == COST) NAME(spread_out)(job, e0, len, alphas, betas, cost);
         for (int j = 0; j < STATE; j++) {
-            REAL *place = (REAL *)job->out[j] + e0;
+            REAL *place = job->out[j] ? (REAL *)job->out[j] + e0 : space[j];
             from[j] = job->in[j] ? (const REAL *)job->in[j] + e0 : NULL;
-            state[j] = len < TILE ? memcpy(space[j], place, bytes) : place;
+            state[j] = len < TILE ? space[j] : place;
+            if (len < TILE && job->out[j] && !job->fresh) memcpy(space[j], place, bytes);
             if (len < TILE && from[j]) from[j] = memcpy(given[j], from[j], bytes);
         }
+        if (job->fresh) NAME(begin)(state, bytes);
         switch (job->loss) {
         case LOG: NAME(LOG_join)(member, state, from, alphas, betas, fixed, (REAL)job->unit); break;
         case SQUARED: NAME(SQUARED_join)(member, state, from, alphas, betas, fixed, 1); break;
         case SPHERICAL: NAME(SPHERICAL_join)(member, state, from, alphas, betas, fixed, 1); break;
         default: NAME(COST_join)(member, state, from, alphas, betas, fixed, 1);
         }
-        for (int j = 0; j < STATE && len < TILE; j++) memcpy((REAL *)job->out[j] + e0, space[j], bytes);
+        for (int j = 0; j < STATE && len < TILE; j++)
+            if (job->out[j]) memcpy((REAL *)job->out[j] + e0, space[j], bytes);
     }
     return 0;
 }
 
-/* TU, AU and EU (out[0..2]) of a state (in[0..7]). */
+/* TU, AU and EU (out[0..2]) of a state (in[0..7]) and their sums (out[3..5]), some rows at a time. */
 static int NAME(conclude)(const Job *job, int64_t start, int64_t stop)
 {
-    const int64_t k = job->classes, first = start * k, end = stop * k;
-    const REAL *const *s = (const REAL *const *)job->in;
+    const int64_t k = job->classes, block = rows_at_once(k);
+    const REAL *const *s = (const REAL *const *)job->in, *restrict t = s[MEAN], *restrict c = s[COMPLEMENT];
     REAL *restrict tu = job->out[0], *restrict au = job->out[1], *restrict eu = job->out[2];
     const REAL unit = (REAL)job->unit, *costs = (const REAL *)job->costs;
-    for (int64_t e = first; e < end; e++) {
-        au[e] = s[ENTROPY][e];
-        eu[e] = job->loss == COST ? NAME(smaller)(s[SPREAD][e], s[OTHER][e]) : s[SPREAD][e];
+    for (int64_t n0 = start; n0 < stop; n0 += block) {
+        const int64_t rows = stop - n0 < block ? stop - n0 : block, first = n0 * k, end = first + rows * k;
+        memcpy(au + first, s[ENTROPY] + first, (size_t)(rows * k) * sizeof(REAL));
+        memcpy(eu + first, s[SPREAD] + first, (size_t)(rows * k) * sizeof(REAL));
+        if (job->loss == LOG) for (int64_t e = first; e < end; e++) { const NAME(Logs) both = NAME(logs)(t[e], c[e]); tu[e] = (both.x + both.c) * unit; }
+        if (job->loss == SQUARED) for (int64_t e = first; e < end; e++) tu[e] = t[e] * c[e];
+        if (job->loss == SPHERICAL) for (int64_t e = first; e < end; e++) tu[e] = 2 * (t[e] * c[e]) / (1 + NAME(norm_of)(t[e], c[e]));
+        for (int64_t e = first, i = 0; job->loss == COST && e < end; e++, i = i + 1 == k ? 0 : i + 1) {
+            tu[e] = NAME(smaller)(costs[k + i] * t[e], costs[i] * c[e]);
+            eu[e] = NAME(smaller)(eu[e], s[OTHER][e]);
+        }
+        for (int j = 0; j < 3; j++) NAME(row_sums)((const REAL *)job->out[j] + first, rows, k, (REAL *)job->out[3 + j] + n0);
     }
-    const REAL *restrict t = s[MEAN], *restrict c = s[COMPLEMENT];
-    if (job->loss == LOG) for (int64_t e = first; e < end; e++) { const NAME(Logs) both = NAME(logs)(t[e], c[e]); tu[e] = (both.x + both.c) * unit; }
-    if (job->loss == SQUARED) for (int64_t e = first; e < end; e++) tu[e] = t[e] * c[e];
-    if (job->loss == SPHERICAL) for (int64_t e = first; e < end; e++) tu[e] = 2 * (t[e] * c[e]) / (1 + NAME(norm_of)(t[e], c[e]));
-    if (job->loss == COST) for (int64_t e = first; e < end; e++) tu[e] = NAME(smaller)(costs[k + e % k] * t[e], costs[e % k] * c[e]);
     return 0;
 }

@@ -7,9 +7,8 @@ smallest normal number may become 0.
 
 from __future__ import annotations
 
-import importlib
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,9 +17,10 @@ import numpy as np
 def _load() -> Any:
     """The compiled kernel, or ``None`` where it could not be built."""
     try:
-        return importlib.import_module(f"{__package__}._fused")
+        from . import _fused  # type: ignore[attr-defined]
     except ImportError:
         return None
+    return _fused
 
 
 def _choose(available: tuple[str, ...], wanted: str | None) -> str:
@@ -42,6 +42,8 @@ if _level == "numpy":
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 16, "cost": 1 << 17, "beta": 1 << 13, "check": 1 << 18}
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
+PIECE = 1 << 16
+"""Predictions that are checked at once without the kernel."""
 _LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
@@ -157,11 +159,20 @@ def slopes(
 
 
 def join(
-    loss: str, shares: np.ndarray | None, state: Sequence[np.ndarray], given: Sequence[np.ndarray], *, unit: float, costs: np.ndarray | None
+    loss: str,
+    shares: np.ndarray | None,
+    state: Sequence[np.ndarray],
+    given: Sequence[np.ndarray],
+    *,
+    unit: float,
+    costs: np.ndarray | None,
+    sums: Sequence[np.ndarray] = (),
+    fresh: bool = False,
 ) -> None:
-    """A state of the Accumulator (eight arrays (..., K), changed in place) takes in another, or a member's probabilities.
+    """A state of the Accumulator (eight arrays (..., K), the last only for costs, changed in place) takes in another, or a member.
 
-    ``shares`` (2, N) are those of the weight. Without them ``state`` are TU, AU and EU, which are computed from the state ``given``.
+    ``shares`` (2, N), or (2, 1) if they are the same for all instances, are those of the weight. Without them ``state`` are TU, AU and EU,
+    which are computed from the state ``given``, and ``sums`` (N,) those over the classes. Of a ``fresh`` state the arrays may hold anything.
     """
     first = given[0]
     k = first.shape[-1]
@@ -169,7 +180,8 @@ def join(
     _, dtype, _, count, pieces = _plan(first.reshape(1, n, k), SEVERAL["log"], None)
     values = None if costs is None else np.ascontiguousarray(costs, dtype)
     arrays = (*given, *(None,) * (8 - len(given)))
-    native.join(_level, _LOSSES[loss], dtype is _DOUBLE, n, k, unit, values, shares, tuple(state), arrays, pieces, count - 1)
+    own = tuple(state) if shares is None else (*state, *(None,) * (8 - len(state)))
+    native.join(_level, _LOSSES[loss], dtype is _DOUBLE, n, k, unit, values, shares, fresh, own, tuple(sums), arrays, pieces, count - 1)
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
@@ -185,11 +197,30 @@ def flat(x: np.ndarray) -> np.ndarray | None:
 def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
     """Whether all values (M, ..., K) are known to be probabilities, from one pass; what is wrong is found out elsewhere."""
     if native is None:
-        return False
+        return stored.dtype.kind == "f" and all(_is_probable(x, tolerance, sum_to_one) for x in _pieces(stored))
     view = flat(stored)
     if view is None:
         return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
     return check(view, tolerance, sum_to_one=sum_to_one)
+
+
+def _pieces(x: np.ndarray) -> Iterator[np.ndarray]:
+    """The values in single or double precision, about `PIECE` at a time."""
+    wide = np.result_type(x, np.float32)
+    if x.ndim == 2 or x.size <= PIECE:
+        yield x.astype(wide, copy=False)
+        return
+    step = max(1, PIECE * x.shape[1] // x[0].size)
+    for member in x:
+        for i in range(0, len(member), step):
+            yield member[i : i + step].astype(wide, copy=False)
+
+
+def _is_probable(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    """Whether ``x`` (..., K) holds probabilities, in NumPy."""
+    if not (x.min() >= 0 and x.max() <= 1 + tolerance):  # also for NaN
+        return False
+    return not sum_to_one or bool(np.all(np.abs(x.sum(axis=-1) - 1) <= tolerance))
 
 
 def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:

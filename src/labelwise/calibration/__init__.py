@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from .check import CalibrationCheck, check_calibration
+from .disentanglement import disentanglement_error
 from .errors import CalibrationErrors, calibration_errors
 from .first_order import Calibration, fit_calibration
 from .members import HeldOutScores, MemberCalibration, calibrate_members
 from .norms import CalibrationNorms, calibration_norms
 from .reliability import ReliabilityCurve, reliability_curves
 from .temperature import Temperature, fit_temperature
+from .votes_benchmark import benchmark_votes
 from .votes_check import VoteCheck, check_votes
 from .votes_reliability import EntropyBounds, VoteReliability, vote_reliability
 from .votes_repair import VoteCalibration, fit_vote_calibration
@@ -28,11 +30,13 @@ __all__ = [
     "VoteCheck",
     "VoteReliability",
     "VoteScore",
+    "benchmark_votes",
     "calibrate_members",
     "calibration_errors",
     "calibration_norms",
     "check_calibration",
     "check_votes",
+    "disentanglement_error",
     "fit_calibration",
     "fit_temperature",
     "fit_vote_calibration",

@@ -47,7 +47,7 @@ class CalibrationCheck:
                 f"the probability of {', '.join(map(repr, self.classes))} does not say how often it happens (for {worst!r} at least "
                 f"{100 * self.classes[worst]:.0f} of 100 expected cases are misplaced)"
             )
-        return f"Badly calibrated: {'; '.join(parts)}. Recalibrate on held-out data: lw.calibration.fit_temperature(q, y_true)."
+        return f"Badly calibrated: {'; '.join(parts)}. Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
 
 
 def check_calibration(
@@ -68,7 +68,9 @@ def check_calibration(
     class (0.5: half of the probability assigned to the class is misplaced, even if it is rare). Errors are computed in 1, 3 and 10
     bins of equal mass: few bins have little noise and reveal general overconfidence, many reveal the rest, and no binning overstates
     the error. The lower bounds hold simultaneously with probability ``confidence``, so calibrated predictions are flagged at
-    most 5 % of the time at the default level. Without sufficient evidence the result is negative.
+    most 5 % of the time at the default level. Without sufficient evidence the result is negative. False alarms in simulations were 0 % with
+    the default tolerances; without any tolerance 5 % for independent instances, and 7 to 9 % with 40 and 10 groups. Instances that belong to groups which
+    are not given raise false alarms most of the time.
 
     Parameters
     ----------

@@ -65,7 +65,7 @@ class BinnedErrors:
         if self.wanted:
             sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
             again = sums / size[:, None, None]
-            self.again, self.noise = self._errors(again), self._errors(again - gaps)
+            self.again, self.noise = self._errors(again), widening(resampling.n_groups, confidence) * self._errors(again - gaps)
             self.null = np.stack([self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)])
 
     def _errors(self, gaps: np.ndarray) -> np.ndarray:
@@ -97,6 +97,14 @@ class BinnedErrors:
     def upper(self, confidence: float) -> np.ndarray:
         """Upper bounds (not simultaneous): the estimate, itself biased upwards, plus the bootstrap spread without its bias."""
         return np.asarray(self.value + np.maximum(quantile(self.again, confidence) - self.again.mean(axis=0), 0))
+
+
+def widening(n_groups: int, confidence: float) -> float:
+    """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the normal distribution."""
+    from scipy.special import ndtri, stdtrit
+
+    side = (1 + confidence) / 2
+    return float(stdtrit(n_groups - 1, side) / ndtri(side) * np.sqrt(n_groups / (n_groups - 1)))
 
 
 def quantile(x: np.ndarray, p: float) -> np.ndarray:

@@ -135,7 +135,7 @@ def _test(
     expected = np.minimum(1.0, test.n * claims)  # about the probability that at least two people disagree
     informative = np.maximum(cells.sums(expected), cells.sums((observed > 0).astype(float)))  # (E, bins)
     enough = informative.sum(axis=1) >= ENOUGH
-    rest = bool((~enough).any()) and informative[~enough].sum() >= ENOUGH
+    rest = bool(informative[~enough].sum() >= ENOUGH)
     if not enough.any() and not rest:
         raise ValueError(
             f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got {informative.sum():.1f}. Collect more votes before testing"
@@ -153,10 +153,13 @@ def _test(
         [gather(cells.sums(w[:, None] * (c - observed))) / w.sum() for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)]
     )
     noise, bias = again - gap, again.mean(axis=0) - gap
-    se = np.sqrt((noise**2).mean(axis=0))
+    se, others = np.sqrt((noise**2).mean(axis=0)), ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1)
     scale = np.where(se > 0, se, np.inf)
     beyond = np.minimum(np.abs(gap), np.abs(gap - bias))  # shares are at most 1, which biases fits near 1; that is no fault of the claims
-    statistic, null = np.max(beyond / scale), np.max(np.abs(noise) / scale, axis=1)
+    statistic = np.max(beyond / scale)
+    null = np.max(
+        np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1
+    )  # in units that leave the replicate itself out, as the gap is
     p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
     k = len(names)
     width = float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]
@@ -187,5 +190,6 @@ def _replicates(
             yield w, claims
         return
     refit = (w for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts() for w in block)
+    orders: dict[Any, Any] = {}
     for w, w_fit in zip(drawn, refit, strict=True):
-        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float))[:2], test)[1]
+        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float), orders)[:2], test)[1]

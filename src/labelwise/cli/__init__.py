@@ -35,6 +35,12 @@ def _axioms() -> click.Command:
     return command
 
 
+def _benchmark() -> click.Command:
+    from .benchmark import command
+
+    return command
+
+
 def _completion() -> click.Command:
     from .completion import command
 
@@ -98,6 +104,7 @@ def _train() -> click.Command:
 COMMANDS: dict[str, Callable[[], click.Command]] = {
     "acquire": _acquire,
     "axioms": _axioms,
+    "benchmark": _benchmark,
     "completion": _completion,
     "decide": _decide,
     "demo": _demo,

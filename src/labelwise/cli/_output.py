@@ -12,6 +12,8 @@ from typing import Any
 import click
 import numpy as np
 
+from .._tables import plain
+
 # Characters that could control a terminal or reorder text: C0 and C1 controls, line separators, bidirectional
 # embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -49,20 +51,8 @@ def echo_data(text: str) -> None:
 
 def echo_json(value: Any) -> None:
     """``value`` as JSON; NaN and infinity become null."""
-    text = json.dumps(_plain(value), indent=2, ensure_ascii=False)
+    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(part) for part in value]
-    if isinstance(value, float | np.floating):
-        return float(value) if np.isfinite(value) else None
-    if isinstance(value, np.integer | np.bool_):
-        return value.item()
-    return value
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from ._input import Given, notes, predictions_argument, read_costs, read_predictions
-from ._output import echo, echo_data, echo_json, echo_table, one_line
+from ._output import echo, echo_data, echo_json, echo_table, one_line, progress_bar
 
 
 @click.command()
@@ -66,7 +66,7 @@ def command(predictions: Given, costs_file: Path, task: str | None, output: Path
         if stored.multilabel:
             echo("Note: the labels may occur together, so each is decided by itself (--task per_label)", err=True)
     costs = read_costs(costs_file)
-    with notes():  # that the probabilities are badly calibrated
+    with notes(), progress_bar("decide"):  # notes: that the probabilities are badly calibrated
         plan = decide(stored.distribution(), costs, task=task, y_true=stored.y_true)
     names, counts = np.unique(plan.action_names, return_counts=True)
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)

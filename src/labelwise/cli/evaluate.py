@@ -73,11 +73,11 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: in
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, rejection_curve
+    from ..evaluation import by_class, ranking_scores, rejection_curve
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
-    total = u.sum()
+    total = u.sum() if u.loss.smooth else ranking_scores(q, loss)  # a kink has exact ties
     scores = {part: getattr(total, part) for part in PARTS}
     errors = calibration_errors(q, stored.y_true if not stored.multilabel else y)
     if stored.multilabel:
@@ -101,7 +101,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: in
         "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean, rng=seed, n_bootstrap=200)),
     }
     if other is not None:
-        outside = decompose(other.distribution(), loss).sum()
+        outside = decompose(other.distribution(), loss).sum() if u.loss.smooth else ranking_scores(other.distribution(), loss)
         result["out_of_distribution"] = len(other)
         result["detection"] = {part: _detection(score, getattr(outside, part), seed) for part, score in scores.items()}
     return result

@@ -132,11 +132,17 @@ def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: boo
         raise ValueError(f"{predictions.name} has no true labels (`y_true`). Use --labels")
     fitted = read_sets(sets_file)
     if not isinstance(fitted, SetPredictor):
-        table = fitted.evaluate(stored, stored.y_true)
+        answers = fitted.evaluate(stored, stored.y_true)
         if as_json:
-            echo_json({"guarantee": fitted.guarantee, "labels": [dict(zip(table.header, row, strict=True)) for row in table.rows]})
+            columns = answers.columns()
+            echo_json(
+                {
+                    "guarantee": fitted.guarantee,
+                    "labels": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+                }
+            )
         else:
-            echo(table.text())
+            echo(repr(answers))
         return
     groups = None if fitted.cover is None else stored.groups
     evaluation = fitted.evaluate(stored, stored.y_true, groups=groups, rng=seed)

@@ -165,9 +165,9 @@ def _fitted(estimator: Any, X: np.ndarray, y: np.ndarray, n_members: int, seed: 
 
 def _predict(model: Any, X: np.ndarray, classes: np.ndarray, names: tuple[str, ...]) -> Ensemble:
     """The members' predictions with a column for every class, including those not yet seen."""
-    from ..predictors import from_sklearn
+    from ..predictors import from_models
 
-    q = from_sklearn(model, X)
+    q = from_models(model, X)
     probs = np.zeros((*q.probs.shape[:-1], len(classes)))
     probs[..., np.searchsorted(classes, model.classes_)] = q.probs
     return Ensemble(probs, weights=q.weights, member_axis=0, class_names=names)

@@ -54,6 +54,8 @@ class DecisionSummary(Shown):
     """Saving per case, with a paired t-interval."""
     saving_by_class: Estimate
     """Saving per case of each class (per label: per case, about the label), arrays (K,)."""
+    fewer_missed: Estimate
+    """How many fewer cases of each class are missed, arrays (K,)."""
     break_even: BreakEven
     task: str
     n: int
@@ -68,13 +70,33 @@ class DecisionSummary(Shown):
         columns = {name: np.asarray(x).tolist() for name, x in self._columns().items() if name != "class"}
         return {name: {key: x[k] for key, x in columns.items()} for k, name in enumerate(self.class_names)}
 
+    def sentences(self, most: int = 2) -> list[str]:
+        """The classes whose missed cases changed for certain, those with the largest change of cost first."""
+        fewer = self.fewer_missed
+        certain = np.flatnonzero((fewer.low > 0) | (fewer.high < 0))
+        change = np.abs(self.before.cost - self.after.cost)[certain]
+        chosen = certain[np.argsort(-change, kind="stable")][:most]
+        return [self._sentence(int(k)) for k in chosen]
+
+    def _sentence(self, k: int) -> str:
+        fewer = self.fewer_missed
+        falls = fewer.value[k] > 0
+        low, high = sorted(abs(float(x)) for x in (fewer.low[k], fewer.high[k]))
+        return (
+            f"Missed cases of {self.class_names[k]} {'fall' if falls else 'rise'} from {self.before.missed[k]:,} to {self.after.missed[k]:,} "
+            f"of {self.cases[k]:,}: {abs(fewer.value[k]):,.0f} {'fewer' if falls else 'more'} "
+            f"({100 * fewer.confidence:g} % interval {low:,.0f} to {high:,.0f}); called {self.before.called[k]:,} → {self.after.called[k]:,}."
+        )
+
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"class": np.asarray(self.class_names, dtype=object), "cases": self.cases}
         for name in ("called", "missed", "false_alarms"):
             columns |= {f"{name}_before": getattr(self.before, name), f"{name}_after": getattr(self.after, name)}
         columns |= {"abstained": self.after.abstained, "asked": self.after.asked}
         columns |= {"cost_before": self.before.cost, "cost_after": self.after.cost, "saving": self.saving_by_class.value}
-        return {**columns, "saving_low": self.saving_by_class.low, "saving_high": self.saving_by_class.high}
+        columns |= {"saving_low": self.saving_by_class.low, "saving_high": self.saving_by_class.high}
+        fewer = self.fewer_missed
+        return {**columns, "fewer_missed": fewer.value, "fewer_missed_low": fewer.low, "fewer_missed_high": fewer.high}
 
     def _summary(self) -> Summary:
         often = "the most probable class" if self.task == "multiclass" else "acting above 0.5"
@@ -88,7 +110,8 @@ class DecisionSummary(Shown):
         header = ["class", "cases", "called", "missed", "false alarms", "cost", "saving per case"]
         extra = [name for name in ("abstained", "asked") if np.any(getattr(self.after, name))]
         note = f"{SHOWN} of {k:,} classes, those with the largest change of cost. " if k > SHOWN else ""
-        return Summary(title, (*header, *extra), [self._row(int(i), extra) for i in chosen], f"{note}{self.break_even}.")
+        after = " ".join([*self.sentences(), f"{note}{self.break_even}."])
+        return Summary(title, (*header, *extra), [self._row(int(i), extra) for i in chosen], after)
 
     def _row(self, k: int, extra: list[str]) -> list[str]:
         def change(name: str) -> str:
@@ -110,6 +133,8 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
     paid = [plan.problem.cost_of(likely, truth), plan.problem.paid(action, to_numpy(plan.after_answer), truth)]
     before, after = (_calls(chosen, truth, cost, k) for chosen, cost in zip((likely, action), paid, strict=True))
     present = truth[:, None] == np.arange(k) if truth.ndim == 1 else truth == 1
+    missed = [_missed(chosen, truth) for chosen in (likely, action)]
+    saved_cases, lost_cases = (np.sum(present & x, axis=0) for x in (missed[0] & ~missed[1], missed[1] & ~missed[0]))
     saved = paid[0] - paid[1]
     if truth.ndim == 1:
         totals, parts = saved, [saved[truth == c] for c in range(k)]
@@ -128,10 +153,30 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
         cost_after,
         Estimate(mean, low, high, confidence, "paired t"),
         Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t"),
+        fewer_missed(saved_cases, lost_cases, present.sum(axis=0), confidence),
         plan.break_even,
         plan.task,
         n,
     )
+
+
+def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:
+    """Whether the true class of each case was missed, (N, 1); per label (N, K)."""
+    return np.asarray((action == 0) & (truth == 1) if truth.ndim == 2 else ((action >= 0) & (action != truth))[:, None])
+
+
+def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence: float) -> Estimate:
+    """How many fewer of ``n`` cases are missed, if ``saved`` of them are no longer and ``lost`` are only now missed.
+
+    With the interval of Bonett and Price (2012) for paired shares: Wald's after one more case of either change, so that it does not
+    shrink to a point where all cases change alike.
+    """
+    from scipy.special import ndtri
+
+    p, q = (saved + 1) / (n + 2), (lost + 1) / (n + 2)
+    half = float(ndtri((1 + confidence) / 2)) * np.sqrt((p + q - (p - q) ** 2) / (n + 2))
+    low, high = (n * np.clip(p - q + sign * half, -1, 1) for sign in (-1, 1))
+    return Estimate((saved - lost).astype(float), low, high, confidence, "Bonett and Price")
 
 
 def _calls(action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int) -> ClassCalls:

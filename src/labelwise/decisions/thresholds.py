@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from math import ceil, inf, log, log1p
+from math import inf
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._labels import as_correct, as_scores
 from .._resampling import group_codes
+from ..sets._quantiles import allowed_errors, fewest_with_confidence, proven
 from .grouped_thresholds import largest_threshold
 
 
@@ -156,11 +157,6 @@ def choose_threshold(
     return ClassThresholds({k.item(): choose(y_pred == k, (1 - confidence) / len(labels)) for k in labels}, target, confidence)
 
 
-def _fewest(target: float, delta: float) -> int:
-    """The fewest correct cases that prove an error below the target: (1 − target)ⁿ ≤ δ."""
-    return ceil(log(delta) / log1p(-target))
-
-
 def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
     """Starting sizes of the test sequences, and the error probability of each sequence.
 
@@ -168,21 +164,19 @@ def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
     misses strict thresholds. They depend only on n, target and δ, never on the data.
     """
     number = 1
-    while _fewest(target, delta / number) << number < n:
+    while fewest_with_confidence(target, delta / number) << number < n:
         number += 1
-    first = _fewest(target, delta / number)
+    first = fewest_with_confidence(target, delta / number)
     return [first << i for i in range(number) if first << i < n], delta / number
 
 
 def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, confidence: float) -> Threshold:
-    from scipy.special import bdtr
-
     n = len(score)
     starts, share = _starts(n, target, delta)
     order = np.lexsort((~wrong, score))  # errors first among ties: the first test must not depend on the order of ties
     score, errors = score[order], np.cumsum(wrong[order])
     counts = np.arange(1, n + 1)
-    passed = bdtr(errors.astype(float), counts, target) <= share
+    passed = proven(errors, counts, target, share)
     boundary = np.append(score[1:] != score[:-1], True)[:n]  # the last of its ties
     fails = np.flatnonzero(~passed & boundary)
     best = -1
@@ -203,10 +197,10 @@ def _reason(n: int, target: float, delta: float, starts: list[int], share: float
     from scipy.special import bdtr
 
     if not starts:
-        needed = _fewest(target, delta) + 1
+        needed = fewest_with_confidence(target, delta) + 1
         return f"{n} cases cannot prove it even without errors; at least {needed} are needed"
     k = min(starts, key=lambda start: float(bdtr(float(errors[start - 1]), start, target)))
-    allowed = int(np.sum(bdtr(np.arange(k, dtype=float), k, target) <= share)) - 1
+    allowed = allowed_errors(k, target, share)
     found = int(errors[k - 1])
     if found <= allowed:
         return f"the {k} most certain of {n} cases prove it, but not together with the next score"

@@ -42,9 +42,18 @@ class Members(Distribution[ArrayT]):
     pending = False
     """Whether the values have yet to be checked."""
 
-    def _set(self, stored: Array, weights: Any, class_names: Sequence[str] | None) -> None:
-        """Set the fields after their values have been checked; those of large arrays in main memory are when they are first used."""
-        if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:
+    def __init__(
+        self,
+        probs: Any,
+        *,
+        weights: Any = None,
+        member_axis: int | None = None,
+        class_axis: int = -1,
+        class_names: Sequence[str] | None = None,
+    ) -> None:
+        stored = members_first(probs, "probs", member_axis, class_axis)
+        check_classes(stored, "probs", exclusive=self.exclusive)
+        if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:  # checked when they are first used
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
@@ -143,19 +152,6 @@ class Ensemble(Members[ArrayT]):
     weights: Any
     class_names: tuple[str, ...] | None
 
-    def __init__(
-        self,
-        probs: Any,
-        *,
-        weights: Any = None,
-        member_axis: int | None = None,
-        class_axis: int = -1,
-        class_names: Sequence[str] | None = None,
-    ) -> None:
-        stored = members_first(probs, "probs", member_axis, class_axis)
-        check_classes(stored, "probs")
-        self._set(stored, weights, class_names)
-
     @classmethod
     def from_logits(
         cls,
@@ -166,7 +162,7 @@ class Ensemble(Members[ArrayT]):
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
     ) -> Ensemble:
-        """An ensemble from unnormalised log-probabilities (network outputs before softmax), same options as the class.
+        """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
         A logit of −∞ stands for a class that a member rules out.
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
-from .._validation import members_first
 from ..events import Events
 from .base import ArrayT
 from .ensemble import Members
@@ -28,20 +26,6 @@ class MultiLabelEnsemble(Members[ArrayT]):
     weights: Array | None
     class_names: tuple[str, ...] | None
     exclusive: ClassVar[bool] = False
-
-    def __init__(
-        self,
-        probs: Any,
-        *,
-        weights: Any = None,
-        member_axis: int | None = None,
-        class_axis: int = -1,
-        class_names: Sequence[str] | None = None,
-    ) -> None:
-        stored = members_first(probs, "probs", member_axis, class_axis)
-        if stored.shape[-1] == 0:
-            raise ValueError(f"`probs` must have at least one label on its class axis; got shape {tuple(stored.shape)}")
-        self._set(stored, weights, class_names)
 
     @classmethod
     def from_logits(cls, logits: Any, **options: Any) -> MultiLabelEnsemble:

@@ -57,8 +57,10 @@ def ranking_scores(
     >>> probs = np.random.default_rng(0).dirichlet([1, 1, 1], (5, 100)).astype(np.float32)
     >>> q = lw.Ensemble(probs)
     >>> undecided = q.mean().max(-1) < 0.5  # zero-one uncertainty is then exactly 1
-    >>> [len(np.unique(u.total[undecided])) for u in (lw.decompose(q, "zero_one").sum(), ranking_scores(q, "zero_one"))]
-    [4, 1]
+    >>> np.unique(ranking_scores(q, "zero_one").total[undecided])
+    array([1.])
+    >>> len(np.unique(lw.decompose(q, "zero_one").sum().total[undecided])) > 1  # split by rounding
+    True
     """
     loss = as_loss(loss)
     u = decompose(_renormalized(q), loss, events=events)

@@ -14,9 +14,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
-
-import numpy as np
+from typing import IO
 
 from .lock import hold
 
@@ -52,27 +50,6 @@ def replacing_folder(path: Path) -> Iterator[Path]:
         name.chmod(0o777 & ~mask)
         shutil.rmtree(path, ignore_errors=True)
         name.rename(path)
-
-
-@contextmanager
-def new_array(path: str | os.PathLike[str], shape: tuple[int, ...], dtype: Any = np.float32) -> Iterator[np.memmap]:
-    """A writable, mapped .npy file for results that come block by block; it appears under ``path`` when the block ends well.
-
-    Its space is reserved first: a disk that is too small is an ``OSError`` now instead of a crash of the process later.
-    """
-    dtype = np.dtype(dtype)
-    size = dtype.itemsize * int(np.prod(np.array(shape, dtype=object)))
-    with replacing(path) as file:
-        np.lib.format.write_array_header_1_0(file, {"descr": dtype.str, "fortran_order": False, "shape": shape})
-        file.flush()
-        offset = file.tell()
-        if hasattr(os, "posix_fallocate"):
-            os.posix_fallocate(file.fileno(), 0, offset + size)
-        else:
-            file.truncate(offset + size)
-        array = np.memmap(file, dtype=dtype, mode="r+", offset=offset, shape=shape)
-        yield array
-        array.flush()
 
 
 def remove_leftovers(path: Path) -> None:

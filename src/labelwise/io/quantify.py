@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import partial
 from math import prod
 from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -25,6 +27,8 @@ from .staging import Columns, Staging, check_can_write, reserved
 
 __all__ = ["Quantified", "parse_memory", "quantify"]
 
+CONNECT_SECONDS = 6
+"""How long to wait for a Dask scheduler."""
 Reader = Callable[[], Predictions]
 Progress = Callable[[int, int], None]
 """Called with the number of rows done and of all rows."""
@@ -220,11 +224,9 @@ def _computed(
         for i, start, stop in todo:
             yield i, _parts(stored, losses, labelwise, start, stop)
         return
-    try:
-        from distributed import Client, as_completed
-    except ImportError as error:
-        raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
-    with Client(scheduler) as client:
+    with _connected(scheduler) as client:
+        from distributed import as_completed
+
         waiting = iter(todo)
         # few blocks at a time: what is finished waits in memory until this process has written it
         first = [block for block, _ in zip(waiting, range(2 * max(1, len(client.scheduler_info(n_workers=-1)["workers"]))), strict=False)]
@@ -242,6 +244,32 @@ def _computed(
             for block in waiting:
                 running.add(submit(block))
                 break
+
+
+def _connected(scheduler: str) -> Any:
+    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and says nothing."""
+    try:
+        from distributed import Client
+    except ImportError as error:
+        raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
+    answers: SimpleQueue[Any] = SimpleQueue()
+
+    def connect() -> None:
+        try:
+            answers.put(Client(scheduler, timeout=CONNECT_SECONDS))
+        except Exception as error:
+            answers.put(error)
+
+    Thread(target=connect, daemon=True).start()
+    try:
+        answer = answers.get(timeout=CONNECT_SECONDS)
+    except Empty:
+        answer = TimeoutError()
+    if isinstance(answer, OSError):  # also TimeoutError
+        raise OSError(f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one with: dask scheduler") from answer
+    if isinstance(answer, Exception):
+        raise answer
+    return answer
 
 
 def _name(loss: str | Loss) -> str:

@@ -5,40 +5,31 @@ Names are imported on first use: preparation needs no torch, training no nibabel
 
 from __future__ import annotations
 
-from importlib import import_module
-from typing import Any
+from .._lazy import lazily
 
 # Public name -> its module.
 _WHERE = {
-    "DIAGNOSES": ".studies",
-    "Study": ".studies",
-    "Skipped": ".studies",
-    "find_studies": ".studies",
-    "Volume": ".volumes",
-    "read_volume": ".volumes",
-    "split_patients": ".patient_split",
-    "Settings": ".preparation",
-    "prepare": ".preparation",
-    "Part": ".manifest",
-    "Prepared": ".manifest",
-    "open_prepared": ".manifest",
-    "slice_labels": ".manifest",
-    "aggregate": ".combining",
-    "train": ".training",
-    "plot_slices": ".figures",
-    "what_to_do": ".report",
-    "write_report": ".report",
-    "write_phantoms": ".phantom",
+    "DIAGNOSES": "studies",
+    "Study": "studies",
+    "Skipped": "studies",
+    "find_studies": "studies",
+    "Volume": "volumes",
+    "read_volume": "volumes",
+    "split_patients": "patient_split",
+    "Settings": "preparation",
+    "prepare": "preparation",
+    "Part": "manifest",
+    "Prepared": "manifest",
+    "open_prepared": "manifest",
+    "slice_labels": "manifest",
+    "aggregate": "combining",
+    "train": "training",
+    "plot_slices": "figures",
+    "what_to_do": "report",
+    "write_report": "report",
+    "write_phantoms": "phantom",
 }
 
 __all__ = sorted(_WHERE)
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _WHERE:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_WHERE[name], __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(_WHERE)
+__getattr__, __dir__ = lazily(__name__, _WHERE)

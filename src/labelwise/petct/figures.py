@@ -54,7 +54,6 @@ def plot_slices(
     plt = pyplot()
     rows = -(-len(chosen) // columns)
     images = part.images[np.array(chosen)]
-    masks = [part.images.lesions(i) for i in chosen]
     top, bottom, left, right = _frame(images[..., 1])
     shape = (right - left) / (bottom - top)
     height = 2.6 if rows == 1 else 2.2  # of an image, in inches
@@ -68,18 +67,7 @@ def plot_slices(
     for place, i in enumerate(chosen):
         row, column = divmod(place, columns)
         ct, pet, bars = (figure.add_subplot(grid[row, 3 * column + j]) for j in range(3))
-        image = images[place, top:bottom, left:right]
-        ct.imshow(image[..., 1], cmap="gray", vmin=0, vmax=255)
-        pet.imshow(image[..., 0] * (suv / 255), cmap="gray_r", vmin=0, vmax=min(_SUV_BLACK, suv))
-        mask = masks[place][top:bottom, left:right]
-        if mask.any():
-            pet.contour(np.pad(mask, 1).astype(float)[1:-1, 1:-1], [0.5], colors=OUTLINE, linewidths=1.1)
-        for ax in (ct, pet):
-            ax.set_xticks([])
-            ax.set_yticks([])
-            ax.spines[:].set_visible(False)
-        ct.set_xlabel("CT", fontsize=8)
-        pet.set_xlabel("PET", fontsize=8)
+        _draw_images(ct, pet, images[place, top:bottom, left:right], part.images.lesions(i)[top:bottom, left:right], suv)
         tidy(bars)
         truth = int(part.y[i]) if part.y[i] >= 0 else None
         plot_labels(u, i, y_true=truth, y_pred=int(y_pred[i]), ax=bars)
@@ -91,6 +79,19 @@ def plot_slices(
     lines = [plt.Line2D([], [], color=OUTLINE, linewidth=1.1)]
     figure.legend([*handles, *lines], [*labels, "segmentation"], loc="outside lower center", ncols=3, frameon=False, fontsize=8)
     return figure
+
+
+def _draw_images(ct: Any, pet: Any, image: np.ndarray, mask: np.ndarray, suv: float) -> None:
+    """CT and PET on their axes, the segmentation ``mask`` outlined; bytes of PET are shares of ``suv``."""
+    ct.imshow(image[..., 1], cmap="gray", vmin=0, vmax=255)
+    pet.imshow(image[..., 0] * (suv / 255), cmap="gray_r", vmin=0, vmax=min(_SUV_BLACK, suv))
+    if mask.any():
+        pet.contour(mask.astype(float), [0.5], colors=OUTLINE, linewidths=1.1)
+    for ax, name in ((ct, "CT"), (pet, "PET")):
+        ax.set_xticks([])
+        ax.set_yticks([])
+        ax.spines[:].set_visible(False)
+        ax.set_xlabel(name, fontsize=8)
 
 
 def _title(part: Part, i: int) -> str:

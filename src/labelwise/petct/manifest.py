@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -114,8 +114,7 @@ def slice_labels(diagnosis: str, lesion_voxels: Sequence[int], classes: Sequence
 
 
 def build(
-    studies: Sequence[Study],
-    records: Sequence[dict[str, Any]],
+    records: Mapping[Study, dict[str, Any]],
     skipped: Sequence[Skipped],
     *,
     settings: dict[str, Any],
@@ -127,7 +126,7 @@ def build(
     seed: int,
 ) -> dict[str, Any]:
     """The manifest: patient split, statistics of the training patients, and all inputs."""
-    usable, skipped = _without_copies(studies, records, skipped)
+    usable, skipped = _without_copies(records, skipped)
     known = [(study, record) for study, record in usable if study.diagnosis not in hold_back]
     held = {study.patient for study, _ in usable if study.diagnosis in hold_back}
     # Patients with a held-back study are excluded from training: the network would have seen the same body.
@@ -161,12 +160,12 @@ def build(
 
 
 def _without_copies(
-    studies: Sequence[Study], records: Sequence[dict[str, Any]], skipped: Sequence[Skipped]
+    records: Mapping[Study, dict[str, Any]], skipped: Sequence[Skipped]
 ) -> tuple[list[tuple[Study, dict[str, Any]]], list[Skipped]]:
     """Keep the first of identical volumes: copies could end up in different parts."""
     first: dict[str, str] = {}
     usable, left = [], list(skipped)
-    for study, record in zip(studies, records, strict=True):
+    for study, record in sorted(records.items(), key=lambda pair: (pair[0].patient, pair[0].study)):
         content = record["files"]["pet"]["sha256"]
         if content in first:
             left.append(Skipped(study.patient, study.study, f"its {study.pet.name} is the same file as that of {first[content]}"))

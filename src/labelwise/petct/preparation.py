@@ -113,24 +113,10 @@ def prepare(
     studies, skipped = find_studies(root, table=table, diagnoses=known)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out / FOLDER_LOCK, f"preparing slices in {str(out)!r}", "choose another folder"):
-        (out / "studies").mkdir(exist_ok=True)
-        zarr().open_group(out / GROUP, mode="a")
-        for folder in (out, out / "studies", out / GROUP):
-            remove_all_leftovers(folder)
-        work = partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free)
-        done: list[tuple[Study, dict[str, Any]]] = []
-        for i, (study, result) in enumerate(_each(work, studies, n_jobs)):
-            if isinstance(result, Skipped):
-                skipped.append(result)
-            else:
-                done.append((study, result))
-            if progress is not None:
-                progress(i + 1, len(studies))
-        done.sort(key=lambda pair: (pair[0].patient, pair[0].study))
+        results = _prepare_all(partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free), studies, out, n_jobs, progress)
         content = listing.build(
-            [study for study, _ in done],
-            [record for _, record in done],
-            skipped,
+            {study: result for study, result in results.items() if not isinstance(result, Skipped)},
+            [*skipped, *(result for result in results.values() if isinstance(result, Skipped))],
             settings=json.loads(json.dumps(asdict(settings))),
             diagnoses=known,
             hold_back=held,
@@ -141,6 +127,22 @@ def prepare(
         )
         listing.write_manifest(out, content)
     return listing.open_prepared(out)
+
+
+def _prepare_all(
+    work: Callable[[Study], Any], studies: Sequence[Study], out: Path, n_jobs: int | None, progress: Progress | None
+) -> dict[Study, dict[str, Any] | Skipped]:
+    """The record of each study, after what killed processes have left in ``out`` is gone."""
+    (out / "studies").mkdir(exist_ok=True)
+    zarr().open_group(out / GROUP, mode="a")
+    for folder in (out, out / "studies", out / GROUP):
+        remove_all_leftovers(folder)
+    results = {}
+    for study, result in _each(work, studies, n_jobs):
+        results[study] = result
+        if progress is not None:
+            progress(len(results), len(studies))
+    return results
 
 
 def _each(work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None) -> Iterator[tuple[Study, Any]]:

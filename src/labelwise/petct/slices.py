@@ -12,7 +12,6 @@ AIR = -1000.0
 """Hounsfield units around the patient."""
 TISSUE = -300.0
 """Hounsfield units above which a voxel is the patient (or the table), not air or lung."""
-CHANNELS = ("PET", "CT", "fusion")
 RULES = ("all", "body", "lesion")
 
 

@@ -62,42 +62,29 @@ def train(
     from ..predictors import find_recipe, fit_ensemble, predict_ensemble
 
     prepared, out = open_prepared(folder), Path(out)
-    parts = {name: prepared.part(name) for name in ("train", "val", "test", HELD_BACK)}
-    if not len(parts["test"].y):
-        raise ValueError(f"there is no test patient in {str(folder)!r}; prepare it with a larger --test-size")
     chosen = find_recipe("petct", recipe)
     if chosen.normalize is not None:
         chosen = replace(chosen, normalize=prepared.statistics)
-    chosen = replace(chosen, augment=augment or chosen.augment, padding=round(prepared.size / 100), keep_best=len(parts["val"].y) > 0)
-    data = Dataset(
-        "petct",
-        _split(parts["train"], in_memory),
-        _split(parts["test"], in_memory),
-        prepared.class_names,
-        _split(parts["val"], in_memory) if len(parts["val"].y) else None,
-    )
-    fitted = fit_ensemble(
-        network or chosen.network,
-        data,
-        n_members=n_members,
-        recipe=chosen,
-        rng=rng,
-        out_dir=out / "training",
-        resume=resume,
-        epochs=epochs,
-        n_jobs=n_jobs,
-    )
+    data = _dataset(prepared, in_memory)
+    chosen = replace(chosen, augment=augment or chosen.augment, padding=round(prepared.size / 100), keep_best=data.val is not None)
+    options: dict[str, Any] = {"n_members": n_members, "rng": rng, "resume": resume, "epochs": epochs, "n_jobs": n_jobs}
+    fitted = fit_ensemble(network or chosen.network, data, recipe=chosen, out_dir=out / "training", **options)
     written: dict[str, Path] = {}
     for name, prefix in (("test", ""), (HELD_BACK, "held-back-")):
-        if len(parts[name].y):
-            probs = predict_ensemble(fitted, parts[name].images).probs
-            written |= _save(out, prefix, prepared, parts[name], np.asarray(probs), how, k)
+        part = prepared.part(name)
+        if len(part.y):
+            written |= _save(out, prefix, prepared, part, np.asarray(predict_ensemble(fitted, part.images).probs), how, k)
     return written
 
 
-def _split(part: Part, in_memory: int) -> Examples:
-    images: Any = part.images if part.images.nbytes > in_memory else part.images[:]
-    return Examples(images, part.y)
+def _dataset(prepared: Prepared, in_memory: int) -> Dataset:
+    """The slices of the training, validation and test patients, in memory where they are few."""
+    parts = {name: prepared.part(name) for name in ("train", "val", "test")}
+    if not len(parts["test"].y):
+        raise ValueError(f"there is no test patient in {str(prepared.folder)!r}; prepare it with a larger --test-size")
+    images: list[Any] = [part.images if part.images.nbytes > in_memory else part.images[:] for part in parts.values()]
+    train, val, test = (Examples(x, part.y) for x, part in zip(images, parts.values(), strict=True))
+    return Dataset("petct", train, test, prepared.class_names, val if len(val.y) else None)
 
 
 def _save(out: Path, prefix: str, prepared: Prepared, part: Part, probs: np.ndarray, how: str, k: int) -> dict[str, Path]:

@@ -27,6 +27,7 @@ def from_models(
     class_names: Sequence[str] | None = None,
     class_axis: int = -1,
     n_samples: int | None = None,
+    also: Sequence[type] = (),
     batch_size: int | None = None,
     rng: int | np.random.Generator | None = 0,
     return_labels: bool = False,
@@ -38,7 +39,7 @@ def from_models(
     ----------
     models : model or sequence of models
         - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is asked ``n_samples`` times with dropout
-          switched on (MC dropout). Modes, gradients, devices and random state are restored.
+          switched on (MC dropout; each instance has its own masks, and batch normalization stays as it is). Modes, gradients, devices and random state are restored.
         - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting, `CalibratedClassifierCV`, also inside `GridSearchCV` and
           pipelines) by its members; a list of any classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
         - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier with ``posterior_sampling=True`` is
@@ -60,6 +61,8 @@ def from_models(
         Where the classes are in the output of a model: 1 for segmentation, (N, K, height, width).
     n_samples : int, optional
         Number of dropout samples of each module (default for one module: 50) or of virtual ensembles (default: 10).
+    also : sequence of classes
+        For dropout: further modules to switch to training mode, such as one that calls ``torch.nn.functional.dropout`` itself.
     batch_size : int, optional
         Rows of an array at a time; defaults to 1024 for networks.
     rng : int, numpy.random.Generator or None
@@ -87,7 +90,7 @@ def from_models(
         raise ValueError(f"`activation` must be one of {', '.join(map(repr, ACTIVATIONS))}; got {activation!r}")
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
-    family = _family(models, device, n_samples, as_seed(rng))
+    family = _family(models, device, n_samples, also, as_seed(rng))
     if is_loader(X):
         check_loader(X, return_labels)
         batches: Iterable[Batch] = loader_batches(X)
@@ -107,7 +110,7 @@ def from_models(
     return q, labels
 
 
-def _family(models: Any, device: Any, n_samples: int | None, seed: int) -> Family:
+def _family(models: Any, device: Any, n_samples: int | None, also: Sequence[type], seed: int) -> Family:
     """The library of the models; nothing is imported that is not already in use."""
     if isinstance(models, Mapping):  # the result of cross_validate
         if "estimator" not in models:
@@ -120,7 +123,7 @@ def _family(models: Any, device: Any, n_samples: int | None, seed: int) -> Famil
     if all(_is(model, "torch.nn", "Module") for model in several):
         from .torch_models import torch_family
 
-        return torch_family(several, single=single, n_samples=n_samples, device=device, seed=seed)
+        return torch_family(several, single=single, n_samples=n_samples, also=also, device=device, seed=seed)
     if device is not None:
         raise ValueError(f"`device` is for torch modules; got {device!r} for {type(several[0]).__name__}")
     if single and _is(models, "catboost", "CatBoostClassifier") and (n_samples or models.get_all_params().get("posterior_sampling")):

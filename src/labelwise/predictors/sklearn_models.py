@@ -15,37 +15,11 @@ from sklearn.utils import get_tags
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ..distributions import Ensemble
 from ._batches import Batch
 from ._family import Family, aligned
 from .sklearn import LabelwiseClassifier
 
 _FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
-
-
-def from_sklearn(model: Any, X: Any) -> Ensemble:
-    """The members of a fitted scikit-learn ensemble as they predict ``X`` (N, features), one by one.
-
-    ``model`` is a random forest, extra trees, bagging or soft voting classifier (its weights are kept), `CalibratedClassifierCV` (one member
-    for each fold), `LabelwiseClassifier`, a search such as `GridSearchCV` over one of these, or a pipeline that ends with one. Every
-    member has a column for each of the ensemble's ``classes_``, which give the names; a class that a member has not seen has probability 0.
-    The mean is the ensemble's own ``predict_proba``. For other models and lists of models, see `labelwise.from_models`.
-
-    >>> from sklearn.ensemble import RandomForestClassifier
-    >>> forest = RandomForestClassifier(20, random_state=0).fit([[0.0], [1.0], [2.0], [3.0]], ["no", "no", "yes", "yes"])
-    >>> q = from_sklearn(forest, [[0.5], [1.4]])
-    >>> q.probs.shape, q.class_names
-    ((20, 2, 2), ('no', 'yes'))
-    """
-    _check_model(model)
-    if not _has_members(model):
-        raise TypeError(
-            "`model` must be a random forest, extra trees, BaggingClassifier, VotingClassifier (soft), CalibratedClassifierCV, "
-            f"LabelwiseClassifier, or a search or pipeline that ends with one; got {type(model).__name__}. "
-            "For other models: lw.from_models([model, ...], X)"
-        )
-    names = [str(c) for c in model.classes_]
-    return Ensemble(np.stack(_members(model, X)), weights=_weights(model), member_axis=0, class_names=names)
 
 
 def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:

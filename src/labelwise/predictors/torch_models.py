@@ -19,13 +19,18 @@ from .dropout import dropout_layers
 DEFAULT_SAMPLES = 50
 
 
-def torch_family(models: Sequence[nn.Module], *, single: bool, n_samples: int | None, device: Any, seed: int) -> Family:
+def torch_family(
+    models: Sequence[nn.Module], *, single: bool, n_samples: int | None, also: Sequence[type[nn.Module]], device: Any, seed: int
+) -> Family:
     """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members of each, with dropout switched on."""
-    layers = [dropout_layers(model) for model in models]
+    layers = [dropout_layers(model, also) for model in models]
     if n_samples is None and single and layers[0]:
         n_samples = DEFAULT_SAMPLES
     if n_samples is not None and not all(layers):
-        raise ValueError("`n_samples` needs dropout layers with p > 0 in every module; without them all samples would be the same")
+        raise ValueError(
+            "`n_samples` needs dropout layers with p > 0 in every module; without them all samples would be the same. If a module calls "
+            "torch.nn.functional.dropout itself, name its class in `also`"
+        )
 
     @contextmanager
     def running() -> Iterator[None]:

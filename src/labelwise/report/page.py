@@ -9,7 +9,7 @@ import json
 from importlib import resources
 from typing import Any
 
-import numpy as np
+from .._tables import plain
 
 SCRIPTS = (
     "data.js",
@@ -45,7 +45,7 @@ def render(title: str, data: dict[str, Any]) -> str:
     policy = (
         f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
     )
-    parts = {"TITLE": html.escape(_plain(title)), "POLICY": html.escape(policy), "STYLE": style, "DATA": as_json(data), "SCRIPT": code}
+    parts = {"TITLE": html.escape(_encodable(title)), "POLICY": html.escape(policy), "STYLE": style, "DATA": as_json(data), "SCRIPT": code}
     page = asset("page.html")
     for name, text in parts.items():
         before, mark, after = page.partition(f"<!--{name}-->")
@@ -59,27 +59,19 @@ def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode("ascii")
 
 
+def _encodable(text: str) -> str:
+    """``text`` with question marks for lone surrogates, which cannot be encoded."""
+    return text.encode("utf-8", "replace").decode("utf-8")
+
+
 def as_json(value: Any) -> str:
     """JSON that is safe inside an HTML element; numbers have 12 digits, NaN and infinity are null."""
-    text = json.dumps(_plain(value), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(plain(value, 12), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return (
-        text.replace("<", "\\u003c")
+        _encodable(text)
+        .replace("<", "\\u003c")
         .replace(">", "\\u003e")
         .replace("&", "\\u0026")
         .replace("\u2028", "\\u2028")
         .replace("\u2029", "\\u2029")
     )
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {str(key): _plain(part) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
-        return [_plain(part) for part in value]
-    if isinstance(value, float | np.floating):
-        return float(f"{value:.12g}") if np.isfinite(value) else None
-    if isinstance(value, np.integer | np.bool_):
-        return value.item()
-    if isinstance(value, str):
-        return value.encode("utf-8", "replace").decode("utf-8")  # lone surrogates cannot be encoded
-    return value

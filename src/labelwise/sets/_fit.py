@@ -123,7 +123,8 @@ def fit_sets(
         )
     if source_prevalence is not None and prevalence is None:
         raise ValueError("`source_prevalence` is of use only with `prevalence`, that of the new cases")
-    uniform = as_rng(_needed_rng(rng)).random(len(y)) if smoothed else None
+    # A stream of its own: `predict` with the same seed must not draw the same numbers.
+    uniform = as_rng(_needed_rng(rng)).spawn(1)[0].random(len(y)) if smoothed else None
     own = class_scores(score, p, uniform)[np.arange(len(y)), y]
     weights = new_weight = how = None
     if prevalence is not None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .._tables import SHOWN, Shown, Summary, counted, some
+from .._tables import SHOWN, Shown, Summary, some
 from .._validation import as_rng
 from ._input import one_class_each
 from ._quantiles import as_level, conformal_threshold, p_values
@@ -74,7 +74,7 @@ class SetPredictor(Shown):
     @property
     def guarantee(self) -> str:
         """What is guaranteed, for whom, and on average over what."""
-        from ._words import guarantee
+        from ._guarantee import guarantee
 
         return guarantee(self)
 
@@ -170,16 +170,19 @@ class SetPredictor(Shown):
         return found
 
     def _summary(self) -> Summary:
-        def limit(k: int) -> str:
-            t = float(self.thresholds[k])
-            return "always in the set" if t == inf else f"p ≥ {-t:.4g}" if self.score == "lac" else f"p of those before it ≤ {t:.4g}"
+        def limit(event: EventScores) -> str:
+            low, high = (float(f(self.thresholds[event.used_by])) for f in (np.min, np.max))
+            if low == inf:
+                return "always"
+            ends = sorted({f"{-t if self.score == 'lac' else t:.4g}" for t in (low, high)})
+            return f"{'p ≥' if self.score == 'lac' else 'cumulative p ≤'} {' to '.join(ends)}"
 
-        rows = [
-            (e.name, some([self.class_names[k] for k in np.flatnonzero(e.used_by)], 3), f"{e.n_cases:,}", limit(int(np.argmax(e.used_by))))
-            for e in self.events[:SHOWN]
-        ]
-        more = f" (the first {SHOWN})" if len(self.events) > SHOWN else ""
-        groups = "" if self.cover is None else f" of {counted(int(max(e.n_groups or 0 for e in self.events)), 'group')}"
-        cases = counted(sum(e.n_cases for e in self.events) if self.per != "clusters" else max(e.n_cases for e in self.events), "case")
-        title = f"Sets ({self.score}, coverage {self.coverage:g} per {'event' if self.per == 'events' else self.per}) from {cases}{groups}{more}"
-        return Summary(title, ("guarantee for", "classes", "cases", "in the set if"), rows, self.guarantee)
+        def row(event: EventScores) -> tuple[str, ...]:
+            classes = some([self.class_names[k] for k in np.flatnonzero(event.used_by)], 3)
+            groups = () if event.n_groups is None else (f"{event.n_groups:,}",)
+            return (event.name, classes, f"{event.n_cases:,}", *groups, limit(event))
+
+        more = f" (the first {SHOWN} of {len(self.events)})" if len(self.events) > SHOWN else ""
+        title = f"Sets ({self.score}, coverage {self.coverage:g} per {'event' if self.per == 'events' else self.per}){more}"
+        header = ("guarantee for", "classes", "cases", *(() if self.cover is None else ("groups",)), "in the set if")
+        return Summary(title, header, [row(event) for event in self.events[:SHOWN]], self.guarantee)

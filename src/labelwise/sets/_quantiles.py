@@ -6,7 +6,7 @@ Scores are nonconformity scores: high is strange. A class belongs to the set if 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import ceil, inf, log
+from math import ceil, inf, log, log1p
 from typing import Any
 
 import numpy as np
@@ -66,26 +66,29 @@ def p_values(scores: np.ndarray, new: np.ndarray, weights: np.ndarray | None, ne
     return np.asarray((above + (1.0 if uniform is None else uniform) * tied) / (tail[0] + new_weight))
 
 
-def tolerance_rank(n: int, level: Fraction, delta: float) -> int:
-    """The lowest rank whose score is at least the ``level`` quantile of the scores with confidence 1 − ``delta``; n + 1 if none is.
+def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:
+    """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n, rate) ≤ errors) ≤ δ (exact binomial test)."""
+    from scipy.special import bdtr
 
-    The score of rank r lies below the quantile iff at least r scores do: P(Bin(n, level) ≥ r) must be at most δ.
+    return bdtr(np.asarray(errors, float), n, rate) <= delta
 
-    >>> tolerance_rank(58, as_level(0.95), 0.05), tolerance_rank(59, as_level(0.95), 0.05)
-    (59, 59)
+
+def allowed_errors(n: int, rate: float, delta: float) -> int:
+    """The most errors among ``n`` cases that prove an error rate below ``rate``; −1 if not even 0 do.
+
+    >>> allowed_errors(58, 0.05, 0.05), allowed_errors(59, 0.05, 0.05), allowed_errors(1000, 0.05, 0.05)
+    (-1, 0, 38)
     """
-    from scipy.special import bdtrc
-
-    ranks = np.arange(n + 1)
-    wrong = bdtrc(ranks.astype(float) - 1, n, float(level))
-    wrong[0] = 1.0
-    good = np.flatnonzero(wrong <= delta)
-    return int(good[0]) if len(good) else n + 1
+    return int(np.sum(proven(np.arange(n + 1), n, rate, delta))) - 1
 
 
-def fewest_with_confidence(level: Fraction, delta: float) -> int:
-    """The fewest cases for which `tolerance_rank` has an answer: levelⁿ ≤ δ."""
-    return ceil(log(delta) / log(float(level)))
+def fewest_with_confidence(rate: float, delta: float) -> int:
+    """The fewest cases without an error that prove an error rate below ``rate``: (1 − rate)ⁿ ≤ δ.
+
+    >>> fewest_with_confidence(0.05, 0.05)
+    59
+    """
+    return ceil(log(delta) / log1p(-rate))
 
 
 def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray, np.ndarray]:

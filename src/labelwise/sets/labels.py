@@ -13,43 +13,21 @@ from typing import Any
 import numpy as np
 
 from .._labels import outcomes_by_class
+from .._resampling import Estimate, check_confidence
 from .._suggestions import suggest
-from .._tables import SHOWN, Shown, Summary, frame, index_columns
+from .._tables import SHOWN, Shown, Summary
 from ._input import codes_of, mean_probabilities
+from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import (
+    allowed_errors,
     as_level,
     binomial_interval,
     conformal_threshold,
     fewest_cases,
     fewest_with_confidence,
-    tolerance_rank,
 )
 
 METHODS = ("risk_control", "learn_then_test")
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LabelAnswers(Shown):
-    """1 (yes), 0 (no) or −1 (unsure) for each case and label."""
-
-    answer: np.ndarray
-    """(..., K)."""
-    class_names: tuple[str, ...]
-    guarantee: str
-
-    def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
-        """A data frame with a row for each case and a column for each label."""
-        return frame(self.columns(ids=ids), library)
-
-    def columns(self, *, ids: Any = None) -> dict[str, Any]:
-        """The columns of `to_frame`."""
-        words = np.asarray(["no", "yes", "unsure"], dtype=object)[self.answer.reshape(-1, len(self.class_names))]
-        return {**index_columns(self.answer.shape[:-1], ids), **{name: words[:, k] for k, name in enumerate(self.class_names)}}
-
-    def _summary(self) -> Summary:
-        flat = self.answer.reshape(-1, len(self.class_names))
-        rows = [(name, *((flat[:, k] == a).sum() for a in (1, 0, -1))) for k, name in enumerate(self.class_names[:SHOWN])]
-        return Summary(f"Answers for {len(flat):,} cases", ("label", "yes", "no", "unsure"), rows, self.guarantee)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -90,26 +68,21 @@ class LabelThresholds(Shown):
         answer = np.where(p >= self.upper, 1, np.where(p < self.lower, 0, -1))
         return LabelAnswers(answer, self.class_names, self.guarantee)
 
-    def evaluate(self, q: Any, y_true: Any, *, confidence: float = 0.95) -> Summary:
-        """For each label the shares of misses, false alarms and unsure answers among labeled cases, with Clopper–Pearson intervals; prints as a table."""
+    def evaluate(self, q: Any, y_true: Any, *, confidence: float = 0.95) -> LabelEvaluation:
+        """For each label the shares of misses, false alarms and unsure answers among labeled cases, with Clopper–Pearson intervals."""
+        check_confidence(confidence)
         p = self._probabilities(q)
         present = outcomes_by_class(y_true, self.class_names, p.shape[:-1])
         answer = self.predict(q).answer.reshape(present.shape)
 
-        def share(hits: np.ndarray, n: np.ndarray) -> str:
-            low, high = binomial_interval(hits.sum(), n.sum(), confidence)
-            return f"{hits.sum() / max(n.sum(), 1):.1%} ({low:.1%} to {high:.1%}) of {n.sum():,}"
+        def share(hits: np.ndarray, n: np.ndarray) -> Estimate:
+            low, high = binomial_interval(hits.sum(axis=0), n.sum(axis=0), confidence)
+            return Estimate(hits.sum(axis=0) / np.maximum(n.sum(axis=0), 1), low, high, confidence, "Clopper–Pearson")
 
-        rows = [
-            (
-                name,
-                share(present[:, k] & (answer[:, k] == 0), present[:, k]),
-                share(~present[:, k] & (answer[:, k] == 1), ~present[:, k]),
-                f"{(answer[:, k] == -1).mean():.1%}",
-            )
-            for k, name in enumerate(self.class_names)
-        ]
-        return Summary(f"Answers for {len(answer):,} cases", ("label", "missed", "false alarms", "unsure"), rows, self.guarantee)
+        missed, alarms = share(present & (answer == 0), present), share(~present & (answer == 1), ~present)
+        return LabelEvaluation(
+            missed, alarms, (answer == -1).mean(axis=0), present.sum(axis=0), (~present).sum(axis=0), self.class_names, self.guarantee
+        )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write to an .npz file of plain numbers and text, for `load_sets`."""
@@ -233,16 +206,17 @@ def fit_labels(
 def _quantile(scores: np.ndarray, level: Fraction, delta: float | None, code: np.ndarray | None, name: str, which: str) -> float:
     """The threshold that a share ``level`` of new scores does not exceed: on average, or with confidence 1 − δ."""
     n = len(scores) if code is None else len(np.unique(code))
-    needed = fewest_cases(level) if delta is None else fewest_with_confidence(level, delta)
+    rate = float(1 - level)
+    needed = fewest_cases(level) if delta is None else fewest_with_confidence(rate, delta)
     if n < needed:
-        rate = "miss_rate" if which == "with" else "false_alarm_rate"
+        name_of_rate = "miss_rate" if which == "with" else "false_alarm_rate"
         raise ValueError(
-            f"`{rate}` {float(1 - level):g} needs at least {needed} calibration {'cases' if code is None else 'groups'} {which} the label {name!r}; "
+            f"`{name_of_rate}` {rate:g} needs at least {needed} calibration {'cases' if code is None else 'groups'} {which} the label {name!r}; "
             f"got {n}. Collect more, or allow a higher rate"
         )
     order = np.argsort(scores, kind="stable")
-    if delta is not None:
-        return float(scores[order][tolerance_rank(n, level, delta) - 1])
+    if delta is not None:  # of the scores, so many may lie above: fixed-sequence tests from the largest one down
+        return float(scores[order][n - 1 - allowed_errors(n, rate, delta)])
     weights = None
     if code is not None:
         _, group, count = np.unique(code, return_inverse=True, return_counts=True)

@@ -1,7 +1,7 @@
 r"""Expectations of a function of one probability by quadrature in its log-odds x = ln(t / (1−t)).
 
-There both t and 1 − t keep all their digits however close to 0 they are. x = centre + width · sinh(y) spreads the nodes over
-short and long tails alike, and Gauss–Legendre pieces meet where the integrand changes its nature: at the centre, at the peak of
+There both t and 1 − t keep all their digits however close to 0 they are. x = center + width · sinh(y) spreads the nodes over
+short and long tails alike, and Gauss–Legendre pieces meet where the integrand changes its nature: at the center, at the peak of
 the density, at the corner of the loss if it has one.
 """
 
@@ -25,13 +25,13 @@ def _rule(n: int) -> tuple[np.ndarray, np.ndarray]:
     return (x + 1) / 2, w / 2
 
 
-def logit_nodes(low: Array, high: Array, centre: Array, width: Array, meet: list[Array]) -> tuple[Array, Array]:
+def logit_nodes(low: Array, high: Array, center: Array, width: Array, meet: list[Array]) -> tuple[Array, Array]:
     """Nodes x and weights dx, both (n, ...), for ∫_low^high f(x) dx, in pieces that meet at the points ``meet``."""
     xp = namespace(low)
     v, w = (like(r, low).reshape((-1,) + (1,) * low.ndim) for r in _rule(NODES))
 
     def to_y(x: Array) -> Array:
-        return xp.asinh((x - centre) / width)
+        return xp.asinh((x - center) / width)
 
     inner = xp.sort(xp.stack([xp.minimum(xp.maximum(x, low), high) for x in meet], axis=0), axis=0)
     ends = [low, *(inner[i, ...] for i in range(len(meet))), high]
@@ -41,7 +41,7 @@ def logit_nodes(low: Array, high: Array, centre: Array, width: Array, meet: list
         y.append(a + length * v)
         dy.append(length * w)
     all_y = xp.concat(y, axis=0)
-    return centre + width * xp.sinh(all_y), xp.concat(dy, axis=0) * width * xp.cosh(all_y)
+    return center + width * xp.sinh(all_y), xp.concat(dy, axis=0) * width * xp.cosh(all_y)
 
 
 def corners(t: Array | None, x: Array) -> list[Array]:

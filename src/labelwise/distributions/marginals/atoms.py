@@ -14,7 +14,7 @@ from .base import Function, Marginal
 
 @dataclass(frozen=True, eq=False)
 class Atoms(Marginal):
-    """Event probabilities of M members, ``t`` of shape (M, ..., E), with normalised weights over the first axis.
+    """Event probabilities of M members, ``t`` of shape (M, ..., E), with normalized weights over the first axis.
 
     ``complement`` is given where it is known better than by 1 − t (summed over the other classes).
     """

@@ -76,25 +76,25 @@ class Beta(Marginal):
     def _expectation(self, kink: Array | None, mean: tuple[Array, Array] | None = None) -> Callable[[Function], Array]:
         """The expectation of f(t, c, d), d being the distance from ``mean``, by default this law's own.
 
-        All is reckoned in the distance δ of the log-odds from their centre: laws far narrower than the centre's last digit keep theirs.
+        Everything is computed in the distance δ of the log-odds from their center: laws far narrower than the center's last digit keep theirs.
         """
         a, b = self.a, self.b
         xp = namespace(a)
         whole = a + b
         t0, c0 = (a + 1) / (whole + 2), (b + 1) / (whole + 2)
-        centre = _log_ratio(a, b)
+        center = _log_ratio(a, b)
         spread = xp.sqrt(1 / a + 1 / b)
         width = xp.minimum(spread, xp.ones_like(spread))
         low, high = -xp.maximum(45 / a, 10 * spread), xp.maximum(45 / b, 10 * spread)
-        away, dx = logit_nodes(low, high, 0 * a, width, [0 * a, *(x - centre for x in corners(kink, a))])
+        away, dx = logit_nodes(low, high, 0 * a, width, [0 * a, *(x - center for x in corners(kink, a))])
         log_density = _log_density(a, b, t0, c0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
         weights = weights / sum_first(weights)
-        t, c = sigmoid(centre + away), sigmoid(-centre - away)
+        t, c = sigmoid(center + away), sigmoid(-center - away)
         mt, mc = self.mean if mean is None else mean
         d = xp.where(mt <= mc, t - mt, mc - c)
         if mean is None:  # t − t0 and t0 − m by themselves, where t0 is no larger than 2 m
-            d = xp.where(xp.minimum(a, b) > 1, sigmoid_step(centre, away) + (b - a) / whole / (whole + 2), d)
+            d = xp.where(xp.minimum(a, b) > 1, sigmoid_step(center, away) + (b - a) / whole / (whole + 2), d)
         return lambda f: sum_first(weights * f(t, c, d))
 
 
@@ -107,10 +107,10 @@ def _log_ratio(a: Array, b: Array) -> Array:
 
 
 def _log_density(a: Array, b: Array, t0: Array, c0: Array, away: Array) -> Array:
-    """ln of t^a c^b relative to the centre, where t = t0 = (a + 1) / (a + b + 2) and c = c0; ``away`` is the distance δ in log-odds.
+    """ln of t^a c^b relative to the center, where t = t0 = (a + 1) / (a + b + 2) and c = c0; ``away`` is the distance δ in log-odds.
 
     With ln(t/t0) = −L(c0, −δ) and ln(c/c0) = −L(t0, δ), L(u, x) = ln(1 + u (e^x − 1)), it is −a L(c0, −δ) − b L(t0, δ). For large
-    a and b these two nearly cancel; near the centre their linear parts a c0 δ and b t0 δ are therefore subtracted by hand.
+    a and b these two nearly cancel; near the center their linear parts a c0 δ and b t0 δ are therefore subtracted by hand.
     """
     xp = namespace(away)
     near = xp.abs(away) < 1

@@ -20,7 +20,7 @@ from .atoms import Atoms
 from .base import Function, Marginal
 
 REPLICATES = 16
-"""Independent randomisations of the quasi-Monte Carlo rule."""
+"""Independent randomizations of the quasi-Monte Carlo rule."""
 STANDARD_ERRORS = 3
 """Half-width of the error bounds: more than the quantile 2.13 of Student's t, because replicates of rare events are skewed. Measured coverage for
 random means and covariances (K = 3, K = 10): 95 % or more for every loss and seed."""
@@ -34,7 +34,7 @@ class LogitNormal(Marginal):
     scale: Array
 
     def _expectation(self, kink: Array | None) -> Callable[[Function], Array]:
-        """All is reckoned in the distance δ = x − loc: laws far narrower than the last digit of ``loc`` keep theirs."""
+        """Everything is computed in the distance δ = x − loc: laws far narrower than the last digit of ``loc`` keep theirs."""
         xp = namespace(self.loc)
         loc, known = self.loc, self.scale <= 0
         scale = xp.where(known, xp.ones_like(loc), self.scale)
@@ -42,8 +42,8 @@ class LogitNormal(Marginal):
         up, down = (scale * xp.minimum(xp.maximum(x / scale, 0 * x), scale) for x in (-loc, loc))
         low, high = -9 * scale - down, 9 * scale + up
         reached = (low <= -loc) & (-loc <= high)  # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
-        centre, width = xp.where(reached, -loc, 0 * loc), xp.where(reached, xp.ones_like(loc), high - low)
-        away, dx = logit_nodes(low, high, centre, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))])
+        center, width = xp.where(reached, -loc, 0 * loc), xp.where(reached, xp.ones_like(loc), high - low)
+        away, dx = logit_nodes(low, high, center, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))])
         z = away / scale
         weights = dx * xp.exp(-z * z / 2)
         weights = weights / sum_first(weights)

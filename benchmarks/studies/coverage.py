@@ -1,0 +1,256 @@
+"""How often intervals contain the truth, and how often guarantees and tests fail, by simulation.
+
+    python benchmarks/studies/coverage.py            (--only NAME to repeat one simulation)
+
+Writes coverage.json and coverage.md beside this file, and the same table into docs/evaluation.md. Cases of a group share a normal effect, of which
+ρ is the share of the variance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, softmax
+
+import labelwise as lw
+from labelwise.calibration import calibration_errors, check_calibration
+from labelwise.decisions import choose_threshold
+from labelwise.evaluation import (
+    bootstrap_uncertainty,
+    brier_score,
+    clustered_mean,
+    detection_scores,
+    rank_agreement,
+    simultaneous_intervals,
+)
+
+HERE = Path(__file__).resolve().parent
+PAGE = HERE.parents[1] / "docs/evaluation.md"
+START, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
+Row = tuple[str, str, str, float, Callable[[np.random.Generator], bool | None], int]
+"""Method, cases, groups, nominal level, one simulation (None: not counted), number of simulations."""
+
+
+def grouped(rng: np.random.Generator, n_groups: int, size: int, rho: float) -> tuple[np.ndarray, np.ndarray]:
+    """Standard normal values of cases, correlated by ``rho`` within groups, and the groups."""
+    groups = np.repeat(np.arange(n_groups), size)
+    return rho**0.5 * rng.normal(size=n_groups)[groups] + (1 - rho) ** 0.5 * rng.normal(size=len(groups)), groups
+
+
+def covers(estimate: Any, truth: float) -> bool:
+    return bool(estimate.low <= truth <= estimate.high)
+
+
+def auroc() -> Iterator[Row]:
+    shift, truth = 1.2, float(ndtr(1.2 / 2**0.5))
+
+    def independent(rng: np.random.Generator, n: int) -> bool:
+        return covers(detection_scores(rng.normal(size=n), rng.normal(shift, 1, n)).auroc, truth)
+
+    def clustered(rng: np.random.Generator, g: int, n_bootstrap: int) -> bool:
+        (a, groups), (b, _) = grouped(rng, g, 10, 0.5), grouped(rng, g, 10, 0.5)
+        found = detection_scores(a, b + shift, groups_in=groups, groups_out=groups + g, n_bootstrap=n_bootstrap, rng=rng)
+        return covers(found.auroc_bootstrap or found.auroc, truth)
+
+    for n in (20, 100, 1000):
+        yield "AUROC, DeLong", f"{n} + {n}", "–", 0.95, lambda rng, n=n: independent(rng, n), 2000
+    for g in (5, 8, 40):
+        yield "AUROC, clustered DeLong", f"{10 * g} + {10 * g}", f"{g} + {g}", 0.95, lambda rng, g=g: clustered(rng, g, 0), 1500
+    for g in (5, 8, 40):
+        yield (
+            "AUROC, bootstrap",
+            f"{10 * g} + {10 * g}",
+            f"{g} + {g}",
+            0.95,
+            lambda rng, g=g: clustered(rng, g, 300),
+            400,
+        )
+
+
+def means() -> Iterator[Row]:
+    def accuracy(rng: np.random.Generator, g: int, estimand: str) -> bool:
+        """Large groups are wrong less often: two cases with accuracy .6, or eight with .9."""
+        large = rng.random(g) < 0.5
+        groups = np.repeat(np.arange(g), np.where(large, 8, 2))
+        level = np.where(large, 1.2815515655446004, 0.2533471031357997)[groups]
+        right = 0.7**0.5 * rng.normal(size=g)[groups] + 0.3**0.5 * rng.normal(size=len(groups)) < level
+        truth = {"case": (0.6 * 2 + 0.9 * 8) / 10, "group": 0.75}[estimand]
+        return covers(clustered_mean(right, groups, estimand=estimand, bounds=(0, 1)), truth)
+
+    def brier(rng: np.random.Generator, g: int) -> bool:
+        """Forecast .7 of an outcome that happens with probability .7, the same within groups to some degree: 2 · .7 · .3."""
+        x, groups = grouped(rng, g, 10, 0.4)
+        happened = (ndtr(x) < 0.7).astype(int)
+        return covers(brier_score(np.tile([0.3, 0.7], (len(x), 1)), happened, groups=groups, n_bootstrap=300, rng=rng), 0.42)
+
+    for estimand in ("case", "group"):
+        for g in (8, 10, 40):
+            yield f"accuracy of a random {estimand}, t", f"{5 * g}", str(g), 0.95, lambda r, g=g, e=estimand: accuracy(r, g, e), 2000
+    for g in (8, 40):
+        yield "Brier score, bootstrap", f"{10 * g}", str(g), 0.95, lambda rng, g=g: brier(rng, g), 1000
+
+
+def families() -> Iterator[Row]:
+    def family(rng: np.random.Generator, method: str) -> bool:
+        """Means of twelve correlated measures on 60 cases."""
+        x = 0.5**0.5 * rng.normal(size=(60, 1)) + 0.5**0.5 * rng.normal(size=(60, 12))
+        if method == "max-t":
+            drawn = rng.multinomial(60, np.full(60, 1 / 60), size=500)
+            found = simultaneous_intervals(x.mean(0), replicates=drawn @ x / 60, freedom=59)
+        else:
+            family = {"Bonferroni": slice(None), "ordinary": slice(0, 1)}[method]
+            se = x.std(0, ddof=1) / 60**0.5
+            factor = simultaneous_intervals(x.mean(0)[family], standard_error=se[family], freedom=59)
+            half = (factor.high - factor.value)[0] / se[0] * se
+            return bool(np.all(np.abs(x.mean(0)) <= half))
+        return bool(np.all((found.low <= 0) & (found.high >= 0)))
+
+    for method, name in (
+        ("ordinary", "all of 12 ordinary intervals"),
+        ("Bonferroni", "all of 12, Bonferroni"),
+        ("max-t", "all of 12, max-t"),
+    ):
+        yield name, "60", "–", 0.95, lambda rng, m=method: family(rng, m), 2000 if method != "max-t" else 600
+
+    def correlation(rng: np.random.Generator, n: int, rho: float) -> bool:
+        x = rng.normal(size=n)
+        y = rho * x + (1 - rho**2) ** 0.5 * rng.normal(size=n)
+        return covers(rank_agreement(x, y, n_bootstrap=100, rng=rng).spearman, 6 / np.pi * np.arcsin(rho / 2))
+
+    for rho in (0.0, 0.9):
+        yield f"Spearman {rho:g} of class means, t", "10", "–", 0.95, lambda rng, rho=rho: correlation(rng, 10, rho), 200
+
+
+def thresholds() -> Iterator[Row]:
+    def violated(rng: np.random.Generator, g: int, size: int, rho: float, scores: float, with_groups: bool) -> bool:
+        """The probability of a mistake is .2 u² at the score u, whose distribution is uniform; u ≤ λ has the error .2 λ² / 3."""
+        (x, groups), (s, _) = grouped(rng, g, size, rho), grouped(rng, g, size, scores)
+        u = ndtr(s)
+        found = choose_threshold(u, ndtr(x) >= 0.2 * u**2, target=0.05, confidence=0.95, groups=groups if with_groups else None)
+        return bool(found.found and 0.2 * min(found.value, 1) ** 2 / 3 > 0.05)
+
+    cases = [(300, 1, 0.0, 0.0, "independent"), (400, 20, 0.5, 0.0, "ρ = .5"), (400, 20, 0.8, 0.8, "ρ = .8, scores too")]
+    for g, size, rho, scores, words in cases:
+        for with_groups in (False,) if size == 1 else (False, True):
+            name = f"choose_threshold{' with groups' if with_groups else ''}, {words}: violated"
+            yield (
+                name,
+                str(g * size),
+                str(g) if size > 1 else "–",
+                0.05,
+                lambda r, a=(g, size, rho, scores, with_groups): violated(r, *a),
+                400,
+            )
+
+    def at_target(rng: np.random.Generator) -> bool:
+        """Groups all right or all wrong, with an error just above the target at every score."""
+        groups = np.repeat(np.arange(200), 10)
+        bad = rng.random(200) < 0.0501
+        return choose_threshold(rng.random(2000), ~bad[groups], target=0.05, confidence=0.95, groups=groups).found  # type: ignore[union-attr]
+
+    yield "choose_threshold with groups, ρ = 1, error just above the target: violated", "2000", "200", 0.05, at_target, 600
+
+
+def calibration() -> Iterator[Row]:
+    def draw(rng: np.random.Generator, n: int, size: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+        """Calibrated forecasts; all cases of a group have the same forecast, and outcomes that come from the same draw half of the time."""
+        g = n // size
+        p = rng.dirichlet([1, 1, 1], g)
+        groups = np.repeat(np.arange(g), size)
+        own, shared = rng.random(n), rng.random(g)[groups]
+        u = np.where(rng.random(n) < 0.5, shared, own) if size > 1 else own
+        y = (u[:, None] >= np.cumsum(p, axis=1)[groups][:, :2]).sum(axis=1)
+        return p[groups], y, groups if size > 1 else None
+
+    def alarm(rng: np.random.Generator, n: int, size: int, tolerance: float, with_groups: bool = True) -> bool:
+        p, y, groups = draw(rng, n, size)
+        options = {"tolerance": tolerance, "class_tolerance": 0.5 if tolerance else 0.0}
+        return bool(check_calibration(p, y, groups=groups if with_groups else None, n_bootstrap=100, rng=rng, **options))
+
+    def ece(rng: np.random.Generator) -> bool:
+        p, y, _ = draw(rng, 500, 1)
+        found = calibration_errors(p, y, n_bootstrap=100, rng=rng).ece
+        return found is not None and covers(found, 0.0)
+
+    for n, size, tolerance, runs in ((200, 1, 0.05, 200), (500, 1, 0.0, 200), (400, 10, 0.0, 200), (100, 10, 0.0, 200)):
+        words = "" if tolerance else ", no tolerance"
+        groups = str(n // size) if size > 1 else "–"
+        yield f"check_calibration{words}: false alarm", str(n), groups, 0.05, lambda r, a=(n, size, tolerance): alarm(r, *a), runs
+    name = "check_calibration, no tolerance, groups not given: false alarm"
+    yield name, "400", "(40)", 0.05, lambda rng: alarm(rng, 400, 10, 0.0, False), 200
+    yield "ECE of calibrated forecasts, bootstrap", "500", "–", 0.95, ece, 200
+
+
+def members() -> Iterator[Row]:
+    base = np.random.default_rng(7).normal(size=(20, 3))
+
+    def ensemble(rng: np.random.Generator, m: int, failed: float) -> lw.Ensemble:
+        noise = np.where(rng.random((m, 1, 1)) < failed, 4.0, 0.7) * rng.normal(size=(m, 20, 3))
+        return lw.Ensemble(softmax(base + noise, axis=-1))
+
+    for m, failed in ((5, 0.0), (10, 0.0), (5, 0.1), (10, 0.1)):
+        rng = np.random.default_rng(8)
+        truth = float(np.mean([lw.decompose(ensemble(rng, m, failed)).sum().epistemic.mean() for _ in range(1000)]))
+
+        def one(rng: np.random.Generator, m: int = m, failed: float = failed, truth: float = truth) -> bool:
+            found = bootstrap_uncertainty(ensemble(rng, m, failed), over="members", n_bootstrap=100, rng=rng).sum_epistemic
+            return found is not None and covers(found, truth)
+
+        words = ", 10 % of members failed" if failed else ""
+        yield f"bootstrap_uncertainty over {m} members{words}", "20", "–", 0.95, one, 200
+
+
+STUDIES = {f.__name__: f for f in (auroc, means, families, thresholds, calibration, members)}
+
+
+def simulate(name: str) -> list[dict[str, Any]]:
+    rows = []
+    for i, (method, n, groups, nominal, one, runs) in enumerate(STUDIES[name]()):
+        rng = np.random.default_rng([len(name), i])
+        observed = float(np.mean([one(rng) for _ in range(runs)]))
+        rows.append({"method": method, "n": n, "groups": groups, "nominal": nominal, "observed": round(observed, 4), "runs": runs})
+        print(f"{method:75} {n:>11} {groups:>9} {observed:.3f}", flush=True)
+    return rows
+
+
+def table(results: dict[str, Any]) -> str:
+    """All simulations as Markdown; levels of guarantees and tests are upper limits."""
+    lines = ["| method | n | groups | nominal | observed | simulations |", "|---|---|---|---|---|---|"]
+    for rows in results["studies"].values():
+        for r in rows:
+            limit = "≤ " if r["nominal"] < 0.5 else ""
+            lines.append(f"| {r['method']} | {r['n']} | {r['groups']} | {limit}{r['nominal']:g} | {r['observed']:.3f} | {r['runs']} |")
+    return "\n".join(lines) + "\n"
+
+
+def insert(page: str, results: dict[str, Any]) -> str:
+    """The page with the table between its marks."""
+    before, rest = page.split(START)
+    return f"{before}{START}\n\n{table(results)}\n{END}{rest.split(END)[1]}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=STUDIES, help="repeat one simulation and keep the others")
+    options = parser.parse_args()
+    path = HERE / "coverage.json"
+    results: dict[str, Any] = json.loads(path.read_text()) if options.only else {"minutes": {}, "studies": {}}
+    results["command"] = "python benchmarks/studies/coverage.py"
+    for name in [options.only] if options.only else STUDIES:
+        start = time.process_time()
+        results["studies"][name] = simulate(name)
+        results["minutes"][name] = round((time.process_time() - start) / 60, 1)
+    path.write_text(json.dumps(results, indent=1) + "\n")
+    minutes = sum(results["minutes"].values())
+    (HERE / "coverage.md").write_text(f"# Coverage: results\n\n`{results['command']}`, {minutes:.0f} min of one core.\n\n{table(results)}")
+    PAGE.write_text(insert(PAGE.read_text(), results))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,35 @@
+"""Names that are imported when first used: functions, modules, and the extra that brings a missing library."""
+
+from __future__ import annotations
+
+import sys
+
+import pytest
+
+from labelwise._lazy import lazily
+
+get, names = lazily("labelwise", {"quantify": "io.quantify", "joint": "joint", "fit_ensemble": "predictors.training", "gone": "io.gone"})
+
+
+def test_functions_and_modules() -> None:
+    from labelwise import joint
+    from labelwise.io.quantify import quantify
+
+    assert get("quantify") is quantify
+    assert get("joint") is joint
+    assert names() == ["fit_ensemble", "gone", "joint", "quantify"]
+
+
+def test_unknown_names_are_attribute_errors() -> None:
+    with pytest.raises(AttributeError, match="module 'labelwise' has no attribute 'quantfy'"):
+        get("quantfy")
+
+
+def test_only_libraries_of_extras_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [name for name in sys.modules if name.startswith("labelwise.predictors")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(ImportError, match=r'fit_ensemble needs torch; install it with: pip install "labelwise\[torch\]"'):
+        get("fit_ensemble")
+    with pytest.raises(ModuleNotFoundError, match=r"labelwise\.io\.gone"):
+        get("gone")

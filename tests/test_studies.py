@@ -1,0 +1,60 @@
+"""The studies' pages show the stored numbers."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+STUDIES = Path(__file__).parents[1] / "benchmarks/studies"
+
+
+def load(name):
+    """A study as a module of its own name: `coverage` is also that of a library."""
+    spec = importlib.util.spec_from_file_location(f"study_{name}", STUDIES / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+coverage = load("coverage")
+
+
+def test_the_page_shows_the_stored_coverage():
+    results = json.loads((STUDIES / "coverage.json").read_text())
+    assert set(results["studies"]) == set(coverage.STUDIES)
+    page = coverage.PAGE.read_text()
+    assert coverage.insert(page, results) == page
+    assert (STUDIES / "coverage.md").read_text().endswith(coverage.table(results))
+
+
+def test_stored_coverage_is_what_is_promised():
+    """Intervals cover at least .92, tests and guarantees fail in at most the nominal share; within three standard errors."""
+    promised = {"all of 12 ordinary intervals", "groups not given", "members failed", "choose_threshold, ρ"}  # what fails is shown too
+    for rows in json.loads((STUDIES / "coverage.json").read_text())["studies"].values():
+        for row in rows:
+            level, observed = row["nominal"], row["observed"]
+            noise = 3 * (level * (1 - level) / row["runs"]) ** 0.5
+            fails = observed > level + noise if level < 0.5 else observed < 0.92 - noise
+            assert fails <= any(words in row["method"] for words in promised), row
+
+
+@pytest.mark.parametrize("name", [name for name in coverage.STUDIES if name != "members"])
+def test_simulations_run(name):
+    method, _, _, level, one, runs = next(coverage.STUDIES[name]())
+    stored = json.loads((STUDIES / "coverage.json").read_text())["studies"][name][0]
+    assert (stored["method"], stored["nominal"], stored["runs"]) == (method, level, runs)
+    assert one(np.random.default_rng(0)) in (True, False)
+
+
+def test_the_acquisition_page_shows_the_stored_curves(optional, monkeypatch):
+    optional("sklearn")
+    monkeypatch.syspath_prepend(STUDIES)
+    monkeypatch.delitem(sys.modules, "tables", raising=False)
+    acquisition = load("acquisition")
+    results = json.loads((STUDIES / "acquisition.json").read_text())
+    assert acquisition.summary(results) == (STUDIES / "acquisition.md").read_text()
