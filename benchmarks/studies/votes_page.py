@@ -81,8 +81,6 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
         "",
         f"`{results['command']}`, {results['benchmark']['cifar10h']['splits']} random halves; 95 % intervals.",
         "",
-        verdict(results),
-        "",
     ]
     for name, result in results["benchmark"].items():
         low, middle, high = result["votes_per_case"]
@@ -160,7 +158,10 @@ def critics_results(results: dict[str, Any]) -> str:
     ]
     digits = results["critics"]["digits"]
     lines = ["## Runs", "", "`python benchmarks/studies/votes.py --data-dir DIR --only critics`, squared loss.", "", *table(header, rows)]
-    lines += ["Disentanglement error, five small networks on scikit-learn's digits (0 is best, 0.5 if nothing correlates):", ""]
+    lines += [
+        "Disentanglement error, five small networks on scikit-learn's digits, all trained for the same number of steps (0 is best, 0.5 if nothing correlates):",
+        "",
+    ]
     rows = []
     for loss in ("log", "squared"):
         for kind, word in (("size", "share of the training data"), ("noise", "share of labels shuffled")):
