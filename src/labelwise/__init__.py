@@ -56,7 +56,7 @@ _MODULES = (
     "sets",
 )  # fmt: skip
 if TYPE_CHECKING:  # the same names for type checkers
-    from . import axioms, calibration, datasets, decisions, evaluation, io, joint, metrics, paper, plots, predictors, report, sets
+    from . import axioms, calibration, datasets, decisions, evaluation, io, joint, metrics, paper, plots, predictors, report, sets  # noqa: F401
     from .io.load import load_predictions as load_predictions
     from .io.quantify import quantify as quantify
     from .io.save import save_predictions as save_predictions
