@@ -16,7 +16,7 @@ from ._suggestions import suggest
 from .distributions import Distribution
 from .distributions.base import ArrayT, batch_index, not_a_distribution
 from .events import Events, Family, Structure, as_events
-from .losses import Loss, as_loss
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 
@@ -199,7 +199,7 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
 
 def decompose(
     q: Distribution[ArrayT],
-    loss: str | Loss = "log",
+    loss: LossName | Loss = "log",
     *,
     events: Family | None = None,
     correction: Literal["jackknife"] | None = None,
