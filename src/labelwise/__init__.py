@@ -44,6 +44,7 @@ __all__ = [
     "SquaredLoss",
     "Uncertainty",
     "ZeroOneLoss",
+    "check_ensemble",
     "check_proper",
     "decompose",
     "events",
@@ -57,6 +58,7 @@ _MODULES = (
 )  # fmt: skip
 if TYPE_CHECKING:  # the same names for type checkers
     from . import axioms, calibration, datasets, decisions, evaluation, io, joint, metrics, paper, plots, predictors, report, sets  # noqa: F401
+    from .evaluation.ensemble_health import check_ensemble as check_ensemble
     from .io.load import load_predictions as load_predictions
     from .io.quantify import quantify as quantify
     from .io.save import save_predictions as save_predictions
@@ -65,7 +67,13 @@ else:
     __getattr__, _later = lazily(
         __name__,
         {name: name for name in _MODULES}
-        | {"from_models": "predictors.models", "load_predictions": "io.load", "quantify": "io.quantify", "save_predictions": "io.save"},
+        | {
+            "check_ensemble": "evaluation.ensemble_health",
+            "from_models": "predictors.models",
+            "load_predictions": "io.load",
+            "quantify": "io.quantify",
+            "save_predictions": "io.save",
+        },
     )
 
     def __dir__() -> list[str]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._input import Given, predictions_argument, read_predictions
-from ._output import echo_json, echo_table, loss_option
+from ._output import echo, echo_json, echo_table, loss_option
 
 if TYPE_CHECKING:
     from ..evaluation import ByClass
@@ -60,6 +60,8 @@ def command(predictions: Given, ood: Path | None, loss: LossName, seed: int, as_
             for x in result["classes"]
         ],
     )
+    if result["members"] is not None:
+        echo(result["members"])
     if "detection" in result:
         echo_table(
             f"Out-of-distribution detection: {result['out_of_distribution']:,} instances of {ood}",
@@ -74,7 +76,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, ranking_scores, rejection_curve
+    from ..evaluation import by_class, check_ensemble, ranking_scores, rejection_curve
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
@@ -93,6 +95,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
         "instances": len(stored),
         "classes_total": stored.n_classes,
         "loss": loss,
+        "members": str(check_ensemble(stored)) if (stored.n_members or 0) > 1 else None,
         "accuracy": float(correct.mean()),
         "calibration_error": float(errors.classwise.value.mean() if errors.ece is None else errors.ece.value),
         "rejection": {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, overload
@@ -25,6 +25,7 @@ from .._validation import (
     set_fields,
 )
 from ..events import Events, Family, as_events
+from ..factors import Factors, as_factors
 from .base import ArrayT, Distribution, InNumPy, batch_index, remade
 from .marginals import Atoms
 
@@ -38,6 +39,7 @@ class MemberOptions(TypedDict, total=False):
     member_axis: int | None
     class_axis: int
     class_names: Sequence[str] | None
+    factors: Mapping[str, Sequence[Any]] | None
 
 
 class Members(Distribution[ArrayT]):
@@ -47,6 +49,7 @@ class Members(Distribution[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
     class_names: tuple[str, ...] | None
+    factors: Factors | None
     finite: ClassVar[bool] = True
     pending = False
     """Whether the values have yet to be checked."""
@@ -59,6 +62,7 @@ class Members(Distribution[ArrayT]):
         member_axis: int | None = None,
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
+        factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
@@ -66,7 +70,13 @@ class Members(Distribution[ArrayT]):
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
-        set_fields(self, stored=stored, weights=normalized_weights(weights, stored), class_names=check_names(class_names, stored.shape[-1]))
+        set_fields(
+            self,
+            stored=stored,
+            weights=normalized_weights(weights, stored),
+            class_names=check_names(class_names, stored.shape[-1]),
+            factors=as_factors(factors, int(stored.shape[0])),
+        )
 
     def check(self, *, valid: bool = False) -> None:
         """Check the values now, unless that has been done or they are known to be ``valid``."""
@@ -148,6 +158,8 @@ class Ensemble(Members[ArrayT]):
         Two-dimensional input is accepted only with ``member_axis``.
     class_names : sequence of str, optional
         Class names.
+    factors : mapping, optional
+        What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the level of each member, for `Uncertainty.sources`.
 
     Examples
     --------
@@ -160,6 +172,7 @@ class Ensemble(Members[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
     class_names: tuple[str, ...] | None
+    factors: Factors | None
 
     if TYPE_CHECKING:
 
@@ -184,6 +197,7 @@ class Ensemble(Members[ArrayT]):
         member_axis: int | None = None,
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
+        factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> Ensemble[Any]:
         """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
@@ -199,7 +213,7 @@ class Ensemble(Members[ArrayT]):
             probs = in_one_chunk(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
         else:
             probs = _softmax(logits)
-        return cls(probs, weights=weights, member_axis=0, class_names=class_names)
+        return cls(probs, weights=weights, member_axis=0, class_names=class_names, factors=factors)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:

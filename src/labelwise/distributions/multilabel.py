@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from ..events import Events
+from ..factors import Factors
 from .base import ArrayT, InNumPy
 from .ensemble import MemberOptions, Members
 from .marginals import Atoms
@@ -27,6 +28,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     class_names: tuple[str, ...] | None
+    factors: Factors | None
     exclusive: ClassVar[bool] = False
 
     if TYPE_CHECKING:
