@@ -13,7 +13,7 @@ PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-baseline test-lowest test-ecosystem lint types bench bench-quick bench-processors fuzz clean help
+.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types bench bench-quick bench-processors fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
@@ -22,6 +22,7 @@ help:
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
 	@echo "make lint    style and types"
+	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
 	@echo "make bench-processors   its section on other processors: each kernel, and the plainest instructions of the libraries"
@@ -42,6 +43,17 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m labelwise demo -o report.html
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --group docs
+	@touch $@
+
+# any warning is an error: broken links, docstrings that do not parse, tutorials whose output changed
+docs: $(VENV)/.docs
+	rm -rf build/docs
+	$(ONE_THREAD) $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/html
+	LABELWISE_SITE=build/docs/html $(BIN)/python -m pytest -q tests/docs/built_site.py
+	@echo "build/docs/html/index.html"
 
 test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(ARGS)
