@@ -45,6 +45,7 @@ LAYERS = [
     {"losses", "events", "_results", "_engine.torch_gradient", "_engine.dirichlet"},
     {"_engine.jax_traced"},
     {"_validation", "_engine.compute"},
+    {"factors"},
     {"distributions", "_engine.joining"},
     {"decomposition"},
     {"joint", "_resampling", "io"},

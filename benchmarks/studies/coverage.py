@@ -68,8 +68,8 @@ def auroc() -> Iterator[Row]:
             f"{10 * g} + {10 * g}",
             f"{g} + {g}",
             0.95,
-            lambda rng, g=g: clustered(rng, g, 100),
-            400 if g < 40 else 200,
+            lambda rng, g=g: clustered(rng, g, 300),
+            400,
         )
 
 

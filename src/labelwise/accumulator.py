@@ -27,7 +27,7 @@ from ._engine import joining
 from ._engine.host import back
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
-from .losses import CostLoss, Loss, as_loss
+from .losses import CostLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
@@ -76,7 +76,7 @@ class Accumulator:
     array([[0.01, 0.01]])
     """
 
-    def __init__(self, loss: str | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
+    def __init__(self, loss: LossName | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0
@@ -181,7 +181,7 @@ class Accumulator:
         values = joining.in_main_memory(loss, *weight, *given, *mine)
         if values is None:
             mine = [back(x, given[0]) for x in mine]
-            self._state, self._own = _in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine), False
+            self._state, self._own = _state(_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)), False
             return
         dtype, shape, n = np.result_type(*values), given[0].shape, joining.n_arrays(loss)
         none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
@@ -196,23 +196,26 @@ class Accumulator:
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
+        found: tuple[tuple[Array, ...], tuple[Array, ...]]
         if self._first is not None:
             k = int(self._first.shape[-1])
             loss = self._bound(k)
-            parts, sums = joining.of_members(self._first[: self.n_members], loss)
+            found = joining.of_members(self._first[: self.n_members], loss)
         elif self._state is not None:
             k = int(self._state.spread.shape[-1])
             loss = self._bound(k)
-            parts, sums = _concluded(self._state, loss)
+            found = _concluded(self._state, loss)
         else:
             raise ValueError("there is no result yet: `update` has not been called")
-        parts, sums = (tuple(x if self._like is None else back(x, self._like) for x in found) for found in (parts, sums))
+        (total, aleatoric, epistemic), sums = (tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found)
         return Uncertainty(
-            *parts,
+            total,
+            aleatoric,
+            epistemic,
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             structure="free" if self.multilabel else "partition",
-            sums=Components(*sums) if sums else None,
+            sums=Components(sums[0], sums[1], sums[2]) if sums else None,
             n_members=self.n_members,
         )
 
@@ -233,7 +236,7 @@ class Accumulator:
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], loss: str | Loss = "log", **options: Any) -> Accumulator:
+    def load(cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any) -> Accumulator:
         """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
         from .io.npz import read_npz
 
@@ -288,31 +291,32 @@ def _concluded(s: _State, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, .
     if values is not None:
         return joining.concluded(values[2:], loss)
     spread = xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread
-    return (loss.entropy(s.mean[0], s.complement[0]), s.entropy[0], spread), ()
+    (total,) = _in_blocks(lambda t, c: [loss.entropy(t, c)], s.mean[0], s.complement[0])
+    return (total, s.entropy[0], spread), ()
 
 
-def _in_blocks(f: Callable[..., _State], *arrays: Array) -> _State:
+def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Array]:
     """``f`` of ``arrays`` (..., K) or (..., 1); of large ones of NumPy a block of instances at a time, so that its temporaries are small."""
-    first = arrays[2]
-    if not isinstance(first, np.ndarray) or first.size <= BLOCK:
+    last = arrays[-1]
+    if not isinstance(last, np.ndarray) or last.size <= BLOCK:
         return f(*arrays)
-    batch = first.shape[:-1]
-    n, step = int(np.prod(batch)), max(1, BLOCK // first.shape[-1])
+    batch = last.shape[:-1]
+    n, step = int(np.prod(batch)), max(1, BLOCK // last.shape[-1])
     rows = [x.reshape(n, x.shape[-1]) for x in arrays]
     whole: list[np.ndarray] = []
     for i in range(0, n, step):
-        parts = _flat(f(*(x[i : i + step] for x in rows))).values()
+        parts = f(*(x[i : i + step] for x in rows))
         whole = whole or [np.empty((n, part.shape[-1]), part.dtype) for part in parts]
         for out, part in zip(whole, parts, strict=True):
             out[i : i + step] = part
-    return _state([x.reshape(*batch, x.shape[-1]) for x in whole])
+    return [x.reshape(*batch, x.shape[-1]) for x in whole]
 
 
-def _joined(loss: Loss, member: bool, *x: Array) -> _State:
-    """A weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
+def _joined(loss: Loss, member: bool, *x: Array) -> list[Array]:
+    """The arrays of the state of a weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
     n = 3 if member else len(_KEYS)
     added = _member(x[2], x[0], loss) if member else _state(x[:n])
-    return _join(_state(x[n:]), added, loss) if len(x) > n else added
+    return list(_flat(_join(_state(x[n:]), added, loss) if len(x) > n else added).values())
 
 
 def _member(p: Array, w: Array, loss: Loss) -> _State:

@@ -15,8 +15,10 @@ from ._results import PARTS, ComponentsResult, LabelwiseResult
 from ._suggestions import suggest
 from .distributions import Distribution
 from .distributions.base import ArrayT, batch_index, not_a_distribution
+from .distributions.marginals import Atoms
 from .events import Events, Family, Structure, as_events
-from .losses import Loss, as_loss
+from .factors import Sources, find_sources
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 
@@ -97,6 +99,8 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     """Divisor of the values: 1, or after `normalized` the largest value of each label."""
     n_members: int | None = None
     """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
+    ensemble: Any = None
+    """The ensemble, if its members have named factors; see `sources`."""
 
     @property
     def maximum(self) -> np.ndarray:
@@ -123,7 +127,8 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
         error = None if self.error is None else self.error._at(labels)
         sums = None if self.sums is None else self.sums._at(index)
         joint = None if self.joint is None else self.joint._at(index)
-        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, sums=sums, joint=joint)
+        ensemble = None if self.ensemble is None else self.ensemble[index]
+        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, sums=sums, joint=joint, ensemble=ensemble)
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
         """Apply ``f`` to the three parts and their errors."""
@@ -177,6 +182,40 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
             return float(np.sum(self.loss.maximum * (np.ones(n) if weights is None else weights)))
         return None
 
+    def sources(self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None) -> Sources:
+        r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``, their interaction, and replicates.
+
+        .. math::
+            \mathrm{main}_A = G(\bar\theta) - \mathbb{E}_A\, G(\bar\theta_A)
+
+        with the mean :math:`\bar\theta_A` over all members of a level. The interaction is the rest; all add up to the epistemic
+        uncertainty. For log and squared loss and complete crossings whose weights are products, also of more than two factors. Variance
+        components and permutation tests, both of the probabilities, tell effects from noise.
+
+        Parameters
+        ----------
+        n_permutations : int
+            Random permutations for the p-values.
+        rng : int, Generator or None
+            Random seed or generator of the permutations.
+
+        Examples
+        --------
+        >>> probs = np.array([[[0.9, 0.1]], [[0.7, 0.3]], [[0.8, 0.2]], [[0.6, 0.4]]])
+        >>> q = lw.Ensemble(probs, factors={"prompt": ["a", "a", "b", "b"], "model": ["x", "y", "x", "y"]})
+        >>> s = lw.decompose(q, "squared").sources(rng=0)
+        >>> s.names, s.means.sum(axis=1).round(4) + 0
+        (('prompt', 'model', 'interaction'), array([0.005, 0.02 , 0.   ]))
+        """
+        if self.ensemble is None:
+            raise ValueError(
+                "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': [...], 'model': [...]}), without `correction`"
+            )
+        law = self.ensemble.marginal(self.events)
+        law = Atoms(*(None if x is None else to_numpy(x).astype(float) for x in (law.t, law.weights, law.complement)))
+        found = find_sources(law, self.ensemble.factors, self.loss, self.class_names, n_permutations=n_permutations, rng=rng)
+        return found if np.ndim(self.unit) == 0 and self.unit == 1 else replace(found, values=found.values / self.unit)
+
     def normalized(self) -> Uncertainty[ArrayT]:
         """Divide by the largest possible label-wise value, max G."""
         if np.any(self.maximum == 0):
@@ -199,7 +238,7 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
 
 def decompose(
     q: Distribution[ArrayT],
-    loss: str | Loss = "log",
+    loss: LossName | Loss = "log",
     *,
     events: Family | None = None,
     correction: Literal["jackknife"] | None = None,
@@ -285,6 +324,7 @@ def decompose(
         sums=None if computed.sums is None else Components(*computed.sums),
         joint=joint,
         n_members=members,
+        ensemble=q if correction is None and getattr(q, "factors", None) is not None else None,
     )
 
 

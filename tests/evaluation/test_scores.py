@@ -78,8 +78,3 @@ def test_groups_are_drawn_whole():
 def test_bases_that_are_none(base):
     with pytest.raises(ValueError, match="`base` must be a number above 1"):
         log_loss(np.full((2, 2), 0.5), [0, 1], base=base)
-
-
-def test_rows_that_do_not_sum_to_one_are_refused():
-    with pytest.raises(ValueError, match="must sum to 1"):
-        brier_score(np.full((3, 2), 0.7), [0, 1, 0])

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from labelwise.paper.holdout import Run, halves
-from labelwise.paper.holdout_numbers import numbers_of, published
+from labelwise.paper.holdout_numbers import numbers_of, published, smallest_detectable
+from labelwise.paper.holdout_runs import Runs
 
 RESULTS = Path(__file__).parents[2] / "results"
 REFERENCE = os.environ.get("LABELWISE_REFERENCE")
@@ -105,21 +106,61 @@ def made_run(seed: int, effect: float) -> Run:
     swap, random = plain.copy(), plain.copy()
     swap[:, 3] *= np.exp(effect)
     random[:, 1] *= np.exp(2 * effect)
-    after = {"swap": swap, "no-swap": plain, "random-class": random, "half": swap}
-    labels = {"swap": 3, "no-swap": 3, "random-class": 1, "half": 3}
+    after = {"swap": swap, "no-swap": plain, "random-class": random}
+    labels = {"swap": 3, "no-swap": 3, "random-class": 1}
     return Run(before, after, labels, halves(60, seed), rng.integers(0, 4, 60), dict.fromkeys(["before", *after], 0.9))
 
 
+def made_runs(*effects: float) -> Runs:
+    runs = Runs({})
+    for seed, effect in enumerate(effects):
+        runs = runs.with_run(seed, made_run(seed, effect))
+    return runs
+
+
 def test_paired_effects_are_recovered():
-    numbers = numbers_of([made_run(seed, effect) for seed, effect in enumerate((-0.1, -0.2, -0.3))])
+    numbers = numbers_of(made_runs(-0.1, -0.2, -0.3))
     effects = numbers["effect"]
     np.testing.assert_allclose(effects["swap − no-swap"]["runs"], [-0.1, -0.2, -0.3])
     np.testing.assert_allclose(effects["random-class − no-swap"]["runs"], [-0.2, -0.4, -0.6])
-    np.testing.assert_allclose(effects["half − no-swap, other half"]["runs"], [-0.1, -0.2, -0.3])
+    np.testing.assert_allclose(effects["swap − no-swap, other half"]["runs"], [-0.1, -0.2, -0.3])
     np.testing.assert_allclose(numbers["effect on other classes"]["swap − no-swap"]["runs"], 0, atol=1e-12)
     np.testing.assert_allclose(numbers["table"]["no-swap"]["drop"]["relative"]["others"]["runs"], 0.5)
     np.testing.assert_allclose(numbers["table"]["swap"]["drop"]["relative"]["selected"]["runs"], 1 - 0.5 * np.exp([-0.1, -0.2, -0.3]))
     assert numbers["selected"].tolist() == [3, 3, 3]
+    assert numbers["same class on half of the test set"] == (3, 3)
+
+
+def test_the_smallest_detectable_effect_is_found_as_often_as_promised():
+    from scipy import stats
+
+    rng = np.random.default_rng(0)
+    effect = smallest_detectable(0.5, 12)
+    found = stats.ttest_1samp(rng.normal(effect, 0.5, (4000, 12)), 0, axis=1).pvalue < 0.05
+    assert np.mean(found) == pytest.approx(0.8, abs=0.03)
+
+
+def test_runs_are_stored_and_some_have_fewer_arms(tmp_path):
+    runs = made_runs(-0.1, -0.2)
+    short = made_run(2, -0.3)
+    del short.after["random-class"]
+    runs = runs.with_run(2, short)
+    runs.write(tmp_path / "runs.npz")
+    again = Runs.read(tmp_path / "runs.npz")
+    assert len(again) == 3
+    assert again.has(1, ("swap", "random-class"))
+    assert again.has(2, ("swap",))
+    assert not again.has(2, ("swap", "random-class"))
+    assert not again.has(3, ("swap",))
+    for key, x in runs.arrays.items():
+        np.testing.assert_allclose(again.arrays[key], x, atol=5e-4 if key.endswith("ecdf") else 0)
+    effects = numbers_of(again)["effect"]
+    assert [len(effects[f"{arm} − no-swap"]["runs"]) for arm in ("swap", "random-class")] == [3, 2]
+    assert "random-class" not in Runs({k: x[2:] for k, x in again.arrays.items()}).first(1).arms
+    assert len(Runs.read(tmp_path / "none.npz")) == 0
+    np.savez(tmp_path / "other.npz", after=np.ones((2, 3)))
+    with pytest.raises(ValueError, match="must hold `before`"):
+        Runs.read(tmp_path / "other.npz")
 
 
 def test_a_wrong_file(tmp_path):

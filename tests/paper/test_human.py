@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scipy import stats
 
 from labelwise.datasets.cifar import CLASS_NAMES
 from labelwise.paper import human
@@ -16,6 +18,19 @@ def test_correlations_for_each_label(tmp_path, available_data, small_setting, mo
     found = human.run(small_setting, 1, Options(tmp_path, n_jobs=1))
     assert set(found["spearman by label"]) == set(CLASS_NAMES)
     assert all(-1 <= cell["mean"] <= 1 for cell in found["spearman"].values())
+    by_label = [cell["mean"] for cell in found["spearman by label"].values()]
+    assert found["mean over labels"]["aleatoric"]["mean"] == pytest.approx(np.mean(by_label))
+    for name in ("predicted probability", "total", "aleatoric", "epistemic"):
+        cell = found["spearman of the class means, over classes"][name]
+        assert cell["low"] < cell["value"] == found["spearman of the class means"][name]["mean"] < cell["high"]
+
+
+def test_the_interval_over_classes_covers():
+    rng = np.random.default_rng(0)
+    pairs = rng.multivariate_normal([0, 0], [[1, 0.6], [0.6, 1]], (400, 10))
+    rho = 6 / np.pi * np.arcsin(0.3)  # Spearman's for normal pairs
+    found = [human.over_classes(stats.spearmanr(*x.T).statistic, 10) for x in pairs]
+    assert 0.9 < np.mean([cell["low"] <= rho <= cell["high"] for cell in found]) < 0.99
 
 
 def test_stand_in_votes_favor_the_true_digit():

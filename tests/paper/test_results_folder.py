@@ -53,6 +53,21 @@ def test_rounding_moves_no_auroc_in_its_fourth_digit(tmp_path):
     assert a == pytest.approx(b, abs=5e-5)
 
 
+def test_redrawn_predictions_round_to_the_stored_ones(tmp_path):
+    probs = np.random.default_rng(0).dirichlet(np.full(10, 0.1), (2, 300))
+    write_predictions(tmp_path / "a.npz", probs, None, list("abcdefghij"))
+    stored, redrawn = (np.log(read_predictions(tmp_path / "a.npz", redraw=seed).probs) for seed in (None, 1))
+    assert not np.array_equal(stored, redrawn)
+    fine, coarse = stored > -7.9, (stored < -8.1) & (stored > -15.9)
+    np.testing.assert_allclose(redrawn[fine], stored[fine], atol=4e-3)
+    assert 0.02 < np.abs(redrawn[coarse] - stored[coarse]).max() < 0.04  # half of a step of 1/16
+    images, setting = TestImages("digits"), Setting("digits", members=2)
+    path = Options(tmp_path).path(setting, 0, images)
+    path.parent.mkdir(parents=True)
+    (tmp_path / "a.npz").rename(path)
+    assert 0 < results_folder.effect_of_rounding(setting, [images], Options(tmp_path), lambda p: {"mean": p.probs[0, :, 0].mean()}) < 1e-4
+
+
 def test_a_file_of_something_else_is_refused(tmp_path):
     np.savez(tmp_path / "p.npz", probs=np.ones((1, 2, 3)))
     with pytest.raises(ValueError, match=r"p\.npz must hold `log_probs` and `class_names`; it holds neither"):

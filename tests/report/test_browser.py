@@ -329,3 +329,20 @@ def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
     assert refused == "refused"
     assert page.evaluate("window.stolen === undefined")
     context.close()
+
+
+def test_members_check_and_sources(open_page) -> None:
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(1, 1, 60, 3)) + 0.6 * rng.normal(size=(4, 1, 60, 3)) + 0.2 * rng.normal(size=(4, 4, 60, 3))
+    factors = {"prompt": np.repeat(list("abcd"), 4), "model": np.tile(list("wxyz"), 4)}
+    q = lw.Ensemble.from_logits(z.reshape(16, 60, 3), factors=factors)
+    page = open_page(build_report(q))
+    means = lw.decompose(q).sources(rng=0).means
+    expected = np.concatenate([means.sum(axis=1)[:, None] / means.sum(), means / means.sum(axis=0)], axis=1)
+    assert values(page, "source-share") == pytest.approx(expected.T.ravel())
+    assert "More than chance (permutation test, 5% level): prompt." in page.locator("#sources-intro").inner_text()
+    assert "No faults found in 16 members." in page.locator("#findings").inner_text()
+    broken = lw.Ensemble(q.probs[:15][[*range(14), 0]], factors={"prompt": factors["prompt"][:15], "model": factors["model"][:15]})
+    page = open_page(build_report(broken))
+    assert "completely crossed: 1 cell of 16 has no member" in page.locator("#sources-intro").inner_text()
+    assert "Members 0 and 14 are identical." in page.locator("#findings .warning").inner_text()

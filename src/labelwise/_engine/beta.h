@@ -28,7 +28,8 @@ static ALWAYS_INLINE void NAME(beta_values)(const double *table, const double *r
     NAME(polynomials)(side[1] + HEAD + n, side[0] + HEAD + n, v, n, v->likely);
     for (int i = 0; i < TILE; i++) {
         const int below = v->below[i];
-        const double a = side[below][0], constant = side[below][2], x = v->u[i] > 2.3e-308 ? v->u[i] : 2.3e-308;
+        const double a = side[below][0], constant = side[below][2];
+        const double x = v->u[i] > 2.3e-308 ? v->u[i] : v->u[i] > 0 ? 2.3e-308 : 0.5; /* of 0 nothing is used, and its powers would underflow */
         if (a < 0.5) {
             const double l = log(2 * x), change = a == 0 ? 0 : expm1(a * l); /* (2x)^a - 1 */
             v->power[i] = x * (1 + change) * half[below];

@@ -135,23 +135,7 @@ static void NAME(cost_tile)(const Constants *k, Tile *x)
 static ALWAYS_INLINE double NAME(kl_term)(double p, double m, double d)
 {
     const double s = d / (p + m + 1e-300), z = s * s;
-    double b = 1.0 / 33;
-    b = b * z + 1.0 / 31;
-    b = b * z + 1.0 / 29;
-    b = b * z + 1.0 / 27;
-    b = b * z + 1.0 / 25;
-    b = b * z + 1.0 / 23;
-    b = b * z + 1.0 / 21;
-    b = b * z + 1.0 / 19;
-    b = b * z + 1.0 / 17;
-    b = b * z + 1.0 / 15;
-    b = b * z + 1.0 / 13;
-    b = b * z + 1.0 / 11;
-    b = b * z + 1.0 / 9;
-    b = b * z + 1.0 / 7;
-    b = b * z + 1.0 / 5;
-    b = b * z + 1.0 / 3;
-    const double near = d * s * (1 + (s + z) * b), far = p * (NAME(log)(p + 1e-300) - NAME(log)(m + 1e-300)) - d;
+    const double near = d * s * (1 + (s + z) * ARTANH_F64(z)), far = p * NAME(log)((p + 1e-300) / (m + 1e-300)) - d;
     return z < 1.0 / 9 ? near : NAME(larger)(far, 0);
 }
 

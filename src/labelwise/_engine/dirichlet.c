@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include "coefficients.h"
 
 #define TILE 128
 #define NODES 48

@@ -8,7 +8,7 @@ smallest normal number may become 0.
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,8 @@ if _level == "numpy":
 
 SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 16, "cost": 1 << 17, "beta": 1 << 13, "check": 1 << 18}
 """Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
+PIECE = 1 << 16
+"""Predictions that are checked at once without the kernel."""
 _LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
 _KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
@@ -195,11 +197,30 @@ def flat(x: np.ndarray) -> np.ndarray | None:
 def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
     """Whether all values (M, ..., K) are known to be probabilities, from one pass; what is wrong is found out elsewhere."""
     if native is None:
-        return False
+        return stored.dtype.kind == "f" and all(_is_probable(x, tolerance, sum_to_one) for x in _pieces(stored))
     view = flat(stored)
     if view is None:
         return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
     return check(view, tolerance, sum_to_one=sum_to_one)
+
+
+def _pieces(x: np.ndarray) -> Iterator[np.ndarray]:
+    """The values in single or double precision, about `PIECE` at a time."""
+    wide = np.result_type(x, np.float32)
+    if x.ndim == 2 or x.size <= PIECE:
+        yield x.astype(wide, copy=False)
+        return
+    step = max(1, PIECE * x.shape[1] // x[0].size)
+    for member in x:
+        for i in range(0, len(member), step):
+            yield member[i : i + step].astype(wide, copy=False)
+
+
+def _is_probable(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
+    """Whether ``x`` (..., K) holds probabilities, in NumPy."""
+    if not (x.min() >= 0 and x.max() <= 1 + tolerance):  # also for NaN
+        return False
+    return not sum_to_one or bool(np.all(np.abs(x.sum(axis=-1) - 1) <= tolerance))
 
 
 def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:

@@ -15,8 +15,9 @@ static ALWAYS_INLINE REAL NAME(any_log2)(REAL x, REAL floor)
 /* log2(x/m) with d = x - m; log_x = -log2 x and log_m = -log2 m are known already. */
 static ALWAYS_INLINE REAL NAME(log_ratio)(REAL x, REAL m, REAL d, REAL log_x, REAL log_m)
 {
-    REAL whole = x + m, up = whole < TINY ? SCALE_UP : 1, below = whole * up, s = NAME(cut)(d * up / (below > TINY ? below : TINY)), z = s * s;
-    return z < (REAL)(1.0 / 9) ? (REAL)(2 * LOG2_E) * s * (1 + z * ARTANH_POLYNOMIAL(z)) : log_m - log_x;
+    REAL whole = x + m, up = whole < TINY ? SCALE_UP : 1, below = whole * up, s = NAME(cut)(d * up / (below > TINY ? below : TINY));
+    REAL z = s * s, y = z > CUT_POWERS ? z : CUT_POWERS;
+    return z < (REAL)(1.0 / 9) ? (REAL)(2 * LOG2_E) * s * (1 + y * ARTANH_POLYNOMIAL(y)) : log_m - log_x;
 }
 
 static ALWAYS_INLINE void NAME(slopes_body)(const NAME(Tile) *in, const enum loss loss, const int per_element, const REAL *const *given, REAL *const *out)

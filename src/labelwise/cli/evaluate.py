@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ._input import Given, predictions_argument, read_predictions
-from ._output import echo_json, echo_table, loss_option
+from ._output import echo, echo_json, echo_table, loss_option
 
 if TYPE_CHECKING:
     from ..evaluation import ByClass
     from ..io import Predictions
+    from ..losses import LossName
 
 
 @click.command()
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @loss_option(default="log")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
+def command(predictions: Given, ood: Path | None, loss: LossName, seed: int, as_json: bool) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
 
     \b
@@ -59,6 +60,8 @@ def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json:
             for x in result["classes"]
         ],
     )
+    if result["members"] is not None:
+        echo(result["members"])
     if "detection" in result:
         echo_table(
             f"Out-of-distribution detection: {result['out_of_distribution']:,} instances of {ood}",
@@ -67,13 +70,13 @@ def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json:
         )
 
 
-def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: int) -> dict[str, Any]:
+def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, seed: int) -> dict[str, Any]:
     """All numbers of the command, as plain data; for labels that may occur together, accuracy is the share of labels that are right."""
     import numpy as np
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, ranking_scores, rejection_curve
+    from ..evaluation import by_class, check_ensemble, ranking_scores, rejection_curve
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
@@ -92,6 +95,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: in
         "instances": len(stored),
         "classes_total": stored.n_classes,
         "loss": loss,
+        "members": str(check_ensemble(stored)) if (stored.n_members or 0) > 1 else None,
         "accuracy": float(correct.mean()),
         "calibration_error": float(errors.classwise.value.mean() if errors.ece is None else errors.ece.value),
         "rejection": {

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, TypeAlias, cast
 
 import numpy as np
 
@@ -22,6 +23,9 @@ else:  # Python 3.13 knows defaults
     from typing import TypeVar
 
     ArrayT = TypeVar("ArrayT")
+
+InNumPy: TypeAlias = np.ndarray | Sequence[Any]
+"""Input whose results are NumPy arrays, for type checkers. What the type of an array says of its own shape does not hold for them."""
 
 
 class Distribution(Shown, ABC, Generic[ArrayT]):

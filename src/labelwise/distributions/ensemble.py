@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, overload
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
@@ -25,10 +25,21 @@ from .._validation import (
     set_fields,
 )
 from ..events import Events, Family, as_events
-from .base import ArrayT, Distribution, batch_index, remade
+from ..factors import Factors, as_factors
+from .base import ArrayT, Distribution, InNumPy, batch_index, remade
 from .marginals import Atoms
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class MemberOptions(TypedDict, total=False):
+    """The keyword arguments of ensembles, for type checkers."""
+
+    weights: Any
+    member_axis: int | None
+    class_axis: int
+    class_names: Sequence[str] | None
+    factors: Mapping[str, Sequence[Any]] | None
 
 
 class Members(Distribution[ArrayT]):
@@ -38,6 +49,7 @@ class Members(Distribution[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
     class_names: tuple[str, ...] | None
+    factors: Factors | None
     finite: ClassVar[bool] = True
     pending = False
     """Whether the values have yet to be checked."""
@@ -50,6 +62,7 @@ class Members(Distribution[ArrayT]):
         member_axis: int | None = None,
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
+        factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
@@ -57,7 +70,13 @@ class Members(Distribution[ArrayT]):
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
-        set_fields(self, stored=stored, weights=normalized_weights(weights, stored), class_names=check_names(class_names, stored.shape[-1]))
+        set_fields(
+            self,
+            stored=stored,
+            weights=normalized_weights(weights, stored),
+            class_names=check_names(class_names, stored.shape[-1]),
+            factors=as_factors(factors, int(stored.shape[0])),
+        )
 
     def check(self, *, valid: bool = False) -> None:
         """Check the values now, unless that has been done or they are known to be ``valid``."""
@@ -67,11 +86,11 @@ class Members(Distribution[ArrayT]):
             set_fields(self, pending=False)
 
     @property
-    def probs(self) -> Array:
+    def probs(self) -> ArrayT:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
         if self.pending:
             self.check()
-        return self.stored if self.stored.dtype in _WIDE else widen(self.stored)
+        return cast(ArrayT, self.stored if self.stored.dtype in _WIDE else widen(self.stored))
 
     @property
     def n_members(self) -> int:
@@ -111,15 +130,15 @@ class Members(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each event's probability."""
-        probs = self.stored if self.stored.dtype in _WIDE and not self.pending else self.probs
+        probs: Any = self.stored if self.stored.dtype in _WIDE and not self.pending else self.probs
         if isinstance(probs, np.ndarray):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
         probs = at_most_one(probs)
         return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each instance."""
-        return draw_members(self.probs, self.weights, n, as_rng(rng))
+        return cast(ArrayT, draw_members(self.probs, self.weights, n, as_rng(rng)))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -139,6 +158,8 @@ class Ensemble(Members[ArrayT]):
         Two-dimensional input is accepted only with ``member_axis``.
     class_names : sequence of str, optional
         Class names.
+    factors : mapping, optional
+        What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the level of each member, for `Uncertainty.sources`.
 
     Examples
     --------
@@ -151,7 +172,22 @@ class Ensemble(Members[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Any
     class_names: tuple[str, ...] | None
+    factors: Factors | None
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: Ensemble[np.ndarray], probs: InNumPy, **options: Unpack[MemberOptions]) -> None: ...
+        @overload
+        def __init__(self, probs: ArrayT, **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self, probs: Any, **options: Any) -> None: ...
+
+    @overload
+    @classmethod
+    def from_logits(cls, logits: InNumPy, **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
+    @overload
+    @classmethod
+    def from_logits(cls, logits: ArrayT, **options: Unpack[MemberOptions]) -> Ensemble[ArrayT]: ...
     @classmethod
     def from_logits(
         cls,
@@ -161,7 +197,8 @@ class Ensemble(Members[ArrayT]):
         member_axis: int | None = None,
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
-    ) -> Ensemble:
+        factors: Mapping[str, Sequence[Any]] | None = None,
+    ) -> Ensemble[Any]:
         """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
         A logit of −∞ stands for a class that a member rules out.
@@ -176,7 +213,7 @@ class Ensemble(Members[ArrayT]):
             probs = in_one_chunk(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
         else:
             probs = _softmax(logits)
-        return cls(probs, weights=weights, member_axis=0, class_names=class_names)
+        return cls(probs, weights=weights, member_axis=0, class_names=class_names, factors=factors)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:

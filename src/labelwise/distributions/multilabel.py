@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
+
+import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from ..events import Events
-from .base import ArrayT
-from .ensemble import Members
+from ..factors import Factors
+from .base import ArrayT, InNumPy
+from .ensemble import MemberOptions, Members
 from .marginals import Atoms
 
 
@@ -25,10 +28,25 @@ class MultiLabelEnsemble(Members[ArrayT]):
     """The predictions as they came, (M, ..., K); see `probs`."""
     weights: Array | None
     class_names: tuple[str, ...] | None
+    factors: Factors | None
     exclusive: ClassVar[bool] = False
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self: MultiLabelEnsemble[np.ndarray], probs: InNumPy, **options: Unpack[MemberOptions]) -> None: ...
+        @overload
+        def __init__(self, probs: ArrayT, **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self, probs: Any, **options: Any) -> None: ...
+
+    @overload
     @classmethod
-    def from_logits(cls, logits: Any, **options: Any) -> MultiLabelEnsemble:
+    def from_logits(cls, logits: InNumPy, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[np.ndarray]: ...
+    @overload
+    @classmethod
+    def from_logits(cls, logits: ArrayT, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[ArrayT]: ...
+    @classmethod
+    def from_logits(cls, logits: Any, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[Any]:
         """An ensemble from network outputs before the sigmoid; options as for the class.
 
         >>> MultiLabelEnsemble.from_logits(np.array([[[0.0, 1000.0]]])).mean()

@@ -7,6 +7,7 @@ from .baselines import margin, vacuity, variation_ratio, vote_disagreement
 from .classes import ByClass, ClassMeans, by_class, epistemic_share
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
+from .ensemble_health import EnsembleCheck, Finding, check_ensemble
 from .families import clustered_mean, simultaneous_intervals
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
 from .members import MembersNeeded, members_needed
@@ -23,7 +24,9 @@ __all__ = [
     "ClassMeans",
     "DetectionComparison",
     "DetectionScores",
+    "EnsembleCheck",
     "Estimate",
+    "Finding",
     "MeanCurve",
     "MembersNeeded",
     "RankAgreement",
@@ -33,6 +36,7 @@ __all__ = [
     "bootstrap_uncertainty",
     "brier_score",
     "by_class",
+    "check_ensemble",
     "clustered_mean",
     "compare_detection",
     "detection_scores",

@@ -54,7 +54,7 @@ class CostLoss(Loss):
                 object.__setattr__(self, side, cost.copy())
 
     @cached_property
-    def per_event(self) -> bool:  # type: ignore[override]
+    def per_event(self) -> bool:
         return any(isinstance(cost, Mapping) or np.ndim(cost) for cost in (self.false_positive, self.false_negative))
 
     def bind(self, names: Sequence[str]) -> CostLoss:

@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ..decomposition import PARTS, decompose
+from ..decomposition import PARTS
 from ..distributions import Ensemble
-from ..evaluation import detection_scores, rejection_curve
+from ..evaluation import detection_scores, ranking_scores, rejection_curve
+from ..evaluation.ranking import tie_share
 from ..losses import CostLoss, Loss, as_loss
 from .results_folder import Options, available, over_runs, predictions, record, save_figure
 from .settings import DATA, Setting, TestImages
@@ -36,27 +37,29 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     outside, absent = available(setting, [TestImages(name) for name in DATA[setting.data]], runs, options)
     found = []
     for r in range(runs):
-        values = compare(predictions(setting, r, [inside, *outside], options), inside)
+        values, ties = compare(predictions(setting, r, [inside, *outside], options), inside)
         relative = {key: value - values[key[0], "log", key[2]] for key, value in values.items() if key[1] != "log"}
-        found.append({"value": values, "difference from log": relative})
+        found.append({"value": values, "difference from log": relative, "tied": ties})
     numbers = {**over_runs(found), "not run": absent}
     draw(numbers["value"], record(setting, "losses", numbers, options, runs=runs).with_suffix(".png"))
     return numbers
 
 
-def compare(stored: dict[TestImages, Any], inside: TestImages) -> dict[Key, float]:
-    """Area under the accuracy–rejection curve and AUROCs of one run, for each loss and part."""
+def compare(stored: dict[TestImages, Any], inside: TestImages) -> tuple[dict[Key, float], dict[tuple[str, str], float]]:
+    """Area under the accuracy–rejection curve and AUROCs of one run, for each loss and part; and the share of tied test instances."""
     q = {images: Ensemble(p.probs) for images, p in stored.items()}
     correct = q[inside].mean().argmax(-1) == np.asarray(stored[inside].y_true)
     numbers: dict[Key, float] = {}
+    ties: dict[tuple[str, str], float] = {}
     for name, loss in LOSSES.items():
-        u = {images: decompose(x, as_loss(loss)).sum() for images, x in q.items()}
+        u = {images: ranking_scores(x, as_loss(loss)) for images, x in q.items()}  # zero-one and cost losses tie
         for part in PARTS:
             score = {images: np.asarray(getattr(x, part)) for images, x in u.items()}
+            ties[name, part] = tie_share(np.sort(score[inside]))
             numbers["rejection", name, part] = rejection_curve(score[inside], correct=correct).area
             for images in [images for images in score if images != inside]:
                 numbers[images.data, name, part] = float(detection_scores(score[inside], score[images]).auroc)
-    return numbers
+    return numbers, ties
 
 
 def draw(values: dict[Key, dict[str, Any]], path: Path) -> None:

@@ -116,7 +116,8 @@ def losses(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """For each task, each loss and its difference from log loss."""
     value, difference = numbers["value"], numbers["difference from log"]
     columns = ["loss", *(SHORT[part] for part in PARTS), *(f"{SHORT[part]} − log's" for part in PARTS)]
-    made = []
+    tied = [[loss, *(spread(numbers["tied"][f"{loss} | {part}"]) for part in PARTS)] for loss in _keys(value, 1)]
+    made = [("Share of test instances whose score ties with another's", columns[:4], tied)]
     for task in _keys(value, 0):
         what, digits = ("Area under the accuracy–rejection curve", 4) if task == "rejection" else (f"AUROC against {task}", 3)
         rows = []

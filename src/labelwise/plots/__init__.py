@@ -7,6 +7,7 @@ from .curves import plot_detection, plot_rejection, plot_reliability, plot_roc
 from .decisions import plot_decisions, plot_values
 from .labels import plot_gallery, plot_labels
 from .simplex import plot_simplex
+from .sources import plot_sources
 
 __all__ = [
     "plot_by_class",
@@ -19,5 +20,6 @@ __all__ = [
     "plot_reliability",
     "plot_roc",
     "plot_simplex",
+    "plot_sources",
     "plot_values",
 ]

@@ -21,6 +21,7 @@ SCRIPTS = (
     "rejection.js",
     "detection.js",
     "sets.js",
+    "sources.js",
     "explorer.js",
     "detail.js",
     "planner.js",

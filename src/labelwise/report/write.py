@@ -15,8 +15,10 @@ from .._arrays import to_numpy
 from .._tables import Shown, Summary, counted
 from .._validation import check_positive
 from ..decisions import Costs
+from ..decomposition import decompose
 from ..distributions import Distribution
-from ..events import Family, as_events
+from ..evaluation import check_ensemble
+from ..events import Events, Family, as_events
 from ..io import Predictions
 from ..io.atomic import replacing
 from ..sets import SetPredictor
@@ -137,6 +139,8 @@ def build_report(
         "costs": given,
         "detection": detection(tallies, others, family),
         "sets": None if sets is None else _coverage(sets, cases),
+        "check": _check(cases),
+        "sources": _sources(cases, family),
         "sentences": SENTENCES,
         "short": SHORT,
         "sample": sample.data(family),
@@ -180,6 +184,31 @@ def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
         raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
     groups = None if fitted.cover is None else cases.groups
     return fitted.evaluate(cases, cases.y_true, groups=groups, rng=0 if fitted.smoothed else None).to_dict()
+
+
+def _check(cases: Predictions) -> dict[str, Any] | None:
+    """What is wrong with the members, in a sentence."""
+    if (cases.n_members or 0) < 2:
+        return None
+    check = check_ensemble(cases)
+    return {"ok": check.ok, "sentence": str(check)}
+
+
+def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None:
+    """Where the disagreement of members with named factors comes from; without numbers where the design is not a complete crossing."""
+    if getattr(cases.q, "factors", None) is None:
+        return None
+    try:
+        found = decompose(cases.distribution(), "log", events=events).sources(rng=0)
+    except ValueError as error:
+        return {"sentence": f"{error}.", "names": [], "means": [], "p": [], "label_p": []}
+    return {
+        "sentence": found.sentence,
+        "names": found.names,
+        "means": found.means,
+        "p": found.p_values,
+        "label_p": found.label_p_values,
+    }
 
 
 def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predictions]:

@@ -59,10 +59,20 @@
  * @property {GivenCosts | null} costs
  * @property {Detection[]} detection
  * @property {SetCoverage | null} sets
+ * @property {{ok: boolean, sentence: string} | null} check what is wrong with the members
+ * @property {SourcesData | null} sources
  * @property {Record<string, string>} sentences
  * @property {Record<string, string>} short
  * @property {PackedSample} sample
  * @property {{at: number[], png: string[]} | null} images
+ */
+/**
+ * @typedef {object} SourcesData where the members' disagreement comes from
+ * @property {string} sentence
+ * @property {string[]} names factors, interaction, replicates
+ * @property {number[][]} means sources × labels; empty if the design is not a complete crossing
+ * @property {(number | null)[]} p of each factor
+ * @property {(number | null)[][]} label_p factors × labels
  */
 /**
  * @typedef {object} SetCoverage coverage and size of prediction sets

@@ -1,6 +1,6 @@
 // Start, and redraw what changes.
 
-const SECTIONS = [["overview", "Overview"], ["rejection", "Reject"], ["detection", "Detect"], ["sets", "Sets"], ["explorer", "Explore"], ["planner", "Decide"], ["comparison", "Losses"], ["methods", "Methods"]];
+const SECTIONS = [["overview", "Overview"], ["rejection", "Reject"], ["detection", "Detect"], ["sets", "Sets"], ["sources", "Sources"], ["explorer", "Explore"], ["planner", "Decide"], ["comparison", "Losses"], ["methods", "Methods"]];
 
 /** @param {Data} data */
 function startMethods(data) {
@@ -46,12 +46,14 @@ function start() {
   $("order-of-losses").hidden = data.n === 1;
   $("detection").hidden = data.detection.length === 0;
   $("sets").hidden = data.sets === null;
+  $("sources").hidden = data.sources === null;
   $("nav").replaceChildren(...SECTIONS.filter(([id]) => !$(id).hidden).map(([id, text]) => h("li", {}, h("a", { href: "#" + id }, text))));
   options("loss", data.losses.map((loss) => [loss.key, loss.name]));
   startOverview(data);
   startRejection(data);
   startDetection(data);
   startSets(data);
+  startSources(data);
   startExplorer(data, sample);
   startPlanner(data);
   startComparison(data);

@@ -83,6 +83,7 @@ function drawFindings({ data, loss }) {
     if (words.length) items.push(h("li", { class: verdict }, before, ...list(words), after));
   }
   if (!items.length) items.push(h("li", {}, `There is hardly any uncertainty about any ${thing(data)}.`));
+  if (data.check !== null) items.push(h("li", data.check.ok ? {} : { class: "warning" }, data.check.sentence));
   if (data.calibration !== null && data.calibration.bad) {
     items.push(h("li", { class: "warning" }, `The probabilities are badly calibrated${data.calibration.ece === null ? "" : ` (off by ${number(100 * data.calibration.ece)} percentage points on average)`}: expected costs and values on this page are unreliable until they are recalibrated.`));
   } else if (data.calibration !== null && data.calibration.ece !== null) {

@@ -1,0 +1,37 @@
+"""Where the members' disagreement comes from, as stacked bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+
+from ..factors import Sources
+from ._style import CYCLE, new_axes
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+HATCHES = ("", "////", "....", "xxxx", "----")
+
+
+def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = None) -> Axes:
+    """Stacked bars of the mean epistemic uncertainty of each label by source, most uncertain label first.
+
+    Factors whose main effect is significant at the 5 % level have a star.
+    """
+    if not isinstance(cast(Any, sources), Sources):
+        raise TypeError(f"`sources` must be what u.sources() returns; got {type(sources).__name__}")
+    means = sources.means
+    order = np.argsort(-means.sum(axis=0), kind="stable")[:max_labels]
+    ax = new_axes(ax, (max(3.5, 0.45 * len(order) + 1.5), 3.2))
+    bottom = np.zeros(len(order))
+    for i, name in enumerate(sources.names):
+        label = f"{name} *" if name in sources.found else name
+        style: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white", "linewidth": 0}
+        ax.bar(np.arange(len(order)), means[i, order], 0.8, bottom, label=label, **style)
+        bottom = bottom + means[i, order]
+    ax.set_xticks(np.arange(len(order)), [sources.class_names[k] for k in order], rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_ylabel("epistemic uncertainty, mean")
+    ax.legend(frameon=False, fontsize=9)
+    return ax

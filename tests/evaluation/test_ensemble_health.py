@@ -1,0 +1,145 @@
+"""Planted faults are found and named; healthy ensembles are left alone."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.special import softmax
+
+import labelwise as lw
+from labelwise.evaluation import EnsembleCheck
+
+
+def members(m: int = 5, n: int = 300, k: int = 4, seed: int = 0, noise: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
+    """Probabilities (m, n, k) of noisy members that know something, and labels."""
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, k, n)
+    z = 3 * np.eye(k)[y] + rng.normal(size=(n, k)) + noise * rng.normal(size=(m, n, k))
+    return softmax(z, axis=-1), y
+
+
+def found(check: EnsembleCheck) -> list[tuple[str, tuple[int, ...]]]:
+    return [(x.fault, x.members) for x in check.findings]
+
+
+@pytest.mark.parametrize("m", [2, 3, 8])
+def test_healthy_members_pass(m) -> None:
+    for seed in range(20):
+        probs, y = members(m, seed=seed)
+        assert lw.check_ensemble(lw.Ensemble(probs)).ok
+        assert lw.check_ensemble(lw.Ensemble(probs), y).ok
+        assert lw.check_ensemble(probs).ok
+    assert "No faults found" in str(lw.check_ensemble(probs))
+
+
+def test_bundled_networks_pass() -> None:
+    f = lw.datasets.load_fashion_ensemble()
+    assert lw.check_ensemble(f.ensemble, f.y_true).ok
+
+
+def test_copies_and_near_copies() -> None:
+    probs, _ = members()
+    probs[3] = probs[1]
+    probs[4] = probs[1]
+    check = lw.check_ensemble(lw.Ensemble(probs))
+    assert found(check) == [("copies", (1, 3, 4))]
+    assert str(check).startswith("Members 1, 3 and 4 are identical.")
+    probs, _ = members()
+    probs[3] = softmax(np.log(probs[1]) + 0.01 * np.random.default_rng(1).normal(size=probs[1].shape), axis=-1)
+    assert found(lw.check_ensemble(lw.Ensemble(probs))) == [("near copies", (1, 3))]
+
+
+def test_copied_label_of_labels_that_occur_together() -> None:
+    rng = np.random.default_rng(0)
+    probs = 1 / (1 + np.exp(-rng.normal(size=(1, 200, 3)) - 0.5 * rng.normal(size=(4, 200, 3))))
+    assert lw.check_ensemble(lw.MultiLabelEnsemble(probs)).ok
+    probs[2, :, 1] = probs[0, :, 1]
+    check = lw.check_ensemble(lw.MultiLabelEnsemble(probs, class_names=["rain", "snow", "fog"]))
+    assert found(check) == [("copied labels", (0, 2))]
+    assert "the same probabilities of 'snow'" in str(check)
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (np.log, "log-probabilities"),
+        (lambda p: 100 * p, "percentages"),
+        (lambda p: np.log(p) + 3, "logits"),
+        (lambda p: p * np.where(np.arange(len(p)) % 3, 1, 0.9)[:, None], "sums"),
+        (lambda p: p + np.array([0.05, -0.05, 0, 0]) * (p[:, :1] > 0.97), "off scale"),
+        (lambda p: np.where(p > 0.9, np.nan, p), "not finite"),
+    ],
+)
+def test_scale_of_one_member(change, fault) -> None:
+    probs, _ = members()
+    probs[2] = np.clip(probs[2], 1e-3, None)
+    probs[2] = change(probs[2] / probs[2].sum(axis=-1, keepdims=True))
+    check = lw.check_ensemble(probs)
+    assert found(check) == [(fault, (2,))]
+    assert check.effective_members is not None  # of the other four
+
+
+def test_permuted_classes_with_and_without_labels() -> None:
+    probs, y = members()
+    order = [1, 0, 2, 3]
+    one = probs.copy()
+    one[4] = one[4][:, order]
+    for labels in (None, y):
+        assert found(lw.check_ensemble(lw.Ensemble(one), labels)) == [("permuted classes", (4,))]
+    assert "'0' as '1', '1' as '0'" in str(lw.check_ensemble(lw.Ensemble(one)))
+    everyone = lw.Ensemble(probs[..., order])
+    assert lw.check_ensemble(everyone).ok  # nothing to compare with
+    assert [x.members for x in lw.check_ensemble(everyone, y).findings] == [(0,), (1,), (2,), (3,), (4,)]
+    assert len(lw.check_ensemble(lw.Ensemble(one[3:])).findings) == 2  # two members: which is it?
+
+
+def test_constant_members() -> None:
+    probs, _ = members()
+    probs[0] = [0.7, 0.1, 0.1, 0.1]
+    check = lw.check_ensemble(lw.Ensemble(probs))
+    assert found(check) == [("constant", (0,))]
+    assert "Member 0 predicts (nearly) the same" in str(check)
+
+
+def test_effective_number_of_members() -> None:
+    rng = np.random.default_rng(0)
+    p = 0.5 + 0.1 * rng.normal(size=(6, 4000)).clip(-3, 3)
+
+    def number(p):
+        return lw.check_ensemble(lw.Ensemble(np.stack([p, 1 - p], axis=-1))).effective_members[0]
+
+    assert number(p) == pytest.approx(6, abs=0.1)
+    assert number(p[[0, 0, 1, 1, 2, 2]]) == pytest.approx(3, abs=0.1)
+    assert number(np.stack([*np.tile(p[:1], (5, 1)), p[1]])) == pytest.approx(2, abs=1e-9)
+    assert number(np.tile(p[:1], (3, 1))) == 1
+
+
+def test_folds_are_only_warned_of_when_told() -> None:
+    probs, _ = members()
+    folds = np.arange(300) % 5
+    assert found(lw.check_ensemble(lw.Ensemble(probs), folds=folds)) == [("folds", (0, 1, 2, 3, 4))]
+    assert "300 instances of 300 were in the training data of 4 of the 5 members" in str(lw.check_ensemble(probs, folds=folds))
+    assert "training data of" not in str(lw.check_ensemble(probs, folds=True))
+    assert not lw.check_ensemble(lw.Ensemble(probs, factors={"fold": list("abcde")})).ok
+    assert lw.check_ensemble(lw.Ensemble(probs, factors={"seed": list("abcde")})).ok
+    with pytest.raises(ValueError, match="`folds` must give the fold of each instance"):
+        lw.check_ensemble(probs, folds=folds + 1)
+
+
+def test_many_instances_stored_predictions_and_single_members() -> None:
+    probs, y = members(3, 10_000)
+    probs[2] = probs[2][:, [1, 0, 2, 3]]
+    stored = lw.io.Predictions(probs=probs, y_true=y, class_names=("a", "b", "c", "d"))
+    assert found(lw.check_ensemble(stored)) == [("permuted classes", (2,))]
+    assert found(lw.check_ensemble(stored, y, folds=True))[0] == ("folds", (0, 1, 2))
+    assert lw.check_ensemble(lw.Ensemble(probs[:1, :5])).effective_members is None
+    assert found(lw.check_ensemble(probs.reshape(3, 100, 100, 4), y.reshape(100, 100))) == [("permuted classes", (2,))]
+
+
+def test_refusals() -> None:
+    with pytest.raises(TypeError, match="an ensemble with members; Dirichlet has none"):
+        lw.check_ensemble(lw.Dirichlet(np.ones((3, 2))))
+    with pytest.raises(ValueError, match="floating array"):
+        lw.check_ensemble(np.ones((3, 2)))
+    with pytest.raises(ValueError, match="`y_true` must say 0 or 1 for each label"):
+        lw.check_ensemble(lw.MultiLabelEnsemble(np.full((2, 3, 4), 0.5)), [0, 1, 2])

@@ -1,0 +1,34 @@
+"""Intervals behind the verdicts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from labelwise.paper.claims import limit, simultaneous, welch
+
+
+def test_the_difference_from_the_paper_has_welchs_interval() -> None:
+    rng = np.random.default_rng(0)
+    ours, theirs = rng.normal(0.85, 0.04, 4), rng.normal(0.89, 0.02, 5)
+    found = welch(list(ours), (theirs.mean(), theirs.std(ddof=1)))
+    expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval()
+    assert [found["mean"], found["low"], found["high"]] == pytest.approx([ours.mean() - theirs.mean(), expected.low, expected.high])
+    assert welch([0.8], (0.9, 0.02)) == {"mean": pytest.approx(-0.1), "low": None, "high": None}
+
+
+def test_simultaneous_intervals_miss_in_at_most_one_of_twenty_families() -> None:
+    rng = np.random.default_rng(1)
+    missed = 0
+    for _ in range(1500):
+        cells = [{"runs": x, "mean": x.mean()} for x in rng.normal(size=(6, 5))]
+        found = [simultaneous(cell, 6) for cell in cells]
+        missed += any(cell["low"] > 0 or cell["high"] < 0 for cell in found)
+    assert 0.03 < missed / 1500 < 0.065  # independent members of the family: just below 0.05
+    assert simultaneous({"runs": [1.0], "mean": 1.0}, 3)["low"] is None
+
+
+def test_what_can_be_excluded() -> None:
+    text = limit({"mean": 0.0, "low": np.log(0.83), "high": np.log(1.2), "detectable": -np.log(0.77)})
+    assert text == "what the new images add is 0 % [−17 %, 20 %]: no drop larger than 17 % (80 % power for 23 %)"

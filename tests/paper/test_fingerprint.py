@@ -1,0 +1,101 @@
+"""Levels and differences against the paper's Table 1, from made-up predictions."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import stats
+from sklearn.metrics import roc_auc_score
+
+import labelwise as lw
+from labelwise.paper import fingerprint
+from labelwise.paper.fingerprint import FLOAT32, QUANTITIES, SHUFFLES, _auroc, _disjoint, _distances, by_members
+from labelwise.paper.results_folder import Options, write_predictions
+from labelwise.paper.scores import epistemic_in_float32
+
+SETS = ("fashion-mnist", "mnist", "kmnist")
+
+
+def members(n: int, seed: int = 0, size: int = 200) -> dict[str, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    known = rng.dirichlet(np.ones(4), size)
+    inside = 0.9 * known + 0.1 * rng.dirichlet(np.ones(4), (n, size))
+    return {"fashion-mnist": inside, **{name: rng.dirichlet(np.ones(4), (n, size)) for name in SETS[1:]}}
+
+
+def test_groups_share_no_member_and_leave_out_as_few_as_possible() -> None:
+    for total, size in ((25, 10), (25, 5), (4, 3)):
+        dealt = list(_disjoint(total, size))
+        assert len(dealt) == SHUFFLES
+        for groups in dealt:
+            assert [len(group) for group in groups] == [size] * (total // size)
+            assert len(np.unique(np.concatenate(groups))) == size * (total // size)
+    (groups,) = _disjoint(4, 4)
+    assert groups[0].tolist() == [0, 1, 2, 3]
+
+
+def test_auroc_with_ties_is_that_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(0, 9, 200), rng.integers(2, 12, 150)
+    assert _auroc(a, b) == pytest.approx(roc_auc_score([0] * 200 + [1] * 150, [*a, *b]), abs=1e-12)
+
+
+def test_every_size_and_all_members_as_the_detector_says() -> None:
+    of = members(4)
+    found = by_members(of)
+    assert list(found) == [2, 3, 4]
+    eu = {name: lw.decompose(lw.Ensemble(p), "squared").sum().epistemic for name, p in of.items()}
+    expected = lw.evaluation.detection_scores(eu["fashion-mnist"], eu["kmnist"]).auroc.value
+    assert found[4]["kmnist", "variance"] == {"mean": pytest.approx(expected), "sd": None}
+    assert found[2]["kmnist", "variance"]["sd"] > 0
+    gap = found[3]["mnist", "variance"]["mean"] - found[3]["mnist", "entropy"]["mean"]
+    assert found[3]["mnist", "variance − entropy"]["mean"] == pytest.approx(gap)
+
+
+def test_single_precision_is_the_published_formula_and_close_for_plain_members() -> None:
+    p = np.random.default_rng(0).dirichlet(np.ones(5), (3, 50))
+    found = epistemic_in_float32(p)
+    u = lw.decompose(lw.Ensemble(p), "log")
+    np.testing.assert_allclose(found["variance"], lw.decompose(lw.Ensemble(p), "squared").sum().epistemic, rtol=1e-4)
+    np.testing.assert_allclose(found["label-wise entropy"], u.sum().epistemic, rtol=1e-4)
+    np.testing.assert_allclose(found["entropy"], u.joint.epistemic, rtol=1e-4)
+    single = p.astype(np.float32)
+    kl = stats.entropy(single, np.broadcast_to(single.mean(axis=0), single.shape), axis=-1, base=2).mean(axis=0)
+    np.testing.assert_allclose(found["entropy"], kl, rtol=1e-4)
+    sure = np.full((2, 1, 3), [1 - 2e-9, 1e-9, 1e-9])
+    sure[1, 0] = [1 - 6e-9, 3e-9, 3e-9]
+    assert lw.decompose(lw.Ensemble(sure), "squared").sum().epistemic[0] > 0
+    assert abs(epistemic_in_float32(sure)["variance"][0]) < 1e-15  # lost in rounding
+
+
+def test_distances_count_each_source_of_error() -> None:
+    spread = {(name, q): 0.002 for name in SETS[1:] for q in QUANTITIES}
+    values = {(name, q): 0.9 for name in SETS[1:] for q in QUANTITIES}
+    found = _distances(values, spread, 1 / 4)
+    level = (0.9 - 0.895) / np.sqrt(0.002**2 / 4 + 0.017**2 / 5 + 0.001**2 / 12)
+    difference = (0.9 - (0.894 - 0.895)) / np.sqrt(0.002**2 / 4 + 0.002**2 / 5 + 2 * 0.001**2 / 12)
+    assert found["mnist", "entropy"] == pytest.approx(level)
+    assert found["mnist", "label-wise entropy − entropy"] == pytest.approx(difference)
+
+
+def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(fingerprint, "SIZES", range(2, 4))
+    for folder, runs in (("fashion-mnist-paper", 2), ("fashion-mnist-paper-5-epochs", 1)):
+        for run in range(runs):
+            for name, p in members(2, run).items():
+                (tmp_path / folder / f"run-{run}").mkdir(parents=True, exist_ok=True)
+                write_predictions(tmp_path / folder / f"run-{run}" / f"{name}.npz", p, None, list("abcd"))
+    other = tmp_path / "fashion-mnist-paper-5-epochs"
+    numbers = fingerprint.run(Options(tmp_path), [other])
+    again = numbers["trainings"]["fashion-mnist-paper-5-epochs"]
+    assert (tmp_path / "fingerprint" / "fashion-mnist-paper-5-epochs.npz").stat().st_size < 6000
+    first = fingerprint._stored_runs(other)[0]
+    exact = fingerprint._aurocs({name: fingerprint._scores(p) for name, p in first.items()})
+    assert again["runs"] == 1
+    assert {key: value for key, value in again.items() if key != "runs"} == {" | ".join(key): value for key, value in exact.items()}
+    assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs"}
+    assert f"mnist | {FLOAT32}" in again
+    with pytest.raises(FileNotFoundError, match="there are no predictions for fashion-mnist, mnist, kmnist"):
+        fingerprint.run(Options(tmp_path), [tmp_path])
+    with pytest.raises(FileNotFoundError, match="needs several runs"):
+        fingerprint.run(Options(tmp_path / "empty"))

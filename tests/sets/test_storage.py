@@ -1,0 +1,64 @@
+"""Fitted sets come back from their files, and damaged ones are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.sets import fit_labels, fit_sets, load_sets
+from set_cases import NAMES, cases, ensemble
+
+
+def fitted() -> dict[str, Any]:
+    p, y = cases()
+    q = ensemble(p)
+    code = np.arange(len(y)) // 8
+    return {
+        "class": fit_sets(q, y),
+        "aps": fit_sets(q, y, score="aps", smoothed=True, rng=0),
+        "pool": fit_sets(q, y, per={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)),
+        "groups": fit_sets(q, y, groups=code),
+        "whole": fit_sets(q, y, groups=code, cover="group", per="marginal"),
+        "shift": fit_sets(q, y, per="marginal", prevalence=[0.1, 0.2, 0.3, 0.4]),
+        "tree": fit_sets(q, y, shape=lw.events.tree({"mole": ["nevus", "lentigo"], "other": ["melanoma", "angioma"]}), max_nodes=2),
+    }
+
+
+@pytest.mark.parametrize("which", ["class", "aps", "pool", "groups", "whole", "shift", "tree"])
+def test_saved_sets_are_the_same(which: str, tmp_path: Path) -> None:
+    sets = fitted()[which]
+    again = load_sets(sets.save(tmp_path / "sets.npz"))
+    p, _ = cases(50, seed=3)
+    rng = 5 if sets.smoothed else None
+    a, b = sets.predict(p, rng=rng), again.predict(p, rng=rng)
+    np.testing.assert_array_equal(a.member, b.member)
+    assert a.nodes == b.nodes
+    assert repr(sets) == repr(again)
+    assert sets.guarantee == again.guarantee
+
+
+def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
+    p, y = cases()
+    for labels in (fit_labels(ensemble(p), y), fit_labels(ensemble(p), y, method="learn_then_test", confidence=0.9)):
+        again = load_sets(labels.save(tmp_path / "labels.npz"))
+        assert repr(labels) == repr(again)
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("format", np.asarray("other")), ("coverage", np.asarray(1.5)), ("offsets", np.array([0, 9, 3, 7, 400])), ("scores", np.full(400, np.nan)),
+        ("inside", np.zeros((4, 3), bool)), ("score", np.asarray("mine")), ("used_by", np.zeros((4, 4), bool)), ("class_names", np.asarray(["a"] * 4)),
+    ],
+)  # fmt: skip
+def test_damaged_files_are_refused(key: str, value: np.ndarray, tmp_path: Path) -> None:
+    path = fitted()["class"].save(tmp_path / "sets.npz")
+    with np.load(path) as file:
+        arrays = dict(file) | {key: value}
+    np.savez(path, **arrays)
+    with pytest.raises(ValueError, match=r"sets\.npz|must lie strictly"):
+        load_sets(path)

@@ -1,0 +1,192 @@
+"""Where disagreement comes from: sums, an oracle by loops, variance components, permutation tests and refusals."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import log2
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+
+ENTROPY = {
+    "log": lambda t: -sum(x * log2(x) for x in (t, 1 - t) if x > 0),
+    "squared": lambda t: t * (1 - t),
+}
+
+
+def levels(*sizes: int) -> dict[str, list[str]]:
+    """A complete crossing, the last factor fastest."""
+    cells = list(product(*(range(n) for n in sizes)))
+    return {f"f{i}": [f"level {cell[i]}" for cell in cells] for i in range(len(sizes))}
+
+
+def crossed(rng: np.random.Generator, sizes: tuple[int, ...], effects: dict[tuple[int, ...], float], n: int = 30) -> np.ndarray:
+    """Logits (M, n, 3) with normal effects of these sizes for some subsets of factors."""
+    z = 2 * rng.normal(size=(n, 3)) + np.zeros((*sizes, n, 3))
+    for subset, size in effects.items():
+        z = z + size * rng.normal(size=(*(k if i in subset else 1 for i, k in enumerate(sizes)), n, 3))
+    return z.reshape(-1, n, 3)
+
+
+@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_main_effects_are_those_of_the_definition(loss, weighted) -> None:
+    rng, sizes = np.random.default_rng(0), (2, 3)
+    a, b = ([0.2, 0.8], [0.5, 0.1, 0.4]) if weighted else ([0.5] * 2, [1 / 3] * 3)
+    w = np.multiply.outer(a, b).ravel()
+    probs = rng.dirichlet([1, 1, 1], size=(6, 4))
+    u = lw.decompose(lw.Ensemble(probs, weights=w, factors=levels(*sizes)), loss)
+    s = u.sources(rng=0)
+    assert s.names == ("f0", "f1", "interaction")
+    grid, g = probs.reshape(2, 3, 4, 3), ENTROPY[loss]
+    for i, k in product(range(4), range(3)):
+        x = grid[:, :, i, k]
+        mean = sum(a[p] * b[q] * x[p, q] for p in range(2) for q in range(3))
+        first = g(mean) - sum(a[p] * g(sum(b[q] * x[p, q] for q in range(3))) for p in range(2))
+        second = g(mean) - sum(b[q] * g(sum(a[p] * x[p, q] for p in range(2))) for q in range(3))
+        assert s["f0"][i, k] == pytest.approx(first, abs=1e-13)
+        assert s["f1"][i, k] == pytest.approx(second, abs=1e-13)
+    np.testing.assert_allclose(s.values.sum(axis=0), u.epistemic, rtol=0, atol=1e-12)
+    assert s.values.min() >= 0
+    assert np.isnan(s.p_values).all() == weighted
+
+
+@pytest.mark.parametrize(("sizes", "replicates"), [((3,), 2), ((2, 2), 1), ((3, 4), 2), ((2, 3, 2), 1), ((2, 2, 3), 2)])
+@pytest.mark.parametrize("loss", ["log", "squared"])
+def test_sources_add_up_and_are_not_negative(sizes, replicates, loss) -> None:
+    rng = np.random.default_rng(1)
+    probs = rng.dirichlet([0.3] * 4, size=(np.prod(sizes) * replicates, 50))
+    probs[:, :5] = probs[:1, :5]  # all agree
+    probs[:, 5] = np.eye(4)[rng.integers(0, 4, len(probs))]  # certain, and different
+    factors = {name: np.repeat(x, replicates) for name, x in levels(*sizes).items()}
+    order = rng.permutation(len(probs))
+    u = lw.decompose(lw.Ensemble(probs[order], factors={name: x[order] for name, x in factors.items()}), loss)
+    s = u.sources(rng=0, n_permutations=19)
+    assert s.names == (*factors, *(["interaction"] if len(sizes) > 1 else []), *(["replicates"] if replicates > 1 else []))
+    np.testing.assert_allclose(s.values.sum(axis=0), u.epistemic, rtol=0, atol=1e-12)
+    assert s.values.min() >= 0
+    assert not s.values[:, :5].any()
+    again = lw.decompose(lw.Ensemble(probs, factors=factors), loss).sources(rng=0, n_permutations=19)
+    np.testing.assert_allclose(s.values, again.values, rtol=0, atol=1e-13)
+    np.testing.assert_allclose(s.variance, again.variance, rtol=0, atol=1e-13)
+
+
+def test_events_instances_units_and_labels_that_occur_together() -> None:
+    rng = np.random.default_rng(2)
+    q = lw.Ensemble(rng.dirichlet([1] * 4, size=(6, 5, 2)), factors=levels(2, 3))
+    u = lw.decompose(q, "squared", events=lw.events.ordinal(4))
+    s = u.sources(rng=0)
+    assert s.values.shape == (3, 5, 2, 3)
+    np.testing.assert_allclose(s.values.sum(axis=0), u.epistemic, rtol=0, atol=1e-12)
+    np.testing.assert_array_equal(u[1:3].sources(rng=0).values, s.values[:, 1:3])
+    np.testing.assert_allclose(u.normalized().sources(rng=0).values, s.values * 4, rtol=1e-14)
+    several = lw.MultiLabelEnsemble(rng.random((6, 5, 3)), factors=levels(2, 3))
+    u = lw.decompose(several)
+    np.testing.assert_allclose(u.sources(rng=0).values.sum(axis=0), u.epistemic, rtol=0, atol=1e-12)
+
+
+def test_variance_components_are_unbiased() -> None:
+    """A linear model of two factors and replicates, in which they are known."""
+    rng, (a, b, r), n = np.random.default_rng(3), (3, 4, 2), 40_000
+    sd = {"f0": 0.02, "f1": 0.04, "interaction": 0.03, "replicates": 0.05}
+    shapes = {"f0": (a, 1, 1), "f1": (1, b, 1), "interaction": (a, b, 1), "replicates": (a, b, r)}
+    p = 0.5 + sum(sd[name] * np.clip(rng.normal(size=(*shape, n)), -3, 3) for name, shape in shapes.items())
+    p = np.clip(p, 0, 1).reshape(-1, n)
+    factors = {name: np.repeat(x, r) for name, x in levels(a, b).items()}
+    s = lw.decompose(lw.Ensemble(np.stack([p, 1 - p], axis=-1), factors=factors), "squared").sources(n_permutations=9, rng=0)
+    np.testing.assert_allclose(np.sqrt(s.variance[:, 0]), list(sd.values()), rtol=0.02)
+
+
+def test_variance_components_of_three_factors_solve_the_expected_mean_squares() -> None:
+    rng, sizes, n = np.random.default_rng(4), (2, 3, 4), 20_000
+    sd = {(0,): 0.04, (1,): 0.03, (2,): 0.02, (0, 1): 0.03, (0, 1, 2): 0.03}
+    p = 0.5 + sum(x * rng.normal(size=(*(k if i in t else 1 for i, k in enumerate(sizes)), n)) for t, x in sd.items())
+    p = np.clip(p, 0, 1).reshape(-1, n)
+    s = lw.decompose(lw.Ensemble(np.stack([p, 1 - p], axis=-1), factors=levels(*sizes)), "squared").sources(n_permutations=9, rng=0)
+    expected = [sd[(0,)] ** 2, sd[(1,)] ** 2, sd[(2,)] ** 2, sd[(0, 1)] ** 2 + sd[(0, 1, 2)] ** 2]
+    np.testing.assert_allclose(s.variance[:, 0], expected, rtol=0.05, atol=2e-5)
+
+
+def test_a_planted_effect_is_found_and_interaction_is_not_taken_for_one() -> None:
+    rng = np.random.default_rng(5)
+    q = lw.Ensemble.from_logits(crossed(rng, (4, 4), {(0,): 0.5, (0, 1): 0.3}), factors=levels(4, 4))
+    s = lw.decompose(q).sources(rng=0)
+    assert s.found == ("f0",)
+    assert s.p_values[0] == 0.001
+    assert "More than chance (permutation test, 5% level): f0." in repr(s)
+    alarms = 0
+    for i in range(40):
+        q = lw.Ensemble.from_logits(crossed(rng, (4, 3), {(0, 1): 0.5}, n=8), factors=levels(4, 3))
+        alarms += len(lw.decompose(q).sources(rng=i, n_permutations=99).found)
+    assert alarms <= 11  # of 80; binomial with 0.05: P(more) < 0.002
+
+
+def test_one_factor_needs_replicates() -> None:
+    rng = np.random.default_rng(6)
+    z = crossed(rng, (4, 3), {(0,): 0.6, (0, 1): 0.3})
+    s = lw.decompose(lw.Ensemble.from_logits(z, factors={"model": levels(4, 3)["f0"]})).sources(rng=0)
+    assert s.names == ("model", "replicates")
+    assert s.found == ("model",)
+    alone = lw.decompose(lw.Ensemble.from_logits(z[:4], factors={"model": list("abcd")})).sources(rng=0)
+    assert alone.names == ("model",)
+    assert np.isnan(alone.p_values).all()
+    assert np.isnan(alone.variance).all()
+    assert "cannot be distinguished from noise" in alone.sentence
+
+
+def test_two_by_two_is_too_small_to_find_anything() -> None:
+    q = lw.Ensemble.from_logits(crossed(np.random.default_rng(7), (2, 2), {(0,): 2.0}), factors=levels(2, 2))
+    s = lw.decompose(q).sources(rng=0)
+    assert s.smallest_p.tolist() == [0.5, 0.5]
+    assert s.p_values.min() >= 0.4
+    assert "too few levels to detect an effect of f0 or f1" in s.sentence
+
+
+def test_frame(optional) -> None:
+    optional("pandas")
+    q = lw.Ensemble.from_logits(crossed(np.random.default_rng(8), (3, 3), {(0,): 1.0}), factors=levels(3, 3))
+    s = lw.decompose(q).sources(rng=0)
+    frame = s.to_frame()
+    assert list(frame.columns) == ["source", "label", "epistemic", "share", "variance", "p_value"]
+    assert frame.groupby("label")["share"].sum().round(12).eq(1).all()
+    assert frame["p_value"].isna().sum() == 3
+    with pytest.raises(KeyError, match="no source 'f9'; there are f0, f1, interaction"):
+        s["f9"]
+
+
+def test_refusals() -> None:
+    probs = np.random.default_rng(9).dirichlet([1, 1], size=(4, 3))
+    with pytest.raises(ValueError, match="'a' must give one level for each of the 4 members; got 2"):
+        lw.Ensemble(probs, factors={"a": [1, 2]})
+    with pytest.raises(TypeError, match="`factors` must map"):
+        lw.Ensemble(probs, factors=["a", "b", "c", "d"])
+    with pytest.raises(ValueError, match="name other than 'interaction'"):
+        lw.Ensemble(probs, factors={"interaction": [1, 2, 3, 4]})
+
+    def sources(factors, loss="log", **options):
+        return lw.decompose(lw.Ensemble(probs, factors=factors, **options), loss).sources(rng=0)
+
+    with pytest.raises(ValueError, match="completely crossed: 2 cells of 6 have no member, such as a '0', b '2'"):
+        sources({"a": [0, 0, 1, 1], "b": [0, 1, 0, 2]})
+    with pytest.raises(ValueError, match="product of their levels' weights"):
+        sources(levels(2, 2), weights=[1, 1, 1, 2])
+    with pytest.raises(ValueError, match="only one level"):
+        sources({"a": [0, 0, 0, 0]})
+    with pytest.raises(ValueError, match="same member weights for all instances"):
+        sources(levels(2, 2), weights=np.ones((4, 3)))
+    with pytest.raises(ValueError, match="log or squared loss, where interactions cannot be negative; got ZeroOneLoss"):
+        sources(levels(2, 2), "zero_one")
+    with pytest.raises(ValueError, match="`sources` needs named factors"):
+        lw.decompose(lw.Ensemble(probs)).sources()
+    with pytest.raises(ValueError, match="without `correction`"):
+        lw.decompose(lw.Ensemble(probs, factors=levels(2, 2)), correction="jackknife").sources()
+
+
+def test_other_array_libraries(optional) -> None:
+    torch = optional("torch")
+    probs = np.random.default_rng(10).dirichlet([1, 1, 1], size=(4, 5))
+    ours = lw.decompose(lw.Ensemble(probs, factors=levels(2, 2))).sources(rng=0)
+    theirs = lw.decompose(lw.Ensemble(torch.from_numpy(probs), factors=levels(2, 2))).sources(rng=0)
+    np.testing.assert_array_equal(ours.values, theirs.values)
