@@ -126,7 +126,9 @@ def _on_source_read(app: Any, docname: str, source: list[str]) -> None:
     path.write_text(notebook(cells), encoding="utf-8")
     href = "../" * docname.count("/") + f"notebooks/{path.name}"
     title, _, rest = text.partition("\n")
-    source[0] = f'{title}\n\n<p><a href="{href}" download>Download this page as a notebook</a>, executed; run it from the root of a clone.</p>\n{rest}'
+    source[0] = (
+        f'{title}\n\n<p><a href="{href}" download>Download this page as a notebook</a>, executed; run it from the root of a clone.</p>\n{rest}'
+    )
 
 
 def setup(app: Any) -> dict[str, Any]:
