@@ -92,6 +92,8 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
+	$(BIN)/pyright --pythonpath $(BIN)/python
 
 # what labelwise is compared with, without its dependencies: only single files of it are used
 $(VENV)/.peers: $(VENV)/.dev

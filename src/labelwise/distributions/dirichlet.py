@@ -11,7 +11,7 @@ import numpy as np
 from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
 from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields
 from ..events import Family, as_events
-from .base import ArrayT, Distribution, InNumPy, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, batch_index, remade
 from .marginals import Beta, BetaMixture
 
 
@@ -44,9 +44,9 @@ class Dirichlet(Distribution[ArrayT]):
     """For the engine: each event has a Beta law, or a mixture of them, that ``alpha`` alone says."""
 
     @overload
-    def __init__(self: Dirichlet[np.ndarray], alpha: InNumPy, *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: Sequence[str] | None = None) -> None: ...
     @overload
-    def __init__(self, alpha: ArrayT, *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: Sequence[str] | None = None) -> None: ...
     def __init__(self, alpha: Any, *, class_names: Sequence[str] | None = None) -> None:
         alpha = check_alpha(alpha)
         set_fields(self, alpha=alpha, class_names=check_names(class_names, alpha.shape[-1]))
@@ -103,11 +103,11 @@ class DirichletMixture(Distribution[ArrayT]):
     has_beta_laws: ClassVar[bool] = True
 
     @overload
-    def __init__(
-        self: DirichletMixture[np.ndarray], alpha: InNumPy, weights: Any = None, *, class_names: Sequence[str] | None = None
-    ) -> None: ...
+    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: Sequence[str] | None = None) -> None: ...
     @overload
-    def __init__(self, alpha: ArrayT, weights: Any = None, *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(
+        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: Sequence[str] | None = None
+    ) -> None: ...
     def __init__(self, alpha: Any, weights: Any = None, *, class_names: Sequence[str] | None = None) -> None:
         alpha = check_alpha(alpha)
         if alpha.ndim < 2:

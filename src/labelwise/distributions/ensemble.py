@@ -26,7 +26,7 @@ from .._validation import (
 )
 from ..events import Events, Family, as_events
 from ..factors import Factors, as_factors
-from .base import ArrayT, Distribution, InNumPy, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, remade
 from .marginals import Atoms
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
@@ -177,17 +177,17 @@ class Ensemble(Members[ArrayT]):
     if TYPE_CHECKING:
 
         @overload
-        def __init__(self: Ensemble[np.ndarray], probs: InNumPy, **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
         @overload
-        def __init__(self, probs: ArrayT, **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
         def __init__(self, probs: Any, **options: Any) -> None: ...
 
     @overload
     @classmethod
-    def from_logits(cls, logits: InNumPy, **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
+    def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> Ensemble[GivenT]: ...
     @overload
     @classmethod
-    def from_logits(cls, logits: ArrayT, **options: Unpack[MemberOptions]) -> Ensemble[ArrayT]: ...
+    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
     @classmethod
     def from_logits(
         cls,

@@ -23,7 +23,7 @@ from .._arrays import (
 )
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
-from .base import ArrayT, Distribution, InNumPy, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, batch_index, remade
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
 
@@ -72,9 +72,9 @@ class LogisticNormal(Distribution[ArrayT]):
     exact_mean: ClassVar[bool] = False
 
     @overload
-    def __init__(self: LogisticNormal[np.ndarray], mean: InNumPy, cov: Any, **options: Unpack[_Options]) -> None: ...
+    def __init__(self, mean: ArrayOf[ArrayT], cov: Any, **options: Unpack[_Options]) -> None: ...
     @overload
-    def __init__(self, mean: ArrayT, cov: Any, **options: Unpack[_Options]) -> None: ...
+    def __init__(self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]) -> None: ...
     def __init__(
         self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
     ) -> None:

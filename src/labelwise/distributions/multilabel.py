@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
@@ -10,7 +11,7 @@ import numpy as np
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from ..events import Events
 from ..factors import Factors
-from .base import ArrayT, InNumPy
+from .base import ArrayOf, ArrayT, GivenT
 from .ensemble import MemberOptions, Members
 from .marginals import Atoms
 
@@ -34,17 +35,17 @@ class MultiLabelEnsemble(Members[ArrayT]):
     if TYPE_CHECKING:
 
         @overload
-        def __init__(self: MultiLabelEnsemble[np.ndarray], probs: InNumPy, **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
         @overload
-        def __init__(self, probs: ArrayT, **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self: MultiLabelEnsemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
         def __init__(self, probs: Any, **options: Any) -> None: ...
 
     @overload
     @classmethod
-    def from_logits(cls, logits: InNumPy, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[np.ndarray]: ...
+    def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[GivenT]: ...
     @overload
     @classmethod
-    def from_logits(cls, logits: ArrayT, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[ArrayT]: ...
+    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[np.ndarray]: ...
     @classmethod
     def from_logits(cls, logits: Any, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[Any]:
         """An ensemble from network outputs before the sigmoid; options as for the class.
