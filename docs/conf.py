@@ -24,7 +24,7 @@ extensions = [
     "executed_pages",
 ]
 exclude_patterns = ["_static", "_extensions", "cli.md"]  # the site has reference/command instead
-executed_pages = ["tutorials/*", "retinamnist"]  # run at build, with figures, and written as notebooks
+executed_pages = ["tutorials/*", "decisions", "retinamnist", "sets", "votes"]  # run at build, with figures, and written as notebooks
 default_role = "py:obj"  # `Ensemble` in a docstring is a link where it can be one
 
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence"]
