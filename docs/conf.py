@@ -32,7 +32,7 @@ myst_heading_anchors = 3
 myst_dmath_double_inline = False
 suppress_warnings = ["myst.strikethrough"]
 
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {"members": True}
 autodoc_typehints = "none"  # the docstrings give types in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False

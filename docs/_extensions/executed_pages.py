@@ -96,7 +96,7 @@ def run_page(text: str) -> tuple[str, list[Cell], list[str]]:
                 if piece.strip():
                     cells.append(Cell("markdown", piece.strip()))
                 continue
-            pieces.append(f"```pycon\n{piece.rstrip()}\n```\n")
+            pieces.append(_shown(piece))
             for cell, mistake in run_block(piece, names):
                 cells.append(cell)
                 mistakes += [mistake] if mistake else []
@@ -104,6 +104,11 @@ def run_page(text: str) -> tuple[str, list[Cell], list[str]]:
                 pieces.append(f'\n<img class="figure" alt="{escape(title)}" src="data:image/png;base64,{png}">\n')
                 cells[-1].outputs.append({"output_type": "display_data", "metadata": {}, "data": {"image/png": png, "text/plain": title}})
     return "".join(pieces), cells, mistakes
+
+
+def _shown(block: str) -> str:
+    """A block without the empty line that doctest needs at its end."""
+    return f"```pycon\n{block.rstrip()}\n```"
 
 
 def notebook(cells: list[Cell]) -> str:
@@ -115,6 +120,7 @@ def notebook(cells: list[Cell]) -> str:
 
 def _on_source_read(app: Any, docname: str, source: list[str]) -> None:
     if not any(fnmatch(docname, pattern) for pattern in app.config.executed_pages):
+        source[0] = BLOCK.sub(lambda found: _shown(found[1]), source[0])
         return
     from sphinx.util import logging
 
