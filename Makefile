@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 LOWEST ?= .venv-lowest
+DIST ?= .venv-dist
 ECOSYSTEM ?= .venv-ecosystem
 MLFLOW ?= .venv-mlflow
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types bench bench-quick bench-processors fuzz clean help
+.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick bench-processors fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
@@ -23,6 +24,7 @@ help:
 	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
 	@echo "make lint    style and types"
 	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
+	@echo "make dist    source distribution and wheel in dist/, checked: contents, tags, size, the tests of the former, an installation of the latter"
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
 	@echo "make bench-processors   its section on other processors: each kernel, and the plainest instructions of the libraries"
@@ -95,6 +97,25 @@ types: $(VENV)/.dev
 	$(BIN)/mypy tests/typing
 	$(BIN)/pyright --pythonpath $(BIN)/python
 
+$(DIST)/.dev: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
+	$(DIST)/bin/python $(PIP_INSTALL) -c constraints.txt --group dist
+	@touch $@
+
+# The wheel is built from the source distribution, in an environment of its own. Only Linux has tags to be repaired.
+dist: $(DIST)/.dev
+	rm -rf dist
+	LABELWISE_BUILD=strict $(DIST)/bin/python -m build --outdir dist/built .
+	mv dist/built/*.tar.gz dist
+	PATH="$(abspath $(DIST)/bin):$$PATH" $(DIST)/bin/auditwheel repair --wheel-dir dist dist/built/*.whl
+	rm -r dist/built
+	$(DIST)/bin/validate-pyproject pyproject.toml
+	$(DIST)/bin/twine check --strict dist/*
+	$(DIST)/bin/check-wheel-contents dist/*.whl
+	$(DIST)/bin/abi3audit --strict --summary dist/*.whl
+	$(PYTHON) .ci/check_dist.py dist $(ARGS)
+
 # what labelwise is compared with, without its dependencies: only single files of it are used
 $(VENV)/.peers: $(VENV)/.dev
 	$(PIP) --target $(VENV)/peers --no-deps --upgrade torch-uncertainty==0.13.0 torchmetrics==1.9.0 lightning-utilities==0.15.3 probly==0.3.0 tqdm==4.70.1
@@ -113,4 +134,4 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) $(DIST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

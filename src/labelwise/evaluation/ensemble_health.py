@@ -21,14 +21,14 @@ FEWEST = 20
 MOST_CLASSES = 256
 """Maximum number of classes for the search for permutations."""
 NEAR = 0.1
-"""Near copies differ by less than this share of the median difference between members."""
-NEAR_LABEL = 0.02
-"""The same for a single label, where healthy members vary more."""
+"""Near copies differ by less than this share of the median difference between members, in log-odds."""
+SATURATED = 1e-6
+"""Probabilities closer to 0 or 1 are compared as if they were this close."""
 STILL = 0.01
 """A constant member varies by less than this share of the median variance of the members."""
 GAIN = 0.25
 """Mean correlation gained per permuted class for which a permutation is reported."""
-STANDARD_ERRORS = 6
+STANDARD_ERRORS = 4
 """…and that gain in standard errors, because the best of many permutations is taken."""
 FOLDS = (
     "The members are folds of a cross-validation: they were trained on different data, so their disagreement mixes the effect of the data "
@@ -94,8 +94,7 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
     q : Ensemble, MultiLabelEnsemble, Predictions, or array (M, ..., K)
         Arrays are not validated first, so that members with logits or sums other than 1 are named.
     y_true : array (...) or, for labels that may occur together, (..., K), optional
-        True classes. Permuted classes are then found by them, also if all members are permuted alike; without them a member is
-        compared with the mean of the others.
+        True classes. A member is compared with the mean of the others, and with these: then all members may be permuted alike.
     folds : array (...) of int, or True, optional
         Says that member m is the model of fold m of a cross-validation, and for each instance the fold in which it was held out (−1:
         no member was trained on it). A factor of ``q`` called "fold" says so too.
@@ -214,29 +213,36 @@ def _constant(x: np.ndarray) -> list[int]:
 
 
 def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: Sequence[int]) -> Iterator[Finding]:
-    """Groups of members that are equal or nearly so, and pairs that are on single labels."""
-    m = len(x)
-    pairs = [(a, b) for a in range(m) for b in range(a + 1, m) if not (a in still and b in still)]
+    """Groups of members that are equal or nearly so, and pairs that are on single labels.
+
+    Differences are between log-odds, where small probabilities count like large ones: a rare label does not look copied.
+    """
+    pairs = [(a, b) for a in range(len(x)) for b in range(a + 1, len(x)) if not (a in still and b in still)]
     if not pairs:
         return
-    apart = np.stack([np.abs(x[a] - x[b]).mean(axis=0) for a, b in pairs])
-    whole = apart.sum(axis=-1)
-    typical = float(np.median(whole[whole > 1e-6])) if (whole > 1e-6).any() else 0.0
-    same = whole == 0
-    near = ~same & (whole < max(NEAR * typical if len(pairs) > 1 else 0.0, 1e-6))
-    for fault, chosen, words in (("copies", same, "are identical"), ("near copies", near, "are nearly identical")):
+    clipped = np.clip(x, SATURATED, 1 - SATURATED)
+    odds = np.log(clipped) - np.log1p(-clipped)
+    apart = np.stack([np.abs(odds[a] - odds[b]).mean(axis=0) for a, b in pairs])
+    same = np.array([[np.array_equal(x[a, :, k], x[b, :, k]) for k in range(len(names))] for a, b in pairs])
+    whole = same.all(axis=1)
+    near = ~whole & _unusual(apart.mean(axis=1))
+    for fault, chosen, words in (("copies", whole, "are identical"), ("near copies", near, "are nearly identical")):
         for group in _groups([pair for pair, yes in zip(pairs, chosen, strict=True) if yes]):
             who = [members[i] for i in group]
             more = "" if fault == "copies" else f" (difference below {NEAR:.0%} of the usual)"
             yield Finding(fault, tuple(who), f"{_and(who)} {words}{more}")
-    varies = x.std(axis=1) > 1e-9
+    varies = odds.std(axis=1) > 1e-9
     for k, name in enumerate(names):
-        column = apart[:, k]
-        usual = float(np.median(column[column > 1e-9])) if (column > 1e-9).any() else 0.0
-        for (a, b), d, taken in zip(pairs, column, same | near, strict=True):
-            if not taken and varies[a, k] and varies[b, k] and (d == 0 or (len(pairs) > 1 and d < NEAR_LABEL * usual)):
+        for (a, b), yes in zip(pairs, (same[:, k] | _unusual(apart[:, k])) & ~whole & ~near, strict=True):
+            if yes and varies[a, k] and varies[b, k]:
                 both = (members[a], members[b])
-                yield Finding("copied labels", both, f"{_and(both)} have the same probabilities of {name!r}")
+                yield Finding("copied labels", both, f"{_and(both)} have (nearly) the same probabilities of {name!r}")
+
+
+def _unusual(apart: np.ndarray) -> np.ndarray:
+    """Which pairs of members differ much less than is usual among them; a single pair has nothing to be compared with."""
+    differ = apart[apart > 1e-9]
+    return np.asarray(apart < (NEAR * float(np.median(differ)) if len(apart) > 1 and len(differ) else 0.0))
 
 
 def _groups(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
@@ -265,15 +271,17 @@ def _permuted(x: np.ndarray, members: Sequence[int], truth: np.ndarray | None, n
     if k > MOST_CLASSES or (m < 2 and truth is None):
         return
     for i in range(m):
-        reference = (x.sum(axis=0) - x[i]) / (m - 1) if truth is None else truth
-        order = _better_order(_standardized(reference), _standardized(x[i]))
-        if order is None:
-            continue
-        moved = [f"{names[a]!r} as {names[b]!r}" for a, b in enumerate(order) if a != b]
-        other = "the true classes" if truth is not None else f"member {members[1 - i]}" if m == 2 else "the other members"
-        yield Finding(
-            "permuted classes", (members[i],), f"Member {members[i]} has its classes in another order than {other}: {some(moved)}"
-        )
+        references = [] if truth is None else [("the true classes", truth)]
+        if m > 1:
+            other = f"member {members[1 - i]}" if m == 2 else "the other members"
+            references.append((other, (x.sum(axis=0) - x[i]) / (m - 1)))
+        for other, reference in references:
+            order = _better_order(_standardized(reference), _standardized(x[i]))
+            if order is not None:
+                moved = some([f"{names[a]!r} as {names[b]!r}" for a, b in enumerate(order) if a != b])
+                what = f"Member {members[i]} has its classes in another order than {other}: {moved}"
+                yield Finding("permuted classes", (members[i],), what)
+                break
 
 
 def _better_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
