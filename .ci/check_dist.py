@@ -43,7 +43,7 @@ def install(python: str, folder: Path, *what: object, **variables: str) -> Path:
 
 def main(dist: Path, pythons: list[str], lowest: bool) -> None:
     """All checks."""
-    (wheel,), (source,) = dist.glob("*.whl"), dist.glob("*.tar.gz")
+    (wheel,), (source,) = dist.glob("*-abi3-*.whl"), dist.glob("*.tar.gz")
     if "-cp311-abi3-" not in wheel.name or "-linux_" in wheel.name:
         sys.exit(f"{wheel.name}: the tag must be that of the limited API, and of manylinux on Linux")
     if wheel.stat().st_size > MOST:
