@@ -58,3 +58,37 @@ def test_the_acquisition_page_shows_the_stored_curves(optional, monkeypatch):
     acquisition = load("acquisition")
     results = json.loads((STUDIES / "acquisition.json").read_text())
     assert acquisition.summary(results) == (STUDIES / "acquisition.md").read_text()
+
+
+@pytest.mark.parametrize("name", ["health", "factors"])
+def test_the_page_of_ensembles_shows_the_stored_numbers(name):
+    study = load(name)
+    results = json.loads((STUDIES / f"{name}.json").read_text())
+    assert study.insert(study.PAGE.read_text(), results) == study.PAGE.read_text()
+    assert (STUDIES / f"{name}.md").read_text() == study.summary(results)
+
+
+def test_stored_checks_of_members_find_faults_and_raise_no_alarms():
+    health = load("health")
+    results = json.loads((STUDIES / "health.json").read_text())
+    assert {x["fault"] for x in results["power"]} == set(health.FAULTS)
+    for x in results["power"]:
+        if x["size"] == health.FAULTS[x["fault"]][3][0] and x["fault"] in ("copy of another member", "one label copied", "constant member"):
+            assert x["without labels"] == 1
+    assert all(x["alarms"] == 0 for x in results["alarms"] if x["runs"] > 1)
+    probs = np.random.default_rng(0).dirichlet(np.ones(10), (5, 100))
+    for _, _, plant, sizes in health.FAULTS.values():
+        planted = probs.copy()
+        plant(planted, sizes[0], np.random.default_rng(0))
+        assert not np.array_equal(planted, probs)
+
+
+def test_stored_factors_are_reported_at_the_nominal_level():
+    rows = json.loads((STUDIES / "factors.json").read_text())
+    for x in [*rows["planted"], *rows["networks"]]:
+        limit = 0.05 + 3 * (0.05 * 0.95 / x["runs"]) ** 0.5
+        assert x["error"] < 1e-12
+        assert x["A"] <= limit or x["main"] > 0
+        assert x["B"] <= limit or "× 5 networks" in x["design"]
+    for x in rows["components"]:
+        assert abs(x["mean"] - x["true"]) < 4 * x["standard error"]

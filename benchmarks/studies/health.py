@@ -25,7 +25,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PAGE = ROOT / "docs/ensembles.md"
 START, END = "<!-- health: begin -->", "<!-- health: end -->"
-RUNS, MEMBERS = 100, 5
+RUNS, MEMBERS = 60, 5
 Ensembles = dict[str, tuple[np.ndarray, np.ndarray | None]]
 """Probabilities (M, N, K) and labels, by name."""
 

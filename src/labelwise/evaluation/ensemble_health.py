@@ -16,6 +16,12 @@ from ..io import Predictions
 
 MOST = 4096
 """Maximum number of instances, evenly spaced, for all but the scale of arrays."""
+NUMBERS = 1 << 22
+"""Maximum number of probabilities to compare; with more than 32 members fewer, because all pairs are compared."""
+SOFT = 5
+"""Minimum number of probabilities other than 0 and 1 of a label that may be copied: votes of 0 and 1 may well be equal."""
+SAID = 5
+"""Maximum number of faults in a sentence."""
 FEWEST = 20
 """Minimum number of instances for comparisons of members."""
 MOST_CLASSES = 256
@@ -74,7 +80,8 @@ class EnsembleCheck(Shown):
                 f" Effective number of members: {self.effective_members.mean():.1f} on average, lowest for "
                 f"{self.class_names[lowest]!r} ({self.effective_members[lowest]:.1f})."
             )
-        found = " ".join(f"{x.sentence}." for x in self.findings)
+        more = f" … and {counted(len(self.findings) - SAID, 'more fault')}." if len(self.findings) > SAID else ""
+        found = " ".join(f"{x.sentence}." for x in self.findings[:SAID]) + more
         return f"{found or f'No faults found in {members}.'}{number}"
 
     def _summary(self) -> Summary:
@@ -108,10 +115,10 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
     >>> probs = np.random.default_rng(0).dirichlet([1, 1, 1], size=(4, 100))
     >>> probs[2] = probs[0]
     >>> print(check_ensemble(lw.Ensemble(probs)))
-    Members 0 and 2 are identical. Effective number of members: 3.8 on average, lowest for '1' (3.7).
+    Members 0 and 2 are identical. Effective number of members: 2.9 on average, lowest for '1' (2.9).
     """
     if isinstance(q, Predictions):  # files are not read whole
-        rows = _spaced(len(q))
+        rows = _spaced(len(q), q.n_members or 1, q.n_classes)
         y_true, folds = (x if x is None or x is True else np.asarray(to_numpy(x))[rows] for x in (y_true, folds))
         part = q[rows]
         y_true, q = part.y_true if y_true is None else y_true, part.distribution()
@@ -121,7 +128,7 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
     truth = None if y_true is None else _truth(y_true, names, shape, k, several)
     told = any(name.lower() in ("fold", "folds") for name in getattr(q, "factors", None) or ())
     findings += _folds(folds, told, m, shape)
-    rows = _spaced(n)
+    rows = _spaced(n, m, k)
     faulty = {i for x in findings if x.fault != "folds" for i in x.members}
     usable = [i for i in range(m) if i not in faulty]
     x = probs[:, rows][usable].astype(float)
@@ -223,7 +230,7 @@ def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: 
     clipped = np.clip(x, SATURATED, 1 - SATURATED)
     odds = np.log(clipped) - np.log1p(-clipped)
     apart = np.stack([np.abs(odds[a] - odds[b]).mean(axis=0) for a, b in pairs])
-    same = np.array([[np.array_equal(x[a, :, k], x[b, :, k]) for k in range(len(names))] for a, b in pairs])
+    same = np.stack([(x[a] == x[b]).all(axis=0) for a, b in pairs])
     whole = same.all(axis=1)
     near = ~whole & _unusual(apart.mean(axis=1))
     for fault, chosen, words in (("copies", whole, "are identical"), ("near copies", near, "are nearly identical")):
@@ -231,12 +238,13 @@ def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: 
             who = [members[i] for i in group]
             more = "" if fault == "copies" else f" (difference below {NEAR:.0%} of the usual)"
             yield Finding(fault, tuple(who), f"{_and(who)} {words}{more}")
-    varies = odds.std(axis=1) > 1e-9
+    soft = ((x > SATURATED) & (x < 1 - SATURATED)).sum(axis=1) >= SOFT
+    close = same | np.stack([_unusual(column) for column in apart.T], axis=1)
     for k, name in enumerate(names):
-        for (a, b), yes in zip(pairs, (same[:, k] | _unusual(apart[:, k])) & ~whole & ~near, strict=True):
-            if yes and varies[a, k] and varies[b, k]:
-                both = (members[a], members[b])
-                yield Finding("copied labels", both, f"{_and(both)} have (nearly) the same probabilities of {name!r}")
+        equal = [pair for i, pair in enumerate(pairs) if close[i, k] and not whole[i] and not near[i] and soft[list(pair), k].all()]
+        for group in _groups(equal):
+            who = [members[i] for i in group]
+            yield Finding("copied labels", tuple(who), f"{_and(who)} have (nearly) the same probabilities of {name!r}")
 
 
 def _unusual(apart: np.ndarray) -> np.ndarray:
@@ -260,9 +268,10 @@ def _and(members: Sequence[int]) -> str:
     return f"Members {', '.join(map(str, members[:-1]))} and {members[-1]}"
 
 
-def _spaced(n: int) -> np.ndarray:
-    """At most `MOST` of n positions."""
-    return np.linspace(0, n - 1, MOST).astype(int) if n > MOST else np.arange(n)
+def _spaced(n: int, m: int, k: int) -> np.ndarray:
+    """Evenly spaced positions of some of n instances."""
+    most = min(MOST, max(FEWEST, NUMBERS // (m * k * max(1, m // 32))))
+    return np.linspace(0, n - 1, most).astype(int) if n > most else np.arange(n)
 
 
 def _permuted(x: np.ndarray, members: Sequence[int], truth: np.ndarray | None, names: Sequence[str]) -> Iterator[Finding]:
