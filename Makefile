@@ -2,6 +2,7 @@
 PYTHON ?= python3
 VENV ?= .venv
 LOWEST ?= .venv-lowest
+DIST ?= .venv-dist
 ECOSYSTEM ?= .venv-ecosystem
 MLFLOW ?= .venv-mlflow
 BIN := $(VENV)/bin
@@ -13,7 +14,7 @@ PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo test test-baseline test-lowest test-ecosystem lint types bench bench-quick bench-processors fuzz clean help
+.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick bench-processors fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
@@ -22,6 +23,8 @@ help:
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
 	@echo "make lint    style and types"
+	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
+	@echo "make dist    source distribution and wheel in dist/, checked: contents, tags, size, the tests of the former, an installation of the latter"
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
 	@echo "make bench-processors   its section on other processors: each kernel, and the plainest instructions of the libraries"
@@ -42,6 +45,17 @@ $(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 
 demo: $(VENV)/.demo
 	$(BIN)/python -m labelwise demo -o report.html
+
+$(VENV)/.docs: $(VENV)/.dev
+	$(PIP) --group docs
+	@touch $@
+
+# any warning is an error: broken links, docstrings that do not parse, tutorials whose output changed
+docs: $(VENV)/.docs
+	rm -rf build/docs
+	$(ONE_THREAD) $(BIN)/python -m sphinx -q -W --keep-going -b html -d build/docs/doctrees docs build/docs/html
+	LABELWISE_SITE=build/docs/html $(BIN)/python -m pytest -q tests/docs/built_site.py
+	@echo "build/docs/html/index.html"
 
 test: $(VENV)/.dev
 	$(ONE_THREAD) $(BIN)/python $(PYTEST) $(ARGS)
@@ -80,6 +94,27 @@ lint: $(VENV)/.dev
 
 types: $(VENV)/.dev
 	$(BIN)/mypy
+	$(BIN)/mypy tests/typing
+	$(BIN)/pyright --pythonpath $(BIN)/python
+
+$(DIST)/.dev: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(DIST)
+	$(DIST)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
+	$(DIST)/bin/python $(PIP_INSTALL) -c constraints.txt --group dist
+	@touch $@
+
+# The wheel is built from the source distribution, in an environment of its own. Only Linux has tags to be repaired.
+dist: $(DIST)/.dev
+	rm -rf dist
+	LABELWISE_BUILD=strict $(DIST)/bin/python -m build --outdir dist/built .
+	mv dist/built/*.tar.gz dist
+	PATH="$(abspath $(DIST)/bin):$$PATH" $(DIST)/bin/auditwheel repair --wheel-dir dist dist/built/*.whl
+	rm -r dist/built
+	$(DIST)/bin/validate-pyproject pyproject.toml
+	$(DIST)/bin/twine check --strict dist/*
+	$(DIST)/bin/check-wheel-contents dist/*.whl
+	$(DIST)/bin/abi3audit --strict --summary dist/*.whl
+	$(PYTHON) .ci/check_dist.py dist $(ARGS)
 
 # what labelwise is compared with, without its dependencies: only single files of it are used
 $(VENV)/.peers: $(VENV)/.dev
@@ -99,4 +134,4 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) $(DIST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info

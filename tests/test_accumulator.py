@@ -33,6 +33,29 @@ def ensembles(kind: str, dtype: str) -> np.ndarray:
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", ["random", "near", "equal"])
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one"])
+def test_first_members_and_the_state_that_replaces_them_agree(loss: str, kind: str, dtype: str) -> None:
+    probs = ensembles(kind, dtype)
+    kept = lw.Accumulator(loss)
+    for member in probs:
+        copy = member.copy()
+        kept.update(copy)
+        copy[...] = 0  # what comes later to the same memory does not matter
+    before = kept.result()
+    state = lw.Accumulator(loss).merge(kept).result()
+    eps = float(np.finfo(dtype).eps)
+    for part in PARTS:
+        x, y = getattr(before, part), getattr(state, part)
+        np.testing.assert_allclose(y, x, rtol=200 * eps, atol=4 * eps**2)
+        np.testing.assert_allclose(getattr(state.sum(), part), x.sum(-1), rtol=200 * eps, atol=4 * eps**2)
+    more = kept.update(probs[0]).update(probs[1]).result()  # one more than are kept, and another
+    whole = lw.decompose(lw.Ensemble(np.concatenate([probs, probs[:2]])), loss)
+    np.testing.assert_allclose(more.epistemic, whole.epistemic, rtol=200 * eps, atol=4 * eps**2)
+    assert more.n_members == 9
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+@pytest.mark.parametrize("kind", ["random", "near", "equal"])
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
 def test_equals_the_whole_ensemble(loss: object, kind: str, dtype: str, weighted: bool) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-FILES = ("pyproject.toml", "setup.py", "README.md", "LICENSE")
+FILES = ("pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no /bin/false to stand for a compiler that fails")
 
 
@@ -51,6 +52,15 @@ def test_the_archive_holds_all_that_is_compiled(archive: Path) -> None:
     assert not [name for name in names if name.endswith((".so", ".pyc"))]
 
 
+def test_links_of_the_description_work_outside_the_repository(archive: Path) -> None:
+    with tarfile.open(archive) as file:
+        (metadata,) = [name for name in file.getnames() if name.count("/") == 1 and name.endswith("/PKG-INFO")]
+        text = file.extractfile(metadata).read().decode()
+    assert len(re.findall(r"\]\(https://github.com/labelwise/labelwise/blob/main/docs/", text)) >= 5
+    assert re.search(r"!\[[^\]]*\]\(https://raw.githubusercontent.com/labelwise/labelwise/main/docs/pictures/", text)
+    assert re.findall(r"\]\((?!https://|#)[^)]*", text) == []
+
+
 def test_without_a_compiler_numpy_does_the_work(archive: Path, tmp_path: Path) -> None:
     done = install(archive, tmp_path / "site", CC="/bin/false")
     assert done.returncode == 0, done.stderr
@@ -58,8 +68,14 @@ def test_without_a_compiler_numpy_does_the_work(archive: Path, tmp_path: Path) -
         "import numpy as np, labelwise as lw\n"
         "print(lw.__file__, lw.kernel_info()['kernel'], lw.decompose(lw.Ensemble(np.eye(2)[:, None])).epistemic.tolist())\n"
     )
+    (metadata,) = (tmp_path / "site").glob("labelwise-*.dist-info")
+    assert {"Root-Is-Purelib: true", "Tag: py3-none-any"} <= set((metadata / "WHEEL").read_text().splitlines())
     used = run("-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
     assert used.stdout.split(" ", 1) == [str(tmp_path / "site" / "labelwise" / "__init__.py"), "numpy [[1.0, 1.0]]\n"], used.stderr
+    told = run("-m", "labelwise", "--version", cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
+    assert "kernel numpy" in told.stdout
+    assert told.stdout.count("There is no compiled kernel") == 1
+    assert "not compiled" in told.stdout
 
 
 def test_a_strict_build_does_not_hide_that_there_is_no_compiler(archive: Path, tmp_path: Path) -> None:

@@ -24,9 +24,6 @@ def uncertainty(shape=(12,), m=4, names=NAMES, seed=0, **options):
     return lw.decompose(q, **options)
 
 
-# --- frames ----------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars"])
 def test_a_wide_frame_has_a_row_for_each_instance(library):
     optional(library)
@@ -136,9 +133,6 @@ def test_a_missing_library_is_named(monkeypatch):
         u.to_xarray()
 
 
-# --- xarray and mappings ---------------------------------------------------------------------------------------------------
-
-
 def test_xarray_keeps_the_order_of_channel_first_images():
     xarray = optional("xarray")
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 2, 5, 6))
@@ -168,9 +162,6 @@ def test_mappings_hold_the_means():
     assert found["epistemic.melanoma"] == pytest.approx(u["melanoma"].epistemic.mean())
     assert found["aleatoric"] == pytest.approx(u.sum().aleatoric.mean())
     assert u["nevus"].to_dict() == pytest.approx({part: getattr(u["nevus"], part).mean() for part in PARTS})
-
-
-# --- the highest -----------------------------------------------------------------------------------------------------------
 
 
 @given(st.integers(0, 300), st.integers(1, 40))
@@ -207,9 +198,6 @@ def test_the_top_as_a_frame():
     top = image.top(2)
     assert top.to_frame()[["axis_0", "axis_1"]].to_numpy().tolist() == top.indices.tolist()
     assert uncertainty(()).top().to_frame().columns.tolist() == ["rank", "epistemic"]
-
-
-# --- instances -------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("index", [slice(3, 9), 4, -1, [1, 5, 5], np.arange(12) % 2 == 0, (slice(None, None, 3),)])
@@ -253,9 +241,6 @@ def test_a_result_is_not_taken_for_an_array():
         np.asarray(u)
     with pytest.raises(TypeError, match=r"is a distribution, not an array"):
         np.asarray(lw.Ensemble(np.full((2, 3, 2), 0.5)))
-
-
-# --- what is printed -------------------------------------------------------------------------------------------------------
 
 
 def shown():
@@ -329,31 +314,3 @@ def test_one_member_shows_a_dash_and_arrays_stay_zero():
         assert len(u.top(2, by="total")) == 2
     assert "–" in repr(lw.joint.decompose(q))
     assert "–" not in repr(lw.decompose(lw.Dirichlet(np.ones((4, 3)))))
-
-
-# --- decisions -------------------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("library", ["pandas", "polars"])
-def test_plans_and_choices_are_tables(library):
-    optional(library)
-    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 20)), class_names=NAMES)
-    plan = lw.decisions.decide(q, lw.decisions.Costs(1 - np.eye(3), ask=0.3), task="multiclass")
-    y, ids = np.arange(20) % 3, [f"case {i}" for i in range(20)]
-    frame = plan.to_frame(ids=ids, y_true=y, library=library)
-    values = ["expected_cost", "value_of_label", "value_of_knowledge"]
-    assert list(frame.columns) == ["id", "y_true", "most_probable", "probability", "action", *values]
-    assert list(frame["action"]) == plan.action_names.tolist()
-    assert list(frame["most_probable"]) == [NAMES[k] for k in q.mean().argmax(-1)]
-    np.testing.assert_allclose(np.asarray(frame["expected_cost"]), plan.expected_cost)
-    each = lw.decisions.decide(q, lw.decisions.Costs(false_positive=1, false_negative=5), task="per_label")
-    frame = each.to_frame(y_true=y, library=library)
-    assert list(frame.columns) == ["instance", "label", "y_true", "probability", "action", *values]
-    assert list(frame["y_true"]) == (y[:, None] == np.arange(3)).ravel().tolist()
-    np.testing.assert_allclose(np.asarray(frame["value_of_label"]), each.value_of_label.ravel())
-    choice = lw.decisions.acquire(q, budget=5)
-    frame = choice.to_frame(ids=ids, library=library)
-    assert list(frame.columns) == ["rank", "id", "score", "label"]
-    assert list(frame["id"]) == [ids[i] for i in choice.index]
-    assert list(frame["label"]) == list(choice.label)
-    assert "label" not in lw.decisions.acquire(q, budget=5, strategy="entropy").to_frame(library=library).columns

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from tables import plain, signed, table
+from tables import clear, plain, signed, table
 
 from labelwise import datasets
 from labelwise.decisions import simulate
@@ -31,7 +31,8 @@ ARMS = {
 # name -> initial labels, labels per round, rounds
 SETS = {"cardiotocography": (60, 20, 15), "hypothyroid": (60, 10, 15)}
 TEST = 0.3
-OWN, OTHERS = ("label-wise", "label-wise, classes in turn"), ("random", "entropy", "BALD")
+OTHERS = ("random", "entropy", "BALD")
+OWN = ("label-wise", "label-wise, classes in turn")
 
 
 def load(name: str, data_dir: str | None) -> datasets.Dataset:
@@ -77,10 +78,8 @@ def summary(results: dict) -> str:
     lines = ["# Acquisition by class: results", ""]
     lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
     lines += [
-        "Area: mean over the learning curve. Intervals (±) of single numbers are 95 %, over the splits. Differences are paired, and their intervals are"
-    ]
-    lines += [
-        "simultaneous (Bonferroni): with 95 % probability all differences of a data set's summaries, and all of its classes, are inside.",
+        "Area: mean over the learning curve. Intervals are 95 %, over the splits; differences are paired, and their intervals hold "
+        "for all differences of a data set and kind (overall, by class) together.",
         "",
     ]
     for name, result in results["sets"].items():
@@ -93,10 +92,12 @@ def summary(results: dict) -> str:
         values = {arm: (balanced[arm].mean(axis=1), balanced[arm][:, -1], accuracy[arm][:, -1]) for arm in ARMS}
         lines += [f"## {name}: {first} to {last} labels", ""]
         lines += table(["strategy", *measures], [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS])
+        apart = {(own, arm): [a - b for a, b in zip(values[own], values[arm], strict=True)] for own in OWN for arm in OTHERS}
+        family = [x for differences in apart.values() for x in differences]
         for own in OWN:
-            family = len(OWN) * len(OTHERS) * len(measures)
-            rows = [[arm, *(signed(a - b, TEST, family) for a, b in zip(values[own], values[arm], strict=True))] for arm in OTHERS]
-            lines += [f"{own} minus … (of {family} simultaneous intervals)", "", *table(["", *measures], rows)]
+            rows = [[arm, *(signed(x, TEST, len(family)) for x in apart[own, arm])] for arm in OTHERS]
+            lines += [f"{own} minus …", "", *table(["", *measures], rows)]
+        lines += [clear(family, TEST), ""]
         rows = []
         for k, label in enumerate(result["classes"]):
             bought = [f"{np.mean([x[k] for x in result['curves'][arm]['labelled']]):.0f}" for arm in ARMS]
@@ -104,17 +105,14 @@ def summary(results: dict) -> str:
         lines += [f"Labels bought by class (mean, of {last}):", "", *table(["class", "cases", *ARMS], rows)]
         rows = [[label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)] for k, label in enumerate(result["classes"])]
         lines += ["Recall of each class, area under its learning curve:", "", *table(["class", *ARMS], rows)]
+        by_class = {(own, arm): (recall[own] - recall[arm]).mean(axis=1).T for own in OWN for arm in OTHERS}  # (classes, splits)
+        family = [x for differences in by_class.values() for x in differences]
         for own in OWN:
-            family = len(OWN) * len(OTHERS) * len(result["classes"])
             rows = [
-                [label, *(signed((recall[own] - recall[arm])[:, :, k].mean(axis=1), TEST, family) for arm in OTHERS)]
-                for k, label in enumerate(result["classes"])
+                [label, *(signed(by_class[own, arm][k], TEST, len(family)) for arm in OTHERS)] for k, label in enumerate(result["classes"])
             ]
-            lines += [
-                f"{own} minus …, recall of each class, area (of {family} simultaneous intervals):",
-                "",
-                *table(["class", *OTHERS], rows),
-            ]
+            lines += [f"{own} minus …, recall of each class, area:", "", *table(["class", *OTHERS], rows)]
+        lines += [clear(family, TEST), ""]
         steps = range(0, len(result["n_labeled"]), 3)
         rows = [
             [label, arm, *(plain(recall[arm][:, r, k], TEST, 2) for r in steps)]

@@ -108,7 +108,7 @@ def summary(results: dict) -> str:
     lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
     lines += [
         f"Abstaining costs {ABSTAIN:g}; the expert errs in {EXPERT_ERROR:.0%} of the cases. Cost per case, mean over the splits. Savings are "
-        "paired over the splits: the other policy's cost minus that of `decide`, with 95 % intervals; above 0, `decide` is cheaper.",
+        "paired over the splits: the other policy's cost minus that of `decide`, with 95 % intervals for all of a table together; above 0, `decide` is cheaper.",
         "",
     ]
     for name, result in results["sets"].items():
@@ -121,19 +121,21 @@ def summary(results: dict) -> str:
             f"calibration error {errors['raw']:.4f} before, {errors['calibrated']:.4f} after.",
             "",
         ]
-        rows, savings = [], []
+        rows, savings, family = [], [], 2 * len(PRICES) * 3
         for state in ("raw", "calibrated"):
             for price in map(str, PRICES):
                 cost = {policy: np.array(c) for policy, c in result["cost"][state][price].items()}
                 asked, expected = np.mean(result["asked"][state][price]), np.mean(result["expected"][state][price])
                 rows.append([state, price, *(f"{cost[p].mean():.3f}" for p in POLICIES), f"{expected:.3f}", f"{asked:.0%}"])
-                savings.append([state, price, *(signed(cost[p] - cost["decide"], TEST_SHARE) for p in ("argmax", "entropy", "chow"))])
+                savings.append(
+                    [state, price, *(signed(cost[p] - cost["decide"], TEST_SHARE, family) for p in ("argmax", "entropy", "chow"))]
+                )
         lines += table(["", "price of asking", *POLICIES, "promised by `decide`", "asked"], rows)
         lines += ["Savings of `decide` over …", "", *table(["", "price of asking", "argmax", "entropy threshold", "Chow"], savings)]
         gains = []
         for policy in ("decide", "entropy", "chow"):
             before, after = ([np.array(result["cost"][state][str(price)][policy]) for price in PRICES] for state in ("raw", "calibrated"))
-            gains.append([policy, *(signed(b - a, TEST_SHARE) for b, a in zip(before, after, strict=True))])
+            gains.append([policy, *(signed(b - a, TEST_SHARE, 3 * len(PRICES)) for b, a in zip(before, after, strict=True))])
         lines += ["What calibration saves (cost before minus cost after) at each price of asking:", ""]
         lines += table(["", *map(str, PRICES)], gains)
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from scipy.stats import t
 
 
 def interval(values: np.ndarray, test_share: float, family: int = 1) -> tuple[float, float]:
-    """Mean over the splits and half width of its 95 % t-interval, simultaneous for a ``family`` of as many (Bonferroni).
+    """Mean over the splits and half width of its 95 % t-interval, for a ``family`` of so many comparisons together (Bonferroni).
 
     Random splits share cases, so the plain interval is too narrow; the variance is multiplied by 1 + n · test / train (Nadeau & Bengio 2003).
     """
@@ -23,9 +23,18 @@ def plain(values: np.ndarray, test_share: float, digits: int = 3) -> str:
     return f"{mean:.{digits}f} ± {half:.{digits}f}"
 
 
-def signed(values: np.ndarray, test_share: float, family: int = 1) -> str:
+def signed(values: np.ndarray, test_share: float, family: int) -> str:
     mean, half = interval(values, test_share, family)
     return f"{mean:+.3f} [{mean - half:+.3f}, {mean + half:+.3f}]"
+
+
+def clear(differences: Sequence[np.ndarray], test_share: float) -> str:
+    """How many of a family of differences exclude 0, together and one by one."""
+    counts = []
+    for family in (len(differences), 1):
+        intervals = [interval(values, test_share, family) for values in differences]
+        counts.append(sum(abs(mean) > half for mean, half in intervals))
+    return f"Of these {len(differences)} differences {counts[0]} exclude 0 in intervals for all of them together (one by one {counts[1]}, of which some are chance)."
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from . import events
 from ._engine.kernel import kernel_info
 from ._lazy import lazily
@@ -54,18 +56,25 @@ _MODULES = (
     "axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "metrics", "paper", "plots", "predictors", "report",
     "sets",
 )  # fmt: skip
-__getattr__, _later = lazily(
-    __name__,
-    {name: name for name in _MODULES}
-    | {
-        "check_ensemble": "evaluation.ensemble_health",
-        "from_models": "predictors.models",
-        "load_predictions": "io.load",
-        "quantify": "io.quantify",
-        "save_predictions": "io.save",
-    },
-)
+if TYPE_CHECKING:  # the same names for type checkers
+    from . import axioms, calibration, datasets, decisions, evaluation, io, joint, metrics, paper, plots, predictors, report, sets  # noqa: F401
+    from .evaluation.ensemble_health import check_ensemble as check_ensemble
+    from .io.load import load_predictions as load_predictions
+    from .io.quantify import quantify as quantify
+    from .io.save import save_predictions as save_predictions
+    from .predictors.models import from_models as from_models
+else:
+    __getattr__, _later = lazily(
+        __name__,
+        {name: name for name in _MODULES}
+        | {
+            "check_ensemble": "evaluation.ensemble_health",
+            "from_models": "predictors.models",
+            "load_predictions": "io.load",
+            "quantify": "io.quantify",
+            "save_predictions": "io.save",
+        },
+    )
 
-
-def __dir__() -> list[str]:
-    return sorted({*__all__, *_later()})
+    def __dir__() -> list[str]:
+        return sorted({*__all__, *_later()})

@@ -27,7 +27,7 @@ from ._engine import joining
 from ._engine.host import back
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
-from .losses import CostLoss, Loss, as_loss
+from .losses import CostLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
@@ -76,7 +76,7 @@ class Accumulator:
     array([[0.01, 0.01]])
     """
 
-    def __init__(self, loss: str | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
+    def __init__(self, loss: LossName | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0
@@ -236,7 +236,7 @@ class Accumulator:
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], loss: str | Loss = "log", **options: Any) -> Accumulator:
+    def load(cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any) -> Accumulator:
         """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
         from .io.npz import read_npz
 

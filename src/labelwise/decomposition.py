@@ -18,7 +18,7 @@ from .distributions.base import ArrayT, batch_index, not_a_distribution
 from .distributions.marginals import Atoms
 from .events import Events, Family, Structure, as_events
 from .factors import Sources, find_sources
-from .losses import Loss, as_loss
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 
@@ -238,7 +238,7 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
 
 def decompose(
     q: Distribution[ArrayT],
-    loss: str | Loss = "log",
+    loss: LossName | Loss = "log",
     *,
     events: Family | None = None,
     correction: Literal["jackknife"] | None = None,

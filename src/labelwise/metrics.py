@@ -11,7 +11,7 @@ import numpy as np
 from ._arrays import to_numpy
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
-from .losses import Loss, as_loss
+from .losses import Loss, LossName, as_loss
 
 __all__ = ["LabelwiseMetric"]
 
@@ -39,7 +39,7 @@ class LabelwiseMetric:
     (array([0.005, 0.005]), 2)
     """
 
-    def __init__(self, loss: str | Loss = "log", class_names: Sequence[str] | None = None, *, multilabel: bool = False) -> None:
+    def __init__(self, loss: LossName | Loss = "log", class_names: Sequence[str] | None = None, *, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.class_names = None if class_names is None else tuple(class_names)
         self.multilabel = bool(multilabel)

@@ -1,4 +1,4 @@
-"""Votes against claims: unbiased pair estimators, reliability with intervals, bounds for log loss."""
+"""Votes: pair statistics, exactly unbiased, and a sentence for each mistake."""
 
 from __future__ import annotations
 
@@ -10,18 +10,8 @@ import pytest
 
 import labelwise as lw
 from labelwise.calibration import vote_reliability
-from labelwise.calibration.votes import pair_statistics, read_votes
-from labelwise.calibration.votes_reliability import entropy_bounds
-
-
-def predictions(rng, n=300, members=4, k=3):
-    return lw.Ensemble(rng.dirichlet(np.ones(k), size=(members, n)), class_names=["a", "b", "c", "d"][:k])
-
-
-def voted(rng, q, n_votes):
-    """One member drawn per case, all its votes from that member."""
-    n = q.batch_shape[0]
-    return rng.multinomial(n_votes, q.probs[rng.integers(q.n_members, size=n), np.arange(n)])
+from labelwise.calibration.votes import pair_statistics
+from vote_cases import predictions
 
 
 @pytest.mark.parametrize("n_votes", [2, 3, 5])
@@ -49,134 +39,6 @@ def test_pair_statistics_are_unbiased_exactly(n_votes, p, mean):
     np.testing.assert_allclose(found, [p * (1 - p) + (p - mean) ** 2, p * (1 - p), (p - mean) ** 2], atol=1e-14)
 
 
-def test_claims_of_the_truth_are_confirmed_and_others_are_not():
-    rng = np.random.default_rng(0)
-    q = predictions(rng, 4000)
-    votes = voted(rng, q, 3)
-    found = vote_reliability(q, votes, confidence=0.999, n_bootstrap=100, rng=0)  # nine labels and parts at once
-    for part in ("total", "aleatoric", "epistemic"):
-        x = getattr(found, part)
-        assert np.all((x.labels.ratio.low < 1) & (x.labels.ratio.high > 1)), part
-        assert x.summed.gap.low < 0 < x.summed.gap.high
-        assert np.all(x.error.low < 0.01)
-        curve = x.curves["b"]
-        assert np.mean((curve.low <= curve.claimed) & (curve.claimed <= curve.high)) >= 0.7
-        assert curve.count.sum() == 4000
-        assert np.all(np.diff(curve.isotonic.y) >= 0)
-    np.testing.assert_allclose(
-        found.total.labels.observed.value, found.aleatoric.labels.observed.value + found.epistemic.labels.observed.value, atol=1e-14
-    )
-    sharper = lw.Ensemble.from_logits(2 * np.log(q.probs), class_names=q.class_names)
-    overconfident = vote_reliability(sharper, votes, n_bootstrap=100, rng=0).aleatoric
-    assert np.all(overconfident.labels.ratio.high < 0.9)
-    assert np.all(overconfident.error.low > 0.02)
-    assert "sum of all" in str(found)
-
-
-def test_cases_weigh_equally_and_cases_with_one_vote_are_left_out():
-    q = lw.Ensemble(np.full((2, 4, 2), 0.5))
-    found = vote_reliability(q, [[1, 1], [40, 0], [1, 0], [0, 0]])
-    assert (found.n_cases, found.left_out) == (2, 2)
-    np.testing.assert_allclose(found.aleatoric.labels.observed.value, [0.25, 0.25])
-
-
-def test_events_add_their_votes():
-    rng = np.random.default_rng(1)
-    q = predictions(rng, 50)
-    votes = voted(rng, q, 4)
-    found = vote_reliability(q, votes, events={"a or b": ["a", "b"]})
-    merged = lw.Ensemble(np.stack([q.probs[..., :2].sum(-1), q.probs[..., 2]], axis=-1))
-    plain = vote_reliability(merged, np.stack([votes[:, 0] + votes[:, 1], votes[:, 2]], axis=1))
-    for part in ("total", "aleatoric", "epistemic"):
-        a, b = (getattr(x, part).labels for x in (found, plain))
-        np.testing.assert_allclose([a.claimed[0], a.gap.low[0]], [b.claimed[0], b.gap.low[0]], rtol=1e-9)
-    with pytest.raises(ValueError, match="must not be conditional"):
-        vote_reliability(q, votes, events=lw.events.one_vs_one(3))
-
-
-def test_groups_widen_the_interval():
-    rng = np.random.default_rng(2)
-    q = predictions(rng, 40)
-    repeated = lw.Ensemble(np.repeat(q.probs, 10, axis=1))
-    votes = np.repeat(voted(rng, q, 2), 10, axis=0)  # ten copies of each case
-    alone, plain, grouped = (
-        vote_reliability(x, v, groups=g).aleatoric.labels.gap
-        for x, v, g in ((q, votes[::10], None), (repeated, votes, None), (repeated, votes, np.repeat(np.arange(40), 10)))
-    )
-    np.testing.assert_allclose(grouped.high - grouped.low, alone.high - alone.low, rtol=1e-9)
-    assert np.all(plain.high - plain.low < 0.5 * (alone.high - alone.low))
-
-
-def test_named_annotators_are_the_same_votes_with_wider_intervals():
-    rng = np.random.default_rng(3)
-    q = predictions(rng, 200)
-    labels = np.stack([[rng.choice(3, p=p) for p in q.mean()] for _ in range(4)], axis=1)
-    labels[:, 3] = 0  # one annotator always says the same
-    labels[:50, 1] = -1
-    counts = np.stack([(labels == k).sum(axis=1) for k in range(3)], axis=1)
-    plain = vote_reliability(q, counts)
-    for votes in (labels, np.array(["a", "b", "c", ""])[labels]):
-        named = vote_reliability(q, votes, annotators=["w", "x", "y", "z"])
-        np.testing.assert_array_equal(named.aleatoric.labels.observed.value, plain.aleatoric.labels.observed.value)
-        wide, narrow = (x.aleatoric.labels.gap for x in (named, plain))
-        assert np.all(wide.high - wide.low > 1.5 * (narrow.high - narrow.low))
-        assert "4 annotators" in wide.method
-
-
-def test_the_jackknife_is_that_of_the_votes_without_each_annotator():
-    rng = np.random.default_rng(4)
-    q = predictions(rng, 30)
-    labels = rng.integers(0, 3, size=(30, 5))
-    named = vote_reliability(q, labels, annotators=list("vwxyz")).aleatoric.labels.gap
-    without = []
-    for j in range(5):
-        rest = np.delete(labels, j, axis=1)
-        without.append(vote_reliability(q, np.stack([(rest == k).sum(1) for k in range(3)], 1)).aleatoric.labels.gap.value)
-    jackknife = 4 / 5 * ((np.array(without) - np.mean(without, axis=0)) ** 2).sum(axis=0)
-    read = read_votes(q, labels, annotators=list("vwxyz"))
-    cases = (read.claimed[1] - read.observed[1]).var(axis=0, ddof=1) / 30
-    from scipy.stats import t
-
-    freedom = (jackknife + cases) ** 2 / (jackknife**2 / 4 + cases**2 / 29)
-    np.testing.assert_allclose((named.high - named.low) / 2, t.ppf(0.975, freedom) * np.sqrt(jackknife + cases), rtol=1e-9)
-
-
-def test_bounds_of_the_entropy_hold_for_single_values_and_mixtures():
-    p = np.concatenate([np.geomspace(1e-300, 0.5, 2000), np.linspace(1e-4, 0.5, 5000)])
-    h = -(p * np.log2(p) + np.log1p(-p) * (1 - p) / np.log(2))
-    low, high = entropy_bounds(p * (1 - p))
-    assert np.all(low <= h * (1 + 1e-12))
-    assert np.all(h <= high * (1 + 1e-12))
-    rng = np.random.default_rng(5)
-    for _ in range(200):
-        of = rng.choice(len(p), size=rng.integers(2, 20))
-        low, high = entropy_bounds(np.mean(p[of] * (1 - p[of])))
-        assert low <= h[of].mean() <= high
-
-
-def test_claims_under_log_loss_are_judged_by_bounds():
-    rng = np.random.default_rng(6)
-    q = predictions(rng, 2000)
-    votes = voted(rng, q, 3)
-    found = vote_reliability(q, votes, "log")
-    np.testing.assert_allclose(found.claimed, lw.decompose(q).aleatoric.mean(axis=0))
-    assert found.verdict == ("possible",) * 3
-    for scale, verdict in ((6.0, "too low"), (0.01, "too high")):
-        other = lw.Ensemble.from_logits(scale * np.log(q.probs))
-        assert vote_reliability(other, votes, "log").verdict == (verdict,) * 3
-
-
-def test_nothing_claimed_and_nothing_observed():
-    q = lw.Ensemble(np.tile(np.array([1.0, 0.0]), (2, 5, 1)))
-    found = vote_reliability(q, np.tile([3, 0], (5, 1)), n_bootstrap=10, rng=0)
-    for part in ("total", "aleatoric", "epistemic"):
-        labels = getattr(found, part).labels
-        np.testing.assert_array_equal(labels.gap.value, 0)
-        np.testing.assert_array_equal(labels.ratio.value, 1)
-    half = lw.Ensemble(np.full((2, 5, 2), 0.5))
-    assert np.all(np.isinf(vote_reliability(half, np.tile([3, 0], (5, 1))).aleatoric.labels.ratio.value))
-
-
 @pytest.mark.parametrize(
     ("votes", "options", "words"),
     [
@@ -200,14 +62,3 @@ def test_friendly_errors(votes, options, words):
 def test_labels_that_may_occur_together_are_refused():
     with pytest.raises(TypeError, match="one is chosen in each vote"):
         vote_reliability(lw.MultiLabelEnsemble(np.full((2, 5, 3), 0.5)), np.full((5, 3), 2))
-
-
-def test_any_distribution_can_be_checked():
-    rng = np.random.default_rng(7)
-    alpha = rng.uniform(0.5, 5, size=(3000, 3))
-    p = rng.gamma(alpha)
-    votes = rng.multinomial(4, p / p.sum(axis=1, keepdims=True))
-    found = vote_reliability(lw.Dirichlet(alpha), votes)
-    for part in ("total", "aleatoric", "epistemic"):
-        ratio = getattr(found, part).summed.ratio
-        assert ratio.low < 1 < ratio.high

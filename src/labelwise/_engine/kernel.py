@@ -7,6 +7,7 @@ smallest normal number may become 0.
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
@@ -14,13 +15,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-def _load() -> Any:
-    """The compiled kernel, or ``None`` where it could not be built."""
+def _load() -> tuple[Any, str | None]:
+    """The compiled kernel, or ``None`` where it could not be built or loaded, and why."""
     try:
-        from . import _fused  # type: ignore[attr-defined]
-    except ImportError:
-        return None
-    return _fused
+        return importlib.import_module("labelwise._engine._fused"), None
+    except ModuleNotFoundError:
+        return (
+            None,
+            "it was not compiled with this installation; `LABELWISE_BUILD=strict pip install --force-reinstall --no-deps --no-binary labelwise labelwise` shows why",
+        )
+    except ImportError as error:
+        return None, f"it could not be loaded: {error}"
 
 
 def _choose(available: tuple[str, ...], wanted: str | None) -> str:
@@ -32,7 +37,7 @@ def _choose(available: tuple[str, ...], wanted: str | None) -> str:
     return wanted or available[-1]
 
 
-native = _load()
+native, _missing = _load()
 """The compiled kernel; ``None``: everything is computed by the general path."""
 AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native.levels())
 """The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each level of instructions."""
@@ -61,12 +66,13 @@ def kernel_info() -> dict[str, Any]:
 
     ``"kernel"`` is ``"numpy"`` (no compiled code) or the instruction set of the compiled kernel: ``"baseline"``, or on x86-64 ``"v3"``
     (AVX2) or ``"v4"`` (AVX-512). The environment variable LABELWISE_KERNEL, read at import, chooses another than the fastest.
+    ``"missing"`` says why there is no compiled kernel, if there is none: results are the same, but computed more slowly.
 
-    >>> sorted(kernel_info())
+    >>> sorted(kernel_info())[:2]
     ['kernel', 'threads']
     """
     if native is None:
-        return {"kernel": "numpy", "threads": thread_count()}
+        return {"kernel": "numpy", "threads": thread_count()} | ({} if _missing is None else {"missing": _missing})
     return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
 
 

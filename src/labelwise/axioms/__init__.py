@@ -20,12 +20,12 @@ a counterexample. The distributions for A3–A5 are constructed by `mean_preserv
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._validation import as_seed
-from ..losses import Loss
+from ..losses import Loss, LossName
 from .measures import Q, as_measure
 from .search import examine
 from .shifts import center_shift, largest_step, location_shift, mean_preserving_spread
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 
-def check(loss: str | Loss | Callable[[Q], Any], *, rng: int | np.random.Generator | None = 0) -> AxiomTable:
+def check(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any], *, rng: int | np.random.Generator | None = 0) -> AxiomTable:
     """Check the axioms A0–A7 for a loss, or for any other measure of uncertainty.
 
     Parameters

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
 from .._arrays import to_numpy
 from ..decomposition import decompose
 from ..distributions import Dirichlet, Ensemble
-from ..losses import CostLoss, Loss, as_loss
+from ..losses import CostLoss, Loss, LossName, as_loss
 
 Q = Ensemble | Dirichlet
 
@@ -74,7 +74,7 @@ class Global:
 Measure = LabelWise | Global
 
 
-def as_measure(loss: str | Loss | Callable[[Q], Any]) -> Measure:
+def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) -> Measure:
     """The measure given by a loss, its name, ``"joint"`` or a function of Q."""
     if isinstance(loss, str) and loss == "joint":
         from .. import joint

@@ -22,8 +22,18 @@ class IsotonicMap:
         return np.asarray(np.interp(p, self.x, self.y))
 
 
-def fit_isotonic(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> IsotonicMap:
+def ordered(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The different values of ``x``, ascending, and which of them each is: what takes longest in `fit_isotonic`."""
+    knots, which = np.unique(x, return_inverse=True)
+    return knots, which
+
+
+def fit_isotonic(
+    x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, order: tuple[np.ndarray, np.ndarray] | None = None
+) -> IsotonicMap:
     """The nondecreasing function of ``x`` with the least (weighted) squared error; equal ``x`` have equal values.
+
+    ``order`` is `ordered` of ``x``, if it is known already.
 
     >>> fit_isotonic(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.9]))(np.array([0.0, 2.0, 2.5])).round(3)
     array([0.15 , 0.15 , 0.525])
@@ -31,15 +41,15 @@ def fit_isotonic(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None
     from scipy.optimize import isotonic_regression
 
     w = np.ones_like(x, float) if weights is None else weights
-    knots, which = np.unique(x, return_inverse=True)
+    knots, which = ordered(x) if order is None else order
     size, sums = np.bincount(which, w), np.bincount(which, w * y)
     used = size > 0
     if not used.any():
         raise ValueError("an isotonic map needs at least one value of positive weight")
     knots, mean = knots[used], sums[used] / size[used]
     fitted = isotonic_regression(mean, weights=size[used])
-    ends = np.r_[fitted.blocks[:-1], fitted.blocks[1:] - 1]  # between the ends of a block the function is constant
-    ends = np.unique(ends)
+    ends = np.stack([fitted.blocks[:-1], fitted.blocks[1:] - 1], axis=1).ravel()  # between the ends of a block the function is constant
+    ends = ends[np.append(True, ends[1:] > ends[:-1])]
     return IsotonicMap(knots[ends], fitted.x[ends])
 
 

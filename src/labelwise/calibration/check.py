@@ -47,7 +47,7 @@ class CalibrationCheck:
                 f"the probability of {', '.join(map(repr, self.classes))} does not say how often it happens (for {worst!r} at least "
                 f"{100 * self.classes[worst]:.0f} of 100 expected cases are misplaced)"
             )
-        return f"Badly calibrated: {'; '.join(parts)}. Recalibrate on held-out data: lw.calibration.fit_temperature(q, y_true)."
+        return f"Badly calibrated: {'; '.join(parts)}. Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
 
 
 def check_calibration(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 
@@ -88,8 +88,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", 
     _check(q)
     maps: Any
     if q.exclusive and method == "temperature":
-        assert isinstance(q, Ensemble)  # noqa: S101
-        maps = fit_temperature(q, y_true, per_member=per_member)
+        maps = fit_temperature(cast(Ensemble, q), y_true, per_member=per_member)
     else:
         names = q.class_names or tuple(map(str, range(q.n_classes)))
         y = outcomes_by_class(y_true, names, q.batch_shape).astype(float)

@@ -106,7 +106,10 @@ def _logits(q: Any) -> Array:
         if q.exclusive and q.members is not None:
             probs, floor = q.members[0], smallest(q.members[0])[0]
             return namespace(probs).log(namespace(probs).where(probs > floor, probs, floor + 0 * probs))
-        raise TypeError(f"`q` must be an Ensemble or an array of logits; got {type(q).__name__}, whose probabilities are not a softmax")
+        other = ". Use lw.calibration.fit_calibration, which has maps for each label" if q.members is not None else ""
+        raise TypeError(
+            f"`q` must be an Ensemble or an array of logits; got {type(q).__name__}, whose probabilities are not a softmax{other}"
+        )
     logits = as_floating(q, "q")
     if logits.ndim < 3:
         raise ValueError(

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,20 +58,31 @@ class Votes:
     def class_names(self) -> tuple[str, ...]:
         return self.u.class_names
 
-    @property
+    @cached_property
     def share(self) -> np.ndarray:
         """Share of the votes for each event, (N, E)."""
         return np.asarray(self.yes / self.n)
 
-    @property
+    @cached_property
     def claimed(self) -> np.ndarray:
         """Claimed TU, AU and EU, (3, N, E)."""
         return np.stack([to_numpy(getattr(self.u, part)).astype(float) for part in PARTS])
 
-    @property
+    @cached_property
+    def claimed_share(self) -> np.ndarray:
+        """Claimed AU/TU, (N, E)."""
+        return claimed_share(self.u)
+
+    @cached_property
     def observed(self) -> np.ndarray:
         """Unbiased estimates of what is claimed, (3, N, E)."""
         return pair_statistics(self.yes, self.n, self.mean)
+
+
+def claimed_share(u: Uncertainty) -> np.ndarray:
+    """AU/TU; 1 where there is no uncertainty."""
+    total, aleatoric = (to_numpy(x).astype(float) for x in (u.total, u.aleatoric))
+    return np.where(total > 0, np.minimum(aleatoric / np.where(total > 0, total, 1), 1), 1.0)
 
 
 def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndarray:

@@ -14,9 +14,10 @@ from ..decomposition import PARTS
 from ..distributions import Distribution
 from .votes import read_votes
 from .votes_check import check_votes
-from .votes_reliability import Claim, vote_reliability
+from .votes_intervals import Claim
+from .votes_reliability import vote_reliability
 from .votes_repair import fit_maps, fit_vote_calibration
-from .votes_scores import candidates, score_claims, single_member
+from .votes_scores import candidates, member_probabilities, score_claims
 
 REFERENCE = "TU: mean, then isotonic"
 """What the other claims are compared with."""
@@ -112,13 +113,12 @@ def _splits(
     test: dict[str, list[Any]] = {"claimed": [], "repaired": []}
     for split, (a, b) in enumerate(halves):
         fit, held = (read_votes(q[part], votes[part], annotators=annotators) for part in (a, b))
-        member = split % (q.n_members or 1)
-        single = single_member(q[a], fit, member), single_member(q[b], held, member)
-        for name, claims in candidates(fit, held, None if single[0] is None or single[1] is None else (single[0], single[1])).items():
+        own = member_probabilities(q[a], fit), member_probabilities(q[b], held)
+        members = None if own[0] is None or own[1] is None else (own[0], own[1])
+        for name, claims in candidates(fit, held, members, split % (q.n_members or 1)).items():
             found = score_claims(claims, held)
             scores.setdefault(name, []).append([found.score.value, found.calibration, found.resolution])
-        own = None if groups is None else np.asarray(groups)
-        of = [None if own is None else own[part][read.keep] for part, read in ((a, fit), (b, held))]
+        of = [None if groups is None else np.asarray(groups)[part][read.keep] for part, read in ((a, fit), (b, held))]
         pair = (q[a][fit.keep], fit.yes, of[0])
         for name, fitted_on in (("claimed", None), ("repaired", pair)):
             check = check_votes(q[b][held.keep], held.yes, groups=of[1], fitted_on=fitted_on, n_bootstrap=n_bootstrap, rng=rng)

@@ -18,19 +18,8 @@ from ..events import Family
 from ._maps import IsotonicMap, fit_isotonic
 from .errors import quantile
 from .reliability import Binned
-from .votes import Votes, pair_statistics, read_votes
-
-
-@dataclass(frozen=True, eq=False)
-class Claim:
-    """A mean claim and what the votes say: arrays (E,) for labels or events, numbers for their sum."""
-
-    claimed: Array
-    observed: Estimate
-    gap: Estimate
-    """Claimed minus observed."""
-    ratio: Estimate
-    """Claimed divided by observed; infinite if none is observed, NaN if what is observed is negative, which only EU can be."""
+from .votes import Votes, read_votes
+from .votes_intervals import Claim, first_column, mean_claim, without_each_annotator
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +186,7 @@ def vote_reliability(
     if loss == "log":
         claimed_log = to_numpy(decompose(q[read.keep], "log", events=events).aleatoric).astype(float).mean(axis=0)
         return _bounds(read, claimed_log, confidence)
-    without = _without_each(read)
+    without = without_each_annotator(read)
     parts = [_part(read, i, without, n_bins, confidence, n_bootstrap, rng) for i in range(3)]
     return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), read.left_out)
 
@@ -205,81 +194,14 @@ def vote_reliability(
 def _part(read: Votes, part: int, without: np.ndarray | None, n_bins: int, confidence: float, n_bootstrap: int, rng: Any) -> VotePart:
     claimed, observed = read.claimed[part], read.observed[part]
     jackknife = None if without is None else without[:, part]
-    labels = _claim(read, claimed, observed, jackknife, confidence, signed=part == 2)
+    labels = mean_claim(read, claimed, observed, jackknife, confidence, signed=part == 2)
     summed = None
     if read.u.structure != "overlapping":
         sums = [x.sum(axis=-1, keepdims=True) for x in (claimed, observed)]
         again = None if jackknife is None else jackknife.sum(axis=-1, keepdims=True)
-        summed = _first(_claim(read, sums[0], sums[1], again, confidence, signed=part == 2))
+        summed = first_column(mean_claim(read, sums[0], sums[1], again, confidence, signed=part == 2))
     binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
     return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), _curves(read, binned, confidence))
-
-
-def _without_each(read: Votes) -> np.ndarray | None:
-    """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E); ``None`` for fewer than three."""
-    if read.labels is None or read.labels.shape[1] < 3:
-        return None
-    claimed, found = read.claimed, []
-    for chosen in read.labels.T:
-        voted = chosen >= 0
-        n = read.n - voted[:, None]
-        enough = n[:, 0] >= 2
-        if enough.any():
-            yes = read.yes - np.where(voted[:, None], read.inside[chosen], 0)
-            observed = pair_statistics(yes[enough], n[enough], read.mean[enough])
-            found.append(np.stack([claimed[:, enough].mean(axis=1), observed.mean(axis=1)], axis=1))
-    return np.stack(found) if len(found) >= 3 else None
-
-
-def _claim(
-    read: Votes, claimed: np.ndarray, observed: np.ndarray, jackknife: np.ndarray | None, confidence: float, *, signed: bool
-) -> Claim:
-    """Means over the cases with intervals; ``jackknife`` are the means (A, 2, E) without each annotator."""
-    c, o = claimed.mean(axis=0), observed.mean(axis=0)
-    method = f"{read.n_groups} groups" + ("" if jackknife is None else f", {len(jackknife)} annotators")
-
-    def interval(value: np.ndarray, influence: np.ndarray, again: np.ndarray | None) -> tuple[np.ndarray, np.ndarray]:
-        half = half_width(influence, read.code, read.n_groups, again, confidence)
-        return value - half, value + half
-
-    low, high = interval(o, observed, None if jackknife is None else jackknife[:, 1])
-    seen = Estimate(o, low if signed else np.maximum(low, 0), high, confidence, method)
-    gap = Estimate(
-        c - o, *interval(c - o, claimed - observed, None if jackknife is None else jackknife[:, 0] - jackknife[:, 1]), confidence, method
-    )
-    there = (c > 0) & (o > 0)
-    safe_c, safe_o = np.where(there, c, 1), np.where(there, o, 1)
-    logs = None
-    if jackknife is not None:
-        positive = np.where(jackknife > 0, jackknife, 1)
-        logs = np.log(positive[:, 0] / positive[:, 1])
-    low, high = interval(np.log(safe_c / safe_o), claimed / safe_c - observed / safe_o, logs)
-    ratio = np.where(there, safe_c / safe_o, np.where((o == 0) & (c > 0), np.inf, np.where((c == 0) & (o > 0), 0.0, np.nan)))
-    ratio = np.where((o == 0) & (c == 0), 1.0, ratio)  # nothing claimed, nothing observed
-    bounds = [np.where(there, np.exp(x), np.nan) for x in (low, high)]
-    return Claim(c, seen, gap, Estimate(ratio, bounds[0], bounds[1], confidence, method))
-
-
-def _first(claim: Claim) -> Claim:
-    """The numbers of a single column."""
-    pick = [Estimate(x.value[0], x.low[0], x.high[0], x.confidence, x.method) for x in (claim.observed, claim.gap, claim.ratio)]
-    return Claim(claim.claimed[0], pick[0], pick[1], pick[2])
-
-
-def half_width(influence: np.ndarray, code: np.ndarray, n_groups: int, jackknife: np.ndarray | None, confidence: float) -> np.ndarray:
-    """Half the width of a t-interval of the mean of ``influence`` (N, E): clustered by group, plus the jackknife over annotators (A, E)."""
-    from scipy.special import stdtrit
-
-    centered = influence - influence.mean(axis=0)
-    sums = np.stack([np.bincount(code, column, minlength=n_groups) for column in centered.T], axis=-1)
-    parts = [((sums**2).sum(axis=0) * n_groups / (n_groups - 1) / len(influence) ** 2, n_groups - 1)]
-    if jackknife is not None:
-        a = len(jackknife)
-        parts.append((((jackknife - jackknife.mean(axis=0)) ** 2).sum(axis=0) * (a - 1) / a, a - 1))
-    variance = np.sum([v for v, _ in parts], axis=0)
-    spread = np.sum([v**2 / freedom for v, freedom in parts], axis=0)
-    freedom = np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)  # Satterthwaite
-    return np.asarray(stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance))
 
 
 def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
@@ -330,7 +252,7 @@ def entropy_bounds(a: Array) -> tuple[Array, Array]:
 
 
 def _bounds(read: Votes, claimed: np.ndarray, confidence: float) -> EntropyBounds:
-    a = _part(read, 1, _without_each(read), 1, confidence, 0, None).labels.observed
+    a = _part(read, 1, without_each_annotator(read), 1, confidence, 0, None).labels.observed
     each = [entropy_bounds(x) for x in (a.value, a.low, a.high)]
     low, high = (Estimate(each[0][i], each[1][i], each[2][i], confidence, a.method) for i in (0, 1))
     return EntropyBounds(claimed, low, high, read.class_names)

@@ -12,14 +12,16 @@ from .._arrays import to_numpy
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
-from ._maps import fit_isotonic, fit_logistic
-from .votes import Votes, read_votes
+from ._maps import fit_isotonic, fit_logistic, ordered
+from .votes import Votes, claimed_share, read_votes
 
 Method = Literal["isotonic", "platt"]
 Map = Callable[[np.ndarray], np.ndarray]
 
 FEW = 50
 """Labels with fewer cases on which people disagree share their maps with all labels."""
+LEAST = 1e-12
+"""Repaired totals below it say nothing about the share."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,7 +52,7 @@ class VoteCalibration:
                 f"`q` must have the labels the maps were fitted for, {', '.join(self.class_names[:5])}; got {', '.join(u.class_names[:5])}"
             )
         mean = np.clip(to_numpy(q.marginal(self.events).mean[0]).astype(float), 0, 1)
-        total, aleatoric, epistemic = _apply(self.mean_maps, self.share_maps, mean, _share(u))
+        total, aleatoric, epistemic = _apply(self.mean_maps, self.share_maps, mean, claimed_share(u))
         return replace(u, total=total, aleatoric=aleatoric, epistemic=epistemic, sums=None, joint=None, error=None, n_members=None)
 
     def __str__(self) -> str:
@@ -106,42 +108,48 @@ def fit_vote_calibration(
         raise ValueError(f"`method` must be 'isotonic' or 'platt'; got {method!r}")
     read = read_votes(q, votes, events=events, annotators=annotators)
     means, shares, pooled = fit_maps(read, method)
-    repaired = _apply(means, shares, read.mean, _share(read.u)).mean(axis=1)
+    repaired = _apply(means, shares, read.mean, read.claimed_share).mean(axis=1)
     return VoteCalibration(means, shares, read.class_names, as_events(events), pooled, read.claimed.mean(axis=1), repaired)
 
 
-def fit_maps(read: Votes, method: str, weights: np.ndarray | None = None) -> tuple[tuple[Map, ...], tuple[Map, ...], tuple[str, ...]]:
-    """Maps of the means and of the shares, and the labels that use pooled maps; ``weights`` (N,) of the cases."""
+def fit_maps(
+    read: Votes, method: str, weights: np.ndarray | None = None, orders: dict[Any, Any] | None = None
+) -> tuple[tuple[Map, ...], tuple[Map, ...], tuple[str, ...]]:
+    """Maps of the means and of the shares, and the labels that use pooled maps.
+
+    ``weights`` (N,) are those of the cases. A dictionary ``orders`` remembers how the cases are sorted, for fits with other weights.
+    """
     w = np.ones((len(read.n), 1)) if weights is None else weights[:, None]
-    share, observed, seen = _share(read.u), read.observed[1], read.share
+    orders = {} if orders is None else orders
     few = ((read.yes > 0) & (read.yes < read.n)).sum(axis=0) < FEW
-    columns = [slice(k, k + 1) for k in range(len(few))]
 
-    def both(of: slice) -> tuple[Map, Map]:
-        x, y = read.mean[:, of].ravel(), seen[:, of].ravel()
-        each = np.broadcast_to(w, seen[:, of].shape).ravel()
-        mean_map = _fit(x, y, each, method)
+    def fit(kind: str, x: np.ndarray, y: np.ndarray, each: np.ndarray, of: int | None) -> Map:
+        if method == "platt":
+            return fit_logistic(x[None], y, "platt", weights=each)
+        if (kind, of) not in orders:
+            orders[kind, of] = ordered(x)
+        return fit_isotonic(x, y, each, orders[kind, of])
+
+    def both(of: int | None) -> tuple[Map, Map]:
+        part = slice(None) if of is None else slice(of, of + 1)
+        x, y, share, observed = (a[:, part].ravel() for a in (read.mean, read.share, read.claimed_share, read.observed[1]))
+        each = np.broadcast_to(w, read.mean[:, part].shape).ravel()
+        mean_map = fit("mean", x, y, each, of)
         total = _total(mean_map(x))
-        known = total > 0
-        target = observed[:, of].ravel()[known] / total[known]
-        if not known.any():
-            return mean_map, _one
-        return mean_map, _fit(share[:, of].ravel()[known], target, each[known] * total[known], method)  # so mean AU′ = mean disagreement
+        known = total > LEAST
+        if not np.any(each[known] > 0):
+            return mean_map, np.ones_like
+        target = observed / np.where(known, total, 1)
+        return mean_map, fit("share", share, target, np.where(known, each * total, 0), of)  # so that mean AU′ is the mean disagreement
 
-    together = both(slice(None)) if few.any() else None
-    pairs = [together if together is not None and few[k] else both(columns[k]) for k in range(len(few))]
+    together = both(None) if few.any() else None
+    pairs = [together if together is not None and few[k] else both(k) for k in range(len(few))]
     return tuple(a for a, _ in pairs), tuple(b for _, b in pairs), tuple(name for name, f in zip(read.class_names, few, strict=True) if f)
 
 
 def apply_maps(means: Sequence[Map], shares: Sequence[Map], read: Votes) -> np.ndarray:
     """Repaired TU, AU and EU of the cases, (3, N, E)."""
-    return _apply(means, shares, read.mean, _share(read.u))
-
-
-def _fit(x: np.ndarray, y: np.ndarray, weights: np.ndarray, method: str) -> Map:
-    if method == "isotonic":
-        return fit_isotonic(x, y, weights)
-    return fit_logistic(x[None], y, "platt", weights=weights)
+    return _apply(means, shares, read.mean, read.claimed_share)
 
 
 def _apply(means: Sequence[Map], shares: Sequence[Map], mean: np.ndarray, share: np.ndarray) -> np.ndarray:
@@ -153,13 +161,3 @@ def _apply(means: Sequence[Map], shares: Sequence[Map], mean: np.ndarray, share:
 def _total(mean: np.ndarray) -> np.ndarray:
     mean = np.clip(mean, 0, 1)
     return np.asarray(mean * (1 - mean))
-
-
-def _share(u: Uncertainty) -> np.ndarray:
-    """AU/TU; 1 where there is no uncertainty."""
-    total, aleatoric = (to_numpy(x).astype(float) for x in (u.total, u.aleatoric))
-    return np.where(total > 0, np.minimum(aleatoric / np.where(total > 0, total, 1), 1), 1.0)
-
-
-def _one(share: np.ndarray) -> np.ndarray:
-    return np.ones_like(share)

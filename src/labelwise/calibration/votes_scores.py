@@ -15,7 +15,7 @@ from ..distributions import Distribution
 from ..events import Family
 from ._maps import fit_isotonic
 from .votes import Votes, read_votes
-from .votes_reliability import half_width
+from .votes_intervals import half_width
 from .votes_repair import FEW, apply_maps, fit_maps
 
 
@@ -89,19 +89,26 @@ def score_claims(claims: np.ndarray, read: Votes, confidence: float = 0.95) -> V
     return VoteScore(estimate, score - fitted, constant - fitted, constant, read.class_names)
 
 
-def candidates(fit: Votes, test: Votes, single: tuple[np.ndarray, np.ndarray] | None = None) -> dict[str, np.ndarray]:
-    """Claims (N, E) about the test cases, repaired on the fitting cases: those of the repair, and baselines under isotonic repair.
+def candidates(fit: Votes, test: Votes, members: tuple[np.ndarray, np.ndarray] | None = None, one: int = 0) -> dict[str, np.ndarray]:
+    """Claims (N, E) about the test cases, repaired on the fitting cases: those of the repair, and others under isotonic repair.
 
-    ``single`` are p(1 − p) of one member on the fitting and on the test cases, (N, E).
+    ``members`` are the members' probabilities of the fitting and of the test cases, (M, N, E); ``one`` is the member that stands for a single network.
     """
     seen = fit.observed[1]
     means, shares, _ = fit_maps(fit, "isotonic")
-    totals = [apply_maps(means, shares, read)[0] for read in (fit, test)]
-    found = {"AU as claimed": test.claimed[1], "AU: mean, then share": apply_maps(means, shares, test)[1]}
-    features = {"TU: mean, then isotonic": (totals[0], totals[1])}
+    repaired = [apply_maps(means, shares, read) for read in (fit, test)]
+    found = {"AU as claimed": test.claimed[1], "AU: mean, then share": repaired[1][1]}
+    features = {"AU: mean, then share, then isotonic": (repaired[0][1], repaired[1][1])}
+    if members is not None:
+        each = [np.stack([f(p[..., k]) for k, f in enumerate(means)], axis=-1) for p in members]
+        features["AU: mean of each member, then isotonic"] = (
+            (each[0] * (1 - each[0])).mean(axis=0),
+            (each[1] * (1 - each[1])).mean(axis=0),
+        )
+    features["TU: mean, then isotonic"] = (repaired[0][0], repaired[1][0])
     features |= {f"{part}: isotonic": (fit.claimed[i], test.claimed[i]) for i, part in ((1, "AU"), (0, "TU"), (2, "EU"))}
-    if single is not None:
-        features["one network's p(1 − p): isotonic"] = single
+    if members is not None:
+        features["one network's p(1 − p): isotonic"] = (members[0][one] * (1 - members[0][one]), members[1][one] * (1 - members[1][one]))
     few = ((fit.yes > 0) & (fit.yes < fit.n)).sum(axis=0) < FEW
     for name, (x, new) in features.items():
         pooled = fit_isotonic(x.ravel(), seen.ravel()) if few.any() else None
@@ -111,9 +118,8 @@ def candidates(fit: Votes, test: Votes, single: tuple[np.ndarray, np.ndarray] | 
     return found
 
 
-def single_member(q: Distribution, read: Votes, member: int = 0) -> np.ndarray | None:
-    """p(1 − p) of one member for each event, (N, E); ``None`` if there are no members."""
-    if not q.finite or q.members is None:
+def member_probabilities(q: Distribution, read: Votes) -> np.ndarray | None:
+    """Event probabilities of the members, (M, N, E); ``None`` if there are none, or if they have weights."""
+    if q.members is None or q.weights is not None:
         return None
-    p = np.clip(to_numpy(q.members[0][member]).astype(float)[read.keep] @ read.inside, 0, 1)
-    return np.asarray(p * (1 - p))
+    return np.asarray(np.clip(to_numpy(q.members[0]).astype(float)[:, read.keep] @ read.inside, 0, 1))

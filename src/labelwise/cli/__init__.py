@@ -14,6 +14,7 @@ import click
 
 from .. import __version__
 from .._suggestions import suggest
+from .._tables import counted
 from ._input import in_options
 from ._output import echo, one_line
 
@@ -211,8 +212,25 @@ def _traceback(kind: type[BaseException], error: BaseException, where: Any) -> N
     echo("".join(traceback.format_exception(kind, error, where)).rstrip(), err=True)
 
 
+def _version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+    """--version: what matters for a bug report."""
+    if not wanted or context.resilient_parsing:
+        return
+    from importlib.metadata import version
+    from platform import platform, python_version
+
+    from .. import kernel_info
+
+    kernel = kernel_info()
+    echo(f"labelwise {__version__}, kernel {kernel['kernel']}, {counted(kernel['threads'], 'thread')}")
+    echo(f"Python {python_version()}, NumPy {version('numpy')}, SciPy {version('scipy')}, {platform()}")
+    if "missing" in kernel:
+        echo(f"There is no compiled kernel, so that computing takes longer: {kernel['missing']}")
+    context.exit()
+
+
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(__version__)
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
     """Label-wise aleatoric and epistemic uncertainty of classifiers.

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Literal
+
 import click
 
 from ._output import echo, echo_json, echo_table
+
+if TYPE_CHECKING:
+    from ..losses import LossName
 
 
 @click.command()
@@ -17,7 +22,7 @@ from ._output import echo, echo_json, echo_table
 )
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the search.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
-def command(loss: str, seed: int, as_json: bool) -> None:
+def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None:
     """Check the axioms A0-A7 by a search for counterexamples, and show those found.
 
     \b

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ._input import Given, notes, predictions_argument, read_costs, read_predictions
 from ._output import echo, echo_data, echo_json, echo_table, one_line, progress_bar
+
+if TYPE_CHECKING:
+    from ..decisions.costs import Task
 
 
 @click.command()
@@ -23,7 +27,7 @@ from ._output import echo, echo_data, echo_json, echo_table, one_line, progress_
 )
 @click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Number of costliest cases to explain.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def command(predictions: Given, costs_file: Path, task: str | None, output: Path | None, show: int, as_json: bool) -> None:
+def command(predictions: Given, costs_file: Path, task: Task | None, output: Path | None, show: int, as_json: bool) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
     With true labels, it tells for each class what is called, missed and a false alarm before (the most probable class) and after, what

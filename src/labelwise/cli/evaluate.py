@@ -13,6 +13,7 @@ from ._output import echo, echo_json, echo_table, loss_option
 if TYPE_CHECKING:
     from ..evaluation import ByClass
     from ..io import Predictions
+    from ..losses import LossName
 
 
 @click.command()
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 @loss_option(default="log")
 @click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
-def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json: bool) -> None:
+def command(predictions: Given, ood: Path | None, loss: LossName, seed: int, as_json: bool) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
 
     \b
@@ -69,7 +70,7 @@ def command(predictions: Given, ood: Path | None, loss: str, seed: int, as_json:
         )
 
 
-def evaluate(stored: Predictions, other: Predictions | None, loss: str, seed: int) -> dict[str, Any]:
+def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, seed: int) -> dict[str, Any]:
     """All numbers of the command, as plain data; for labels that may occur together, accuracy is the share of labels that are right."""
     import numpy as np
 

@@ -13,6 +13,7 @@ from ._input import check_manifest, read_costs, read_predictions
 from ._output import echo, echo_json, echo_table, loss_option, one_line, progress_bar
 
 if TYPE_CHECKING:
+    from ..losses import LossName
     from ..petct import Prepared
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
@@ -171,7 +172,7 @@ def report(
     output: Path,
     cases: tuple[str, ...],
     costs_file: Path | None,
-    loss: str,
+    loss: LossName,
     show: int,
     seed: int,
     as_json: bool,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ._input import Given, in_words, notes, predictions_argument
 from ._output import echo, echo_json, echo_table, loss_option, progress_bar
+
+if TYPE_CHECKING:
+    from ..losses import LossName
 
 
 @click.command()
@@ -24,7 +28,7 @@ from ._output import echo, echo_json, echo_table, loss_option, progress_bar
 @click.option("--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
-    predictions: Given, output: Path | None, loss: tuple[str, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
+    predictions: Given, output: Path | None, loss: tuple[LossName, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
 ) -> None:
     """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (- for an .npz from standard input); several
     files, or a folder of them, are the members.

@@ -15,7 +15,7 @@ from ..decomposition import decompose
 from ..distributions import Distribution
 from ..evaluation import margin
 from ..joint import decompose as decompose_jointly
-from ..losses import Loss
+from ..losses import Loss, LossName
 from .costs import Costs
 
 STRATEGIES = ("label_wise", "entropy", "bald", "margin", "random")
@@ -64,7 +64,7 @@ class Acquisition(Shown):
         )
 
 
-def class_need(q: Distribution, costs: Costs | None = None, *, loss: str | Loss = "log", prevalence: Any = None) -> np.ndarray:
+def class_need(q: Distribution, costs: Costs | None = None, *, loss: LossName | Loss = "log", prevalence: Any = None) -> np.ndarray:
     r"""Value of learning about each class from each case, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
 
     A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence :math:`\pi_k` in the pool (defaults
@@ -103,7 +103,7 @@ def acquire(
     strategy: str = "label_wise",
     batch: str = "top",
     features: Any = None,
-    loss: str | Loss = "log",
+    loss: LossName | Loss = "log",
     prevalence: Any = None,
     rng: Any = None,
 ) -> Acquisition:
@@ -236,7 +236,7 @@ def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
 
 
 def class_quotas(
-    q: Distribution, costs: Costs | None = None, *, budget: int, loss: str | Loss = "log", prevalence: Any = None
+    q: Distribution, costs: Costs | None = None, *, budget: int, loss: LossName | Loss = "log", prevalence: Any = None
 ) -> dict[str, int]:
     r"""Number of examples of each class to collect, if examples can be collected by class.
 

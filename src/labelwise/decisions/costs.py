@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
@@ -16,7 +16,8 @@ from ..io.files import read_toml
 from .cost_values import check_exceptions, check_matrix, check_number, check_price, known_names, per_class, with_default
 from .problem import Problem
 
-TASKS = ("multiclass", "per_label")
+Task: TypeAlias = Literal["multiclass", "per_label"]
+TASKS: tuple[Task, ...] = get_args(Task)
 PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
 """Costs that may differ between labels."""
 NO_NAMES = (
@@ -192,7 +193,7 @@ class Costs:
                 spec["matrix"] = {truth: by_name(row) for truth, row in zip(self.class_names, self.matrix, strict=True)}
         return comment + tomli_w.dumps(spec)
 
-    def problem(self, task: str, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
+    def problem(self, task: Task, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
         """The decision problem for a prediction with these classes, and the class names to show."""
         if task not in TASKS:
             raise ValueError(f"`task` must be 'multiclass' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
@@ -216,7 +217,7 @@ class Costs:
         table = np.stack([np.stack([0 * a, a], axis=-1), np.stack([b, 0 * b], axis=-1)], axis=-2)
         return Problem(table, each["abstain"], each["ask"], each["expert_error"]), spoken
 
-    def fits(self, task: str) -> bool:
+    def fits(self, task: Task) -> bool:
         """Whether these costs can be used for ``task``."""
         return self.default is not None or (self.matrix if task == "multiclass" else self.false_positive) is not None
 

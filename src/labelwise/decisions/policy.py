@@ -19,7 +19,7 @@ from ..joint import CostMatrix
 from ..joint import decompose as decompose_jointly
 from ..losses import CostLoss
 from ..sets import PredictionSets
-from .costs import Costs
+from .costs import Costs, Task
 from .problem import ABSTAIN, ASK, Problem
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ class Decisions(Shown):
     """The decision after each possible answer; the added last axis holds the classes or, per label, absent and present."""
     mean: Array
     """The mean probabilities, (..., K)."""
-    task: str
+    task: Task
     class_names: tuple[str, ...]
     costs: Costs = field(repr=False)
     problem: Problem = field(repr=False)
@@ -151,7 +151,7 @@ class Decisions(Shown):
         return about_label(self, (*i, self.class_names.index(label)))
 
 
-def decide(q: Distribution, costs: Costs, *, task: str, y_true: Any = None, sets: PredictionSets | None = None) -> Decisions:
+def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, sets: PredictionSets | None = None) -> Decisions:
     r"""Choose the cheapest action for each case and compute the value of more information about it.
 
     ``task="multiclass"`` chooses one of the K classes under a cost matrix; ``task="per_label"`` decides for each label

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._validation import as_rng
 from ..distributions import Ensemble
+from ..losses import Loss, LossName
 from .acquisition import acquire
 from .costs import Costs
 from .policy import decide
@@ -52,7 +53,7 @@ def simulate(
     costs: Costs | None = None,
     strategy: str = "label_wise",
     batch: str = "top",
-    loss: str = "log",
+    loss: LossName | Loss = "log",
     n_members: int = 10,
     rng: int | np.random.Generator | None = 0,
 ) -> LearningCurve:

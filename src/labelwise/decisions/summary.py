@@ -10,6 +10,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._resampling import Estimate, check_confidence
 from .._tables import UNKNOWN, Shown, Summary, counted, frame
+from .costs import Task
 from .outcome import beliefs, paired_saving, true_outcomes
 from .policy import BreakEven, Decisions
 from .problem import ABSTAIN, ASK
@@ -57,7 +58,7 @@ class DecisionSummary(Shown):
     fewer_missed: Estimate
     """How many fewer cases of each class are missed, arrays (K,)."""
     break_even: BreakEven
-    task: str
+    task: Task
     n: int
     """Number of cases."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
 
 import numpy as np
 
@@ -22,6 +22,17 @@ else:  # Python 3.13 knows defaults
     from typing import TypeVar
 
     ArrayT = TypeVar("ArrayT")
+ArrayT_co = TypeVar("ArrayT_co", covariant=True)
+GivenT = TypeVar("GivenT")
+"""For class methods, which pyright calls with the default of `ArrayT`."""
+
+
+class ArrayOf(Protocol[ArrayT_co]):
+    """An array, whose parts have the type of its results: the type of a NumPy array without its number of axes."""
+
+    @property
+    def shape(self) -> Any: ...
+    def __getitem__(self, key: slice, /) -> ArrayT_co: ...
 
 
 class Distribution(Shown, ABC, Generic[ArrayT]):

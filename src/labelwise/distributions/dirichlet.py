@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast, overload
 
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
 from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields
 from ..events import Family, as_events
-from .base import ArrayT, Distribution, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, batch_index, remade
 from .marginals import Beta, BetaMixture
 
 
@@ -43,6 +43,10 @@ class Dirichlet(Distribution[ArrayT]):
     has_beta_laws: ClassVar[bool] = True
     """For the engine: each event has a Beta law, or a mixture of them, that ``alpha`` alone says."""
 
+    @overload
+    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: Sequence[str] | None = None) -> None: ...
+    @overload
+    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: Sequence[str] | None = None) -> None: ...
     def __init__(self, alpha: Any, *, class_names: Sequence[str] | None = None) -> None:
         alpha = check_alpha(alpha)
         set_fields(self, alpha=alpha, class_names=check_names(class_names, alpha.shape[-1]))
@@ -69,9 +73,9 @@ class Dirichlet(Distribution[ArrayT]):
         """The Beta law of each event's probability."""
         return Beta(*beta_parameters(self.alpha, events, self.class_names))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
-        return draw_dirichlet(self.alpha, n, as_rng(rng))
+        return cast(ArrayT, draw_dirichlet(self.alpha, n, as_rng(rng)))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -98,6 +102,12 @@ class DirichletMixture(Distribution[ArrayT]):
     class_names: tuple[str, ...] | None
     has_beta_laws: ClassVar[bool] = True
 
+    @overload
+    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: Sequence[str] | None = None) -> None: ...
+    @overload
+    def __init__(
+        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: Sequence[str] | None = None
+    ) -> None: ...
     def __init__(self, alpha: Any, weights: Any = None, *, class_names: Sequence[str] | None = None) -> None:
         alpha = check_alpha(alpha)
         if alpha.ndim < 2:
@@ -135,12 +145,12 @@ class DirichletMixture(Distribution[ArrayT]):
         """The law of each event's probability."""
         return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
         from .ensemble import draw_members
 
         rng = as_rng(rng)
-        return draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0]
+        return cast(ArrayT, draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0])
 
 
 def check_alpha(alpha: Any) -> Array:

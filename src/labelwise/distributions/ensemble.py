@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, overload
 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
@@ -26,10 +26,20 @@ from .._validation import (
 )
 from ..events import Events, Family, as_events
 from ..factors import Factors, as_factors
-from .base import ArrayT, Distribution, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, remade
 from .marginals import Atoms
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
+
+
+class MemberOptions(TypedDict, total=False):
+    """The keyword arguments of ensembles, for type checkers."""
+
+    weights: Any
+    member_axis: int | None
+    class_axis: int
+    class_names: Sequence[str] | None
+    factors: Mapping[str, Sequence[Any]] | None
 
 
 class Members(Distribution[ArrayT]):
@@ -76,11 +86,11 @@ class Members(Distribution[ArrayT]):
             set_fields(self, pending=False)
 
     @property
-    def probs(self) -> Array:
+    def probs(self) -> ArrayT:
         """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
         if self.pending:
             self.check()
-        return self.stored if self.stored.dtype in _WIDE else widen(self.stored)
+        return cast(ArrayT, self.stored if self.stored.dtype in _WIDE else widen(self.stored))
 
     @property
     def n_members(self) -> int:
@@ -120,15 +130,15 @@ class Members(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> Atoms:
         """The law of each event's probability."""
-        probs = self.stored if self.stored.dtype in _WIDE and not self.pending else self.probs
+        probs: Any = self.stored if self.stored.dtype in _WIDE and not self.pending else self.probs
         if isinstance(probs, np.ndarray):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
         probs = at_most_one(probs)
         return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each instance."""
-        return draw_members(self.probs, self.weights, n, as_rng(rng))
+        return cast(ArrayT, draw_members(self.probs, self.weights, n, as_rng(rng)))
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -164,6 +174,20 @@ class Ensemble(Members[ArrayT]):
     class_names: tuple[str, ...] | None
     factors: Factors | None
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
+        @overload
+        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self, probs: Any, **options: Any) -> None: ...
+
+    @overload
+    @classmethod
+    def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> Ensemble[GivenT]: ...
+    @overload
+    @classmethod
+    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
     @classmethod
     def from_logits(
         cls,
@@ -174,7 +198,7 @@ class Ensemble(Members[ArrayT]):
         class_axis: int = -1,
         class_names: Sequence[str] | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
-    ) -> Ensemble:
+    ) -> Ensemble[Any]:
         """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
         A logit of −∞ stands for a class that a member rules out.

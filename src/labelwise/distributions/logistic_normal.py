@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict, Unpack, cast, overload
 
 import numpy as np
 
@@ -23,9 +23,15 @@ from .._arrays import (
 )
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
-from .base import ArrayT, Distribution, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, batch_index, remade
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
+
+
+class _Options(TypedDict, total=False):
+    class_names: Sequence[str] | None
+    rng: int | np.random.Generator | None
+    points: int
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -65,6 +71,10 @@ class LogisticNormal(Distribution[ArrayT]):
     points: int
     exact_mean: ClassVar[bool] = False
 
+    @overload
+    def __init__(self, mean: ArrayOf[ArrayT], cov: Any, **options: Unpack[_Options]) -> None: ...
+    @overload
+    def __init__(self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]) -> None: ...
     def __init__(
         self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
     ) -> None:
@@ -147,9 +157,9 @@ class LogisticNormal(Distribution[ArrayT]):
         spread = xp.where(known, 0 * variance, xp.sqrt(xp.where(known, like(tiny, variance), variance)))
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
-    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> Array:
+    def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
-        return softmax(correlated(normals, self.loc, self._factor))
+        return cast(ArrayT, softmax(correlated(normals, self.loc, self._factor)))
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:

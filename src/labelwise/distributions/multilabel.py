@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
+
+import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from ..events import Events
 from ..factors import Factors
-from .base import ArrayT
-from .ensemble import Members
+from .base import ArrayOf, ArrayT, GivenT
+from .ensemble import MemberOptions, Members
 from .marginals import Atoms
 
 
@@ -29,8 +32,22 @@ class MultiLabelEnsemble(Members[ArrayT]):
     factors: Factors | None
     exclusive: ClassVar[bool] = False
 
+    if TYPE_CHECKING:
+
+        @overload
+        def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
+        @overload
+        def __init__(self: MultiLabelEnsemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self, probs: Any, **options: Any) -> None: ...
+
+    @overload
     @classmethod
-    def from_logits(cls, logits: Any, **options: Any) -> MultiLabelEnsemble:
+    def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[GivenT]: ...
+    @overload
+    @classmethod
+    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[np.ndarray]: ...
+    @classmethod
+    def from_logits(cls, logits: Any, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[Any]:
         """An ensemble from network outputs before the sigmoid; options as for the class.
 
         >>> MultiLabelEnsemble.from_logits(np.array([[[0.0, 1000.0]]])).mean()

@@ -14,7 +14,7 @@ from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Family
-from ..losses import Loss
+from ..losses import Loss, LossName
 from ._reweighting import count_members, flat, reweighted
 
 
@@ -34,7 +34,7 @@ class UncertaintyIntervals:
 
 def bootstrap_uncertainty(
     q: Distribution,
-    loss: str | Loss = "log",
+    loss: LossName | Loss = "log",
     *,
     events: Family | None = None,
     statistic: str = "mean",

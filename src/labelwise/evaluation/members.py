@@ -12,7 +12,7 @@ from .._resampling import check_confidence
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..events import Family
-from ..losses import Loss
+from ..losses import Loss, LossName
 from ._reweighting import count_members, flat, reweighted
 
 
@@ -53,7 +53,7 @@ class MembersNeeded:
         )
 
 
-def members_needed(q: Distribution, loss: str | Loss = "log", *, events: Family | None = None, target: float = 0.05) -> MembersNeeded:
+def members_needed(q: Distribution, loss: LossName | Loss = "log", *, events: Family | None = None, target: float = 0.05) -> MembersNeeded:
     r"""Number of members needed to estimate epistemic uncertainty to a relative standard error of ``target``.
 
     Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} - (M-1)\,\mathrm{EU}_{-i}` (jackknife). Their mean estimates

@@ -19,7 +19,7 @@ from ..distributions import Distribution, Ensemble
 from ..distributions.base import batch_index, not_a_distribution
 from ..distributions.marginals import Atoms
 from ..events import Family
-from ..losses import Loss, as_loss
+from ..losses import Loss, LossName, as_loss
 
 DIGITS = 30
 """Binary digits that count in a score: a relative grid of 1e-9, finer than float32 (6e-8) and coarser than the rounding of float64."""
@@ -29,7 +29,7 @@ FLOOR = 40
 
 def ranking_scores(
     q: Distribution,
-    loss: str | Loss = "log",
+    loss: LossName | Loss = "log",
     *,
     events: Family | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,

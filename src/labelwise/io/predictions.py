@@ -46,17 +46,17 @@ class Predictions:
     (3, 2, 5, (2,))
     """
 
-    probs: Array | None = None
+    probs: Array = None
     """Class probabilities of M members, (M, N, K)."""
-    logits: Array | None = None
+    logits: Array = None
     """Network outputs before softmax, (M, N, K); before the sigmoid where labels may occur together."""
-    log_probs: Array | None = None
+    log_probs: Array = None
     """Natural logarithms of class probabilities, (M, N, K)."""
-    alpha: Array | None = None
+    alpha: Array = None
     """Parameters of a Dirichlet distribution for each instance, (N, K), or of a mixture of M, (M, N, K)."""
-    evidence: Array | None = None
+    evidence: Array = None
     """Evidence e ≥ 0 of evidential networks: ``alpha`` is e + 1."""
-    y_true: Array | None = None
+    y_true: Array = None
     """Labels, (N,): class names, or positions 0 … K − 1; integers are names where all ``class_names`` are integers. For labels that may
     occur together 0 or 1 for each, (N, K)."""
     class_names: tuple[str, ...] | None = None

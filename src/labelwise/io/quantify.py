@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ..decomposition import PARTS, decompose
-from ..losses import Loss, as_loss
+from ..losses import Loss, LossName, as_loss
 from .grid import Grid
 from .load import load_predictions
 from .predictions import KINDS, Predictions
@@ -56,7 +56,7 @@ def quantify(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     target: str | os.PathLike[str],
     *,
-    losses: Sequence[str | Loss] = ("log",),
+    losses: Sequence[LossName | Loss] = ("log",),
     labelwise: bool = True,
     memory: int | str = "500MB",
     scheduler: str | None = None,
@@ -272,7 +272,7 @@ def _connected(scheduler: str) -> Any:
     return answer
 
 
-def _name(loss: str | Loss) -> str:
+def _name(loss: LossName | Loss) -> str:
     if isinstance(loss, str):
         as_loss(loss)
         return loss

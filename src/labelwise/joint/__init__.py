@@ -17,7 +17,7 @@ from ..decomposition import Components, JointUncertainty
 from ..distributions import Distribution
 from ..distributions.base import ArrayT, not_a_distribution
 from ..distributions.marginals import Atoms
-from ..losses import LogLoss, Loss, SquaredLoss
+from ..losses import LogLoss, Loss, LossName, SquaredLoss
 from ._closed_forms import parts_of, reverse_of, shares_of
 from ._sampling import sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
@@ -35,7 +35,7 @@ __all__ = [
 
 
 def decompose(
-    q: Distribution[ArrayT], loss: str | Loss | JointLoss = "log", *, rng: int | np.random.Generator | None = 0, n_samples: int = 4096
+    q: Distribution[ArrayT], loss: LossName | Loss | JointLoss = "log", *, rng: int | np.random.Generator | None = 0, n_samples: int = 4096
 ) -> JointUncertainty[ArrayT]:
     r"""Total, aleatoric and epistemic uncertainty about the class: entropy, conditional entropy and mutual information.
 
@@ -101,7 +101,7 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
     return closed * log.unit
 
 
-def reverse_mutual_information(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
+def reverse_mutual_information(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
     r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape (...,); D is KL under log loss.
 
     Under log loss it is infinite where a member assigns probability 0 to a class that another member considers possible.
@@ -131,7 +131,7 @@ def reverse_mutual_information(q: Distribution[Any], loss: str | Loss | JointLos
     return _average(law, each)
 
 
-def expected_pairwise_kl(q: Distribution[Any], loss: str | Loss | JointLoss = "log") -> Array:
+def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
     r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an independent copy of Θ.
 
     The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter is. Another loss replaces KL by
@@ -143,7 +143,7 @@ def expected_pairwise_kl(q: Distribution[Any], loss: str | Loss | JointLoss = "l
     return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
-def _check(q: Any, loss: str | Loss | JointLoss) -> JointLoss:
+def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
     if not isinstance(q, Distribution):
         raise not_a_distribution(q)
     if not q.exclusive:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, index_like, like, namespace
-from ..losses import CostLoss, LogLoss, Loss, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
+from ..losses import CostLoss, LogLoss, Loss, LossName, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
 from ..losses._special import kl_term, log_complement, x_log_x
 from ..losses.base import not_negative
 
@@ -196,7 +196,7 @@ class CostMatrix(JointLoss):
         return float(-worst.fun)
 
 
-def as_joint_loss(loss: str | Loss | JointLoss, n: int) -> JointLoss:
+def as_joint_loss(loss: LossName | Loss | JointLoss, n: int) -> JointLoss:
     """The joint loss for ``n`` classes that corresponds to a name or a label-wise loss."""
     if isinstance(loss, JointLoss):
         return loss

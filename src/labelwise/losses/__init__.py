@@ -11,7 +11,7 @@ digits that 1 − t has lost. To add a loss, write ``phi``, ``entropy`` and ``di
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from .._suggestions import suggest
 from .base import Expectation, Loss
@@ -27,6 +27,7 @@ __all__ = [
     "Expectation",
     "LogLoss",
     "Loss",
+    "LossName",
     "ProperCheck",
     "SphericalLoss",
     "SquaredLoss",
@@ -35,7 +36,8 @@ __all__ = [
     "check_proper",
 ]
 
-
+LossName: TypeAlias = Literal["log", "squared", "brier", "spherical", "zero_one"]
+"""The losses that have a name."""
 _NAMES: dict[str, Loss] = {
     "log": LogLoss(),
     "squared": SquaredLoss(),

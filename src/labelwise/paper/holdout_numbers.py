@@ -111,9 +111,9 @@ def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
         ax.errorbar(cell["mean"], i, xerr=reach, fmt="o", color=line(0)["color"], capsize=3, markersize=5)
     ax.axvline(0, color="#444444", linewidth=0.8)
     ax.set_yticks(range(len(names)), [f"{name} ({len(numbers['effect'][name]['runs'])})" for name in names], fontsize=8)
-    ax.invert_yaxis()
+    ax.set_ylim(len(names) - 0.4, -0.6)
     ax.grid(visible=False, axis="y")
-    ax.set_xlabel("log EU(arm) − log EU(control), by run")
+    ax.set_xlabel("log EU(arm) − log EU(control)", fontsize=9)
     for ax, part, title in zip(axes[0, 1:], (0, 1), ("class with the highest EU", "other classes"), strict=False):
         tidy(ax)
         for i, name in enumerate(name for name in ("before", "swap", "no-swap") if f"{name} ecdf" in runs.arrays):

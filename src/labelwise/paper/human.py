@@ -65,7 +65,7 @@ def over_classes(rho: float, n: int) -> dict[str, float]:
     """A rank correlation of n pairs with its 95 % interval: Fisher's transformation with the variance (1 + ρ²/2) / (n − 3).
 
     >>> {key: round(x, 2) for key, x in over_classes(0.939, 10).items()}
-    {'value': 0.94, 'low': 0.7, 'high': 0.99}
+    {'value': 0.94, 'low': 0.69, 'high': 0.99}
     """
     center, reach = np.arctanh(np.clip(rho, -1 + 1e-9, 1 - 1e-9)), 1.959964 * np.sqrt((1 + rho**2 / 2) / (n - 3))
     return {"value": rho, "low": float(np.tanh(center - reach)), "high": float(np.tanh(center + reach))}

@@ -11,10 +11,12 @@ import numpy as np
 
 from .._arrays import to_numpy
 from ..decisions import Costs, Decisions, decide
+from ..decisions.costs import Task
 from ..decomposition import PARTS
 from ..evaluation import rejection_curve
 from ..io.atomic import replacing
 from ..io.csv import csv_text
+from ..losses import LossName
 from ..plots import plot_rejection
 from ..plots._style import pyplot, tidy
 from .figures import plot_slices
@@ -88,7 +90,7 @@ def write_report(
     trained: str | Path,
     out: str | Path,
     *,
-    loss: str = "log",
+    loss: LossName = "log",
     costs: Costs | None = None,
     cases: tuple[str, ...] = (),
     show: int = 6,
@@ -156,7 +158,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]:
     """Recommended action and annotations for each study; also written as a table."""
-    task = "per_label" if costs.fits("per_label") else "multiclass"
+    task: Task = "per_label" if costs.fits("per_label") else "multiclass"
     plan = decide(results.studies.distribution(), costs, task=task)
     rows = [
         {

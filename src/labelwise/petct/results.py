@@ -13,6 +13,7 @@ from .._resampling import Estimate, Resampling
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..evaluation import by_class, detection_scores, rejection_curve
 from ..io import Predictions, load_predictions
+from ..losses import LossName
 from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
 
 
@@ -40,7 +41,7 @@ class Results:
         return np.asarray(to_numpy(self.studies.distribution().mean()).argmax(axis=-1) == self.studies.y_true)
 
 
-def load_results(folder: str | Path, trained: str | Path, loss: str = "log") -> Results:
+def load_results(folder: str | Path, trained: str | Path, loss: LossName = "log") -> Results:
     """Load the predictions in ``trained`` and check that they belong to the slices in ``folder``."""
     prepared, trained = open_prepared(folder), Path(trained)
     part = prepared.part("test")

@@ -5,6 +5,8 @@ Nothing is loaded before it is used, so that scikit-learn users need no torch an
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .._lazy import lazily
 
 # Public name -> the module of this package that has it.
@@ -31,6 +33,37 @@ _WHERE = {
     "from_models": "models",
 }
 
-__all__ = sorted(_WHERE)
+__all__ = [
+    "CNN",
+    "MLP",
+    "Evidence",
+    "FittedEnsemble",
+    "LabelwiseClassifier",
+    "LastLayerLaplace",
+    "Recipe",
+    "ResNet",
+    "annealing",
+    "evidential_loss",
+    "find_recipe",
+    "fit_ensemble",
+    "fit_evidential",
+    "fit_laplace",
+    "from_models",
+    "load_ensemble",
+    "predict_ensemble",
+    "predict_evidential",
+    "resnet18",
+    "resnet50",
+]
 
-__getattr__, __dir__ = lazily(__name__, _WHERE | {module: module for module in _WHERE.values()})
+if TYPE_CHECKING:  # the same names for type checkers
+    from .evidential import Evidence, annealing, evidential_loss, fit_evidential, predict_evidential
+    from .laplace import LastLayerLaplace, fit_laplace
+    from .models import from_models
+    from .networks import CNN, MLP, ResNet, resnet18, resnet50
+    from .prediction import predict_ensemble
+    from .recipes import Recipe, find_recipe
+    from .sklearn import LabelwiseClassifier
+    from .training import FittedEnsemble, fit_ensemble, load_ensemble
+else:
+    __getattr__, __dir__ = lazily(__name__, _WHERE | {module: module for module in _WHERE.values()})

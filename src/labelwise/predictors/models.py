@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -18,6 +18,26 @@ from ._family import Family, only_one_way
 ACTIVATIONS = ("softmax", "sigmoid", "none")
 
 
+class _Options(TypedDict, total=False):
+    device: Any
+    activation: str | None
+    class_names: Sequence[str] | None
+    class_axis: int
+    n_samples: int | None
+    also: Sequence[type]
+    batch_size: int | None
+    rng: int | np.random.Generator | None
+    progress: bool
+
+
+@overload
+def from_models(
+    models: Any, X: Any, *, return_labels: Literal[False] = ..., **options: Unpack[_Options]
+) -> Ensemble | MultiLabelEnsemble: ...
+@overload
+def from_models(
+    models: Any, X: Any, *, return_labels: Literal[True], **options: Unpack[_Options]
+) -> tuple[Ensemble | MultiLabelEnsemble, Any]: ...
 def from_models(
     models: Any,
     X: Any,

@@ -19,7 +19,7 @@ from sklearn.utils.validation import check_consistent_length, check_is_fitted, c
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Ensemble
 from ..events import Events, Label
-from ..losses import Loss
+from ..losses import Loss, LossName
 from ._family import aligned
 
 
@@ -143,7 +143,7 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def uncertainty(
         self,
         X: Any,
-        loss: str | Loss = "log",
+        loss: LossName | Loss = "log",
         *,
         events: Events | Mapping[str, Sequence[Label]] | None = None,
         correction: Literal["jackknife"] | None = None,

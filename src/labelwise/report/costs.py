@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..decisions import Costs
+from ..decisions.costs import TASKS
 from ..decisions.problem import Problem
 from ..io import Predictions
 
@@ -15,13 +16,13 @@ def page_costs(costs: Costs, cases: Predictions) -> dict[str, Any]:
     """The costs that the page starts with, by task, and the task that it shows first."""
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
-    tasks = [task for task in ("multiclass", "per_label") if costs.fits(task) and not (task == "multiclass" and cases.multilabel)]
+    tasks = [task for task in TASKS if costs.fits(task) and not (task == "multiclass" and cases.multilabel)]
     if not tasks:
         raise ValueError(
             "these costs are a `matrix` for choosing one class, but the labels may occur together. Give `default`, `missed` and "
             "`false_alarm`, or `false_positive` and `false_negative`"
         )
-    tables = {}
+    tables: dict[str, Any] = {}
     for task in tasks:
         problem, _ = costs.problem(task, cases.n_classes, cases.class_names)
         if task == "per_label":

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 
+from ..losses import LossName
+
 FEWEST = 10
 """Fewer cases of a class (or a sum of probabilities below it) are too few to say whether data would help."""
 SENTENCES = {
@@ -34,7 +36,7 @@ HELP = {
     "absent": "–",
 }
 """Would data help?"""
-LOSSES = {
+LOSSES: dict[LossName, tuple[str, str]] = {
     "log": ("log loss", "bits"),
     "squared": ("squared loss", ""),
     "spherical": ("spherical loss", ""),

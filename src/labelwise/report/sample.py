@@ -14,6 +14,7 @@ from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..events import Events
 from ..io import Predictions
+from ..losses import LossName
 from .embed import pack, quantize, restore
 
 NUMBERS = 3_000_000
@@ -38,11 +39,11 @@ class Sample:
     means: list[np.ndarray] = field(default_factory=list)
     parts: dict[str, list[np.ndarray]] = field(default_factory=dict)
     """For a continuous distribution: aleatoric and epistemic uncertainty for each loss, (n, 2, L)."""
-    exact: dict[str, list[np.ndarray]] = field(default_factory=dict)
+    exact: dict[LossName, list[np.ndarray]] = field(default_factory=dict)
     """For an ensemble: the exact label-wise uncertainties, to measure the rounding error, (3, n, L)."""
     predicted: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, part: slice, q: Distribution, mean: np.ndarray, us: dict[str, Uncertainty]) -> None:
+    def add(self, part: slice, q: Distribution, mean: np.ndarray, us: dict[LossName, Uncertainty]) -> None:
         """Collect the chosen instances of one block."""
         here = self.index[np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)] - part.start
         if not here.size:
@@ -92,7 +93,7 @@ class Sample:
             found["weights"] = pack(np.concatenate(self.weights), "f8")
         return found
 
-    def _error(self, codes: np.ndarray, events: Events | None) -> dict[str, float] | None:
+    def _error(self, codes: np.ndarray, events: Events | None) -> dict[LossName, float] | None:
         """The largest rounding error of a label-wise uncertainty, for each loss."""
         if not self.exact:
             return None

@@ -15,6 +15,7 @@ from ..distributions import Distribution
 from ..evaluation import detection_scores, epistemic_share, rank_agreement, rejection_curve
 from ..events import Events
 from ..io import Predictions
+from ..losses import LossName
 from .explanations import LOSSES, verdict
 from .sample import Sample
 
@@ -30,7 +31,7 @@ FEWEST = 30
 Progress = Callable[[int, int], None]
 
 
-def decompose_all(q: Distribution, events: Events | None) -> dict[str, Uncertainty]:
+def decompose_all(q: Distribution, events: Events | None) -> dict[LossName, Uncertainty]:
     """Label-wise uncertainty under each loss."""
     return {name: decompose(q, name, events=events) for name in LOSSES}
 
@@ -205,7 +206,7 @@ def _curve(score: np.ndarray, out: Outcomes) -> Any:
     return rejection_curve(score, utility=out.value, grid=(GRID + HAIR).tolist())
 
 
-def _loss(name: str, tally: Tally, cases: Predictions, out: Outcomes, events: Events | None) -> dict[str, Any]:
+def _loss(name: LossName, tally: Tally, cases: Predictions, out: Outcomes, events: Events | None) -> dict[str, Any]:
     """All numbers for one loss."""
     means = tally.means()
     words, unit = LOSSES[name]
@@ -245,7 +246,7 @@ def _references(out: Outcomes) -> dict[str, Any]:
     }
 
 
-def _agreement(tallies: Mapping[str, Tally], index: np.ndarray) -> dict[str, list[list[float]]]:
+def _agreement(tallies: Mapping[LossName, Tally], index: np.ndarray) -> dict[str, list[list[float]]]:
     """Rank correlation between the losses, for each part."""
     found = {}
     for part in PARTS:

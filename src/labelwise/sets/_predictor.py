@@ -74,7 +74,7 @@ class SetPredictor(Shown):
     @property
     def guarantee(self) -> str:
         """What is guaranteed, for whom, and on average over what."""
-        from ._words import guarantee
+        from ._guarantee import guarantee
 
         return guarantee(self)
 
