@@ -20,6 +20,8 @@ NUMBERS = 1 << 22
 """Maximum number of probabilities to compare; with more than 32 members fewer, because all pairs are compared."""
 SOFT = 5
 """Minimum number of probabilities other than 0 and 1 of a label that may be copied: votes of 0 and 1 may well be equal."""
+LONGEST_NAME = 60
+"""Characters of a class name that a sentence shows."""
 SAID = 5
 """Maximum number of faults in a sentence."""
 FEWEST = 20
@@ -78,7 +80,7 @@ class EnsembleCheck(Shown):
             lowest = int(np.argmin(self.effective_members))
             number = (
                 f" Effective number of members: {self.effective_members.mean():.1f} on average, lowest for "
-                f"{self.class_names[lowest]!r} ({self.effective_members[lowest]:.1f})."
+                f"{_short(self.class_names[lowest])} ({self.effective_members[lowest]:.1f})."
             )
         more = f" … and {counted(len(self.findings) - SAID, 'more fault')}." if len(self.findings) > SAID else ""
         found = " ".join(f"{x.sentence}." for x in self.findings[:SAID]) + more
@@ -164,6 +166,11 @@ def _read(q: Any) -> tuple[np.ndarray, tuple[str, ...], bool, list[Finding]]:
     return probs.reshape(len(probs), -1, k), names or tuple(map(str, range(k))), not exclusive, findings
 
 
+def _short(name: str) -> str:
+    """A class name in a sentence."""
+    return repr(name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…")
+
+
 def _truth(y: Any, names: Sequence[str], shape: tuple[int, ...], k: int, several: bool) -> np.ndarray:
     """(N, K): 1 for the true labels."""
     if several:
@@ -244,7 +251,7 @@ def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: 
         equal = [pair for i, pair in enumerate(pairs) if close[i, k] and not whole[i] and not near[i] and soft[list(pair), k].all()]
         for group in _groups(equal):
             who = [members[i] for i in group]
-            yield Finding("copied labels", tuple(who), f"{_and(who)} have (nearly) the same probabilities of {name!r}")
+            yield Finding("copied labels", tuple(who), f"{_and(who)} have (nearly) the same probabilities of {_short(name)}")
 
 
 def _unusual(apart: np.ndarray) -> np.ndarray:
@@ -287,7 +294,7 @@ def _permuted(x: np.ndarray, members: Sequence[int], truth: np.ndarray | None, n
         for other, reference in references:
             order = _better_order(_standardized(reference), _standardized(x[i]))
             if order is not None:
-                moved = some([f"{names[a]!r} as {names[b]!r}" for a, b in enumerate(order) if a != b])
+                moved = some([f"{_short(names[a])} as {_short(names[b])}" for a, b in enumerate(order) if a != b])
                 what = f"Member {members[i]} has its classes in another order than {other}: {moved}"
                 yield Finding("permuted classes", (members[i],), what)
                 break
