@@ -22,6 +22,8 @@ from .losses import Loss, LossName, as_loss
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 
+_new = object.__new__
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Components(ComponentsResult, Generic[ArrayT]):
@@ -307,25 +309,29 @@ def decompose(
     total, aleatoric, epistemic = computed.parts
     structure: Structure = "partition" if q.exclusive else "free"
     stored = getattr(q, "stored", None)  # the members at hand, without a call on the fast path
-    joint, members = None, stored.shape[0] if stored is not None else q.n_members if q.finite else None
+    members = stored.shape[0] if stored is not None else q.n_members if q.finite else None
+    sums = joint = None
+    # Fields are set at once: `__init__` of a frozen dataclass sets them one by one, which takes as long as computing a small ensemble.
+    if computed.sums is not None:
+        vars(sums := _new(Components)).update(zip(PARTS, computed.sums, strict=True))
     if computed.joint is not None and q.exclusive:
-        joint = JointUncertainty(
-            computed.joint[0], computed.joint[1], computed.joint[2], partial(loss.joint_maximum, total.shape[-1]), n_members=members
-        )
-    return Uncertainty(
-        total,
-        aleatoric,
-        epistemic,
-        family.names if family else q.class_names or _numbers(total.shape[-1]),
-        loss,
-        family,
+        bound = partial(loss.joint_maximum, total.shape[-1])
+        vars(joint := _new(JointUncertainty)).update(zip(PARTS, computed.joint, strict=True), bound=bound, n_members=members)
+    vars(u := _new(Uncertainty)).update(
+        total=total,
+        aleatoric=aleatoric,
+        epistemic=epistemic,
+        class_names=family.names if family else q.class_names or _numbers(total.shape[-1]),
+        loss=loss,
+        events=family,
         structure=structure if family is None else family.structure(q.n_classes, q.class_names),
         error=None if computed.error is None else Components(*computed.error),
-        sums=None if computed.sums is None else Components(*computed.sums),
+        sums=sums,
         joint=joint,
         n_members=members,
         ensemble=q if correction is None and getattr(q, "factors", None) is not None else None,
     )
+    return u
 
 
 @lru_cache(maxsize=64)
