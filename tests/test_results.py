@@ -129,7 +129,7 @@ def test_a_missing_library_is_named(monkeypatch):
     u = uncertainty()
     with pytest.raises(ImportError, match=r"needs pandas; install it with: pip install \"labelwise\[tables\]\""):
         u.to_frame()
-    with pytest.raises(ImportError, match="needs xarray; install it with: pip install xarray"):
+    with pytest.raises(ImportError, match=r"needs xarray; install it with: pip install \"labelwise\[tables\]\""):
         u.to_xarray()
 
 
