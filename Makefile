@@ -95,7 +95,7 @@ lint: $(VENV)/.dev
 types: $(VENV)/.dev
 	$(BIN)/mypy
 	$(BIN)/mypy tests/typing
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright -p pyproject.toml --pythonpath $(BIN)/python
 
 $(DIST)/.dev: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(DIST)
