@@ -55,7 +55,7 @@ def readme() -> str:
 
 setup(
     ext_modules=[kernel("_fused", "fused.c"), kernel("_dirichlet", "dirichlet.c")],
-    options={"bdist_wheel": {"py_limited_api": "cp311"}},
+    options={"bdist_wheel": {"py_limited_api": "cp311"}, "build_ext": {"parallel": 2}},
     cmdclass={"bdist_wheel": Wheel},
     long_description=readme(),
     long_description_content_type="text/markdown",
