@@ -89,7 +89,7 @@ def whole(results: list[dict[str, Any]], accuracy: list[dict[str, float]], extra
 
 def _verdict(results: list[dict[str, Any]]) -> str:
     slower, misses = (sum(bool(r[key]) for r in results) for key in ("slower", "misses"))
-    return f"Of {len(results)} rows, a plain formula is faster in {slower}, and the target is missed in {misses}."
+    return f"Of {len(results)} rows, a plain formula is faster in {slower}, and the target is missed in {misses}: [why](misses.md)."
 
 
 def _ranges(results: list[dict[str, Any]]) -> list[str]:
