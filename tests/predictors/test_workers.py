@@ -89,7 +89,7 @@ def wait_until(condition, seconds: float = 120) -> None:
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="needs Linux's /proc")
 def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
-    epochs, folder, script = 40, tmp_path / "killed", tmp_path / "script.py"
+    epochs, folder, script = 60, tmp_path / "killed", tmp_path / "script.py"
     np.savez(tmp_path / "data.npz", x=X, y=Y)
     settings = {"tests": str(Path(__file__).parent.parent), "data": str(tmp_path / "data.npz"), "epochs": epochs, "folder": str(folder)}
     script.write_text(SCRIPT.format(**settings))
