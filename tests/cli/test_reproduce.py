@@ -242,7 +242,7 @@ def test_bundle(tmp_path, monkeypatch):
     with pytest.raises(ValueError, match="at most 1,000 go into the package"):
         bundle(inside, outside, images=images, out=tmp_path / "b.npz")
     monkeypatch.setattr("labelwise.paper.bundle.unpacked", lambda x: np.float32(0.9) * bundled.unpacked(x) + np.float32(0.01))
-    with pytest.raises(ValueError, match="float16 changes a printed digit of"):
+    with pytest.raises(ValueError, match="rounding changes a printed digit of"):
         bundle(inside, outside, images=images, out=tmp_path / "c.npz")
     assert not (tmp_path / "c.npz").exists()
 

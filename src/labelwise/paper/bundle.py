@@ -13,12 +13,12 @@ from ..io import Predictions
 from .scores import MEASURES, accuracy_and_areas, aurocs, scores
 
 N_IMAGES = 400
-LARGEST = 3_000_000
+LARGEST = 2_100_000
 """Bytes."""
 
 
 def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.ndarray, out: Path = FILE) -> dict[str, float]:
-    """Write the bundled file, if storing it in float16 changes no number as it is printed; returns those numbers.
+    """Write the bundled file, if rounding changes no number as it is printed; returns those numbers.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.n
     )
     changed = [name for name in exact if as_printed(name, exact[name]) != as_printed(name, stored[name])]
     if changed:
-        raise ValueError(f"float16 changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
+        raise ValueError(f"rounding changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
     index = notable(Ensemble(inside.probs, class_names=inside.class_names), N_IMAGES)
     write_fashion_ensemble(out, inside.probs, inside.y_true, {name: probs[name] for name in OOD}, images[index], index, inside.class_names)
     if out.stat().st_size > LARGEST:

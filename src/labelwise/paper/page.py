@@ -8,7 +8,8 @@ from typing import Any
 from .appendix import filled
 from .audit import TOLERANCE
 from .claims import claims, limit, practice, simultaneous
-from .provenance import TITLES, Results, data_of, in_words, markdown
+from .missing import missing
+from .provenance import TITLES, Results, in_words, markdown
 from .published_tables import TABLE_1
 from .scores import MEASURES
 from .tables import interval, number, percent, runs_word, spread
@@ -32,7 +33,7 @@ def page(folder: Results) -> str:
         "holdout": _holdout(folder),
         "losses": _losses(folder),
         "human": _human(folder),
-        "missing": _missing(folder),
+        "missing": missing(folder),
         "tolerance": iter([f"{TOLERANCE:g}"]),
         "rounding_auroc": iter(["–" if largest["ood"] is None else f"{largest['ood']:.0e}"]),
         "rounding_area": iter(["–" if largest["arc"] is None else f"{largest['arc']:.0e}"]),
@@ -146,17 +147,23 @@ def _trainings(numbers: dict[str, Any], sets: tuple[str, ...], quantities: tuple
     """Each stored training with its distances, and whether one is a candidate."""
     yield "Trainings, with the distance of each quantity from the paper's in standard errors (one run each is compared with the spread of our five):\n"
     columns = ["training", *(f"{TITLES[name]}: {quantity}" for name in sets for quantity in quantities), "largest distance"]
-    rows = []
+    rows, level_fits = [], []
     for name, cells in numbers["distance"].items():
         of = [cells[f"{s} | {q}"] for s in sets for q in quantities]
-        largest, words = max(map(abs, of)), f"{name}, {runs_word(numbers['trainings'][name]['runs'])}"
+        largest = max(map(abs, of))
+        words = in_words(name, {"about": numbers["trainings"][name]}, with_data=False)
         rows.append([words, *(number(z, 1) for z in of), f"{largest:.1f}" + " (candidate)" * (largest < 2)])
+        level_fits += [words] * all(abs(cells[f"{s} | entropy"]) < 2 for s in sets)
     yield markdown(columns, rows) + "\n"
     candidates = [row[0] for row in rows if row[-1].endswith("(candidate)")]
+    if candidates:
+        yield f"Within two standard errors in every quantity: {'; '.join(candidates)}. A candidate is not an explanation until fresh runs confirm it.\n"
+        return
+    closest = min(rows, key=lambda row: float(row[-1]))
+    levels = f" The levels alone are within two standard errors for {'; '.join(level_fits)}." if level_fits else ""
     yield (
-        f"Within two standard errors in every quantity: {'; '.join(candidates)}. A candidate is not an explanation until fresh runs confirm it.\n"
-        if candidates
-        else "None of them is within two standard errors in every quantity: the gap is **unexplained**.\n"
+        "None of them is within two standard errors in every quantity: the gap is **unexplained**. The closest is "
+        f"{closest[0]}, with a largest distance of {closest[-1]}.{levels} The standard errors of other trainings are borrowed from ours.\n"
     )
 
 
@@ -263,30 +270,3 @@ def _human(folder: Results) -> Iterator[str]:
             f"and the probability and EU do not, is which *classes* people disagree on (class means: AU {interval(classes['aleatoric'])}, "
             f"EU {interval(classes['epistemic'])}, probability {interval(classes['predicted probability'])}, over 10 classes).\n"
         )
-
-
-def _missing(folder: Results) -> Iterator[str]:
-    reasons = {
-        "kmnist": "only its test set was available, not the training files",
-        "svhn": "only the first 10,000 test digits were available, not the training files",
-    }
-    for data, why in reasons.items():
-        if not folder.find("arc", data):
-            yield f"- {TITLES[data]}, accuracy–rejection curves: {why}. `labelwise reproduce arc --data {data} --runs 5`"
-    if not any((folder.folder / "mnist-paper").glob("run-0/*.npz")):
-        yield "- MNIST: its predictions were not stored, so that the audit cannot recompute them. `labelwise reproduce arc --data mnist --runs 1`"
-    for data, experiment in (("fashion-mnist", "ood"), ("cifar10", "ood"), ("fashion-mnist", "holdout"), ("cifar10", "holdout")):
-        found = {name.removeprefix("holdout-"): stored for name, stored in folder.find(experiment, data)}
-        paper = found.get(f"{data}-paper")
-        wanted = 100 if experiment == "holdout" else 5
-        arms = " --arm swap --arm no-swap" if experiment == "holdout" else ""
-        if data == "cifar10" and arms:
-            arms += " --arm swap-constant --arm no-swap-constant"
-        command = f"`labelwise reproduce {experiment} --data {data} --runs {wanted}{arms}` starts or resumes it"
-        if paper is None or paper["about"]["runs"] < wanted:
-            have = "none" if paper is None else runs_word(paper["about"]["runs"])
-            what = "hold-out" if experiment == "holdout" else "the paper's recipe"
-            yield f"- {TITLES[data]}, {what}: {have} of {wanted} runs; {command}."
-    if not any(data_of(name) == "cifar10.2" for name, _ in folder.find("ood")):
-        yield "- CIFAR-10.2: the images were not available."
-    yield "- PET/CT (Figs. 2 and 4, left column of Appendix C.2): the volumes were not available, and the authors' slices are not published."

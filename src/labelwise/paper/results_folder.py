@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
-from ..datasets.bundled import packed, unpacked
+from ..datasets.bundled import STEPS, packed, unpacked
 from ..distributions import Ensemble
 from ..evaluation import Estimate, mean_over_runs
 from ..io import Predictions
@@ -32,11 +32,6 @@ __all__ = [
     "NOTES", "Options", "available", "effect_of_rounding", "over_runs", "plain", "predict", "predictions", "read_predictions", "record", "save_figure", "train",
     "write_predictions",
 ]  # fmt: skip
-
-STEPS = ((-8.0, 1 / 16), (-16.0, 1 / 2))
-"""Logarithms below the first number are stored in multiples of the second: of probabilities under 0.0003 and 1e-7, whose further digits
-move no AUROC by more than 2e-5 but fill half of the file."""
-
 
 NOTES = {
     "svhn": "the first 10,000 of the 26,032 test digits, cropped again from the street numbers: not bit-identical to the published file",
@@ -100,10 +95,7 @@ def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options
 
 def write_predictions(path: Path, probs: np.ndarray, y_true: np.ndarray | None, class_names: Sequence[str]) -> None:
     """Store logarithms of probabilities as float16 (`STEPS`), labels and class names in a small .npz file; the same give the same bytes."""
-    log_probs = packed(probs)
-    for below, step in STEPS:
-        log_probs = np.where(log_probs < below, np.round(log_probs / np.float16(step)) * np.float16(step), log_probs)
-    arrays = {"log_probs": np.asfortranarray(log_probs), "class_names": np.array(class_names)}
+    arrays = {"log_probs": np.asfortranarray(packed(probs)), "class_names": np.array(class_names)}
     arrays |= {} if y_true is None else {"y_true": np.asarray(y_true, np.uint8)}
     with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():

@@ -15,18 +15,21 @@ from labelwise.paper.holdout_numbers import numbers_of
 from labelwise.paper.holdout_runs import Runs
 from labelwise.paper.results_folder import Options, record
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 def test_it_imports_nothing_else_of_the_package() -> None:
-    tree = ast.parse((ROOT / "src" / "labelwise" / "paper" / "audit.py").read_text(encoding="utf-8"))
+    files = sorted((ROOT / "src" / "labelwise" / "paper" / "audit").glob("*.py"))
+    assert len(files) == 4
     imported = {
         name
-        for node in ast.walk(tree)
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else ["." * node.level + (node.module or "")])
     }
-    assert {name.partition(".")[0] for name in imported} <= {
+    own = {f".{file.stem}" for file in files}
+    assert {name if name.startswith(".") else name.partition(".")[0] for name in imported} - own <= {
         "__future__", "collections", "itertools", "json", "numpy", "pathlib", "scipy", "sklearn", "typing",
     }  # fmt: skip
 
@@ -40,7 +43,7 @@ def test_the_stored_single_run_stands(tmp_path) -> None:
     count, different = audit(tmp_path, said.append)
     assert count > 100
     assert different == []
-    assert f"{name}/human.json: not recomputed, its input (votes or the authors' arrays) is not stored here" in said
+    assert f"{name}/human.json: not recomputed, cifar10h-counts.npy (CIFAR-10H) is in no data directory" in said
 
 
 def test_a_changed_digit_is_found(tmp_path) -> None:
@@ -70,3 +73,12 @@ def test_made_up_runs_of_the_holdout(tmp_path) -> None:
     count, different = audit(tmp_path)
     assert count == 3 * 12 + 2 * 7
     assert different == []
+
+
+def test_other_results_are_named_and_left_alone(tmp_path) -> None:
+    (tmp_path / "mine" / "run-0").mkdir(parents=True)
+    (tmp_path / "mine" / "run-0" / "a.npz").touch()
+    (tmp_path / "mine" / "other.json").write_text('{"numbers": {}, "about": {}}')
+    said: list[str] = []
+    assert audit(tmp_path, said.append) == (0, [])
+    assert said == ["mine/other.json: not recomputed, it is no experiment of this package"]

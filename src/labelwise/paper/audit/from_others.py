@@ -1,0 +1,84 @@
+"""Checks that need what belongs to others: people's votes (CIFAR-10H), and the arrays that the authors published."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .formulas import PARTS, Check, all_scores, compare_drops, compare_runs, complement, entropy, read_labels, read_probs, run_folders
+
+__all__ = ["compare_votes", "find", "published"]
+
+
+def find(name: str, data_dirs: Sequence[Path]) -> Path | None:
+    """A file in one of the directories or in a folder of it."""
+    return next((path for place in data_dirs for path in (place / name, *sorted(place.glob(f"*/{name}"))) if path.is_file()), None)
+
+
+def compare_votes(folder: Path, counts: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    """Rank correlations with the entropy of the votes, over instances label by label, and over the class means."""
+    from scipy.stats import spearmanr
+
+    votes = np.load(counts, allow_pickle=False).astype(float)
+    total = votes.sum(axis=-1, keepdims=True)
+    spread = entropy("log", votes / total, (total - votes) / total)
+    data, found = about["setting"]["data"], dict[str, dict[str, list[float]]]()
+
+    def add(kind: str, key: str, a: np.ndarray, b: np.ndarray) -> None:
+        found.setdefault(kind, {}).setdefault(key, []).append(float(spearmanr(a, b).statistic))
+
+    for _, run in run_folders(folder, about):
+        p = read_probs(run / f"{data}.npz", about["setting"]["members"])
+        mean, rest = p.mean(axis=0), complement(p)
+        error = mean.argmax(axis=-1) != read_labels(run / f"{data}.npz")
+        by_label = {
+            "predicted probability": mean,
+            "total": entropy("log", mean, rest.mean(axis=0)),
+            "aleatoric": entropy("log", p, rest).mean(axis=0),
+        }
+        by_label["epistemic"] = by_label["total"] - by_label["aleatoric"]
+        summed = all_scores(p)
+        for part in PARTS:
+            add("spearman", f"{part} | votes", summed["label-wise entropy", part], spread.sum(axis=-1))
+            add("spearman", f"{part} | error", summed["label-wise entropy", part], error)
+        for k, name in enumerate(numbers["mean spread of the votes"]):
+            add("spearman by label", name, by_label["aleatoric"][:, k], spread[:, k])
+            found.setdefault("mean aleatoric", {}).setdefault(name, []).append(float(by_label["aleatoric"][:, k].mean()))
+        for name, x in by_label.items():
+            each = [spearmanr(x[:, k], spread[:, k]).statistic for k in range(x.shape[1])]
+            found.setdefault("mean over labels", {}).setdefault(name, []).append(float(np.mean(each)))
+            add("spearman of the class means", name, x.mean(axis=0), spread.mean(axis=0))
+    for kind, cells in found.items():
+        for key, values in cells.items():
+            yield from compare_runs(f"{kind}, {key}", numbers[kind][key], values)
+    for k, (name, stored) in enumerate(numbers["mean spread of the votes"].items()):
+        yield f"mean spread of the votes, {name}", stored, float(spread[:, k].mean())
+
+
+def published(arrays: Path, numbers: dict[str, Any]) -> Iterator[Check]:
+    """Table 2 from the EU of each test instance and label, (runs, instances, labels), before and after the class got new data."""
+    with np.load(arrays, allow_pickle=False) as file:
+        before, after = (file[key].astype(float).mean(axis=1) for key in ("eus_before", "eus_after"))
+    label, rows = before.argmax(axis=1), np.arange(len(before))
+    others = np.stack([np.delete(row, k) for row, k in zip(before - after, label, strict=True)])
+    yield from compare_drops("", numbers, before, after, label)
+    rises, cases = numbers["EU of another class rises"]
+    yield "EU of another class rises", rises, float((others < 0).sum())
+    yield "other classes", cases, float(others.size)
+
+    def line(runs: np.ndarray) -> tuple[float, float]:
+        """Drop of the selected class as predicted from the others (share), and what is left (mean)."""
+        level = np.concatenate([np.delete(before[r], label[r]) for r in runs])
+        slope, offset = np.polyfit(level, np.concatenate([others[r] for r in runs]), 1)
+        predicted, observed = slope * before[runs, label[runs]] + offset, (before - after)[runs, label[runs]]
+        return float(predicted.sum() / observed.sum()), float((observed - predicted).mean())
+
+    resampled = np.array([line(np.array(runs)) for runs in product(rows, repeat=len(rows))])
+    for i, key in enumerate(("predicted by the other classes", "excess")):
+        low, high = np.quantile(resampled[:, i], (0.025, 0.975))
+        for end, value in (("value", line(rows)[i]), ("low", low), ("high", high)):
+            yield f"{key}, {end}", numbers[key][end], float(value)

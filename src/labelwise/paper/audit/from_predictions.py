@@ -1,0 +1,204 @@
+"""Checks of all that follows from the predictions and the class means in the results folder."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .formulas import (
+    MEASURES,
+    PAIRS,
+    PARTS,
+    Check,
+    all_scores,
+    area,
+    auroc,
+    compare_drops,
+    compare_runs,
+    complement,
+    entropy,
+    read_labels,
+    read_probs,
+    run_folders,
+)
+
+__all__ = ["CHECKS"]
+
+
+def _ood(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    data, members = about["setting"]["data"], about["setting"]["members"]
+    others = dict.fromkeys(key.split(" | ")[0] for key in numbers["auroc"])
+    found: dict[str, list[float]] = {}
+    accuracy = []
+    for _, run in run_folders(folder, about):
+        probs = read_probs(run / f"{data}.npz", members)
+        inside = all_scores(probs)
+        accuracy.append(float((probs.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")).mean()))
+        for other in others:
+            outside = all_scores(read_probs(run / f"{other}.npz", members))
+            each = {key: auroc(inside[key], outside[key]) for key in inside}
+            for (measure, part), value in each.items():
+                found.setdefault(f"auroc {other} | {measure} | {part}", []).append(value)
+            for (a, b), part in ((pair, part) for pair in PAIRS for part in PARTS):
+                found.setdefault(f"auroc difference {other} | {a} − {b} | {part}", []).append(each[a, part] - each[b, part])
+    yield from compare_runs("accuracy", numbers["accuracy"], accuracy)
+    for name, values in found.items():
+        kind, key = ("auroc difference", name[17:]) if name.startswith("auroc difference ") else ("auroc", name[6:])
+        yield from compare_runs(name, numbers[kind][key], values)
+
+
+def _arc(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    data, members = about["setting"]["data"], about["setting"]["members"]
+    found: dict[str, list[float]] = {key: [] for key in numbers["area"]}
+    accuracy = []
+    for _, run in run_folders(folder, about):
+        probs = read_probs(run / f"{data}.npz", members)
+        correct = probs.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")
+        accuracy.append(float(correct.mean()))
+        for (measure, part), score in all_scores(probs).items():
+            found[f"{measure} | {part}"].append(area(score, correct))
+    yield from compare_runs("accuracy", numbers["accuracy"], accuracy)
+    for key, values in found.items():
+        yield from compare_runs(f"area {key}", numbers["area"][key], values)
+    for key, cell in numbers["area difference"].items():
+        pair, part = key.split(" | ")
+        a, b = pair.split(" − ")
+        values = [x - y for x, y in zip(found[f"{a} | {part}"], found[f"{b} | {part}"], strict=True)]
+        yield from compare_runs(f"area difference {key}", cell, values)
+
+
+def _losses(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    data, members = about["setting"]["data"], about["setting"]["members"]
+    tasks = dict.fromkeys(key.split(" | ")[0] for key in numbers["value"])
+    found: dict[str, list[float]] = {}
+    for _, run in run_folders(folder, about):
+        probs = {name: read_probs(run / f"{data if name == 'rejection' else name}.npz", members) for name in tasks}
+        correct = probs["rejection"].mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")
+        for loss in dict.fromkeys(key.split(" | ")[1] for key in numbers["value"]):
+            of = {name: _decomposed(loss, p) for name, p in probs.items()}
+            for part, name in ((part, name) for part in PARTS for name in tasks):
+                own = of["rejection"][part]
+                value = area(own, correct) if name == "rejection" else auroc(own, of[name][part])
+                found.setdefault(f"{name} | {loss} | {part}", []).append(value)
+    for key, values in found.items():
+        yield from compare_runs(key, numbers["value"][key], values)
+
+
+def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
+    """Sums over the labels; equal scores that rounding would split are made equal again by nine significant digits."""
+    rest = complement(p)
+    total = entropy(loss, p.mean(axis=0), rest.mean(axis=0)).sum(axis=-1)
+    aleatoric = entropy(loss, p, rest).mean(axis=0).sum(axis=-1)
+    if loss in ("log", "squared"):
+        epistemic = all_scores(p)["label-wise entropy" if loss == "log" else "variance", "epistemic"]
+    elif loss == "spherical":
+        epistemic = _spherical_divergence(p, rest)
+    else:
+        epistemic = np.where((gap := total - aleatoric) < 1e-11, 0, gap)
+    digits = 10.0 ** (np.ceil(np.log10(np.maximum(total, 1e-300))) - 9)
+    return {
+        "total": np.round(total / digits) * digits,
+        "aleatoric": aleatoric if loss in ("log", "squared", "spherical") else np.round(aleatoric, 10),
+        "epistemic": epistemic if loss in ("log", "squared", "spherical") else np.round(epistemic, 10),
+    }
+
+
+def _spherical_divergence(p: np.ndarray, rest: np.ndarray) -> np.ndarray:
+    """Mean of |θ| (1 − cos angle between θ and its mean), which does not cancel: 1 − cos = 2 sin² of half the angle."""
+    angle = np.arctan2(p, rest) - np.arctan2(p.mean(axis=0), rest.mean(axis=0))
+    return np.asarray((np.hypot(p, rest) * 2 * np.sin(angle / 2) ** 2).mean(axis=0).sum(axis=-1))
+
+
+def _artifact(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    data, members = about["setting"]["data"], about["setting"]["members"]
+    files = {"scaled | upright": "", "scaled | transposed": "-transposed", "not scaled | upright": "-unscaled"}
+    files["not scaled | transposed"] = "-unscaled-transposed"
+    subsets: dict[str, list[float]] = {}
+    for r, run in run_folders(folder, about):
+        probs = {way: read_probs(run / f"{data}{suffix}.npz", members) for way, suffix in files.items()}
+        reference = all_scores(probs["scaled | upright"])
+        for way, p in probs.items():
+            of = all_scores(p)
+            for measure in MEASURES:
+                stored = numbers["auroc"][f"{data} | {way} | {measure}"]["runs"][r]
+                yield f"{way} | {measure}, run {r}", stored, auroc(reference[measure, "epistemic"], of[measure, "epistemic"])
+        for size in range(2, members + 1):
+            for group in combinations(range(members), size):
+                base = all_scores(probs["scaled | upright"][list(group)])["label-wise entropy", "epistemic"]
+                for way in list(files)[1:]:
+                    eu = all_scores(probs[way][list(group)])["label-wise entropy", "epistemic"]
+                    subsets.setdefault(f"{way} | {size}", []).append(auroc(base, eu))
+    for key, values in numbers["subsets"].items():
+        yield from ((f"subset {i} of {key}", a, b) for i, (a, b) in enumerate(zip(values, subsets[key], strict=True)))
+
+
+def _gallery(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    of = all_scores(read_probs(folder / "run-0" / f"{about['setting']['data']}.npz", about["setting"]["members"]))
+    for shown, part in ((shown, part) for shown in PARTS for part in PARTS):
+        for x in numbers[shown]:
+            yield f"{part} of {x['position']}", x[part], float(of["label-wise entropy", part][x["position"]])
+    for part in PARTS:
+        largest = np.sort(of["label-wise entropy", part])[: -len(numbers[part]) - 1 : -1]
+        yield from ((f"highest {part} {i}", x[part], float(y)) for i, (x, y) in enumerate(zip(numbers[part], largest, strict=True)))
+
+
+def _holdout(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    with np.load(folder / "runs.npz", allow_pickle=False) as file:
+        of = {key: file[key][: about["runs"]].astype(float) for key in file.files}
+    controls = {"swap-constant": "no-swap-constant"}
+    for arm, table in numbers["table"].items():
+        rows = np.flatnonzero(np.isfinite(of[arm]).all(axis=1))
+        yield from compare_drops(f"{arm}, ", table, of["before"][rows], of[arm][rows], of[f"{arm} label"][rows].astype(int))
+        control = controls.get(arm, "no-swap")
+        if f"{arm} − {control}" in numbers["effect"]:
+            both = np.flatnonzero(np.isfinite(of[arm]).all(axis=1) & np.isfinite(of[control]).all(axis=1))
+            values = [float(np.log(of[arm][r, k] / of[control][r, k])) for r in both for k in [int(of[f"{arm} label"][r])]]
+            yield from compare_runs(f"{arm} − {control}", numbers["effect"][f"{arm} − {control}"], values)
+
+
+def _fingerprint(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
+    sets, trained = ("fashion-mnist", "mnist", "kmnist"), folder.parent / "fashion-mnist-paper"
+    runs = [{name: read_probs(trained / f"run-{r}" / f"{name}.npz") for name in sets} for r in range(about["runs"])]
+    members = {name: np.concatenate([run[name] for run in runs]) for name in sets}
+    total = len(members["mnist"])
+    for size in dict.fromkeys(int(key.split(" | ")[2]) for key in numbers["by members"]):
+        rng, found = np.random.default_rng(0), []
+        for _ in range(about["shuffles"] if size < total else 1):
+            order = rng.permutation(total)
+            groups = [np.sort(order[i : i + size]) for i in range(0, total - size + 1, size)]
+            found += [_levels({name: p[group] for name, p in members.items()}) for group in groups]
+        for key in found[0]:
+            yield f"{size} members, {key}", numbers["by members"][f"{key} | {size}"]["mean"], float(np.mean([each[key] for each in found]))
+    for path in folder.glob("*.npz"):
+        with np.load(path, allow_pickle=False) as file:
+            ranks = {key: file[key] for key in file.files}
+        step = ranks["entropy"].shape[1] // 3
+        for (i, name), (score, x) in ((a, b) for a in enumerate(sets[1:], 1) for b in ranks.items()):
+            value = np.mean([auroc(row[:step], row[i * step : (i + 1) * step]) for row in x])
+            yield f"{path.stem}, {name} | {score}", numbers["trainings"][path.stem][f"{name} | {score}"], float(value)
+
+
+def _levels(sets: dict[str, np.ndarray]) -> dict[str, float]:
+    """AUROC of epistemic uncertainty by three measures, and of the variance in single precision."""
+    of: dict[str, dict[str, np.ndarray]] = {}
+    for name, p in sets.items():
+        scores, single = all_scores(p), p.astype(np.float32)
+        of[name] = {measure: scores[measure, "epistemic"] for measure in MEASURES}
+        of[name]["variance, float32"] = (single * (single - single.mean(axis=0))).sum(axis=-1).mean(axis=0)
+    return {f"{name} | {key}": auroc(of["fashion-mnist"][key], of[name][key]) for name in ("mnist", "kmnist") for key in of[name]}
+
+
+CHECKS: dict[str, Callable[[Path, dict[str, Any], dict[str, Any]], Iterator[Check]]] = {
+    "ood": _ood,
+    "arc": _arc,
+    "losses": _losses,
+    "artifact": _artifact,
+    "gallery": _gallery,
+    "holdout": _holdout,
+    "fingerprint": _fingerprint,
+}
+"""Experiment -> its check, from the folder, the stored numbers and their provenance."""

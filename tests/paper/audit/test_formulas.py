@@ -1,0 +1,53 @@
+"""The formulas written out again give what the package computes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import labelwise as lw
+from labelwise.evaluation import detection_scores, rejection_curve
+from labelwise.paper.audit.formulas import all_scores, area, auroc, compare_drops, compare_runs, complement, entropy
+from labelwise.paper.holdout_drops import drops
+from labelwise.paper.holdout_numbers import table_of
+
+PROBS = np.random.default_rng(0).dirichlet([0.3] * 4, (5, 200))
+
+
+def test_measures() -> None:
+    scores = all_scores(PROBS)
+    for measure, u in {
+        "label-wise entropy": lw.decompose(lw.Ensemble(PROBS)).sum(),
+        "variance": lw.decompose(lw.Ensemble(PROBS), "squared").sum(),
+        "entropy": lw.joint.decompose(lw.Ensemble(PROBS)),
+    }.items():
+        for part in ("total", "aleatoric", "epistemic"):
+            np.testing.assert_allclose(scores[measure, part], getattr(u, part), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("name", "loss"),
+    [("log", "log"), ("squared", "squared"), ("spherical", "spherical"), ("zero-one", "zero_one"), ("cost 1 : 9", lw.CostLoss(1, 9))],
+)
+def test_entropies(name: str, loss: object) -> None:
+    expected = lw.decompose(lw.Ensemble(PROBS), loss).total
+    mean = PROBS.mean(axis=0)
+    np.testing.assert_allclose(entropy(name, mean, complement(mean)), expected, rtol=1e-9, atol=1e-15)
+
+
+def test_area_and_auroc_with_ties() -> None:
+    rng = np.random.default_rng(1)
+    score, correct = rng.integers(0, 7, 300) / 7.0, rng.random(300) < 0.7
+    assert area(score, correct) == pytest.approx(rejection_curve(score, correct=correct).area, abs=1e-12)
+    assert auroc(score, score + 0.1) == pytest.approx(float(detection_scores(score, score + 0.1).auroc), abs=1e-12)
+
+
+def test_comparisons_find_what_differs() -> None:
+    cell = {"runs": [1.0, 2.0, 4.0], "mean": 7 / 3, "sd": 1.5, "low": None, "high": None}
+    assert [name for name, a, b in compare_runs("x", cell, [1.0, 2.0, 4.0]) if abs(a - b) > 1e-9] == ["x, sd"]
+    before, after = np.array([[0.4, 0.2, 0.1], [0.3, 0.5, 0.1]]), np.array([[0.1, 0.1, 0.2], [0.2, 0.1, 0.05]])
+    found = drops(before, after)
+    table = table_of(found)
+    assert all(abs(a - b) < 1e-12 for _, a, b in compare_drops("", table, before, after, found.selected))
+    table["drop"]["relative"]["others"]["mean"] += 0.1
+    assert [name for name, a, b in compare_drops("", table, before, after, found.selected) if abs(a - b) > 1e-9] == ["relative, others"]

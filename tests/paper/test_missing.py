@@ -1,0 +1,47 @@
+"""What is not there is named with its reason or its command."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from labelwise.paper.missing import TRAININGS, missing
+from labelwise.paper.provenance import Results
+from labelwise.paper.settings import Setting, parse_change
+
+
+def test_an_empty_folder_misses_everything(tmp_path) -> None:
+    lines = list(missing(Results(tmp_path, tmp_path)))
+    assert all(line.startswith("- ") for line in lines)
+    text = "\n".join(lines)
+    for words in (
+        "KMNIST",
+        "SVHN",
+        "MNIST",
+        "CIFAR-10, the paper's recipe: none of 5 runs",
+        "hold-out: none of 100 runs",
+        "CIFAR-10.2",
+        "PET/CT",
+    ):
+        assert words in text
+    assert all(f"results/{name}`" in text for name in TRAININGS)
+
+
+def test_what_is_there_is_not_missing(tmp_path) -> None:
+    (tmp_path / "fingerprint").mkdir()
+    trainings = {name: {"runs": 1} for name in TRAININGS}
+    (tmp_path / "fingerprint" / "fingerprint.json").write_text(json.dumps({"about": {}, "numbers": {"trainings": trainings}}))
+    assert not [line for line in missing(Results(tmp_path, tmp_path)) if "fingerprint" in line]
+
+
+def test_the_commands_make_the_folders() -> None:
+    for name, options in TRAININGS.items():
+        given = {"change": [], "epochs": None, "protocol": "paper"}
+        words = shlex.split(options)
+        for key, value in zip(words[::2], words[1::2], strict=True):
+            if key == "--change":
+                given["change"].append(parse_change(value))
+            else:
+                given[key.removeprefix("--")] = int(value) if key == "--epochs" else value
+        setting = Setting("fashion-mnist", given["protocol"], epochs=given["epochs"], changes=tuple(given["change"]))
+        assert setting.name == name
