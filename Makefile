@@ -118,7 +118,7 @@ dist: $(DIST)/.dev
 
 # what labelwise is compared with, without its dependencies: only single files of it are used
 $(VENV)/.peers: $(VENV)/.dev
-	$(PIP) --target $(VENV)/peers --no-deps --upgrade torch-uncertainty==0.13.0 torchmetrics==1.9.0 lightning-utilities==0.15.3 probly==0.3.0 tqdm==4.70.1
+	$(PIP) --target $(VENV)/peers --no-deps --upgrade torch-uncertainty==0.13.0 torchmetrics==1.9.0 lightning-utilities==0.15.3 probly==0.3.0 tqdm==4.70.1 uq360==0.2
 	@touch $@
 
 bench: $(VENV)/.peers

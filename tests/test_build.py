@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -69,6 +71,7 @@ def test_without_a_compiler_numpy_does_the_work(archive: Path, tmp_path: Path) -
         "print(lw.__file__, lw.kernel_info()['kernel'], lw.decompose(lw.Ensemble(np.eye(2)[:, None])).epistemic.tolist())\n"
     )
     (metadata,) = (tmp_path / "site").glob("labelwise-*.dist-info")
+    assert not list((tmp_path / "site").rglob("*.[ch]"))  # nobody who installs a wheel compiles
     assert {"Root-Is-Purelib: true", "Tag: py3-none-any"} <= set((metadata / "WHEEL").read_text().splitlines())
     used = run("-c", code, cwd=tmp_path, PYTHONPATH=str(tmp_path / "site"))
     assert used.stdout.split(" ", 1) == [str(tmp_path / "site" / "labelwise" / "__init__.py"), "numpy [[1.0, 1.0]]\n"], used.stderr
@@ -83,3 +86,46 @@ def test_a_strict_build_does_not_hide_that_there_is_no_compiler(archive: Path, t
     assert done.returncode != 0
     assert "/bin/false" in done.stdout + done.stderr
     assert not (tmp_path / "site" / "labelwise").exists()
+
+
+@pytest.mark.parametrize(
+    ("name", "holds", "words"),
+    [
+        ("it-1-cp311-abi3-linux_x86_64.whl", {}, "the tag must be that of the limited API, and of manylinux on Linux"),
+        ("it-1-cp311-cp311-manylinux_2_17_x86_64.whl", {}, "the tag must be that of the limited API"),
+        ("it-1-cp311-abi3-manylinux_2_17_x86_64.whl", {"it/data.npz": bytes(3_500_000)}, r"has 3\.50 MB; at most 3\.5 are allowed"),
+        (
+            "it-1-cp311-abi3-manylinux_2_17_x86_64.whl",
+            {"it/a.py": b"", "it/a.c": b"", "it/a.h": b""},
+            r"holds it/a\.c, it/a\.h, which belong",
+        ),
+    ],
+)
+def test_a_wheel_that_must_not_be_released_is_refused(name: str, holds: dict[str, bytes], words: str, tmp_path: Path) -> None:
+    check_wheel = runpy.run_path(str(ROOT / ".ci" / "check_dist.py"))["check_wheel"]
+    with zipfile.ZipFile(tmp_path / name, "w") as file:
+        for path, content in holds.items():
+            file.writestr(path, content)
+    with pytest.raises(SystemExit, match=words):
+        check_wheel(tmp_path / name)
+    good = tmp_path / "it-1-cp311-abi3-macosx_11_0_arm64.whl"
+    with zipfile.ZipFile(good, "w") as file:
+        file.writestr("it/data.npz", bytes(3_000_000))
+    check_wheel(good)
+
+
+def test_pythons_follow_the_options_of_the_check(tmp_path: Path) -> None:
+    done = run(
+        ROOT / ".ci" / "check_dist.py",
+        tmp_path,
+        "--lowest",
+        "--suite",
+        "jax",
+        "--tests",
+        "tests/io",
+        "python3.11",
+        "python3.13",
+        cwd=tmp_path,
+    )
+    assert done.returncode == 2
+    assert "--lowest and --suite exclude each other" in done.stderr

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+
 import numpy as np
 import pytest
 
@@ -22,7 +24,7 @@ def test_what_is_there():
     assert 200 <= len(fashion.images) <= 1000
     assert np.all(np.diff(fashion.image_index) > 0)
     assert np.all(fashion.images.std(axis=(1, 2)) > 0)
-    assert bundled.FILE.stat().st_size <= 3_000_000
+    assert bundled.FILE.stat().st_size <= 2_100_000  # so that the wheel stays below 3.5 MB
 
 
 def test_it_is_a_good_ensemble():
@@ -49,11 +51,26 @@ def test_packing_keeps_small_probabilities():
     again = bundled.unpacked(bundled.packed(p))
     assert again.dtype == np.float32
     np.testing.assert_allclose(again.sum(-1), 1, atol=1e-6)
-    np.testing.assert_allclose(again, p, rtol=0.035, atol=1e-40)  # float16 resolves a logarithm of -100 to 1/16, and of -1 to 1/2048
+    for least, rtol in ((1e-40, 0.37), (1.3e-7, 0.036), (3.4e-4, 0.005)):  # half of 1/2 and of 1/16; half of 1/16; float16 near -8
+        np.testing.assert_allclose(again[p > least], p[p > least], rtol=rtol)
     large = p > 0.01
     np.testing.assert_allclose(again[large], p[large], rtol=2.5e-3)
     plain = p.astype(np.float16).astype(np.float32)
-    assert np.abs(again - p)[p > 0.9995].max() < 5e-6 < 1e-4 < np.abs(plain - p)[p > 0.9995].max()
+    assert np.abs(again - p)[p > 0.9995].max() < 2e-5 < 1e-4 < np.abs(plain - p)[p > 0.9995].max()
+
+
+def test_planes_are_lossless_and_smaller():
+    rng = np.random.default_rng(0)
+    log_probs = bundled.packed(rng.dirichlet(np.full(10, 0.05), size=(3, 2000)))
+    log_probs[0, 0, :2] = -np.inf, 0
+    planes = bundled.to_planes(log_probs)
+    assert (planes.dtype, planes.shape) == (np.uint8, (2, 10, 2000, 3))
+    again = bundled.from_planes(planes)
+    assert again.flags.c_contiguous
+    np.testing.assert_array_equal(again.view(np.uint16), log_probs.view(np.uint16))
+    assert len(zlib.compress(planes.tobytes())) < 0.9 * len(zlib.compress(log_probs.tobytes()))
+    other = rng.integers(0, 2**16, (2, 30, 4), dtype=np.uint16).view(np.float16)  # any bits at all
+    np.testing.assert_array_equal(bundled.from_planes(bundled.to_planes(other)).view(np.uint16), other.view(np.uint16))
 
 
 def test_a_missing_file_is_named(monkeypatch, tmp_path):

@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
 from labelwise.datasets import Dataset, preprocess
+from optional_libraries import optional
+
+torch = optional("torch")
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (7, 6, 5, 3), dtype=np.uint8)

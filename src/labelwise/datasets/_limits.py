@@ -10,10 +10,9 @@ from typing import Any
 import numpy as np
 
 from ..io.files import FLOOR, RATIO
-from ..io.npz import Readable
+from ..io.npz import Readable, fill
 
 MAX_AXES = 8
-BLOCK = 2**20
 
 
 def refuse(path: str | Path, why: str) -> ValueError:
@@ -49,11 +48,7 @@ def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | P
     except (MemoryError, ValueError) as error:
         raise refuse(path, f"there is not enough memory for an array of shape {tuple(shape)}") from error
     view = array.reshape(-1).view(np.uint8)
-    filled = 0
-    while filled < len(view):
-        block = stream.read(min(BLOCK, len(view) - filled))
-        if not block:
-            raise refuse(path, f"the file ends after {human(filled)} of the {human(len(view))} that its header promises; it is truncated")
-        view[filled : filled + len(block)] = np.frombuffer(block, np.uint8)
-        filled += len(block)
+    filled = fill(view, stream)
+    if filled < len(view):
+        raise refuse(path, f"the file ends after {human(filled)} of the {human(len(view))} that its header promises; it is truncated")
     return array

@@ -15,6 +15,9 @@ from ..io.npz import read_npz
 
 FILE = Path(__file__).with_name("fashion_ensemble.npz")
 OOD = ("mnist", "kmnist")
+STEPS = ((-8.0, 1 / 16), (-16.0, 1 / 2))
+"""Logarithms below the first number are stored in multiples of the second: of probabilities under 0.0003 and 1e-7, whose further digits
+move no AUROC by more than 2e-5 but fill a quarter of the file."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,6 +42,7 @@ def load_fashion_ensemble() -> FashionEnsemble:
     Five CNNs as in the paper's experiments (run 0 of ``labelwise reproduce ood``). They were trained by this package; the images and
     labels are FashionMNIST's, © 2017 Zalando SE, MIT license. Nothing is downloaded. The file holds logarithms of the probabilities, as
     float16: probabilities themselves would be rounded to 1 from 0.9998 on, and to 0 below 3e-8, which moves AUROCs in their third digit.
+    Probabilities under 0.0003 are exact to 3 %, those under 1e-7 to about a third, so that the file is small; this moves no AUROC by more than 2e-5.
 
     Examples
     --------
@@ -54,25 +58,47 @@ def load_fashion_ensemble() -> FashionEnsemble:
     stored = read_npz(FILE, ["log_probs", *(f"log_probs_{name}" for name in OOD), "y_true", "class_names", "images", "image_index"])
     names = tuple(str(name) for name in stored["class_names"])
     return FashionEnsemble(
-        Ensemble(unpacked(stored["log_probs"]), class_names=names),
+        Ensemble(unpacked(from_planes(stored["log_probs"])), class_names=names),
         stored["y_true"].astype(np.int64),
         names,
-        {name: Ensemble(unpacked(stored[f"log_probs_{name}"]), class_names=names) for name in OOD},
+        {name: Ensemble(unpacked(from_planes(stored[f"log_probs_{name}"])), class_names=names) for name in OOD},
         stored["images"],
         stored["image_index"].astype(np.int64),
     )
 
 
 def packed(probs: np.ndarray) -> np.ndarray:
-    """Logarithms of probabilities as float16; that of 0 is −∞."""
+    """Logarithms of probabilities as float16, small ones in `STEPS`; that of 0 is −∞."""
     with np.errstate(divide="ignore"):
-        return np.log(np.asarray(probs, np.float64)).astype(np.float16)
+        log_probs = np.log(np.asarray(probs, np.float64)).astype(np.float16)
+    for below, step in STEPS:
+        log_probs = np.where(log_probs < below, np.round(log_probs / np.float16(step)) * np.float16(step), log_probs)
+    return log_probs
 
 
 def unpacked(log_probs: np.ndarray) -> np.ndarray:
     """Probabilities, float32, that sum to 1."""
     scores = np.exp(log_probs.astype(np.float32)).astype(np.float64)
     return np.asarray(scores / scores.sum(axis=-1, keepdims=True), np.float32)
+
+
+def to_planes(log_probs: np.ndarray) -> np.ndarray:
+    """The bytes of float16 numbers (members, N, K) in an order that compresses well and unpacks fast, uint8 (2, K, N, members).
+
+    First all high bytes, members side by side; then the low bytes, sorted by their high bytes: rounded numbers have few low bytes, others all.
+    """
+    bits = log_probs.astype(np.float16).view(np.uint16).transpose(2, 1, 0)
+    high, low = (bits >> 8).astype(np.uint8), bits.astype(np.uint8)
+    return np.stack([high, low.reshape(-1)[np.argsort(high, axis=None, kind="stable")].reshape(high.shape)])
+
+
+def from_planes(planes: np.ndarray) -> np.ndarray:
+    """The numbers of `to_planes`."""
+    high, stored = planes
+    low = np.empty(high.size, np.uint16)
+    low[np.argsort(high, axis=None, kind="stable")] = stored.reshape(-1)
+    bits = high.astype(np.uint16) << 8 | low.reshape(high.shape)
+    return np.ascontiguousarray(bits.transpose(2, 1, 0)).view(np.float16)
 
 
 def write_fashion_ensemble(
@@ -86,8 +112,8 @@ def write_fashion_ensemble(
 ) -> None:
     """Write the file that `load_fashion_ensemble` reads; ``images`` are those at ``image_index``."""
     arrays = {
-        "log_probs": packed(probs),
-        **{f"log_probs_{name}": packed(ood[name]) for name in OOD},
+        "log_probs": to_planes(packed(probs)),
+        **{f"log_probs_{name}": to_planes(packed(ood[name])) for name in OOD},
         "y_true": y_true.astype(np.uint8),
         "class_names": np.array(class_names),
         "images": images.astype(np.uint8),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import imported
 from ..io.files import read_bytes
 from ._limits import check_memory, human, refuse
 from .types import Dataset, Examples
@@ -57,7 +58,8 @@ def load_image_folder(
         raise FileNotFoundError(f"`path` must be a folder with one subfolder per class; there is no folder {path}")
     published = (path / "train").is_dir() and (path / "test").is_dir()
     parts = {name: path / name for name in ("train", "val", "test") if (path / name).is_dir()} if published else {"test": path}
-    classes = tuple(sorted({folder.name for part in parts.values() for folder in _subfolders(part)}))
+    folders = (folder for part in parts.values() for folder in part.iterdir() if folder.is_dir())
+    classes = tuple(sorted({folder.name for folder in folders if not folder.name.startswith(".")}))
     files = {name: [(file, k) for k, label in enumerate(classes) for file in _files(part / label)] for name, part in parts.items()}
     empty = [str(parts[name]) for name, found in files.items() if not found]
     if empty or len(classes) < 2:
@@ -71,10 +73,6 @@ def load_image_folder(
     }
     data = Dataset(path.name, examples.get("train"), examples["test"], classes, examples.get("val"), None, published)
     return data if published else data.resplit(test_size=test_size, rng=rng)
-
-
-def _subfolders(path: Path) -> list[Path]:
-    return sorted(folder for folder in path.iterdir() if folder.is_dir() and not folder.name.startswith("."))
 
 
 def _files(path: Path) -> list[Path]:
@@ -107,10 +105,7 @@ _BAD = (OSError, ValueError, SyntaxError, TypeError, IndexError, KeyError, EOFEr
 
 
 def _open(file: Path) -> Any:
-    try:
-        from PIL import Image
-    except ImportError as error:
-        raise ImportError('Image folders need Pillow; install it with: pip install "labelwise[plots]"') from error
+    Image = imported("PIL.Image", "Image folders need Pillow", "plots")
     if file.stat().st_size > MAX_IMAGE:
         raise refuse(file, f"images of more than {human(MAX_IMAGE)} are not read")
     # From memory: a file on disk would make room for as many bytes as a damaged length asks for.

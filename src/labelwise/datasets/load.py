@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._lazy import imported
 from .._suggestions import suggest
 from . import catalogue
 from ._limits import refuse
@@ -149,11 +150,7 @@ def _missing(name: str, entry: Entry, places: list[Path], files: list[str]) -> F
 
 
 def _digits(name: str, search: _Search) -> Dataset:
-    try:
-        from sklearn.datasets import load_digits
-    except ImportError as error:
-        raise ImportError('The digits come with scikit-learn; install it with: pip install "labelwise[sklearn]"') from error
-    bunch = load_digits()
+    bunch = imported("sklearn.datasets", "The digits come with scikit-learn", "sklearn").load_digits()
     x = np.round(bunch.images * (255 / 16)).astype(np.uint8)
     return Dataset(name, None, Examples(x, bunch.target.astype(np.int64)), tuple("0123456789")).resplit()
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._lazy import imported
 
 CIFAR10_MEAN = (0.4914, 0.4822, 0.4465)
 CIFAR10_STD = (0.2023, 0.1994, 0.2010)
@@ -17,11 +18,7 @@ CIFAR10_STD = (0.2023, 0.1994, 0.2010)
 
 
 def _torch() -> Any:
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError('Preprocessing needs PyTorch; install it with: pip install "labelwise[torch]"') from error
-    return torch
+    return imported("torch", "Preprocessing needs PyTorch", "torch")
 
 
 def to_float(images: Array) -> Array:

@@ -13,6 +13,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from .._lazy import imported
 from .files import allowed, open_regular
 from .tables import ROLES, find_roles, table_fields
 
@@ -25,10 +26,7 @@ _FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
 
 def read_arrow(path: Path) -> dict[str, Any]:
     """The predictions in a table with a column for each class (and `id`, `y_true` or `label`, `group`, `model`)."""
-    try:
-        import pyarrow as pa
-    except ImportError as error:
-        raise ImportError(f'{path.suffix} files need pyarrow; install it with: pip install "labelwise[dask]"') from error
+    pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
     with open_regular(path) as file:
         length = os.fstat(file.fileno()).st_size
         try:
@@ -64,7 +62,6 @@ def _column(path: Path, table: Any, name: str) -> Any:
 def _small(path: Path, column: Any, length: int) -> np.ndarray:
     """A column of text or whole numbers."""
     import pyarrow as pa
-    import pyarrow.compute as pc
 
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
@@ -72,10 +69,21 @@ def _small(path: Path, column: Any, length: int) -> np.ndarray:
     texts = [chunk.dictionary for chunk in column.chunks] if pa.types.is_dictionary(kind) else column.chunks
     if any(str(text.type) not in ("string", "large_string", "string_view") for text in texts):
         raise TypeError(f"{path.name}: ids, labels and groups must be texts or whole numbers; got {kind}")
-    longest = max((pc.max(pc.binary_length(text.cast(pa.large_string()))).as_py() or 0 for text in texts), default=0)
+    longest = max((_longest(text) for text in texts), default=0)
     if 4 * len(column) * longest > allowed(length):
         raise ValueError(f"{path.name} has {len(column):,} texts of up to {longest:,} bytes; such files are refused")
     return np.array(column.to_pylist(), dtype=str)
+
+
+def _longest(text: Any) -> int:
+    """Bytes of the longest text of a chunk."""
+    import pyarrow.compute as pc
+
+    if str(text.type) != "string_view":
+        return int(pc.max(pc.binary_length(text)).as_py() or 0)
+    # pyarrow 17 computes nothing with views. Each takes 16 bytes, of which the first four are the length; many may share one long text.
+    lengths = np.frombuffer(text.buffers()[1], np.dtype("<i4"))[::4] if len(text) else np.zeros(1)
+    return int(lengths[text.offset : text.offset + len(text)].max(initial=0))
 
 
 def _walk(file: IO[bytes], length: int) -> int:
