@@ -29,6 +29,7 @@ def main() -> None:
             found = {"labelwise": lw.joint.decompose(lw.Ensemble(probs)).epistemic}
             found |= {"torch-uncertainty 0.13.0": np.asarray(peers.torch_uncertainty(probs)()[2]) / np.log(2)}
             found |= {"probly 0.3.0": np.asarray(peers.probly(probs)()[2])}
+            found |= {"UQ360 0.2": np.asarray(peers.uq360(probs)()[2]) / np.log(2)}
             for package, epistemic in found.items():
                 error = np.median(np.abs(np.asarray(epistemic, float) / exact - 1))
                 print(f"| {name} | {dtype} | {package} | {error:.0e} | {np.mean(np.asarray(epistemic) < 0):.0%} |")

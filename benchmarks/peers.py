@@ -51,6 +51,12 @@ def probly(probs: np.ndarray):
     return lambda: (measures.total_entropy(rows), measures.conditional_entropy(rows), measures.mutual_information(rows))
 
 
+def uq360(probs: np.ndarray):
+    """Its package needs NumPy before 1.21; this file of it does not."""
+    decomposition = load("uq360/metrics/classification_metrics.py").entropy_based_uncertainty_decomposition
+    return lambda: decomposition(probs)
+
+
 def labelwise(probs: np.ndarray):
     u = lw.decompose(lw.Ensemble(probs), "log")
     return u, u.sum(), lw.joint.decompose(lw.Ensemble(probs), "log") if u.joint is None else u.joint

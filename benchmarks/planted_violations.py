@@ -21,7 +21,7 @@ from labelwise.axioms import check, search
 
 WIDTH = 1e-5
 
-# Each of the axioms whose search evolves, but for A5: equality off the place leaves no slope to follow.
+# Each of the axioms whose search evolves, except A5: equality off the place leaves no slope to follow.
 PLANTED = [("A0", "TU"), ("A1", "EU"), ("A2", "TU"), ("A3", "EU"), ("A4", "AU"), ("A7", "TU")]
 
 

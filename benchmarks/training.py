@@ -83,7 +83,7 @@ def main() -> None:
     ratios, cpu_ratios, gaps = [], [], []
     for seed in range(args.rounds):
         results = []
-        # In turn and in changing order, so that a busy neighbour hits both alike.
+        # In turn and in changing order, so that a busy neighbor hits both alike.
         order = [straightforward, with_labelwise] if seed % 2 == 0 else [with_labelwise, straightforward]
         for train in order:
             wall, cpu, member, ensemble = measure(train, data, args.members, args.epochs, seed)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from importlib import import_module
 from pathlib import Path
 
-from labelwise import __version__
+import click
 
-sys.path.insert(0, str(Path(__file__).parent / "_extensions"))
+from labelwise import __version__
+from labelwise.cli import main
+
+sys.path[:0] = [str(Path(__file__).parent), str(Path(__file__).parent / "_extensions")]
+from make_inventories import SITES  # noqa: E402
 
 project = "labelwise"
 author = "The labelwise maintainers"
@@ -17,6 +23,7 @@ version = release = __version__
 extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
+    "sphinx.ext.intersphinx",
     "sphinx.ext.viewcode",
     "numpydoc",
     "sphinx_click",
@@ -27,6 +34,21 @@ exclude_patterns = ["_static", "_extensions", "cli.md"]  # the site has referenc
 executed_pages = ["tutorials/*", "decisions", "retinamnist", "sets", "votes"]  # run at build, with figures, and written as notebooks
 default_role = "py:obj"  # `Ensemble` in a docstring is a link where it can be one
 
+smartquotes_action = "qe"  # no dashes: --label is an option
+
+
+def name_commands(group: click.Group) -> None:
+    """Give each command the name it is called by; the function of every one is called `command`, and sphinx-click shows that."""
+    context = click.Context(group)
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        command.name = name
+        if isinstance(command, click.Group):
+            name_commands(command)
+
+
+name_commands(main)
+
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence"]
 myst_heading_anchors = 3
 myst_dmath_double_inline = False
@@ -36,7 +58,53 @@ autodoc_default_options = {"members": True}
 autodoc_typehints = "none"  # the docstrings give types in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
-numpydoc_xref_param_type = False
+
+# Types in docstrings are links: our own classes, and those of other libraries by inventories that are stored here (no network).
+intersphinx_mapping = {project: (site, f"_inventories/{project}.txt") for project, site in SITES.items()}
+numpydoc_xref_param_type = True
+numpydoc_xref_ignore = "all"  # all words that are not named below
+numpydoc_xref_aliases = {
+    name: f"{module}.{name}"
+    for module in (
+        "labelwise",
+        *(
+            f"labelwise.{m}"
+            for m in [
+                "axioms",
+                "calibration",
+                "datasets",
+                "decisions",
+                "evaluation",
+                "events",
+                "io",
+                "joint",
+                "predictors",
+                "report",
+                "sets",
+            ]
+        ),
+    )
+    for name in import_module(module).__all__
+    if inspect.isclass(getattr(import_module(module), name, None))
+} | {
+    "array": ":ref:`array <array>`",
+    "arrays": ":ref:`arrays <array>`",
+    "tensor": "torch.Tensor",
+    "loader": "torch.utils.data.DataLoader",
+    "distribution": "labelwise.Distribution",
+    "classifier": "sklearn.base.ClassifierMixin",
+    "torch.nn.Module": ":class:`torch.nn.Module`",
+    "torch.nn.Linear": ":class:`torch.nn.Linear`",
+    "Generator": "numpy.random.Generator",
+    "numpy.random.Generator": ":class:`numpy.random.Generator`",
+    "DataFrame": "pandas.DataFrame",
+    "path": "pathlib.Path",
+    "paths": "pathlib.Path",
+    "bool": ":class:`bool`",
+    "sequence": "collections.abc.Sequence",
+    "mapping": "collections.abc.Mapping",
+    "generator": "generator",
+}
 
 # Version 3, as 4 fetches its glyphs from a network; no page of this site needs one.
 mathjax_path = "mathjax/tex-svg.js"

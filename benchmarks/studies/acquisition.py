@@ -37,7 +37,7 @@ OWN = ("label-wise", "label-wise, classes in turn")
 
 def load(name: str, data_dir: str | None) -> datasets.Dataset:
     data = datasets.load(name, data_dir=data_dir)
-    if name == "hypothyroid":  # two cases of secondary hypothyroidism cannot be learnt, nor split
+    if name == "hypothyroid":  # two cases of secondary hypothyroidism cannot be learned, nor split
         keep = [datasets.Examples(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
         data = datasets.Dataset(name, keep[0], keep[1], data.class_names[:3], None, data.features, False)
     return data

@@ -104,7 +104,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
 
 
 def summary(results: dict) -> str:
-    lines = ["# Realised cost: results", ""]
+    lines = ["# Realized cost: results", ""]
     lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
     lines += [
         f"Abstaining costs {ABSTAIN:g}; the expert errs in {EXPERT_ERROR:.0%} of the cases. Cost per case, mean over the splits. Savings are "

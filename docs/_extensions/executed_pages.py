@@ -86,7 +86,8 @@ def run_page(text: str) -> tuple[str, list[Cell], list[str]]:
     """The page with its figures, its cells, and what its examples got wrong."""
     import matplotlib as mpl
 
-    mpl.use("agg")
+    if mpl.get_backend().lower() != "agg":
+        mpl.use("agg")
     names: dict[str, Any] = {"__name__": "__main__"}
     pieces, cells, mistakes = [], [], []
     with contextlib.chdir(ROOT):

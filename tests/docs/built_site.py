@@ -6,6 +6,7 @@ import contextlib
 import io
 import json
 import os
+import re
 import threading
 from collections.abc import Iterator
 from functools import partial
@@ -62,6 +63,41 @@ def test_links_inside_the_site_lead_somewhere(pages):
     assert not broken
 
 
+def test_commands_have_their_names():
+    text = (SITE / "reference" / "command.html").read_text(encoding="utf-8")
+    plain = re.sub(r"<[^>]*>", "", text)
+    for command in ("quantify", "acquire", "sets fit", "petct prepare"):
+        assert f"labelwise {command} [OPTIONS]" in plain
+    assert "labelwise command" not in plain
+    assert "labelwise acquire preds.npz --label cat --budget 100" in plain
+
+
+@pytest.mark.parametrize(
+    ("path", "address"),
+    [
+        ("reference/core.html", "https://docs.xarray.dev/en/stable/generated/xarray.Dataset.html#xarray.Dataset"),
+        ("reference/core.html", "https://scikit-learn.org/stable/modules/generated/sklearn.model_selection.GridSearchCV.html"),
+        ("reference/core.html", "https://docs.python.org/3/library/stdtypes.html#str"),
+        ("reference/index.html", "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.html#numpy.ndarray"),
+        ("reference/index.html", "https://docs.pytorch.org/docs/stable/tensors.html#torch.Tensor"),
+        ("reference/predictors.html", "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module"),
+        ("reference/core.html", "https://numpy.org/doc/stable/reference/random/generator.html#numpy.random.Generator"),
+        ("reference/evaluation.html", "core.html#labelwise.Uncertainty"),
+        ("reference/evaluation.html", "index.html#array"),
+    ],
+)
+def test_types_are_links(pages, path, address):
+    assert any(link.startswith(address) for link in pages[path].links)
+
+
+def test_every_stored_address_is_used(pages):
+    links = {link for page in pages.values() for link in page.links}
+    stored = (Path(__file__).parents[2] / "docs" / "_inventories").glob("*.txt")
+    lines = [line.split() for file in stored for line in file.read_text(encoding="utf-8").splitlines()[3:]]
+    assert len(lines) > 20
+    assert [name for name, _, page in lines if not any(link.endswith(f"{page}#{name}") for link in links)] == []
+
+
 def test_pages_load_nothing_from_elsewhere(pages):
     assert [(path, x) for path, page in pages.items() for x in page.loads if "//" in x and not x.startswith("data:")] == []
 
@@ -80,7 +116,7 @@ def test_notebooks_reproduce_their_outputs():
             with contextlib.redirect_stdout(out):
                 for line in _statements(cell["source"]):
                     exec(line, names)
-            texts = [o.get("text") or o["data"]["text/plain"] for o in cell["outputs"]]
+            texts = [o.get("text") or o["data"]["text/plain"] for o in cell["outputs"] if o["output_type"] != "display_data"]
             assert out.getvalue().strip() == "\n".join(texts).strip()
 
 
