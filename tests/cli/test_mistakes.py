@@ -174,7 +174,7 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("41 missing -o, table", ["quantify", "p.csv"], 0, "written to p-uncertainty.csv"),
     ("41 missing -o, report", ["report", "p.npz"], 0, "Open p-report.html in a browser"),
     ("42 missing argument", ["evaluate"], 2, "Missing argument 'PREDICTIONS...'"),
-    ("44 mistyped option", ["evaluate", "p.npz", "--logit"], 2, "'--logits'"),
+    ("44 mistyped option", ["evaluate", "p.npz", "--logit"], 2, "--logits"),
     ("45 folder absent", ["quantify", "p.npz", "-o", "nowhere/u.npz"], 2, "there is no folder 'nowhere'"),
     ("46 .pdf", ["quantify", "p.npz", "-o", "u.pdf"], 2, "results are written to .npz, .zarr, .parquet, .csv; got 'u.pdf'"),
     ("47 .pdf of a report", ["report", "p.npz", "-o", "r.pdf"], 2, "a report is an .html file; got 'r.pdf'"),
@@ -267,6 +267,7 @@ def test_70_a_plain_install_names_the_extra(suffix: str, tmp_path, monkeypatch) 
 @pytest.mark.parametrize("listening", [False, True])
 def test_67_a_scheduler_that_is_not_there_or_does_not_answer(listening, tmp_path, optional, monkeypatch) -> None:
     optional("distributed")
+    da = optional("dask.array")
     npz()(tmp_path)
     monkeypatch.setattr("labelwise.io.quantify.CONNECT_SECONDS", 0.5)
     with socket.socket() as other:
@@ -279,6 +280,7 @@ def test_67_a_scheduler_that_is_not_there_or_does_not_answer(listening, tmp_path
     first, *_, last = result.stderr.splitlines()
     assert first == f"Connecting to the scheduler at {address} …"
     assert last == f"Error: no Dask scheduler answers at {address} within 0.5 s; start one with: dask scheduler"
+    assert da.ones(3).sum().compute() == 3  # the caller's own arrays still have a scheduler
 
 
 def test_75_nested_parquet(tmp_path, optional) -> None:

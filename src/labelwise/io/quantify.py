@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import Loss, LossName, as_loss
 from .grid import Grid
@@ -238,7 +239,7 @@ def _computed(
             return future
 
         numbers: dict[str, int] = {}
-        running = as_completed([submit(block) for block in first])
+        running = as_completed([submit(block) for block in first], loop=client.loop)
         for future in running:
             yield numbers.pop(future.key), future.result()
             for block in waiting:
@@ -247,16 +248,16 @@ def _computed(
 
 
 def _connected(scheduler: str) -> Any:
-    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and says nothing."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        raise ImportError('a Dask cluster needs dask and distributed; install them with: pip install "labelwise[dask]"') from error
+    """A client of a Dask scheduler; its own time limit does not cover one that takes the call and says nothing.
+
+    It is not made the default: one that is given up would leave the caller's other Dask arrays without a scheduler.
+    """
+    Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
     answers: SimpleQueue[Any] = SimpleQueue()
 
     def connect() -> None:
         try:
-            answers.put(Client(scheduler, timeout=CONNECT_SECONDS))
+            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
         except Exception as error:
             answers.put(error)
 
