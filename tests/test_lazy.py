@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from labelwise._lazy import lazily
+from labelwise._lazy import imported, lazily
 
 get, names = lazily("labelwise", {"quantify": "io.quantify", "joint": "joint", "fit_ensemble": "predictors.training", "gone": "io.gone"})
 
@@ -33,3 +33,10 @@ def test_only_libraries_of_extras_are_suggested(monkeypatch: pytest.MonkeyPatch)
         get("fit_ensemble")
     with pytest.raises(ModuleNotFoundError, match=r"labelwise\.io\.gone"):
         get("gone")
+
+
+def test_optional_libraries_say_what_brings_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert imported("json", "this needs json", "all") is sys.modules["json"]
+    monkeypatch.setitem(sys.modules, "json", None)
+    with pytest.raises(ImportError, match=r'^this needs json; install it with: pip install "labelwise\[all\]"$'):
+        imported("json", "this needs json", "all")

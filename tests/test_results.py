@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -120,12 +121,8 @@ def test_wrong_use_has_its_sentence(call, sentence):
 
 
 def test_a_missing_library_is_named(monkeypatch):
-    import labelwise._tables as tables
-
-    def absent(name):
-        raise ImportError(f"No module named {name!r}")
-
-    monkeypatch.setattr(tables.importlib, "import_module", absent)
+    for name in ("pandas", "xarray"):
+        monkeypatch.setitem(sys.modules, name, None)
     u = uncertainty()
     with pytest.raises(ImportError, match=r"needs pandas; install it with: pip install \"labelwise\[tables\]\""):
         u.to_frame()

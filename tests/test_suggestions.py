@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from labelwise._suggestions import suggest
+from labelwise._suggestions import check_choice, suggest
 
 
 @pytest.mark.parametrize(
@@ -22,3 +22,11 @@ def test_the_closest_name_or_all(word: object, end: str) -> None:
 
 def test_long_lists_are_cut() -> None:
     assert suggest("?", [f"class {i}" for i in range(9)]).endswith("'class 7', …")
+
+
+def test_choices() -> None:
+    check_choice("em", "method", ("em", "bbse"))
+    with pytest.raises(ValueError, match=r"^`method` must be 'em' or 'bbse'; got 'xyz'$"):
+        check_choice("xyz", "method", ("em", "bbse"))
+    with pytest.raises(ValueError, match=r"^`part` must be one of 'train', 'val', 'test'; got 'tset'\. Did you mean 'test'\?$"):
+        check_choice("tset", "part", {"train": 0, "val": 1, "test": 2})

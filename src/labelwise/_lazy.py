@@ -10,6 +10,14 @@ _EXTRAS = {"torch": "torch", "sklearn": "scikit-learn"}
 """Libraries that may be missing, by the names of the extras that bring them."""
 
 
+def imported(name: str, what: str, extra: str) -> Any:
+    """An optional library; the error says ``what`` needs it and how to install it."""
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(f'{what}; install it with: pip install "labelwise[{extra}]"') from error
+
+
 def lazily(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package whose names are in these modules of it; a module's own name is the module."""
 

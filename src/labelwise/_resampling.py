@@ -7,7 +7,7 @@ percentiles, or with fewer than 20 groups (or instances), where percentiles are 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import floor, inf, isfinite, log10, nan
 from typing import Any
@@ -123,16 +123,30 @@ def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
     return np.where((n > 1) & (units > 1), np.sqrt(variance * units / np.maximum(units - 1, 1)), nan)
 
 
+def t_quantile(freedom: Any, confidence: float) -> Any:
+    """Half the width of Student's t-interval in standard errors."""
+    from scipy.special import stdtrit
+
+    return stdtrit(freedom, (1 + confidence) / 2)
+
+
+def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.ndarray]:
+    """The sum of independent variances, each with its degrees of freedom, and those of the sum (Satterthwaite); 1 if it is 0."""
+    variance = np.sum([v for v, _ in parts], axis=0)
+    spread = np.sum([v**2 / freedom for v, freedom in parts], axis=0)
+    return variance, np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)
+
+
 def t_interval(value: Any, se: Any, freedom: Any, confidence: float, bounds: Bounds, units: Any) -> tuple[np.ndarray, np.ndarray]:
     """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a finite lower one.
 
     These scales stay within the bounds and have better coverage near them. At a bound the standard error is 0 although the value is uncertain: the
     other end is then exact for a share of ``units`` independent groups, all of which were on the same side.
     """
-    from scipy.special import expit, logit, stdtrit
+    from scipy.special import expit, logit
 
     value, (lowest, highest) = np.asarray(value, dtype=float), bounds
-    half = stdtrit(freedom, (1 + confidence) / 2) * se
+    half = t_quantile(freedom, confidence) * se
     if lowest == -inf:
         return value - half, value + half
     inside = (value > lowest) & (value < highest)

@@ -12,8 +12,8 @@ import numpy as np
 
 from ._arrays import Array, dtype_name, namespace, to_numpy, values_known, without_gradient
 from ._labels import as_labels
-from ._suggestions import suggest
-from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, frame, imported, index_columns, some
+from ._suggestions import check_choice
+from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, frame, index_columns, some, xarray
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
@@ -112,8 +112,7 @@ class Result(Shown):
     def _top(self, values: Array, n: int, by: str, label: str | None) -> Top:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
             raise ValueError(f"`n` must be a positive number of instances; got {n!r}")
-        if by not in PARTS:
-            raise ValueError(f"`by` must be 'total', 'aleatoric' or 'epistemic'; got {by!r}{suggest(by, PARTS)}")
+        check_choice(by, "by", PARTS)
         if by == "epistemic" and self.n_members == 1:
             raise ValueError("one member says nothing about epistemic uncertainty; use by='total'")
         shape = tuple(values.shape)
@@ -138,9 +137,9 @@ class ComponentsResult(Result):
         return frame({**index_columns(self.batch_shape, ids), **self._columns(lambda x: x.reshape(-1))}, library)
 
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
-        """An ``xarray.Dataset`` of the three parts; see `Uncertainty.to_xarray`."""
+        """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
         dims = _dims(self.batch_shape, dims)
-        return imported("xarray").Dataset({part: (dims, x) for part, x in self._columns(lambda x: x).items()})
+        return xarray().Dataset({part: (dims, x) for part, x in self._columns(lambda x: x).items()})
 
     def to_dict(self) -> dict[str, float]:
         """The mean of each part, for logs; without the epistemic one of a single member."""
@@ -217,8 +216,7 @@ class LabelwiseResult(Result):
         0         0  melanoma     nevus   0.16       0.15       0.01
         1         0  melanoma  melanoma   0.16       0.15       0.01
         """
-        if layout not in ("wide", "long"):
-            raise ValueError(f"`layout` must be 'wide' or 'long'; got {layout!r}{suggest(layout, ('wide', 'long'))}")
+        check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         columns: dict[str, Any] = dict(index_columns(self.batch_shape, ids))
         classes = {name: self._classes(y, name) for name, y in (("y_pred", y_pred), ("y_true", y_true)) if y is not None}
@@ -249,7 +247,7 @@ class LabelwiseResult(Result):
         return np.asarray(given.reshape(-1))
 
     def to_xarray(self, *, dims: Sequence[str] | None = None, label_axis: int = -1) -> Any:
-        """An ``xarray.Dataset`` of the three parts, with the labels as a coordinate.
+        """An `xarray.Dataset` of the three parts, with the labels as a coordinate.
 
         Parameters
         ----------
@@ -271,7 +269,7 @@ class LabelwiseResult(Result):
         at = label_axis % (d + 1)
         names = (*names[:at], "label", *names[at:])
         parts = self._columns(lambda x: np.moveaxis(x, -1, at))
-        return imported("xarray").Dataset({p: (names, x) for p, x in parts.items()}, coords={"label": list(self.class_names)})
+        return xarray().Dataset({p: (names, x) for p, x in parts.items()}, coords={"label": list(self.class_names)})
 
     def to_dict(self) -> dict[str, float]:
         """Mean over the instances of each part: ``total`` (the sum over labels) and ``total.melanoma``, for JSON and experiment trackers.

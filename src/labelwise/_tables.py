@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html
-import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import to_numpy
-from ._suggestions import suggest
+from ._lazy import imported
+from ._suggestions import check_choice
 
 UNKNOWN = "–"
 """What is shown in place of the epistemic part of a single member, which is not known."""
@@ -65,7 +65,7 @@ class Shown:
 
 def _cell(x: Any) -> str:
     text = f"{x:.4g}" if isinstance(x, float | np.floating) else _printable(str(x))
-    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+    return shortened(text, LONGEST)
 
 
 def _escaped(x: Any) -> str:
@@ -79,6 +79,16 @@ def _printable(text: str) -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """``3 labels``, ``1 label``."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def shortened(text: str, longest: int) -> str:
+    """``text``, cut with an ellipsis if it is longer."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """``a, b and c``."""
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def some(names: Sequence[str], most: int = 5) -> str:
@@ -101,19 +111,15 @@ def plain(value: Any, digits: int = 17) -> Any:
     return value.item() if isinstance(value, np.integer | np.bool_) else value
 
 
-def imported(name: str) -> Any:
-    """An optional library; the error says how to install it."""
-    try:
-        return importlib.import_module(name)
-    except ImportError as error:
-        raise ImportError(f'this table needs {name}; install it with: pip install "labelwise[tables]"') from error
+def xarray() -> Any:
+    """The library."""
+    return imported("xarray", "this table needs xarray", "tables")
 
 
 def frame(columns: Mapping[str, Any], library: str = "pandas") -> Any:
     """Columns of equal length as a data frame of ``library``; NaN is a missing value."""
-    if library not in LIBRARIES:
-        raise ValueError(f"`library` must be 'pandas' or 'polars'; got {library!r}{suggest(library, LIBRARIES)}")
-    module = imported(library)
+    check_choice(library, "library", LIBRARIES)
+    module = imported(library, f"this table needs {library}", "tables")
     plain = {name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x for name, values in columns.items()}
     return module.DataFrame(plain) if library == "pandas" else module.DataFrame(plain, nan_to_null=True)
 

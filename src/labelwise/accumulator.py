@@ -15,10 +15,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -39,17 +38,20 @@ Pair = tuple[Array, Array]
 """A number as the unevaluated sum of two: the first is the rounded value, the second what rounding lost."""
 
 
-@dataclass(frozen=True, eq=False)
-class _State:
-    """What is known after some members: (..., K), whatever their number."""
+class _State(NamedTuple):
+    """What is known after some members: (..., K), whatever their number; each ``rest`` is what rounding lost."""
 
-    weight: Pair
+    weight: Array
     """Of all members together, (..., 1)."""
-    mean: Pair
-    complement: Pair
+    weight_rest: Array
+    mean: Array
+    mean_rest: Array
+    complement: Array
     """The mean of 1 − p, which has the digits where the mean is near 1."""
-    entropy: Pair
+    complement_rest: Array
+    entropy: Array
     """The mean of the members' entropies."""
+    entropy_rest: Array
     spread: Array
     """EU; for costs the regret of acting."""
     other: Array
@@ -168,20 +170,19 @@ class Accumulator:
             self._state, self._own, self._like = other._state, False, other._like
         else:
             self._check_shape(other._state.spread)
-            arrays = list(_flat(other._state).values())
-            self._take_in((arrays[0], arrays[1]), arrays[2:], self._bound(other._state.spread.shape[-1]))
+            self._take_in(other._state[:2], list(other._state[2:]), self._bound(other._state.spread.shape[-1]))
         self.n_members += other.n_members
         return self
 
     def _take_in(self, weight: Pair, given: list[Array], loss: Loss) -> None:
         """Join what has been seen with a member, ``given`` = [p], or with the arrays of another state."""
-        mine = [] if self._state is None else list(_flat(self._state).values())
+        mine: list[Array] = [] if self._state is None else list(self._state)
         if len(given) == 1:
             self._like = given[0][..., :0]
         values = joining.in_main_memory(loss, *weight, *given, *mine)
         if values is None:
             mine = [back(x, given[0]) for x in mine]
-            self._state, self._own = _state(_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)), False
+            self._state, self._own = _State(*_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)), False
             return
         dtype, shape, n = np.result_type(*values), given[0].shape, joining.n_arrays(loss)
         none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
@@ -192,7 +193,7 @@ class Accumulator:
         added = [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + min(n, len(given))]]
         joining.take_in(state, added, alpha, beta, loss, fresh=not mine)
         unused = [np.broadcast_to(np.zeros((), dtype), shape)] * (8 - n)
-        self._state, self._own = _state([*total, *state, *unused]), True
+        self._state, self._own = _State(*total, *state, *unused), True
 
     def result(self) -> Uncertainty:
         """Label-wise uncertainty of all members so far."""
@@ -227,7 +228,7 @@ class Accumulator:
         self._fold()
         if self._state is None:
             raise ValueError("there is nothing to save yet: `update` has not been called")
-        arrays = {key: to_numpy(value) for key, value in _flat(self._state).items()}
+        arrays = {key: to_numpy(value) for key, value in self._state._asdict().items()}
         arrays["n_members"] = np.asarray(self.n_members)
         arrays["description"] = np.asarray(_describe(self))
         path = Path(path)
@@ -241,7 +242,7 @@ class Accumulator:
         from .io.npz import read_npz
 
         self = cls(loss, **options)
-        keys = [*_KEYS, "n_members", "description"]
+        keys = [*_State._fields, "n_members", "description"]
         found = read_npz(Path(path), keys)
         missing = [key for key in keys if key not in found]
         if missing:
@@ -249,10 +250,10 @@ class Accumulator:
         if str(found["description"]) != _describe(self):
             raise ValueError(f"{str(path)!r} was saved with {found['description']}; it cannot go on with {_describe(self)}")
         shape = found["spread"].shape
-        fits = all(found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape) for key in _KEYS)
-        if not shape or not fits or any(found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key])) for key in _KEYS):
+        fits = all(found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape) for key in _State._fields)
+        if not shape or not fits or any(found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key])) for key in _State._fields):
             raise ValueError(f"{str(path)!r} is not a saved Accumulator: its arrays do not fit together")
-        self._state, self._own = _state([np.array(found[key]) for key in _KEYS]), True
+        self._state, self._own = _State(*(np.array(found[key]) for key in _State._fields)), True
         self.n_members = int(found["n_members"])
         return self
 
@@ -266,18 +267,6 @@ class Accumulator:
         check_names(self._names, int(p.shape[-1]))
 
 
-_KEYS = ("weight", "weight_rest", "mean", "mean_rest", "complement", "complement_rest", "entropy", "entropy_rest", "spread", "other")
-
-
-def _flat(s: _State) -> dict[str, Array]:
-    return dict(zip(_KEYS, (*s.weight, *s.mean, *s.complement, *s.entropy, s.spread, s.other), strict=True))
-
-
-def _state(v: Sequence[Array]) -> _State:
-    """The reverse of `_flat`."""
-    return _State((v[0], v[1]), (v[2], v[3]), (v[4], v[5]), (v[6], v[7]), v[8], v[9])
-
-
 def _describe(acc: Any) -> str:
     return f"{acc.loss!r}{', multilabel' if acc.multilabel else ''}" if isinstance(acc, Accumulator) else type(acc).__name__
 
@@ -285,14 +274,14 @@ def _describe(acc: Any) -> str:
 def _concluded(s: _State, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
     """Total, aleatoric and epistemic uncertainty after some members and, if they came along, their sums."""
     xp = namespace(s.spread)
-    if not bool(xp.all(s.weight[0] > 0)):
+    if not bool(xp.all(s.weight > 0)):
         raise ValueError("the weights so far are all zero (for some instance)")
-    values = joining.in_main_memory(loss, *_flat(s).values())
+    values = joining.in_main_memory(loss, *s)
     if values is not None:
         return joining.concluded(values[2:], loss)
     spread = xp.minimum(s.spread, s.other) if isinstance(loss, CostLoss) else s.spread
-    (total,) = _in_blocks(lambda t, c: [loss.entropy(t, c)], s.mean[0], s.complement[0])
-    return (total, s.entropy[0], spread), ()
+    (total,) = _in_blocks(lambda t, c: [loss.entropy(t, c)], s.mean, s.complement)
+    return (total, s.entropy, spread), ()
 
 
 def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Array]:
@@ -314,9 +303,9 @@ def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Ar
 
 def _joined(loss: Loss, member: bool, *x: Array) -> list[Array]:
     """The arrays of the state of a weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
-    n = 3 if member else len(_KEYS)
-    added = _member(x[2], x[0], loss) if member else _state(x[:n])
-    return list(_flat(_join(_state(x[n:]), added, loss) if len(x) > n else added).values())
+    n = 3 if member else len(_State._fields)
+    added = _member(x[2], x[0], loss) if member else _State(*x[:n])
+    return list(_join(_State(*x[n:]), added, loss) if len(x) > n else added)
 
 
 def _member(p: Array, w: Array, loss: Loss) -> _State:
@@ -324,17 +313,17 @@ def _member(p: Array, w: Array, loss: Loss) -> _State:
     p = at_most_one(p)
     zero = 0 * p
     c, rest = _two_sum(namespace(p).ones_like(p), -p)
-    member = _State((w, 0 * w), (p, zero), (c, rest), (loss.entropy(p, c), zero), zero, zero)
+    member = _State(w, 0 * w, p, zero, c, rest, loss.entropy(p, c), zero, zero, zero)
     if not isinstance(loss, CostLoss):
         return member
     do_not_act, act = loss.regrets(p, c)
-    return replace(member, spread=act, other=do_not_act)
+    return member._replace(spread=act, other=do_not_act)
 
 
 def _join(a: _State, b: _State, loss: Loss) -> _State:
     """The state of both sets of members together."""
     xp = namespace(a.spread)
-    weight, alpha, beta = _shares(a.weight, b.weight)
+    weight, alpha, beta = _shares(a[:2], b[:2])
 
     def mean(x: Pair, y: Pair) -> tuple[Pair, Array]:
         """The lighter set moves the mean of the heavier."""
@@ -344,14 +333,14 @@ def _join(a: _State, b: _State, loss: Loss) -> _State:
         high, low = _two_sum(xp.where(swap, y[0], x[0]), step)
         return _two_sum(high, low + xp.where(swap, y[1], x[1])), delta
 
-    (t, delta), (c, delta_c) = mean(a.mean, b.mean), mean(a.complement, b.complement)
+    (t, delta), (c, delta_c), (entropy, _) = (mean(a[i : i + 2], b[i : i + 2]) for i in (2, 4, 6))
     spread_a, spread_b = a.spread, b.spread
     if not isinstance(loss, CostLoss):
         delta = xp.where(t[0] <= c[0], delta, -delta_c)
-        spread_a = spread_a + loss.divergence(a.mean[0], t[0], a.complement[0], c[0], -beta * delta)
-        spread_b = spread_b + loss.divergence(b.mean[0], t[0], b.complement[0], c[0], alpha * delta)
+        spread_a = spread_a + loss.divergence(a.mean, t[0], a.complement, c[0], -beta * delta)
+        spread_b = spread_b + loss.divergence(b.mean, t[0], b.complement, c[0], alpha * delta)
     spread, other = alpha * spread_a + beta * spread_b, alpha * a.other + beta * b.other
-    return _State(weight, t, c, mean(a.entropy, b.entropy)[0], spread, other)
+    return _State(*weight, *t, *c, *entropy, spread, other)
 
 
 def _shares(a: Pair, b: Pair) -> tuple[Pair, Array, Array]:

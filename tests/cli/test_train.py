@@ -43,7 +43,8 @@ def test_digits(tmp_path):
     more = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--work-dir", tmp_path / "preds.training")
     assert "3 × mlp" in more
     assert load_predictions(out).probs.shape == (3, 539, 10)
-    found = json.loads(run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--json").partition("\n")[2])
+    printed = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--json")
+    found, _ = json.JSONDecoder().raw_decode(printed[printed.index("{") :])
     assert found["accuracy"] == pytest.approx((load_predictions(out).probs.mean(0).argmax(-1) == p.y_true).mean())
     assert len(found["accuracy_of_members"]) == 3
     assert "`seed` changed: it was 0, now 1" in run("digits", "-o", out, "--quick", "--resume", "--seed", 1, code=2)

@@ -230,7 +230,7 @@ def test_wrong_input_gets_a_sentence():
         ({"model": nn.Sequential(nn.Flatten())}, ValueError, "`model` has no torch.nn.Linear"),
         ({"model": nn.Sequential(model, nn.Softmax(-1))}, ValueError, r"something else \(a softmax on top\?\)"),
         ({"layer": nn.Linear(4, 3)}, ValueError, "`layer` must be a torch.nn.Linear of `model`"),
-        ({"structure": "diag"}, ValueError, "`structure` must be 'auto', 'full' or 'kronecker'; got 'diag'"),
+        ({"structure": "diag"}, ValueError, "`structure` must be one of 'auto', 'full', 'kronecker'; got 'diag'"),
         ({"prior_precision": 0.0}, ValueError, "`prior_precision` must be a positive number or None"),
         ({"model": sure, "x": torch.ones(3, 2)}, ValueError, "every training prediction is exactly 0 or 1"),
         ({"x": x[:0]}, ValueError, "`x` must hold at least one instance"),

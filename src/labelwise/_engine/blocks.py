@@ -10,13 +10,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import fields
 from functools import partial
 from operator import getitem
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from array_api_compat import is_dask_array
 
 from .._arrays import Array
 
+Q = TypeVar("Q")
 _ARGUMENTS = {"stored": "probs", "loc": "mean"}
 """What users call the arrays of a distribution, where it is not the name of the field."""
 
@@ -121,9 +122,10 @@ def _made(kind: Any, values: dict[str, Any]) -> Any:
     return q
 
 
-def with_values(q: Any, **values: Any) -> Any:
-    """A distribution with some of its fields replaced, as they are."""
-    return _made(type(q), {field.name: getattr(q, field.name) for field in fields(q)} | values)
+def with_values(q: Q, **values: Any) -> Q:
+    """A distribution with some of its fields replaced by values that are known to be valid."""
+    new: Q = _made(type(q), {field.name: getattr(q, field.name) for field in fields(cast(Any, q))} | values)
+    return new
 
 
 def _without_instances(q: Any) -> Any:

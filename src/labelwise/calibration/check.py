@@ -74,14 +74,10 @@ def check_calibration(
 
     Parameters
     ----------
-    q : distribution, or array (N, K)
-        Its mean prediction is evaluated.
-    y_true : array (N,) or bool array (N, K)
-        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
+    q, y_true, groups
+        As for `calibration_errors`.
     tolerance, class_tolerance : float
         Acceptable errors.
-    groups : array (N,), optional
-        Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
         Confidence level, number of replicates (at least 2), and their random seed or generator.
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import like, to_numpy
 from .._labels import outcomes_by_class
+from .._suggestions import check_choice
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic, fit_logistic
@@ -83,8 +84,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", 
     >>> calibration(q).mean()[0].round(2)
     array([0.79, 0.22])
     """
-    if method not in METHODS:
-        raise ValueError(f"`method` must be one of {', '.join(map(repr, METHODS))}; got {method!r}")
+    check_choice(method, "method", METHODS)
     _check(q)
     maps: Any
     if q.exclusive and method == "temperature":

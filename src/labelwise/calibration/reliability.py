@@ -100,16 +100,8 @@ def reliability_curves(
 
     Parameters
     ----------
-    q : distribution, or array (N, K)
-        Its mean prediction is evaluated.
-    y_true : array (N,) or bool array (N, K)
-        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
-    n_bins : int
-        Number of bins.
-    adaptive : bool
-        Bins of equal mass instead of equal width.
-    groups : array (N,), optional
-        Group of each instance (patient), resampled as a whole.
+    q, y_true, n_bins, adaptive, groups
+        As for `calibration_errors`.
     confidence, n_bootstrap, rng
         Intervals of the frequency in each bin are Wilson's, or with ``n_bootstrap`` > 0 replicates (1000 is usual) from a bootstrap,
         of which ``rng`` is the random seed or generator. ``groups`` need the bootstrap.

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._arrays import to_numpy
-from .._resampling import Estimate, group_codes
+from .._resampling import Estimate, group_codes, t_quantile
+from .._tables import plain
 from .._validation import as_rng, check_positive
 from ..decomposition import PARTS
 from ..distributions import Distribution
@@ -19,6 +21,7 @@ from .votes_reliability import vote_reliability
 from .votes_repair import fit_maps, fit_vote_calibration
 from .votes_scores import candidates, member_probabilities, score_claims
 
+_round = partial(plain, digits=5)
 REFERENCE = "TU: mean, then isotonic"
 """What the other claims are compared with."""
 
@@ -153,10 +156,8 @@ def _summarized(scores: dict[str, list[list[np.ndarray]]]) -> dict[str, Any]:
 
 def _interval(x: np.ndarray) -> list[float]:
     """Mean and 95 % t-interval over random halves, which share cases: the variance is that of one split times 1/n + 1 (Nadeau & Bengio 2003)."""
-    from scipy.special import stdtrit
-
     n = len(x)
-    half = float(stdtrit(n - 1, 0.975) * x.std(ddof=1) * np.sqrt(1 / n + 1)) if n > 1 else float("nan")
+    half = float(t_quantile(n - 1, 0.95) * x.std(ddof=1) * np.sqrt(1 / n + 1)) if n > 1 else float("nan")
     return [_round(x.mean()), _round(x.mean() - half), _round(x.mean() + half)]
 
 
@@ -191,10 +192,3 @@ def _claims(labels: Claim, summed: Claim | None) -> dict[str, Any]:
         name: {"claimed": _round(x.claimed), "observed": plain(x.observed), "gap": plain(x.gap), "ratio": plain(x.ratio)}
         for name, x in both.items()
     }
-
-
-def _round(x: Any) -> Any:
-    """Five significant digits, as plain numbers; what is not finite is ``None``."""
-    if np.ndim(x):
-        return [_round(y) for y in x]
-    return float(f"{float(x):.5g}") if np.isfinite(x) else None

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 
+from ..datasets.cifar import CLASS_NAMES
 from ..distributions import Distribution, Ensemble
 from ..io import Predictions
 from ..io.npz import read_npy, read_npz
 
 FOLDERS = (".", "votes", "cifar10", "cifar-10h", "cifar-10h/data")
 """Where published files are looked for, below the data folder."""
-CIFAR10 = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ def _cifar10h(data_dir: Path) -> VoteData:
     path = _find(data_dir, "cifar10h-counts.npy", "cifar10_human.npz")
     votes = read_npy(path) if path.suffix == ".npy" else _read(path, "cifar10h_counts")["cifar10h_counts"]
     note = "Eight published networks, trained on curated labels; about 50 votes for each of 10,000 test images (CIFAR-10H)."
-    return VoteData("cifar10h", Ensemble.from_logits(logits.astype(float), class_names=CIFAR10), np.asarray(votes), note=note)
+    return VoteData("cifar10h", Ensemble.from_logits(logits.astype(float), class_names=CLASS_NAMES), np.asarray(votes), note=note)
 
 
 def _chaosnli(data_dir: Path) -> VoteData:

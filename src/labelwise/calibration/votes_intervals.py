@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._arrays import Array
-from .._resampling import Estimate
+from .._resampling import Estimate, pooled_variance, t_quantile
 from .votes import Votes, pair_statistics
 
 
@@ -76,15 +76,11 @@ def first_column(claim: Claim) -> Claim:
 
 def half_width(influence: np.ndarray, code: np.ndarray, n_groups: int, jackknife: np.ndarray | None, confidence: float) -> np.ndarray:
     """Half the width of a t-interval of the mean of ``influence`` (N, E): clustered by group, plus the jackknife over annotators (A, E)."""
-    from scipy.special import stdtrit
-
     centered = influence - influence.mean(axis=0)
     sums = np.stack([np.bincount(code, column, minlength=n_groups) for column in centered.T], axis=-1)
     parts = [((sums**2).sum(axis=0) * n_groups / (n_groups - 1) / len(influence) ** 2, n_groups - 1)]
     if jackknife is not None:
         a = len(jackknife)
         parts.append((((jackknife - jackknife.mean(axis=0)) ** 2).sum(axis=0) * (a - 1) / a, a - 1))
-    variance = np.sum([v for v, _ in parts], axis=0)
-    spread = np.sum([v**2 / freedom for v, freedom in parts], axis=0)
-    freedom = np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)  # Satterthwaite
-    return np.asarray(stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance))
+    variance, freedom = pooled_variance(parts)
+    return np.asarray(t_quantile(freedom, confidence) * np.sqrt(variance))

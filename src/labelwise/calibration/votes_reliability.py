@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._resampling import Estimate, Resampling, check_confidence
+from .._resampling import Estimate, Resampling, check_confidence, t_quantile
 from .._validation import check_positive
 from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
@@ -91,34 +91,20 @@ class EntropyBounds:
         )
 
 
+class _Options(TypedDict, total=False):
+    events: Family | None
+    annotators: Sequence[str] | None
+    groups: Any
+    n_bins: int
+    confidence: float
+    n_bootstrap: int
+    rng: int | np.random.Generator | None
+
+
 @overload
-def vote_reliability(
-    q: Distribution,
-    votes: Any,
-    loss: Literal["squared"] = ...,
-    *,
-    events: Family | None = ...,
-    annotators: Sequence[str] | None = ...,
-    groups: Any = ...,
-    n_bins: int = ...,
-    confidence: float = ...,
-    n_bootstrap: int = ...,
-    rng: int | np.random.Generator | None = ...,
-) -> VoteReliability: ...
+def vote_reliability(q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Unpack[_Options]) -> VoteReliability: ...
 @overload
-def vote_reliability(
-    q: Distribution,
-    votes: Any,
-    loss: Literal["log"],
-    *,
-    events: Family | None = ...,
-    annotators: Sequence[str] | None = ...,
-    groups: Any = ...,
-    n_bins: int = ...,
-    confidence: float = ...,
-    n_bootstrap: int = ...,
-    rng: int | np.random.Generator | None = ...,
-) -> EntropyBounds: ...
+def vote_reliability(q: Distribution, votes: Any, loss: Literal["log"], **options: Unpack[_Options]) -> EntropyBounds: ...
 def vote_reliability(
     q: Distribution,
     votes: Any,
@@ -218,7 +204,6 @@ def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng
 
 def _curves(read: Votes, binned: Binned, confidence: float) -> dict[str, VoteCurve]:
     from scipy.sparse import csr_array
-    from scipy.special import stdtrit
 
     count, claimed, observed = (binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes))
     there = count > 0
@@ -226,7 +211,7 @@ def _curves(read: Votes, binned: Binned, confidence: float) -> dict[str, VoteCur
     rest = binned.outcomes - observed.ravel()[binned.cell]
     sums = csr_array((rest.ravel(), (np.repeat(read.code, binned.columns), binned.cell.ravel())), shape=(read.n_groups, count.size))
     variance = np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
-    half = stdtrit(read.n_groups - 1, (1 + confidence) / 2) * np.sqrt(variance * read.n_groups / (read.n_groups - 1))
+    half = t_quantile(read.n_groups - 1, confidence) * np.sqrt(variance * read.n_groups / (read.n_groups - 1))
     low, high = observed - half, observed + half
     return {
         name: VoteCurve(

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from .._arrays import to_numpy
+from .._suggestions import check_choice
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
@@ -104,8 +105,7 @@ def fit_vote_calibration(
     >>> [round(float(x["ill"].aleatoric.mean()), 2) for x in (before, u)], round(float(np.mean(p * (1 - p))), 2)
     ([0.15, 0.2], 0.2)
     """
-    if method not in ("isotonic", "platt"):
-        raise ValueError(f"`method` must be 'isotonic' or 'platt'; got {method!r}")
+    check_choice(method, "method", ("isotonic", "platt"))
     read = read_votes(q, votes, events=events, annotators=annotators)
     means, shares, pooled = fit_maps(read, method)
     repaired = _apply(means, shares, read.mean, read.claimed_share).mean(axis=1)

@@ -25,6 +25,11 @@ if TYPE_CHECKING:
     from ..sets import LabelThresholds, SetPredictor
 
 
+FILE = click.Path(path_type=Path)
+FILE_OR_DASH = click.Path(path_type=Path, allow_dash=True)
+FOLDER = click.Path(path_type=Path, file_okay=False)
+
+
 @dataclass(frozen=True)
 class Given:
     """The prediction files of a command, and how it was asked to read them."""
@@ -69,11 +74,10 @@ class PredictionFile(click.Path):
 
 def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``PREDICTIONS...`` and the options about reading them; the command gets both as one `Given`."""
-    path = click.Path(path_type=Path)
     options = (
         click.option("--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."),
         click.option("--class-names", metavar="NAMES", callback=_class_names, help="Class names: a,b,c, or a text file with one per line."),
-        click.option("--labels", type=path, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."),
+        click.option("--labels", type=FILE, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."),
         click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
         click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
         click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
@@ -228,9 +232,10 @@ def read_events(path: Path) -> dict[str, list[str]]:
 
 def check_manifest(folder: Path, *parts: str) -> None:
     """Refuse prepared slices whose manifest lacks what is needed of these ``parts``, before any work is done."""
-    from ..petct.manifest import FILE, open_prepared
+    from ..petct.manifest import FILE as MANIFEST
+    from ..petct.manifest import open_prepared
 
-    with reading(folder / FILE):
+    with reading(folder / MANIFEST):
         prepared = open_prepared(folder)
         for needed in ("class_names", "statistics", "size"):
             getattr(prepared, needed)

@@ -7,12 +7,13 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import click
 import numpy as np
 
-from .._tables import plain
+from .._tables import plain, shortened
 
 # Characters that could control a terminal or reorder text: C0 and C1 controls, line separators, bidirectional
 # embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
@@ -36,7 +37,7 @@ def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
     'a name of t…'
     """
     joined = " ".join(text[: 4 * longest].splitlines())
-    return joined if len(joined) <= longest else joined[: longest - 1] + "…"
+    return shortened(joined, longest)
 
 
 def echo(text: str, *, err: bool = False) -> None:
@@ -88,11 +89,37 @@ def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
         yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
+def json_option(instead_of: str = "tables") -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """``--json``, as the argument ``as_json``."""
+    return click.option("--json", "as_json", is_flag=True, help=f"Print JSON instead of {instead_of}.")
+
+
+def write_csv(output: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bool:
+    """Write a table to a file, or to standard output for ``-``; whether it went there."""
+    from ..io.atomic import write_file
+    from ..io.csv import csv_text
+
+    text = csv_text(columns, rows)
+    if str(output) == "-":
+        echo_data(text)
+        return True
+    write_file(output, text)
+    return False
+
+
+def check_csv(output: Path | None, what: str) -> bool:
+    """Whether a table is asked for on standard output; refuse a file that is not a .csv file."""
+    if output is not None and output.suffix != ".csv" and str(output) != "-":
+        raise ValueError(f"{what} are written as .csv; got {output.name!r}")
+    return str(output) == "-"
+
+
 def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``--loss``."""
     return click.option(
         "--loss",
         type=click.Choice(["log", "squared", "brier", "spherical", "zero_one"]),
+        show_default=False,
         help="Loss that defines the uncertainty.  [default: log, in bits]",
         **options,
     )

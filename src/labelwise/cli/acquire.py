@@ -6,33 +6,31 @@ from pathlib import Path
 
 import click
 
-from ._input import Given, predictions_argument, read_costs, read_predictions
-from ._output import echo, echo_data, echo_json, one_line
+from ._input import FILE, FILE_OR_DASH, Given, predictions_argument, read_costs, read_predictions
+from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
 
 
 @click.command()
 @predictions_argument()
 @click.option("--budget", required=True, type=click.IntRange(1), help="Number of cases to label.")
 @click.option("--label", help="Choose cases that teach most about this class.  [default: all classes]")
-@click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Weight the classes by the cost of missing them (.toml).")
+@click.option("--costs", "costs_file", type=FILE, help="Weight the classes by the cost of missing them (.toml).")
 @click.option(
     "--strategy",
     type=click.Choice(["label_wise", "entropy", "bald", "margin", "random"]),
     default="label_wise",
-    show_default=True,
     help="How to score a case; all but label_wise ignore classes and costs.",
 )
 @click.option(
     "--batch",
     type=click.Choice(["top", "balanced", "diverse"]),
     default="top",
-    show_default=True,
     help="The highest scores, classes taking turns, or cases unlike each other.",
 )
-@click.option("-o", "--output", type=click.Path(path_type=Path, allow_dash=True), help="Write the chosen cases as .csv; - for stdout.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for --strategy random.")
-@click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Number of choices to explain.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of sentences.")
+@click.option("-o", "--output", type=FILE_OR_DASH, help="Write the chosen cases as .csv; - for stdout.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random.")
+@click.option("--show", type=click.IntRange(0), default=5, help="Number of choices to explain.")
+@json_option("sentences")
 def command(
     predictions: Given,
     budget: int,
@@ -56,27 +54,19 @@ def command(
       labelwise acquire preds.npz --budget 100 --batch balanced --costs costs.toml -o next.csv
     """
     from ..decisions import acquire
-    from ..io.atomic import replacing
-    from ..io.csv import csv_text
 
-    to_pipe = str(output) == "-"
-    if output is not None and output.suffix != ".csv" and not to_pipe:
-        raise ValueError(f"the chosen cases are written as .csv; got {output.name!r}")
+    to_pipe = check_csv(output, "the chosen cases")
     stored = read_predictions(predictions, quiet=as_json or to_pipe)
     costs = None if costs_file is None else read_costs(costs_file)
     choice = acquire(stored.distribution(), costs, budget=budget, label=label, strategy=strategy, batch=batch, rng=seed)
     ids = list(range(len(stored))) if stored.ids is None else [str(name) for name in stored.ids]
     labels = choice.label or ("",) * budget
     rows = [(i + 1, ids[k], float(choice.score[k]), labels[i]) for i, k in enumerate(choice.index.tolist())]
-    if output is not None:
-        text = csv_text(("rank", "id", "score", "label"), rows)
-        if to_pipe:
-            echo_data(text)
-            return
-        with replacing(output) as file:
-            file.write(text.encode())
+    columns = ("rank", "id", "score", "label")
+    if output is not None and write_csv(output, columns, rows):
+        return
     if as_json:
-        echo_json({"cases": len(stored), "chosen": [dict(zip(("rank", "id", "score", "label"), row, strict=True)) for row in rows]})
+        echo_json({"cases": len(stored), "chosen": [dict(zip(columns, row, strict=True)) for row in rows]})
         return
     echo(f"{budget:,} of {len(stored):,} cases to label next" + (f", for {label}" if label else ""))
     for j in range(min(show, budget)):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
-from ._output import echo, echo_json, echo_table
+from ._output import echo, echo_json, echo_table, json_option
 
 if TYPE_CHECKING:
     from ..losses import LossName
@@ -17,11 +17,10 @@ if TYPE_CHECKING:
     "--loss",
     type=click.Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),
     default="log",
-    show_default=True,
     help="Label-wise measures of a loss; joint: the classical entropy measures.",
 )
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the search.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the search.")
+@json_option("a table")
 def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None:
     """Check the axioms A0-A7 by a search for counterexamples, and show those found.
 
@@ -34,18 +33,8 @@ def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None
     table = check(loss, rng=seed)
     failed = [r for r in table if not r.holds]
     if as_json:
-        echo_json(
-            [
-                {
-                    "axiom": r.axiom,
-                    "measure": r.measure,
-                    "verdict": r.verdict,
-                    "trials": r.trials,
-                    "counterexample": str(r.counterexample) if r.counterexample else None,
-                }
-                for r in table
-            ]
-        )
+        keys = ("axiom", "measure", "verdict", "trials")
+        echo_json([{key: getattr(r, key) for key in keys} | {"counterexample": r.counterexample and str(r.counterexample)} for r in table])
         return
     cells = {(r.axiom, r.measure): r.verdict for r in table}
     axioms = list(dict.fromkeys(r.axiom for r in table))

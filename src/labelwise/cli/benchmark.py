@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import Given, read_predictions
-from ._output import echo, echo_json, echo_table, progress_bar
+from ._input import FILE, Given, read_predictions
+from ._output import echo, echo_json, echo_table, json_option, progress_bar
 
 if TYPE_CHECKING:
     from ..calibration.votes_data import VoteData
@@ -17,17 +17,13 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("sets", metavar="SETS...", nargs=-1, required=True)
-@click.option(
-    "--data-dir", type=click.Path(path_type=Path), default=Path("."), help="Folder with the files of known data sets.  [default: .]"
-)
-@click.option(
-    "--votes", "votes_file", type=click.Path(path_type=Path), help="Votes for your own predictions: .npy (N, K), or .npz with `votes`."
-)
-@click.option("--splits", type=click.IntRange(2), default=20, show_default=True, help="Random halves: repair on one, judge on the other.")
-@click.option("--bootstrap", type=click.IntRange(20), default=100, show_default=True, help="Replicates of each test.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the splits and the tests.")
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write all numbers as .json.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--data-dir", type=FILE, default=Path("."), help="Folder with the files of known data sets.")
+@click.option("--votes", "votes_file", type=FILE, help="Votes for your own predictions: .npy (N, K), or .npz with `votes`.")
+@click.option("--splits", type=click.IntRange(2), default=20, help="Random halves: repair on one, judge on the other.")
+@click.option("--bootstrap", type=click.IntRange(20), default=100, help="Replicates of each test.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the splits and the tests.")
+@click.option("-o", "--output", type=FILE, help="Write all numbers as .json.")
+@json_option()
 def command(
     sets: tuple[str, ...],
     data_dir: Path,
@@ -62,10 +58,9 @@ def command(
         if not as_json:
             _show(data.name, results[data.name])
     if output is not None:
-        from ..io.atomic import replacing
+        from ..io.atomic import write_file
 
-        with replacing(output) as file:
-            file.write((json.dumps(results, separators=(",", ":"), ensure_ascii=False) + "\n").encode())
+        write_file(output, json.dumps(results, separators=(",", ":"), ensure_ascii=False) + "\n")
     if as_json:
         echo_json(results)
 
@@ -102,7 +97,11 @@ def _show(name: str, result: dict[str, Any]) -> None:
         f"{name}: held-out squared error against the votes, × 10,000, summed over the labels; {result['splits']} splits",
         ("claim", "score", "calibration", "resolution", f"score − that of “{REFERENCE}”"),
         [
-            (claim, *(1e4 * x[key] for key in ("score", "calibration", "resolution")), _difference(x["difference"]))
+            (
+                claim,
+                *(1e4 * x[key] for key in ("score", "calibration", "resolution")),
+                "{:+.2f} ({:+.2f} to {:+.2f})".format(*(1e4 * d for d in x["difference"])),
+            )
             for claim, x in result["scores"].items()
         ],
     )
@@ -116,7 +115,3 @@ def _ratio(ratio: list[Any], k: int | None = None) -> str:
     if value is None:
         return "–"
     return f"{value:.2f}" if low is None else f"{value:.2f} ({low:.2f} to {high:.2f})"
-
-
-def _difference(x: list[Any]) -> str:
-    return f"{1e4 * x[0]:+.2f} ({1e4 * x[1]:+.2f} to {1e4 * x[2]:+.2f})"

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, notes, predictions_argument, read_costs, read_predictions
-from ._output import echo, echo_data, echo_json, echo_table, one_line, progress_bar
+from ._input import FILE, FILE_OR_DASH, Given, notes, predictions_argument, read_costs, read_predictions
+from ._output import check_csv, echo, echo_json, echo_table, json_option, one_line, progress_bar, write_csv
 
 if TYPE_CHECKING:
     from ..decisions.costs import Task
@@ -16,17 +16,15 @@ if TYPE_CHECKING:
 
 @click.command()
 @predictions_argument()
-@click.option("--costs", "costs_file", required=True, type=click.Path(path_type=Path), help="Costs by class name (.toml).")
+@click.option("--costs", "costs_file", required=True, type=FILE, help="Costs by class name (.toml).")
 @click.option(
     "--task",
     type=click.Choice(["multiclass", "per_label"]),
     help="Choose one class, or act on each label.  [default: multiclass; per_label where labels may occur together]",
 )
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path, allow_dash=True), help="Write the decisions as .csv; - for standard output."
-)
-@click.option("--show", type=click.IntRange(0), default=5, show_default=True, help="Number of costliest cases to explain.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("-o", "--output", type=FILE_OR_DASH, help="Write the decisions as .csv; - for standard output.")
+@click.option("--show", type=click.IntRange(0), default=5, help="Number of costliest cases to explain.")
+@json_option()
 def command(predictions: Given, costs_file: Path, task: Task | None, output: Path | None, show: int, as_json: bool) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
@@ -58,13 +56,8 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
 
     from ..decisions import decide, evaluate_policy
     from ..decisions.frames import case_rows
-    from ..io.atomic import replacing
-    from ..io.csv import csv_text
 
-    to_pipe = str(output) == "-"
-    if output is not None and output.suffix != ".csv" and not to_pipe:
-        raise ValueError(f"decisions are written as .csv; got {output.name!r}")
-    stored = read_predictions(predictions, quiet=as_json or to_pipe)
+    stored = read_predictions(predictions, quiet=check_csv(output, "decisions") or as_json)
     if task is None:
         task = "per_label" if stored.multilabel else "multiclass"
         if stored.multilabel:
@@ -77,13 +70,8 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     per_answer = plan.value_of_label if task == "multiclass" else plan.value_of_label.sum(-1)
     worst = np.lexsort((-per_answer, -per_case))[:show]  # asked cases often cost the same: first those where the answer saves most
-    if output is not None:
-        text = csv_text(*case_rows(plan, ids, stored.y_true))
-        if to_pipe:
-            echo_data(text)
-            return
-        with replacing(output) as file:
-            file.write(text.encode())
+    if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
+        return
     report = None if stored.y_true is None else evaluate_policy(plan, stored.y_true)
     story = None if stored.y_true is None else plan.summary(stored.y_true)
     if as_json:

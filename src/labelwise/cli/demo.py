@@ -7,12 +7,13 @@ from typing import Any
 
 import click
 
-from ._output import echo, echo_json, echo_table
+from ._input import FILE
+from ._output import echo, echo_json, echo_table, json_option
 
 
 @click.command()
-@click.option("-o", "--output", default="report.html", show_default=True, type=click.Path(path_type=Path), help="Page to write (.html).")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("-o", "--output", default="report.html", type=FILE, help="Page to write (.html).")
+@json_option()
 def command(output: Path, as_json: bool) -> None:
     """Show the label-wise uncertainty of five networks on FashionMNIST, in seconds.
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import Given, predictions_argument, read_predictions
-from ._output import echo, echo_json, echo_table, loss_option
+from ._input import FILE, Given, predictions_argument, read_predictions
+from ._output import echo, echo_json, echo_table, json_option, loss_option
 
 if TYPE_CHECKING:
     from ..evaluation import ByClass
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @click.command()
 @predictions_argument()
-@click.option("--ood", type=click.Path(path_type=Path), help="Predictions for out-of-distribution instances to detect.")
+@click.option("--ood", type=FILE, help="Predictions for out-of-distribution instances to detect.")
 @loss_option(default="log")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the bootstrap intervals.")
+@json_option()
 def command(predictions: Given, ood: Path | None, loss: LossName, seed: int, as_json: bool) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
 
@@ -76,7 +76,8 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, check_ensemble, ranking_scores, rejection_curve
+    from ..evaluation import by_class, check_ensemble, detection_scores, ranking_scores, rejection_curve
+    from ..evaluation.detection import as_numbers
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
@@ -107,7 +108,9 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
     if other is not None:
         outside = decompose(other.distribution(), loss).sum() if u.loss.smooth else ranking_scores(other.distribution(), loss)
         result["out_of_distribution"] = len(other)
-        result["detection"] = {part: _detection(score, getattr(outside, part), seed) for part, score in scores.items()}
+        result["detection"] = {
+            part: as_numbers(detection_scores(score, getattr(outside, part), rng=seed, n_bootstrap=200)) for part, score in scores.items()
+        }
     return result
 
 
@@ -123,16 +126,3 @@ def _classes(by: ByClass) -> list[dict[str, Any]]:
         for name in by.ranking
         for k in [by.class_names.index(name)]
     ]
-
-
-def _detection(inside: Any, outside: Any, seed: int) -> dict[str, float]:
-    from ..evaluation import detection_scores
-
-    found = detection_scores(inside, outside, rng=seed, n_bootstrap=200)
-    return {
-        "auroc": float(found.auroc.value),
-        "low": float(found.auroc.low),
-        "high": float(found.auroc.high),
-        "aupr": float(found.aupr.value),
-        "fpr95": float(found.fpr95.value),
-    }

@@ -9,14 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import check_manifest, read_costs, read_predictions
-from ._output import echo, echo_json, echo_table, loss_option, one_line, progress_bar
+from ._input import FILE, FOLDER, check_manifest, read_costs, read_predictions
+from ._output import echo, echo_json, echo_table, json_option, loss_option, one_line, progress_bar
 
 if TYPE_CHECKING:
     from ..losses import LossName
     from ..petct import Prepared
-
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @click.group()
@@ -34,9 +32,9 @@ def command() -> None:
 
 @command.command()
 @click.argument("folder", type=FOLDER)
-@click.option("--patients", type=click.IntRange(1), default=40, show_default=True, help="Number of patients.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed.")
-@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, show_default=True, help="Mean voxel size in millimeters.")
+@click.option("--patients", type=click.IntRange(1), default=40, help="Number of patients.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
+@click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, help="Mean voxel size in millimeters.")
 def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
     """Write synthetic patients to FOLDER, in the layout of the published data set.
 
@@ -54,34 +52,24 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
 @command.command()
 @click.argument("studies", type=FOLDER)
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for the slices and their manifest.")
-@click.option("--table", type=click.Path(path_type=Path), help="CSV with patient, study and diagnosis.  [default: the one in STUDIES]")
-@click.option("--size", type=click.IntRange(8, 4096), default=400, show_default=True, help="Pixels along each side.")
-@click.option(
-    "--window",
-    type=float,
-    nargs=2,
-    default=(-160, 240),
-    show_default=True,
-    help="Hounsfield units drawn black and white in the CT channel.",
-)
-@click.option("--suv-max", type=float, default=20.0, show_default=True, help="SUV drawn white in the PET channel.")
-@click.option(
-    "--planes", type=click.Choice(["all", "body", "lesion"]), default="body", show_default=True, help="Coronal planes that intersect this."
-)
-@click.option("--step", type=float, default=3.0, show_default=True, help="Millimeters between planes; 0 takes every plane.")
+@click.option("--table", type=FILE, help="CSV with patient, study and diagnosis.  [default: the one in STUDIES]")
+@click.option("--size", type=click.IntRange(8, 4096), default=400, help="Pixels along each side.")
+@click.option("--window", type=float, nargs=2, default=(-160, 240), help="Hounsfield units drawn black and white in the CT channel.")
+@click.option("--suv-max", type=float, default=20.0, help="SUV drawn white in the PET channel.")
+@click.option("--planes", type=click.Choice(["all", "body", "lesion"]), default="body", help="Coronal planes that intersect this.")
+@click.option("--step", type=float, default=3.0, help="Millimeters between planes; 0 takes every plane.")
 @click.option("--stretch", is_flag=True, help="Fill the square in both directions instead of keeping the patient's proportions.")
 @click.option(
     "--lesion-free",
     type=click.Choice(["negative", "study", "skip"]),
     default="negative",
-    show_default=True,
     help="Label of a slice without a lesion in a study with lesions: negative, the study's diagnosis, or none.",
 )
 @click.option("--diagnosis", "diagnoses", multiple=True, help="A class; repeat in the order of the classes.  [default: the published four]")
 @click.option("--hold-back", multiple=True, help="A diagnosis to exclude from training, validation and test; repeatable.")
-@click.option("--test-size", type=float, default=0.2, show_default=True, help="Fraction of patients for testing.")
-@click.option("--val-size", type=float, default=0.15, show_default=True, help="Fraction of patients for validation (choosing the epoch).")
-@click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the split.")
+@click.option("--test-size", type=float, default=0.2, help="Fraction of patients for testing.")
+@click.option("--val-size", type=float, default=0.15, help="Fraction of patients for validation (choosing the epoch).")
+@click.option("--seed", "rng", type=click.IntRange(0), default=0, help="Random seed for the split.")
 @click.option("--n-jobs", type=click.IntRange(1), help="Studies processed in parallel.  [default: by number of processors]")
 def prepare(studies: Path, output: Path, diagnoses: tuple[str, ...], **options: Any) -> None:
     """Cut the volumes in STUDIES into coronal slices, and split the patients.
@@ -119,12 +107,12 @@ def _print_parts(prepared: Prepared) -> None:
 @command.command()
 @click.argument("folder", type=FOLDER)
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for checkpoints and predictions.")
-@click.option("--recipe", type=click.Choice(["paper", "code"]), default="paper", show_default=True, help="Training settings.")
+@click.option("--recipe", type=click.Choice(["paper", "code"]), default="paper", help="Training settings.")
 @click.option("--network", type=click.Choice(["resnet50", "resnet18", "cnn", "mlp"]), help="Network.  [default: resnet50]")
 @click.option("--augment", is_flag=True, help="Augment by random flips and shifts of up to 1 %.")
-@click.option("--members", "n_members", type=click.IntRange(1), default=5, show_default=True, help="Size of the ensemble.")
+@click.option("--members", "n_members", type=click.IntRange(1), default=5, help="Size of the ensemble.")
 @click.option("--epochs", type=click.IntRange(1), help="Epochs.  [default: 40]")
-@click.option("--seed", "rng", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the ensemble.")
+@click.option("--seed", "rng", type=click.IntRange(0), default=0, help="Random seed for the ensemble.")
 @click.option("--resume", is_flag=True, help="Resume an interrupted training.")
 @click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
 @click.option(
@@ -132,10 +120,9 @@ def _print_parts(prepared: Prepared) -> None:
     "how",
     type=click.Choice(["top", "noisy-or", "mean"]),
     default="top",
-    show_default=True,
     help="How each member's slices are combined into a study.",
 )
-@click.option("--top", "k", type=click.IntRange(1), default=5, show_default=True, help="Number of slices for --combine top.")
+@click.option("--top", "k", type=click.IntRange(1), default=5, help="Number of slices for --combine top.")
 def train(folder: Path, output: Path, **options: Any) -> None:
     """Train an ensemble on the slices in FOLDER and predict its test patients.
 
@@ -161,11 +148,11 @@ def train(folder: Path, output: Path, **options: Any) -> None:
 @click.argument("trained", type=FOLDER)
 @click.option("-o", "--output", required=True, type=FOLDER, help="Folder for figures, tables and index.html.")
 @click.option("--case", "cases", multiple=True, help="A patient, patient/study or patient/study#plane to draw.")
-@click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Costs by class name (.toml), to recommend actions.")
+@click.option("--costs", "costs_file", type=FILE, help="Costs by class name (.toml), to recommend actions.")
 @loss_option(default="log")
-@click.option("--show", type=click.IntRange(1), default=6, show_default=True, help="Number of most uncertain slices per page.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for the bootstrap intervals.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of tables.")
+@click.option("--show", type=click.IntRange(1), default=6, help="Number of most uncertain slices per page.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the bootstrap intervals.")
+@json_option()
 def report(
     folder: Path,
     trained: Path,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, in_words, notes, predictions_argument
-from ._output import echo, echo_json, echo_table, loss_option, progress_bar
+from ._input import FILE, Given, in_words, notes, predictions_argument
+from ._output import echo, echo_json, echo_table, json_option, loss_option, progress_bar
 
 if TYPE_CHECKING:
     from ..losses import LossName
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=click.Path(path_type=Path),
+    type=FILE,
     help="File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format of the predictions, or .npz]",
 )
 @loss_option(multiple=True)
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
-@click.option("--memory", default="500MB", show_default=True, help="How much to hold at once.")
+@click.option("--memory", default="500MB", help="How much to hold at once.")
 @click.option("--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+@json_option("a table")
 def command(
     predictions: Given, output: Path | None, loss: tuple[LossName, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
 ) -> None:

@@ -7,28 +7,21 @@ from typing import Any
 
 import click
 
-from ._input import Given, predictions_argument, read_costs, read_events, read_predictions, read_sets
+from ._input import FILE, FILE_OR_DASH, Given, predictions_argument, read_costs, read_events, read_predictions, read_sets
 from ._output import echo, echo_data, echo_json, progress_bar
 
 
 @click.command()
 @predictions_argument()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, allow_dash=True),
-    help="Page to write (.html); - for standard output.  [default: NAME-report.html]",
-)
-@click.option(
-    "--ood", multiple=True, type=click.Path(path_type=Path), help="Predictions for out-of-distribution cases to detect; may be repeated."
-)
-@click.option("--events", "events_file", type=click.Path(path_type=Path), help="Groups of classes as events (.toml: name = [classes]).")
+@click.option("-o", "--output", type=FILE_OR_DASH, help="Page to write (.html); - for standard output.  [default: NAME-report.html]")
+@click.option("--ood", multiple=True, type=FILE, help="Predictions for out-of-distribution cases to detect; may be repeated.")
+@click.option("--events", "events_file", type=FILE, help="Groups of classes as events (.toml: name = [classes]).")
 @click.option("--ordinal", is_flag=True, help="The classes are ordered grades: use the cuts between them as events.")
-@click.option("--costs", "costs_file", type=click.Path(path_type=Path), help="Costs that the page starts with (.toml).")
-@click.option("--sets", "sets_file", type=click.Path(path_type=Path), help="Fitted prediction sets (labelwise sets fit) to evaluate.")
+@click.option("--costs", "costs_file", type=FILE, help="Costs that the page starts with (.toml).")
+@click.option("--sets", "sets_file", type=FILE, help="Fitted prediction sets (labelwise sets fit) to evaluate.")
 @click.option("--title", help="Heading of the page.  [default: the file's name]")
-@click.option("--instances", type=click.IntRange(1), default=10_000, show_default=True, help="Maximum number of cases to embed.")
-@click.option("--seed", type=click.IntRange(0), default=0, show_default=True, help="Random seed for sampling cases, if there are more.")
+@click.option("--instances", type=click.IntRange(1), default=10_000, help="Maximum number of cases to embed.")
+@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for sampling cases, if there are more.")
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     predictions: Given,

@@ -7,11 +7,10 @@ from typing import Any
 
 import click
 
-from ._input import Given, predictions_argument, read_events, read_predictions, read_sets
-from ._output import echo, echo_data, echo_json
+from ._input import FILE, FILE_OR_DASH, Given, predictions_argument, read_events, read_predictions, read_sets
+from ._output import check_csv, echo, echo_json, json_option, write_csv
 
-SETS = click.option("--sets", "sets_file", required=True, type=click.Path(path_type=Path), help="Fitted sets (labelwise sets fit).")
-JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
+SETS = click.option("--sets", "sets_file", required=True, type=FILE, help="Fitted sets (labelwise sets fit).")
 
 
 @click.group()
@@ -28,29 +27,19 @@ def command() -> None:
 
 @command.command()
 @predictions_argument()
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="File for the fitted sets (.npz).")
-@click.option("--coverage", type=float, default=0.9, show_default=True, help="Guaranteed probability that the set holds the true class.")
-@click.option(
-    "--per", type=click.Choice(["class", "marginal"]), default="class", show_default=True, help="For each class, or for all cases."
-)
-@click.option(
-    "--events", "events_file", type=click.Path(path_type=Path), help="Pools of classes to guarantee for (.toml: name = [classes])."
-)
-@click.option("--score", type=click.Choice(["lac", "aps"]), default="lac", show_default=True, help="Smallest sets, or adaptive ones.")
+@click.option("-o", "--output", required=True, type=FILE, help="File for the fitted sets (.npz).")
+@click.option("--coverage", type=float, default=0.9, help="Guaranteed probability that the set holds the true class.")
+@click.option("--per", type=click.Choice(["class", "marginal"]), default="class", help="For each class, or for all cases.")
+@click.option("--events", "events_file", type=FILE, help="Pools of classes to guarantee for (.toml: name = [classes]).")
+@click.option("--score", type=click.Choice(["lac", "aps"]), default="lac", help="Smallest sets, or adaptive ones.")
 @click.option("--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets.")
 @click.option(
     "--cover",
     type=click.Choice(["case", "group"]),
     help="If the file has `groups`: a random case, or all cases, of a new group.  [default: case; groups are always used]",
 )
-@click.option(
-    "--miss-rate",
-    type=float,
-    default=0.1,
-    show_default=True,
-    help="For labels that may occur together: share of present labels answered no.",
-)
-@click.option("--false-alarm-rate", type=float, default=0.1, show_default=True, help="Likewise: share of absent labels answered yes.")
+@click.option("--miss-rate", type=float, default=0.1, help="For labels that may occur together: share of present labels answered no.")
+@click.option("--false-alarm-rate", type=float, default=0.1, help="Likewise: share of absent labels answered yes.")
 @click.option(
     "--confidence", type=float, help="Likewise: guarantee the rates with this confidence (Learn then Test) instead of on average."
 )
@@ -92,28 +81,18 @@ def fit(predictions: Given, output: Path, events_file: Path | None, per: str, or
 @command.command()
 @predictions_argument()
 @SETS
-@click.option(
-    "-o", "--output", required=True, type=click.Path(path_type=Path, allow_dash=True), help="Table (.csv); - for standard output."
-)
+@click.option("-o", "--output", required=True, type=FILE_OR_DASH, help="Table (.csv); - for standard output.")
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
 def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None) -> None:
     """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each class whether it is in."""
-    from ..io.atomic import replacing
-    from ..io.csv import csv_text
     from ..sets import SetPredictor
 
-    if output.suffix != ".csv" and str(output) != "-":
-        raise ValueError(f"sets are written as .csv; got {output.name!r}")
-    stored = read_predictions(predictions, quiet=str(output) == "-")
+    stored = read_predictions(predictions, quiet=check_csv(output, "sets"))
     fitted = read_sets(sets_file)
     result: Any = fitted.predict(stored, rng=seed) if isinstance(fitted, SetPredictor) else fitted.predict(stored)
     columns = result.columns(ids=stored.ids)
-    text = csv_text(list(columns), zip(*columns.values(), strict=True))
-    if str(output) == "-":
-        echo_data(text)
+    if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
         return
-    with replacing(output) as file:
-        file.write(text.encode())
     echo(repr(result))
     echo(f"Written to {output}")
 
@@ -122,7 +101,7 @@ def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None)
 @predictions_argument()
 @SETS
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
-@JSON
+@json_option("a table")
 def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: bool) -> None:
     """Coverage and size of the sets of labeled cases PREDICTIONS, for each class, with intervals."""
     from ..sets import SetPredictor

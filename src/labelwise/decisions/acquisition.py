@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._suggestions import suggest
+from .._suggestions import check_choice, suggest
 from .._tables import Shown, Summary, frame, index_columns
 from .._validation import as_rng, check_positive
 from ..decomposition import decompose
@@ -142,10 +142,8 @@ def acquire(
     >>> acquire(q, budget=1, label="melanoma").explain()
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
     """
-    if strategy not in STRATEGIES:
-        raise ValueError(f"`strategy` must be one of {', '.join(map(repr, STRATEGIES))}; got {strategy!r}{suggest(strategy, STRATEGIES)}")
-    if batch not in BATCHES:
-        raise ValueError(f"`batch` must be one of {', '.join(map(repr, BATCHES))}; got {batch!r}{suggest(batch, BATCHES)}")
+    check_choice(strategy, "strategy", STRATEGIES)
+    check_choice(batch, "batch", BATCHES)
     mean = to_numpy(q.mean()).astype(float)
     if mean.ndim != 2:
         raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {mean.shape[:-1]}")
@@ -164,7 +162,9 @@ def acquire(
     if batch == "balanced" and need is not None:
         index, taught = _take_turns(need, budget)
     else:
-        index = _spread(score, mean if features is None else _features(features, n), budget) if batch == "diverse" else _top(score, budget)
+        index = np.argsort(-score, kind="stable")[:budget]
+        if batch == "diverse":
+            index = _spread(score, mean if features is None else _features(features, n), budget)
         taught = None if need is None else need[index].argmax(axis=1)
     labels = None if taught is None else tuple(class_names[k] if label is None else label for k in taught)
     return Acquisition(index, score, labels, need, strategy)
@@ -194,10 +194,6 @@ def _features(features: Any, n: int) -> np.ndarray:
     if x.ndim != 2 or len(x) != n or not np.all(np.isfinite(x)):
         raise ValueError(f"`features` must be finite, one row for each of the {n} cases; got shape {x.shape}")
     return x
-
-
-def _top(score: np.ndarray, budget: int) -> np.ndarray:
-    return np.argsort(-score, kind="stable")[:budget]
 
 
 def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray | None]:

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
-from .._suggestions import suggest
+from .._suggestions import check_choice, suggest
 from .._validation import set_fields
 from ..io.files import read_toml
 from .cost_values import check_exceptions, check_matrix, check_number, check_price, known_names, per_class, with_default
@@ -195,8 +195,7 @@ class Costs:
 
     def problem(self, task: Task, n_classes: int, class_names: tuple[str, ...] | None) -> tuple[Problem, tuple[str, ...]]:
         """The decision problem for a prediction with these classes, and the class names to show."""
-        if task not in TASKS:
-            raise ValueError(f"`task` must be 'multiclass' or 'per_label'; got {task!r}{suggest(task, TASKS)}")
+        check_choice(task, "task", TASKS)
         rows = self._rows(n_classes, class_names)
         spoken = class_names or (self.class_names if self.ordered else None) or tuple(map(str, range(n_classes)))
         for side in ("missed", "false_alarm"):

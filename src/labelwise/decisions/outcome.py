@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import as_labels, outcomes_by_class
-from .._resampling import check_confidence
+from .._resampling import check_confidence, t_quantile
 from .._suggestions import suggest
 from .costs import Costs
 from .policy import Decisions
@@ -71,11 +71,9 @@ class PolicyReport:
 
 def paired_saving(saved: np.ndarray, confidence: float) -> tuple[float, float, float]:
     """Mean of the savings of single cases, with its t-interval: (mean, low, high); NaN if there are none."""
-    from scipy.special import stdtrit
-
     n = len(saved)
     mean = float(saved.mean()) if n else float("nan")
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * float(saved.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
+    half = float(t_quantile(n - 1, confidence)) * float(saved.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
     return mean, mean - half, mean + half
 
 
@@ -129,7 +127,7 @@ def evaluate_policy(
         "argmax": (likely, response),
         "entropy": (np.where(_entropy(p) <= threshold, likely, refuse), response),
         "chow": (problem.now(p)[0], response),
-        "oracle": (_oracle(problem, truth), response),
+        "oracle": (problem.now(np.eye(problem.n_outcomes)[truth])[0], response),  # the cheapest action given the truth
     }
     outcomes = {name: _outcome(problem, action, answer, truth) for name, (action, answer) in policies.items()}
     return PolicyReport(outcomes, decisions.class_names, threshold)
@@ -181,11 +179,6 @@ def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[f
         m = int(np.argmin(cost))
         best = min(best, (float(cost[m]), float(entropy[order][m]), refuse), (nothing, float("-inf"), refuse))
     return best[1], best[2]
-
-
-def _oracle(problem: Problem, truth: np.ndarray) -> np.ndarray:
-    """The cheapest action given the truth."""
-    return problem.now(np.eye(problem.n_outcomes)[truth])[0]
 
 
 def _outcome(problem: Problem, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> Outcome:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import enumerated
 from .problem import ABSTAIN, ASK
 
 if TYPE_CHECKING:
@@ -40,10 +41,6 @@ def _answer(n: dict[str, Any]) -> str:
     return f"{who} saves {_amount(n['answer'])} on average{price}"
 
 
-def _knowledge(n: dict[str, Any]) -> str:
-    return f"more training data could save at most {_amount(n['knowledge'])}" + ("" if n["ask"] is None else " if no expert is asked")
-
-
 def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
     if n["action"] == ASK:
         head = ask
@@ -51,7 +48,8 @@ def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
         head = f"{abstain}, which costs {_amount(n['abstain'])}"
     else:
         head = f"{predict}, which costs {_amount(n['cost'])} on average"
-    return f"{head}{':' if n['action'] == ASK else ';'} {_answer(n)}; {_knowledge(n)}"
+    more = f"more training data could save at most {_amount(n['knowledge'])}" + ("" if n["ask"] is None else " if no expert is asked")
+    return f"{head}{':' if n['action'] == ASK else ';'} {_answer(n)}; {more}"
 
 
 def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
@@ -85,4 +83,4 @@ def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
 def _list(words: list[str]) -> str:
     if len(words) > 6:
         return f"{', '.join(words[:4])} and {len(words) - 4} others"
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
+    return enumerated(words)

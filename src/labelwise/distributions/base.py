@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import fields
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self
 
 import numpy as np
 
@@ -126,9 +125,6 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         return self
 
 
-Q = TypeVar("Q", bound=Distribution)
-
-
 def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     """An index of the instances with one entry for each of their axes, so that it can be put between those of members and classes."""
     given = index if isinstance(index, tuple) else (index,)
@@ -140,12 +136,9 @@ def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
     return (*given, *(slice(None),) * (n_axes - used))
 
 
-def remade(q: Q, **changes: Any) -> Q:
-    """A frozen distribution with other arrays, which are known to be valid."""
-    new = object.__new__(type(q))
-    for field in fields(cast(Any, q)):
-        object.__setattr__(new, field.name, changes.get(field.name, getattr(q, field.name)))
-    return new
+def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
+    """Of member weights (M,) or (M, ...), those of the instances at a `batch_index`."""
+    return weights if weights is None or weights.ndim == 1 else weights[(slice(None), *index)]
 
 
 def not_a_distribution(q: Any) -> TypeError:

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, Self, cast, overload
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
+from .._engine.blocks import with_values
 from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at
 from .marginals import Beta, BetaMixture
 
 
@@ -60,7 +61,7 @@ class Dirichlet(Distribution[ArrayT]):
         return tuple(self.alpha.shape[:-1])
 
     def __getitem__(self, index: Any) -> Self:
-        return remade(self, alpha=self.alpha[(*batch_index(index, len(self.batch_shape)), slice(None))])
+        return with_values(self, alpha=self.alpha[(*batch_index(index, len(self.batch_shape)), slice(None))])
 
     def checked(self) -> Self:
         check_alpha(self.alpha)
@@ -132,10 +133,7 @@ class DirichletMixture(Distribution[ArrayT]):
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
-        own = self.weights is not None and self.weights.ndim > 1
-        return remade(
-            self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights
-        )
+        return with_values(self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
 
     def checked(self) -> Self:
         check_alpha(self.alpha)

@@ -11,7 +11,7 @@ import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
 from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
-from .._engine.blocks import in_one_chunk
+from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
 from .._validation import (
     CHECKED_AT_ONCE,
@@ -26,7 +26,7 @@ from .._validation import (
 )
 from ..events import Events, Family, as_events
 from ..factors import Factors, as_factors
-from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at
 from .marginals import Atoms
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
@@ -42,6 +42,7 @@ class MemberOptions(TypedDict, total=False):
     factors: Mapping[str, Sequence[Any]] | None
 
 
+@dataclass(frozen=True, eq=False, init=False, repr=False)
 class Members(Distribution[ArrayT]):
     """What ensembles with and without the sum to 1 have in common; subclasses say what an event is (`law`)."""
 
@@ -115,10 +116,7 @@ class Members(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         self.check()
         i = batch_index(index, len(self.batch_shape))
-        own = self.weights is not None and self.weights.ndim > 1
-        return remade(
-            self, stored=self.stored[(slice(None), *i, slice(None))], weights=self.weights[(slice(None), *i)] if own else self.weights
-        )
+        return with_values(self, stored=self.stored[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
 
     def checked(self) -> Self:
         set_fields(self, pending=True)  # values are checked in the pass that computes with them
@@ -167,12 +165,6 @@ class Ensemble(Members[ArrayT]):
     >>> q.mean()
     array([[0.8, 0.2]])
     """
-
-    stored: Array
-    """The predictions as they came, (M, ..., K); see `probs`."""
-    weights: Any
-    class_names: tuple[str, ...] | None
-    factors: Factors | None
 
     if TYPE_CHECKING:
 

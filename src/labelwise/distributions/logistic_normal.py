@@ -21,9 +21,10 @@ from .._arrays import (
     values_known,
     without_gradient,
 )
+from .._engine.blocks import with_values
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, batch_index, remade
+from .base import ArrayOf, ArrayT, Distribution, batch_index
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
 
@@ -109,10 +110,10 @@ class LogisticNormal(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return remade(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
+        return with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
 
     def checked(self) -> Self:
-        return remade(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
+        return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
 
     @property
     def _factor(self) -> Array:

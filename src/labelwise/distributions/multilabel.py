@@ -10,7 +10,6 @@ import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, namespace, values_known
 from ..events import Events
-from ..factors import Factors
 from .base import ArrayOf, ArrayT, GivenT
 from .ensemble import MemberOptions, Members
 from .marginals import Atoms
@@ -25,11 +24,6 @@ class MultiLabelEnsemble(Members[ArrayT]):
     array([[0.8, 0.8]])
     """
 
-    stored: Array
-    """The predictions as they came, (M, ..., K); see `probs`."""
-    weights: Array | None
-    class_names: tuple[str, ...] | None
-    factors: Factors | None
     exclusive: ClassVar[bool] = False
 
     if TYPE_CHECKING:

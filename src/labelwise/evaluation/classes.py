@@ -15,7 +15,7 @@ import numpy as np
 from .._arrays import Array
 from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Bounds, Estimate, Resampling
-from .._suggestions import suggest
+from .._suggestions import check_choice, suggest
 from ..decomposition import PARTS, Uncertainty
 from .families import simultaneous_intervals
 from .runs import measure_of
@@ -115,8 +115,7 @@ class ByClass:
         return tuple(name for name in names if reach[name] >= bar)
 
     def _by_rule(self, rule: str) -> np.ndarray:
-        if rule not in RULES:
-            raise ValueError(f"`rule` must be one of {', '.join(map(repr, RULES))}; got {rule!r}")
+        check_choice(rule, "rule", RULES)
         found = getattr(self, rule)
         if found is None:
             raise ValueError(f"rule {rule!r} needs `{'y_true' if rule == 'own' else 'mean'}`: pass it to by_class")
@@ -125,8 +124,7 @@ class ByClass:
     def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
         if name not in self.class_names:
             raise KeyError(f"no class {name!r}{suggest(name, self.class_names)}")
-        if measure not in PARTS:
-            raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
+        check_choice(measure, "measure", PARTS)
         k = self.class_names.index(name)
         if not own:
             return np.asarray(self.values[measure][:, k])

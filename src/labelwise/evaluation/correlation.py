@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,15 +112,9 @@ def rank_agreement(
     tau: list[float] = []
     for counts in resampling.counts():
         rho.append(spearman(counts))
-        tau.extend(_kendall(i, j) for i, j in _drawn(ranked, counts))
+        tau.extend(_kendall(*(np.repeat(x.block, count) for x in ranked)) for count in counts)
     found = [resampling.estimate(value, again, (-1.0, 1.0)) for value, again in zip(values, (np.concatenate(rho), tau), strict=True)]
     return RankAgreement(found[0], found[1], len(x))
-
-
-def _drawn(ranked: tuple[_Ranked, _Ranked], counts: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    for count in counts:
-        again = np.repeat(np.arange(len(count)), count)
-        yield ranked[0].block[again], ranked[1].block[again]
 
 
 def _kendall(x: np.ndarray, y: np.ndarray) -> float:

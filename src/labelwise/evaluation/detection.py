@@ -161,6 +161,12 @@ def detection_scores(
     return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out, ranking.tie_share)
 
 
+def as_numbers(scores: DetectionScores) -> dict[str, float]:
+    """What the command and the report show, as plain data."""
+    numbers = {"auroc": scores.auroc.value, "low": scores.auroc.low, "high": scores.auroc.high}
+    return {key: float(x) for key, x in (numbers | {"aupr": scores.aupr.value, "fpr95": scores.fpr95.value}).items()}
+
+
 def compare_detection(
     a_in: Any,
     a_out: Any,

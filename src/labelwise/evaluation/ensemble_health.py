@@ -10,7 +10,7 @@ import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
 from .._labels import as_labels
-from .._tables import SHOWN, Shown, Summary, counted, some
+from .._tables import SHOWN, Shown, Summary, counted, enumerated, shortened, some
 from ..distributions import Distribution
 from ..io import Predictions
 
@@ -168,7 +168,7 @@ def _read(q: Any) -> tuple[np.ndarray, tuple[str, ...], bool, list[Finding]]:
 
 def _short(name: str) -> str:
     """A class name in a sentence."""
-    return repr(name if len(name) <= LONGEST_NAME else name[: LONGEST_NAME - 1] + "…")
+    return repr(shortened(name, LONGEST_NAME))
 
 
 def _truth(y: Any, names: Sequence[str], shape: tuple[int, ...], k: int, several: bool) -> np.ndarray:
@@ -270,9 +270,7 @@ def _groups(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
 
 
 def _and(members: Sequence[int]) -> str:
-    if len(members) == 1:
-        return f"Member {members[0]}"
-    return f"Members {', '.join(map(str, members[:-1]))} and {members[-1]}"
+    return f"Member{'s' if len(members) > 1 else ''} {enumerated([str(i) for i in members])}"
 
 
 def _spaced(n: int, m: int, k: int) -> np.ndarray:

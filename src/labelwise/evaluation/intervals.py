@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._resampling import Estimate, Resampling, check_replicates
+from .._resampling import Estimate, Resampling, check_replicates, pooled_variance, t_quantile
+from .._suggestions import check_choice
 from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution
@@ -84,10 +85,8 @@ def bootstrap_uncertainty(
     0.013 (95 % interval 0.010 to 0.016)
     0.013 (95 % interval 0.010 to 0.016)
     """
-    if over not in ("members", "instances", "both"):
-        raise ValueError(f"`over` must be 'members', 'instances' or 'both'; got {over!r}")
-    if statistic not in ("mean", "each"):
-        raise ValueError(f"`statistic` must be 'mean' or 'each'; got {statistic!r}")
+    check_choice(over, "over", ("members", "instances", "both"))
+    check_choice(statistic, "statistic", ("mean", "each"))
     if statistic == "each" and over != "members":
         raise ValueError(f"`statistic` 'each' is about single instances, which cannot be resampled: pass over='members'; got over={over!r}")
     if over == "members" and groups is not None:
@@ -156,13 +155,8 @@ def _intervals(
     u: Uncertainty, estimate: np.ndarray, parts: list[tuple[np.ndarray, int]], confidence: float, method: str
 ) -> UncertaintyIntervals:
     """Intervals from the variances (3, ...) due to members and to instances, and the number of each."""
-    from scipy.special import stdtrit
-
-    widened = [(variance * n / (n - 1), n - 1) for variance, n in parts if n]
-    variance = np.sum([v for v, _ in widened], axis=0)
-    spread = np.sum([v**2 / freedom for v, freedom in widened], axis=0)
-    freedom = np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)  # Satterthwaite
-    half = stdtrit(freedom, (1 + confidence) / 2) * np.sqrt(variance)
+    variance, freedom = pooled_variance([(variance * n / (n - 1), n - 1) for variance, n in parts if n])
+    half = t_quantile(freedom, confidence) * np.sqrt(variance)
     shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.class_names),)
     summable = u.structure != "overlapping"
     largest = np.append(u.maximum, np.inf if not summable or (most := u.sum().maximum) is None else most)

@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 
 from .._arrays import to_numpy
-from ..decomposition import Components, decompose
+from ..decomposition import PARTS, Components, decompose
 from ..distributions import Distribution, Ensemble
-from ..distributions.base import batch_index, not_a_distribution
+from ..distributions.base import batch_index, not_a_distribution, weights_at
 from ..distributions.marginals import Atoms
 from ..events import Family
 from ..losses import Loss, LossName, as_loss
@@ -64,14 +64,11 @@ def ranking_scores(
     """
     loss = as_loss(loss)
     u = decompose(_renormalized(q), loss, events=events)
-    total, aleatoric, epistemic = (to_numpy(x).astype(float) for x in _parts(u.sum(weights)))
+    summed: Any = u.sum(weights)
+    total, aleatoric, epistemic = (to_numpy(getattr(summed, part)).astype(float) for part in PARTS)
     largest = float(np.max(u.loss.maximum))
     floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR
     return Components(rounded(total), rounded(aleatoric), rounded(epistemic, floor), n_members=u.n_members)
-
-
-def _parts(u: Components[Any]) -> tuple[Any, Any, Any]:
-    return u.total, u.aleatoric, u.epistemic
 
 
 def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
@@ -134,7 +131,4 @@ class _Renormalized(Distribution[np.ndarray]):
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
-        own = self.weights is not None and self.weights.ndim > 1
-        return type(self)(
-            self.probs[(slice(None), *i, slice(None))], self.weights[(slice(None), *i)] if own else self.weights, self.class_names
-        )
+        return type(self)(self.probs[(slice(None), *i, slice(None))], weights_at(self.weights, i), self.class_names)

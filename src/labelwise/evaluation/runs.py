@@ -10,8 +10,8 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from .._labels import as_labels, as_numpy
-from .._resampling import Estimate, check_confidence
-from .._suggestions import suggest
+from .._resampling import Estimate, check_confidence, t_quantile
+from .._suggestions import check_choice, suggest
 from ..decomposition import PARTS, Uncertainty
 from .rejection import SUMMARIES, RejectionCurve, rejection_curve
 
@@ -43,15 +43,13 @@ def mean_over_runs(values: Any, confidence: float = 0.95) -> Estimate:
     >>> print(mean_over_runs([0.90, 0.92, 0.91]))
     0.910 (95 % interval 0.885 to 0.935)
     """
-    from scipy.special import stdtrit
-
     check_confidence(confidence)
     runs = as_numpy(values, "values").astype(float)
     if runs.ndim == 0 or runs.shape[0] < 2:
         raise ValueError(f"a t-interval needs at least 2 runs; got shape {runs.shape}. One run has no spread")
     n = runs.shape[0]
     mean = runs.mean(axis=0)
-    half = float(stdtrit(n - 1, (1 + confidence) / 2)) * runs.std(axis=0, ddof=1) / np.sqrt(n)
+    half = t_quantile(n - 1, confidence) * runs.std(axis=0, ddof=1) / np.sqrt(n)
     return Estimate(mean, mean - half, mean + half, confidence, f"t-interval over {n} runs")
 
 
@@ -182,6 +180,5 @@ def measure_of(u: Any, measure: str) -> Array:
     """Total, aleatoric or epistemic uncertainty by name."""
     if not hasattr(u, "epistemic"):
         raise TypeError(f"`u` must be the result of lw.decompose; got {type(u).__name__}")
-    if measure not in PARTS:
-        raise ValueError(f"`measure` must be 'total', 'aleatoric' or 'epistemic'; got {measure!r}")
+    check_choice(measure, "measure", PARTS)
     return getattr(u, measure)

@@ -129,17 +129,14 @@ def two_classes(values: Any, kind: str, found: dict[str, Any]) -> dict[str, Any]
     """(M, N, 1), the probability or logit of one class, as two classes: whether it is that class; warns of it."""
     names = found.get("class_names", ())
     given = tuple(names) if len(names) == 2 else (f"not {names[0]}", str(names[0])) if len(names) == 1 else None
-    warnings.warn(f"`{kind}` has one number for each case, which is taken for the second of two classes{_called(given)}", stacklevel=4)
+    called = "" if given is None else f" ({given[0]!r}, {given[1]!r})"
+    warnings.warn(f"`{kind}` has one number for each case, which is taken for the second of two classes{called}", stacklevel=4)
 
     def change(block: np.ndarray) -> np.ndarray:
         return np.concatenate([1 - block if kind == "probs" else np.zeros_like(block), block], axis=-1)
 
     view = View(values, (*values.shape[:2], 2), values.dtype, (0, 1, 2), change)
     return found | {kind: view[:, :] if type(values) is np.ndarray else view} | ({} if given is None else {"class_names": given})
-
-
-def _called(names: tuple[str, ...] | None) -> str:
-    return "" if names is None else f" ({names[0]!r}, {names[1]!r})"
 
 
 def _sums(values: np.ndarray, axis: int) -> np.ndarray | None:

@@ -40,6 +40,12 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         name.replace(path)
 
 
+def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
+    """Write a file, whole or not at all; text in UTF-8."""
+    with replacing(path) as file:
+        file.write(content.encode() if isinstance(content, str) else content)
+
+
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """A new, empty folder that takes the place of ``path`` when the block ends well, and vanishes when it does not."""

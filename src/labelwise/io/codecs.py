@@ -14,17 +14,15 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import imported
+
 _HEADER = struct.Struct("<4B3I")
 _COPIED = 0b10
 _ZSTD = b"\x28\xb5\x2f\xfd"
 
 
 def _numcodecs() -> Any:
-    try:
-        import numcodecs
-    except ImportError as error:
-        raise ImportError('this compression needs numcodecs; install it with: pip install "labelwise[dask]"') from error
-    return numcodecs
+    return imported("numcodecs", "this compression needs numcodecs", "dask")
 
 
 def blosc(data: bytes, most: int) -> bytes:
@@ -107,10 +105,7 @@ def xz(data: bytes, most: int) -> bytes:
 
 def crc32c(data: bytes | bytearray) -> bytes:
     """What comes before the checksum of four bytes, if that is right."""
-    try:
-        import google_crc32c
-    except ImportError as error:
-        raise ImportError('checksums of chunks need google-crc32c; install it with: pip install "labelwise[dask]"') from error
+    google_crc32c = imported("google_crc32c", "checksums of chunks need google-crc32c", "dask")
     content = bytes(data[:-4])
     if len(data) < 4 or google_crc32c.value(content) != int.from_bytes(data[-4:], "little"):
         raise ValueError("the checksum of a chunk is wrong")

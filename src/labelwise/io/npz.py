@@ -187,17 +187,21 @@ def _read(file: IO[bytes], size: int, what: str, *, mapped: bool = False) -> np.
     except (MemoryError, OverflowError, ValueError) as error:  # also: axes of length 0 beside axes that are too long
         raise ValueError(f"{what} asks for more memory than there is: an array of shape {shape} and type {dtype}") from error
     into = array.reshape(-1, order=order).view(np.uint8) if needed else np.empty(0, np.uint8)
-    filled = 0
-    while filled < needed:
-        piece = file.read(min(needed - filled, 1 << 20))
-        if not piece:
-            raise ValueError(f"{what} is damaged: the file ends before the array does")
-        into[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
-        filled += len(piece)
+    if fill(into, file) < needed:
+        raise ValueError(f"{what} is damaged: the file ends before the array does")
     file.read(1)  # past the end: zipfile compares the checksum only then
     array = array if dtype.isnative else array.astype(dtype.newbyteorder("="))
     check_text(array, what)
     return array
+
+
+def fill(into: np.ndarray, file: Readable) -> int:
+    """Read bytes into an array of them, a piece at a time; how many there were."""
+    filled = 0
+    while filled < len(into) and (piece := file.read(min(len(into) - filled, 1 << 20))):
+        into[filled : filled + len(piece)] = np.frombuffer(piece, np.uint8)
+        filled += len(piece)
+    return filled
 
 
 def check_text(array: np.ndarray, what: str) -> None:

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import imported
 from .files import allowed, open_regular
 from .parquet_pages import Group, check_pages, column_of, read_footer
 from .predictions import KINDS
@@ -122,10 +123,7 @@ def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest
 
     None of its pages may take more than ``largest`` bytes.
     """
-    try:
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise ImportError('.parquet files need pyarrow; install it with: pip install "labelwise[dask]"') from error
+    pq = imported("pyarrow.parquet", ".parquet files need pyarrow", "dask")
     with open_regular(path) as raw:
         length = os.fstat(raw.fileno()).st_size
     with _sentences(path):

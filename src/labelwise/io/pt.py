@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import IO, Any
 
+from .._lazy import imported
 from .files import open_regular
 from .npz import check_unpacked
 
@@ -16,10 +17,7 @@ __all__ = ["load_tensors", "read_pt"]
 
 def load_tensors(file: IO[bytes], name: str) -> Any:
     """The content of an open .pt file: tensors and plain values, and nothing that would have to run."""
-    try:
-        import torch
-    except ImportError as error:
-        raise ImportError('.pt files need PyTorch; install it with: pip install "labelwise[torch]"') from error
+    torch = imported("torch", ".pt files need PyTorch", "torch")
     with zipfile.ZipFile(file) as archive:  # torch.save writes archives; older forms take memory before they are checked
         check_unpacked(archive.infolist(), os.fstat(file.fileno()).st_size, name)
     file.seek(0)

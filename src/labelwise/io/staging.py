@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .atomic import remove_leftovers, replacing
+from .atomic import remove_leftovers, replacing, write_file
 from .csv import csv_text
 from .files import open_regular
 from .lock import locked
@@ -60,8 +60,7 @@ class Staging:
             (self.folder / _MARK).write_text(f"Finished parts of {target.name}, which labelwise keeps here until all are there.\n")
             try:
                 self._create()
-                with replacing(job_file) as file:  # last: without it the folder counts for nothing
-                    file.write(description.encode())
+                write_file(job_file, description)  # last: without it the folder counts for nothing
             except OSError as error:  # most likely a full disk: do not keep it full
                 shutil.rmtree(self.folder)
                 raise OSError(error.errno, f"cannot keep the parts of {target.name!r} in {str(self.folder)!r}: {error.strerror}") from error
@@ -105,8 +104,7 @@ class Staging:
                 self.done.add(i)
                 report()
         if self.done != set(self._claimed):
-            with replacing(self.folder / _LOG) as log:
-                log.write("".join(f"{i} {self._claimed[i]}\n" for i in sorted(self.done)).encode())
+            write_file(self.folder / _LOG, "".join(f"{i} {self._claimed[i]}\n" for i in sorted(self.done)))
 
     def blocks(self) -> Iterator[tuple[int, int, int]]:
         """Number, first row and end of the blocks that are still to be computed."""

@@ -61,12 +61,9 @@ def find_roles(file: str, names: Sequence[str], numeric: Collection[str]) -> Rol
     unread = [name for name in names if name not in classes and name not in taken]
     if unread:
         hint = suggest(unread[0], [words[0] for words in ROLES.values()])
-        warnings.warn(f"{file}: column {unread[0]!r} is not read{hint if 'mean' in hint else ''}{_more(unread)}", stacklevel=2)
+        more = f" (nor are {len(unread) - 1} others)" if len(unread) > 1 else ""
+        warnings.warn(f"{file}: column {unread[0]!r} is not read{hint if 'mean' in hint else ''}{more}", stacklevel=2)
     return Roles(kind, classes, class_names, others)
-
-
-def _more(names: list[str]) -> str:
-    return f" (nor are {len(names) - 1} others)" if len(names) > 1 else ""
 
 
 def table_fields(file: str, roles: Roles, values: Any, others: dict[str, np.ndarray]) -> dict[str, Any]:

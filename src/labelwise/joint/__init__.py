@@ -6,6 +6,7 @@ number per instance, which does not tell the classes apart. Also reverse mutual 
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,9 +17,8 @@ from .._validation import as_seed
 from ..decomposition import Components, JointUncertainty
 from ..distributions import Distribution
 from ..distributions.base import ArrayT, not_a_distribution
-from ..distributions.marginals import Atoms
 from ..losses import LogLoss, Loss, LossName, SquaredLoss
-from ._closed_forms import parts_of, reverse_of, shares_of
+from ._closed_forms import average, parts_of, reverse_of, shares_of
 from ._sampling import sampled
 from .losses import CostMatrix, JointLog, JointLoss, JointSquared, as_joint_loss
 
@@ -128,7 +128,7 @@ def reverse_mutual_information(q: Distribution[Any], loss: LossName | Loss | Joi
     if weights is not None:  # a member of weight 0 is ignored, even if its divergence is infinite
         weights = weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
         return xp.sum(xp.where(weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]), axis=0)
-    return _average(law, each)
+    return average(law, each)
 
 
 def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
@@ -153,16 +153,7 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
     return as_joint_loss(loss, q.n_classes)
 
 
-def _average(law: Atoms, x: Array) -> Array:
-    """The expectation of one value per member, (M, ...) → (...,)."""
-    return law.average(x[..., None])[..., 0]
-
-
 def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
     """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
-
-    def average(x: Array) -> Array:  # (M, ...) or (M, ..., A)
-        return law.average(x) if x.ndim == law.t.ndim else _average(law, x)
-
-    m = law.mean[0]
-    return loss.entropy_from(*law.mean), average(loss.entropy(law.t)), loss.epistemic(average, law.t, m, law.deviation)
+    m, mean_of = law.mean[0], partial(average, law)
+    return loss.entropy_from(*law.mean), mean_of(loss.entropy(law.t)), loss.epistemic(mean_of, law.t, m, law.deviation)

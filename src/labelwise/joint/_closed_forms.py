@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .._arrays import Array, namespace
@@ -26,13 +27,16 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
     within = parts_of(own, loss, seed, samples) or sampled(own, loss, seed, samples)
     means = q.marginal().means
 
-    def average(x: Array) -> Array:  # (M, ...) or (M, ..., A)
-        return means.average(x) if x.ndim == means.t.ndim else means.average(x[..., None])[..., 0]
-
+    mean_of = partial(average, means)
     m = means.mean[0]
-    total, between = loss.entropy_from(*means.mean), loss.epistemic(average, means.t, m, means.deviation)
-    error = None if within.error is None else (0 * total, average(within.error[1]), average(within.error[2]))
-    return Computed((total, average(within.parts[1]), average(within.parts[2]) + between), error)
+    total, between = loss.entropy_from(*means.mean), loss.epistemic(mean_of, means.t, m, means.deviation)
+    error = None if within.error is None else (0 * total, mean_of(within.error[1]), mean_of(within.error[2]))
+    return Computed((total, mean_of(within.parts[1]), mean_of(within.parts[2]) + between), error)
+
+
+def average(law: Atoms, x: Array) -> Array:
+    """The expectation over the members of one value or several for each, (M, ...) or (M, ..., A)."""
+    return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
 def shares_of(q: Distribution[Any]) -> Array | None:

@@ -7,29 +7,20 @@ from __future__ import annotations
 
 from .._lazy import lazily
 
-# Public name -> its module.
-_WHERE = {
-    "DIAGNOSES": "studies",
-    "Study": "studies",
-    "Skipped": "studies",
-    "find_studies": "studies",
-    "Volume": "volumes",
-    "read_volume": "volumes",
-    "split_patients": "patient_split",
-    "Settings": "preparation",
-    "prepare": "preparation",
-    "Part": "manifest",
-    "Prepared": "manifest",
-    "open_prepared": "manifest",
-    "slice_labels": "manifest",
-    "aggregate": "combining",
-    "train": "training",
-    "plot_slices": "figures",
-    "what_to_do": "report",
-    "write_report": "report",
-    "write_phantoms": "phantom",
+_NAMES = {
+    "studies": ("DIAGNOSES", "Study", "Skipped", "find_studies"),
+    "volumes": ("Volume", "read_volume"),
+    "patient_split": ("split_patients",),
+    "preparation": ("Settings", "prepare"),
+    "manifest": ("Part", "Prepared", "open_prepared", "slice_labels"),
+    "combining": ("aggregate",),
+    "training": ("train",),
+    "figures": ("plot_slices",),
+    "report": ("what_to_do", "write_report"),
+    "phantom": ("write_phantoms",),
 }
-
+"""The public names of each module."""
+_WHERE = {name: module for module, names in _NAMES.items() for name in names}
 __all__ = sorted(_WHERE)
 
 __getattr__, __dir__ = lazily(__name__, _WHERE)

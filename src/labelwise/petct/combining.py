@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._suggestions import check_choice
 
 RULES = ("top", "noisy-or", "mean")
 
@@ -55,8 +56,7 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
     names, code = np.unique(to_numpy(studies), return_inverse=True)
     if values.ndim != 3 or code.shape != (values.shape[1],):
         raise ValueError(f"`probs` must be (members, slices, classes) with a study for each slice; got {values.shape} and {code.shape}")
-    if how not in RULES:
-        raise ValueError(f"`how` must be one of {', '.join(map(repr, RULES))}; got {how!r}")
+    check_choice(how, "how", RULES)
     if how == "noisy-or" and negative is None:
         raise ValueError("`how` 'noisy-or' needs a class without lesions (`negative`); use 'top' or 'mean'")
     if k < 1:

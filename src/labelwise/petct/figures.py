@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import shortened
 from ..decomposition import Uncertainty
 from ..plots import plot_labels
 from ..plots._style import pyplot, tidy
@@ -97,7 +98,7 @@ def _draw_images(ct: Any, pet: Any, image: np.ndarray, mask: np.ndarray, suv: fl
 def _title(part: Part, i: int) -> str:
     name, _, plane = str(part.ids[i]).rpartition("#")
     patient, _, study = name.partition("/")
-    return f"{patient}, plane {plane}\n{study if len(study) <= 44 else study[:43] + '…'}".replace("$", r"\$")
+    return f"{patient}, plane {plane}\n{shortened(study, 44)}".replace("$", r"\$")
 
 
 def _frame(ct: np.ndarray) -> tuple[int, int, int, int]:

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ..io.atomic import replacing
+from ..io.atomic import write_file
 from ..io.files import read_json
 from .patient_split import split_patients
 from .store import GROUP, Slices, is_whole
@@ -216,8 +216,7 @@ def _statistics(
 
 def write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     """Write the manifest atomically."""
-    with replacing(folder / FILE) as file:
-        file.write((json.dumps(manifest, indent=1, ensure_ascii=False) + "\n").encode())
+    write_file(folder / FILE, json.dumps(manifest, indent=1, ensure_ascii=False) + "\n")
 
 
 def open_prepared(folder: str | Path) -> Prepared:

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from .._validation import as_seed
-from ..io.atomic import replacing
+from ..io.atomic import write_file
 from ..io.csv import csv_text
 from .studies import FILES
 from .volumes import nibabel
@@ -205,8 +205,7 @@ def write_nifti(path: Path, values: np.ndarray, affine: np.ndarray, orientation:
     stored = nib.orientations.apply_orientation(values, turn)
     image = nib.Nifti1Image(stored, affine @ nib.orientations.inv_ornt_aff(turn, values.shape))
     image.header.set_xyzt_units("mm")
-    with replacing(path) as file:
-        file.write(gzip.compress(image.to_bytes(), compresslevel=4, mtime=0))
+    write_file(path, gzip.compress(image.to_bytes(), compresslevel=4, mtime=0))
 
 
 def write_phantoms(
@@ -264,5 +263,4 @@ def _write_metadata(path: Path, studies: Sequence[tuple[str, str, str]]) -> None
         for patient, study, kind in studies
         for modality in ("CT", "PT", "SEG")
     ]
-    with replacing(path) as file:
-        file.write(csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows, line_end="\n").encode())
+    write_file(path, csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows, line_end="\n"))

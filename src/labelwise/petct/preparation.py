@@ -18,8 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from .._suggestions import check_choice
 from .._validation import as_seed
-from ..io.atomic import remove_all_leftovers, replacing
+from ..io.atomic import remove_all_leftovers, write_file
 from ..io.files import read_json
 from ..io.lock import FOLDER_LOCK, end_with_parent, locked
 from . import manifest as listing
@@ -59,8 +60,7 @@ class Settings:
             raise ValueError(f"`window` must be two numbers of Hounsfield units in increasing order; got {self.window}")
         if not self.suv_max > 0:
             raise ValueError(f"`suv_max` must be positive; got {self.suv_max}")
-        if self.planes not in RULES:
-            raise ValueError(f"`planes` must be one of {', '.join(map(repr, RULES))}; got {self.planes!r}")
+        check_choice(self.planes, "planes", RULES)
         if not self.step >= 0:
             raise ValueError(f"`step` must be 0 or more millimeters; got {self.step}")
 
@@ -106,8 +106,7 @@ def prepare(
     """
     nibabel(), zarr()
     settings = settings or Settings()
-    if lesion_free not in listing.LESION_FREE:
-        raise ValueError(f"`lesion_free` must be one of {', '.join(map(repr, listing.LESION_FREE))}; got {lesion_free!r}")
+    check_choice(lesion_free, "lesion_free", listing.LESION_FREE)
     held = tuple(normal(name) for name in hold_back)
     known = tuple(dict.fromkeys([*map(normal, diagnoses), *held]))
     studies, skipped = find_studies(root, table=table, diagnoses=known)
@@ -181,8 +180,7 @@ def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: s
     try:
         record_file.unlink(missing_ok=True)
         write_slices(out / GROUP, study.key, images, lesions)
-        with replacing(record_file) as file:
-            file.write(json.dumps({"made_from": made_from, **record}).encode())
+        write_file(record_file, json.dumps({"made_from": made_from, **record}))
     except OSError as error:
         raise OSError(
             error.errno,

@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import enumerated
 from ..decisions import Costs, Decisions, decide
 from ..decisions.costs import Task
 from ..decomposition import PARTS
 from ..evaluation import rejection_curve
-from ..io.atomic import replacing
+from ..io.atomic import replacing, write_file
 from ..io.csv import csv_text
 from ..losses import LossName
 from ..plots import plot_rejection
@@ -49,14 +50,10 @@ def what_to_do(plan: Decisions, i: int) -> str:
             f"{plan.class_names[k]} ({'worth up to ' if n == 0 else ''}{value[k]:.2g}{' per case' if n == 0 else ''})"
             for n, k in enumerate(open_)
         ]
-        parts.append(f"have {_enumerate(worths)} annotated")
+        parts.append(f"have {enumerated(worths)} annotated")
     if settled:
-        parts.append(f"{_enumerate(settled)} {'is' if len(settled) == 1 else 'are'} settled")
+        parts.append(f"{enumerated(settled)} {'is' if len(settled) == 1 else 'are'} settled")
     return "; ".join(parts)
-
-
-def _enumerate(words: list[str]) -> str:
-    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} and {words[-1]}"
 
 
 def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
@@ -132,10 +129,8 @@ def write_report(
     _save(_rejection(results, rng), out / figures[-1][0])
     if costs is not None:
         numbers["actions"] = _actions(results, costs, out / "decisions.csv")
-    with replacing(out / "summary.json") as file:
-        file.write((json.dumps(numbers, indent=1, ensure_ascii=False) + "\n").encode())
-    with replacing(out / "index.html") as file:
-        file.write(_page(numbers, figures).encode())
+    write_file(out / "summary.json", json.dumps(numbers, indent=1, ensure_ascii=False) + "\n")
+    write_file(out / "index.html", _page(numbers, figures))
     return numbers
 
 
@@ -170,8 +165,7 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
         for i, name in enumerate(np.asarray(results.studies.ids))
     ]
     text = csv_text(("study", "diagnosis", "decision", "annotate"), [list(row.values()) for row in rows], line_end="\n")
-    with replacing(path) as file:
-        file.write(text.encode())
+    write_file(path, text)
     return rows
 
 

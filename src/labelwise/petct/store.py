@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .._lazy import imported
 from ..io.atomic import replacing_folder
 from ..io.zarr import ZarrArray, check_size, open_array
 
@@ -17,11 +18,7 @@ GROUP = "slices.zarr"
 
 def zarr() -> Any:
     """Import zarr, or say how to install it."""
-    try:
-        import zarr
-    except ImportError as error:
-        raise ImportError('Slices are stored with zarr; install it with: pip install "labelwise[medical]"') from error
-    return zarr
+    return imported("zarr", "Slices are stored with zarr", "medical")
 
 
 def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) -> None:

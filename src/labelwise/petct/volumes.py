@@ -18,6 +18,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from .._lazy import imported
 from ..io.files import open_regular
 from ..io.npz import Readable
 
@@ -49,11 +50,7 @@ class Volume:
 
 def nibabel() -> Any:
     """Import nibabel, or say how to install it."""
-    try:
-        import nibabel
-    except ImportError as error:
-        raise ImportError('Reading NIfTI volumes needs nibabel; install it with: pip install "labelwise[medical]"') from error
-    return nibabel
+    return imported("nibabel", "Reading NIfTI volumes needs nibabel", "medical")
 
 
 def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:

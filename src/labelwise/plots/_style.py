@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from .._lazy import imported
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -23,11 +25,7 @@ DASHES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (5, 1, 1, 1, 1, 1)))
 
 def pyplot() -> Any:
     """matplotlib.pyplot, or an error that says how to install it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError('Plotting needs matplotlib; install it with: pip install "labelwise[plots]"') from error
-    return plt
+    return imported("matplotlib.pyplot", "Plotting needs matplotlib", "plots")
 
 
 def new_axes(ax: Axes | None, size: tuple[float, float] = (5.0, 3.6), **options: Any) -> Axes:

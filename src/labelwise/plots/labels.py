@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import Array, channels_first, to_numpy
+from .._tables import shortened
 from ..decomposition import Uncertainty
 from ._style import BARS, TRUTH, new_axes, pyplot, tidy
 
@@ -42,8 +43,8 @@ def plot_labels(
     place = np.arange(len(shown))
     ax.bar(place, epistemic[shown], 0.8, label="epistemic", **BARS["epistemic"])
     ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], label="aleatoric", **BARS["aleatoric"])
-    words = [_shorten(u.class_names[k]) for k in shown]
-    names = [_underlined(word) if k == y_pred else word for k, word in zip(shown, words, strict=True)]
+    words = [shortened(u.class_names[k].replace("$", r"\$"), 18) for k in shown]
+    names = ["".join(f"{letter}\u0332" for letter in word) if k == y_pred else word for k, word in zip(shown, words, strict=True)]
     upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30
     turned: dict[str, Any] = {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
     ax.set_xticks(place, names, **turned)
@@ -117,15 +118,6 @@ def _shown(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
     if len(total) <= max_labels:
         return np.arange(len(total))
     return np.unique(np.concatenate([np.argsort(-total, kind="stable")[:max_labels], np.array(always, dtype=int)]))
-
-
-def _shorten(name: str, length: int = 18) -> str:
-    name = name.replace("$", r"\$")
-    return name if len(name) <= length else name[: length - 1] + "…"
-
-
-def _underlined(text: str) -> str:
-    return "".join(letter + "\u0332" for letter in text)
 
 
 def _unit(u: Uncertainty) -> str:

@@ -9,29 +9,17 @@ from typing import TYPE_CHECKING
 
 from .._lazy import lazily
 
-# Public name -> the module of this package that has it.
-_WHERE = {
-    "CNN": "networks",
-    "MLP": "networks",
-    "ResNet": "networks",
-    "resnet18": "networks",
-    "resnet50": "networks",
-    "Recipe": "recipes",
-    "find_recipe": "recipes",
-    "FittedEnsemble": "training",
-    "fit_ensemble": "training",
-    "load_ensemble": "training",
-    "predict_ensemble": "prediction",
-    "Evidence": "evidential",
-    "annealing": "evidential",
-    "evidential_loss": "evidential",
-    "fit_evidential": "evidential",
-    "predict_evidential": "evidential",
-    "LastLayerLaplace": "laplace",
-    "fit_laplace": "laplace",
-    "LabelwiseClassifier": "sklearn",
-    "from_models": "models",
+_NAMES = {
+    "networks": ("CNN", "MLP", "ResNet", "resnet18", "resnet50"),
+    "recipes": ("Recipe", "find_recipe"),
+    "training": ("FittedEnsemble", "fit_ensemble", "load_ensemble"),
+    "prediction": ("predict_ensemble",),
+    "evidential": ("Evidence", "annealing", "evidential_loss", "fit_evidential", "predict_evidential"),
+    "laplace": ("LastLayerLaplace", "fit_laplace"),
+    "sklearn": ("LabelwiseClassifier",),
+    "models": ("from_models",),
 }
+"""The public names of each module."""
 
 __all__ = [
     "CNN",
@@ -66,4 +54,4 @@ if TYPE_CHECKING:  # the same names for type checkers
     from .sklearn import LabelwiseClassifier
     from .training import FittedEnsemble, fit_ensemble, load_ensemble
 else:
-    __getattr__, __dir__ = lazily(__name__, _WHERE | {module: module for module in _WHERE.values()})
+    __getattr__, __dir__ = lazily(__name__, {name: module for module, names in _NAMES.items() for name in (module, *names)})

@@ -19,7 +19,7 @@ import torch
 from torch import nn
 
 from ..datasets.preprocess import crop_and_flip
-from ..io.atomic import replacing
+from ..io.atomic import replacing, write_file
 from ..io.files import open_regular, read_text
 from ..io.pt import load_tensors
 from ._forward import evaluating, seeded
@@ -267,8 +267,7 @@ def _keep_metrics(path: Path, epochs: int) -> float:
     if not path.exists():
         return np.inf
     lines = read_text(path, _LONGEST_METRICS).splitlines(keepends=True)
-    with replacing(path) as file:
-        file.write("".join(lines[:epochs]).encode())
+    write_file(path, "".join(lines[:epochs]))
     return min((float(record.get("val_loss", np.inf)) for record in read_metrics(path)), default=np.inf)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from ..io.atomic import replacing
+from ..io.atomic import write_file
 from ..io.files import read_json
 from ..io.lock import FOLDER_LOCK, locked
 from ._member import Job
@@ -35,8 +35,7 @@ def agree(job: Job, class_names: tuple[str, ...] | None, *, threads: int, resume
     path = job.folder / _SETTINGS
     settings = _settings(job, class_names, threads)
     if not path.exists():
-        with replacing(path) as file:
-            file.write(json.dumps(settings, indent=2).encode())
+        write_file(path, json.dumps(settings, indent=2))
         return settings
     if not resume:
         raise ValueError(f"{str(job.folder)!r} already holds a training; resume it with resume=True (--resume), or choose another folder")

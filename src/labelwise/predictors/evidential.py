@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from .._arrays import to_numpy
-from .._suggestions import suggest
+from .._suggestions import check_choice
 from .._validation import as_seed, check_positive
 from ..distributions import Dirichlet
 from ._forward import as_input, batches, check_model, evaluating, like_input, run, seeded
@@ -35,9 +35,7 @@ class Evidence(nn.Module):  # type: ignore[misc]
 
     def __init__(self, activation: str = "softplus") -> None:
         super().__init__()
-        if activation not in _EVIDENCE:
-            known = list(_EVIDENCE)
-            raise ValueError(f"`activation` must be one of {', '.join(map(repr, known))}; got {activation!r}{suggest(activation, known)}")
+        check_choice(activation, "activation", _EVIDENCE)
         self.activation = activation
 
     def forward(self, z: torch.Tensor) -> torch.Tensor:

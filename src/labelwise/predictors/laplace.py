@@ -18,6 +18,7 @@ import torch
 from torch import nn
 
 from .._arrays import to_numpy
+from .._suggestions import check_choice
 from .._validation import check_positive
 from ..distributions import LogisticNormal
 from ._forward import as_input, batches, check_model, evaluating, like_input
@@ -127,8 +128,7 @@ def fit_laplace(
     (2, 3, 3)
     """
     check_model(model)
-    if structure not in ("auto", "full", "kronecker"):
-        raise ValueError(f"`structure` must be 'auto', 'full' or 'kronecker'; got {structure!r}")
+    check_choice(structure, "structure", ("auto", "full", "kronecker"))
     if prior_precision is not None and not 0 < prior_precision < math.inf:
         raise ValueError(f"`prior_precision` must be a positive number or None; got {prior_precision!r}")
     if prior_precision is not None and validation is not None:

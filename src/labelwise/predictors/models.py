@@ -10,12 +10,23 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import plain_labels
+from .._suggestions import check_choice
 from .._validation import as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
 from ._family import Family, only_one_way
+from .boosted_models import catboost_family, lightgbm_family, xgboost_family
+from .keras_models import keras_family
+from .onnx_models import onnx_family
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
+LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Family]], ...] = (
+    ("keras", "Model", keras_family),
+    ("onnxruntime", "InferenceSession", onnx_family),
+    ("xgboost", "Booster", xgboost_family),
+    ("lightgbm", "Booster", lightgbm_family),
+)
+"""Module and class of models, and how they are asked."""
 
 
 class _Options(TypedDict, total=False):
@@ -60,7 +71,7 @@ def from_models(
     models : model or sequence of models
         - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is asked ``n_samples`` times with dropout
           switched on (MC dropout; each instance has its own masks, and batch normalization stays as it is). Modes, gradients, devices and random state are restored.
-        - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting, `CalibratedClassifierCV`, also inside `GridSearchCV` and
+        - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting, `~sklearn.calibration.CalibratedClassifierCV`, also inside `~sklearn.model_selection.GridSearchCV` and
           pipelines) by its members; a list of any classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
         - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier with ``posterior_sampling=True`` is
           asked for a virtual ensemble of ``n_samples``.
@@ -106,8 +117,8 @@ def from_models(
     >>> q.probs.shape, q.class_names
     ((3, 2, 2), ('no', 'yes'))
     """
-    if activation is not None and activation not in ACTIVATIONS:
-        raise ValueError(f"`activation` must be one of {', '.join(map(repr, ACTIVATIONS))}; got {activation!r}")
+    if activation is not None:
+        check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
         check_positive(n_samples, "n_samples")
     family = _family(models, device, n_samples, also, as_seed(rng))
@@ -147,13 +158,17 @@ def _family(models: Any, device: Any, n_samples: int | None, also: Sequence[type
     if device is not None:
         raise ValueError(f"`device` is for torch modules; got {device!r} for {type(several[0]).__name__}")
     if single and _is(models, "catboost", "CatBoostClassifier") and (n_samples or models.get_all_params().get("posterior_sampling")):
-        from .boosted_models import catboost_family
-
         return catboost_family(models, n_samples)
     only_one_way(n_samples, type(several[0]).__name__)
-    for matches, make in FAMILIES:
-        if all(matches(model) for model in several):
-            return make(several, single)
+    for module, name, make in LIBRARIES:
+        if all(_is(model, module, name) for model in several):
+            return make(several)
+    if all(hasattr(model, "predict_proba") or _is(model, "sklearn.base", "BaseEstimator") for model in several):
+        from .sklearn_models import sklearn_family
+
+        return sklearn_family(several, single=single)
+    if all(callable(model) and not isinstance(model, type) for model in several):
+        return Family(lambda batch: [model(*batch.args, **batch.kwargs) for model in several], "unknown", batch_size=1024)
     kinds = ", ".join(sorted({type(model).__name__ for model in several}))
     raise TypeError(
         "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, ONNX Runtime sessions or functions, all of one "
@@ -165,51 +180,6 @@ def _is(model: Any, module: str, name: str) -> bool:
     """Whether ``model`` is of a class of a library, which is not imported for the question."""
     kind = getattr(sys.modules.get(module), name, None)
     return isinstance(kind, type) and isinstance(model, kind)
-
-
-def _sklearn(models: Sequence[Any], single: bool) -> Family:
-    from .sklearn_models import sklearn_family
-
-    return sklearn_family(models, single=single)
-
-
-def _xgboost(models: Sequence[Any], single: bool) -> Family:
-    from .boosted_models import xgboost_family
-
-    return xgboost_family(models)
-
-
-def _lightgbm(models: Sequence[Any], single: bool) -> Family:
-    from .boosted_models import lightgbm_family
-
-    return lightgbm_family(models)
-
-
-def _keras(models: Sequence[Any], single: bool) -> Family:
-    from .keras_models import keras_family
-
-    return keras_family(models)
-
-
-def _onnx(models: Sequence[Any], single: bool) -> Family:
-    from .onnx_models import onnx_family
-
-    return onnx_family(models)
-
-
-def _functions(models: Sequence[Any], single: bool) -> Family:
-    return Family(lambda batch: [model(*batch.args, **batch.kwargs) for model in models], "unknown", batch_size=1024)
-
-
-FAMILIES: tuple[tuple[Callable[[Any], bool], Callable[[Sequence[Any], bool], Family]], ...] = (
-    (lambda model: _is(model, "keras", "Model"), _keras),
-    (lambda model: _is(model, "onnxruntime", "InferenceSession"), _onnx),
-    (lambda model: _is(model, "xgboost", "Booster"), _xgboost),
-    (lambda model: _is(model, "lightgbm", "Booster"), _lightgbm),
-    (lambda model: hasattr(model, "predict_proba") or _is(model, "sklearn.base", "BaseEstimator"), _sklearn),
-    (lambda model: callable(model) and not isinstance(model, type), _functions),
-)
-"""Which library a model is of, and how it is asked; the first that fits."""
 
 
 def _ask(family: Family, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarray | None]:

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from .._suggestions import suggest
+from .._suggestions import check_choice
 
 
 class CNN(nn.Module):  # type: ignore[misc]
@@ -180,8 +180,7 @@ def build(name: str, n_classes: int, shape: Sequence[int]) -> nn.Module:
     Linear(in_features=128, out_features=3, bias=True)
     """
     shape = tuple(int(n) for n in shape)
-    if name not in NETWORKS:
-        raise ValueError(f"`network` must be one of {', '.join(map(repr, NETWORKS))}; got {name!r}{suggest(name, NETWORKS)}")
+    check_choice(name, "network", NETWORKS)
     if name == "mlp":
         return MLP(n_classes, torch.Size(shape).numel())
     if len(shape) != 3:

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from .._suggestions import suggest
+from .._suggestions import check_choice
+from .._validation import check_positive
 from ..datasets.preprocess import CIFAR10_MEAN, CIFAR10_STD
 
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
@@ -48,11 +49,8 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise ValueError(f"`{name}` must be a positive integer; got {value!r}")
-        if self.optimizer not in ("adam", "sgd"):
-            raise ValueError(f"`optimizer` must be 'adam' or 'sgd'; got {self.optimizer!r}")
+            check_positive(getattr(self, name), name)
+        check_choice(self.optimizer, "optimizer", ("adam", "sgd"))
         starts = [epoch for epoch, _ in self.rates]
         if not starts or starts[0] != 0 or starts != sorted(set(starts)) or min(rate for _, rate in self.rates) <= 0:
             raise ValueError(f"`rates` must be (epoch, learning rate) pairs, positive and in order, from epoch 0 on; got {self.rates}")
@@ -122,9 +120,7 @@ def find_recipe(name: str, protocol: str | None = None, *, shape: Sequence[int] 
         protocol = "paper" if name in RECIPES["paper"] else "default"
     if protocol == "default":
         return default_recipe((1, 28, 28) if shape is None else shape)
-    if protocol not in RECIPES:
-        known = [*RECIPES, "default"]
-        raise ValueError(f"`recipe` must be one of {', '.join(map(repr, known))}; got {protocol!r}{suggest(protocol, known)}")
+    check_choice(protocol, "recipe", [*RECIPES, "default"])
     if name not in RECIPES[protocol]:
         raise ValueError(f"the recipe {protocol!r} is for {', '.join(RECIPES[protocol])}; got {name!r}. Use the recipe 'default'")
     return RECIPES[protocol][name]

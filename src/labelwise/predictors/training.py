@@ -17,7 +17,7 @@ from torch import nn
 from .._arrays import check_names, to_numpy
 from .._validation import as_seed, check_positive
 from ..datasets import Dataset, Examples
-from ..io.atomic import remove_all_leftovers, replacing
+from ..io.atomic import remove_all_leftovers, replacing, write_file
 from ..io.npz import write_npy
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, read_settings, reserved, stored_recipe
@@ -266,8 +266,7 @@ def _branch_off(start: FittedEnsemble, job: Job, n_members: int) -> None:
     for member in range(n_members):
         if not job.checkpoint(member).exists():
             for source, target in ((start._job.metrics(member), job.metrics(member)), (start.checkpoints[member], job.checkpoint(member))):
-                with replacing(target) as file:
-                    file.write(source.read_bytes())
+                write_file(target, source.read_bytes())
 
 
 def _epochs_done(job: Job, member: int) -> int:

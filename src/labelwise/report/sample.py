@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import shortened
 from .._validation import as_rng
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
@@ -79,7 +80,7 @@ class Sample:
             "probs": pack(codes, "u2"),
             "index": None if n == len(cases) else pack(self.index, "u4"),
             "predicted": pack(np.concatenate(self.predicted), wide),
-            "ids": None if cases.ids is None else [_shown(str(x)) for x in np.asarray(cases.ids[:])[self.index].tolist()],
+            "ids": None if cases.ids is None else [shortened(str(x), LONGEST_ID) for x in np.asarray(cases.ids[:])[self.index].tolist()],
             "y": None,
             "weights": None,
             "mean": pack(np.concatenate(self.means), "u2") if self.means else None,
@@ -120,7 +121,3 @@ def choose(cases: Predictions, losses: Sequence[str], n_labels: int, max_instanc
     if n == len(cases):
         return Sample(cases, np.arange(n))
     return Sample(cases, np.sort(as_rng(rng).choice(len(cases), size=n, replace=False)))
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= LONGEST_ID else text[: LONGEST_ID - 1] + "…"

@@ -13,6 +13,7 @@ from ..calibration import check_calibration
 from ..decomposition import PARTS, Components, Uncertainty, decompose
 from ..distributions import Distribution
 from ..evaluation import detection_scores, epistemic_share, rank_agreement, rejection_curve
+from ..evaluation.detection import as_numbers
 from ..events import Events
 from ..io import Predictions
 from ..losses import LossName
@@ -276,11 +277,7 @@ def _told_apart(inside: np.ndarray, outside: np.ndarray) -> dict[str, Any]:
     places = [np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)]  # most scores are close to 0
     edges = np.unique(np.concatenate([np.linspace(0, top, 41), *places]))
     return {
-        "auroc": float(scores.auroc.value),
-        "low": float(scores.auroc.low),
-        "high": float(scores.auroc.high),
-        "aupr": float(scores.aupr.value),
-        "fpr95": float(scores.fpr95.value),
+        **as_numbers(scores),
         "edges": edges,
         "inside": np.histogram(inside, edges)[0] / len(inside),
         "outside": np.histogram(outside, edges)[0] / len(outside),

@@ -20,7 +20,7 @@ from ..distributions import Distribution
 from ..evaluation import check_ensemble
 from ..events import Events, Family, as_events
 from ..io import Predictions
-from ..io.atomic import replacing
+from ..io.atomic import write_file
 from ..sets import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
@@ -160,8 +160,7 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
     report = build_report(q, **options)
-    with replacing(path) as file:
-        file.write(report.html.encode("utf-8"))
+    write_file(path, report.html)
     return report
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._labels import as_labels
-from .._resampling import check_confidence
+from .._resampling import check_confidence, t_quantile
 from .._tables import Shown, Summary, counted, frame
 from ._input import codes_of
 from ._quantiles import as_level, binomial_interval, conformal_rank
@@ -145,12 +145,10 @@ def _row(
 
 def _t_interval(x: np.ndarray, confidence: float) -> tuple[float, float, float]:
     """Mean over groups and its t-interval within [0, 1]."""
-    from scipy.special import stdtrit
-
     mean = float(x.mean())
     if len(x) < 2:
         return mean, 0.0, 1.0
-    half = float(stdtrit(len(x) - 1, (1 + confidence) / 2)) * float(x.std(ddof=1)) / sqrt(len(x))
+    half = float(t_quantile(len(x) - 1, confidence)) * float(x.std(ddof=1)) / sqrt(len(x))
     return mean, max(mean - half, 0.0), min(mean + half, 1.0)
 
 

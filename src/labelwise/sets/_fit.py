@@ -8,14 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from .._suggestions import suggest
+from .._suggestions import check_choice, suggest
 from .._tables import some
 from .._validation import as_rng
 from ..events import Events, as_events
 from ._input import calibration_cases, codes_of
 from ._predictor import EventScores, SetPredictor
 from ._quantiles import as_level, fewest_cases
-from ._scores import check_score, class_scores
+from ._scores import SCORES, class_scores
 from ._shapes import as_shape
 from .clusters import Clusters
 from .shift import shift_weights
@@ -103,7 +103,7 @@ def fit_sets(
     ('1', '2')
     """
     level = as_level(coverage)
-    check_score(score)
+    check_choice(score, "score", SCORES)
     p, y, names = calibration_cases(q_cal, y_cal)
     code = codes_of(groups, len(y))
     if cover not in ("case", "group"):

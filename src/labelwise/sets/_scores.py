@@ -4,16 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from .._suggestions import suggest
-
 SCORES = ("lac", "aps")
-
-
-def check_score(score: str) -> str:
-    """``score`` if it is one."""
-    if score not in SCORES:
-        raise ValueError(f"`score` must be 'lac' or 'aps'; got {score!r}{suggest(str(score), SCORES)}")
-    return score
 
 
 def class_scores(score: str, p: np.ndarray, uniform: np.ndarray | None = None) -> np.ndarray:

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from .._suggestions import check_choice
 from .._validation import as_rng, check_positive
 from ._input import calibration_cases
 from ._quantiles import as_level, fewest_cases
-from ._scores import check_score, class_scores
+from ._scores import SCORES, class_scores
 
 QUANTILES = (0.5, 0.6, 0.7, 0.8, 0.9)
 """A class is described by these quantiles of its scores, and by that of the level."""
@@ -65,7 +66,7 @@ def cluster_classes(q: Any, y_true: Any, *, n_clusters: int, coverage: float = 0
     (('0', '1'), ('2', '3'))
     """
     level = as_level(coverage)
-    check_score(score)
+    check_choice(score, "score", SCORES)
     check_positive(n_clusters, "n_clusters")
     p, y, names = calibration_cases(q, y_true, "q", "y_true")
     scores = class_scores(score, p)[np.arange(len(y)), y]

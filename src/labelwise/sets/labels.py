@@ -14,7 +14,7 @@ import numpy as np
 
 from .._labels import outcomes_by_class
 from .._resampling import Estimate, check_confidence
-from .._suggestions import suggest
+from .._suggestions import check_choice
 from .._tables import SHOWN, Shown, Summary
 from ._input import codes_of, mean_probabilities
 from ._label_results import LabelAnswers, LabelEvaluation
@@ -161,8 +161,7 @@ def fit_labels(
     >>> print(labels.guarantee)
     For each label, on average over calibration samples, in a new case: a present label is answered no with probability at most 0.1, and an absent one yes with at most 0.1 (conformal risk control).
     """
-    if method not in METHODS:
-        raise ValueError(f"`method` must be 'risk_control' or 'learn_then_test'; got {method!r}{suggest(str(method), METHODS)}")
+    check_choice(method, "method", METHODS)
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
     p, found, _ = mean_probabilities(q_cal, "q_cal")
     names = found or tuple(str(k) for k in range(p.shape[-1]))

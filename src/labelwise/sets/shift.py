@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._labels import as_numpy
-from .._suggestions import suggest
+from .._suggestions import check_choice, suggest
 from ._input import calibration_cases, one_class_each
 
 METHODS = ("em", "bbse")
@@ -60,8 +60,7 @@ def estimate_prevalence(q_cal: Any, y_cal: Any, q_new: Any, *, method: str = "em
     0: 90.0% → 30.9%
     1: 10.0% → 69.1%
     """
-    if method not in METHODS:
-        raise ValueError(f"`method` must be 'em' or 'bbse'; got {method!r}{suggest(str(method), METHODS)}")
+    check_choice(method, "method", METHODS)
     p, y, names = calibration_cases(q_cal, y_cal)
     new, _ = one_class_each(q_new, "q_new")
     if new.shape[-1] != len(names) or not new.size:
