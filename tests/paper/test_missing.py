@@ -27,6 +27,15 @@ def test_an_empty_folder_misses_everything(tmp_path) -> None:
     assert all(f"results/{name}`" in text for name in TRAININGS)
 
 
+def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
+    members = tmp_path / "cifar10-paper" / "run-0" / "members"
+    members.mkdir(parents=True)
+    for name in ("cifar10-0.npz", "cifar10-1.npz", "svhn-0.npz", "cifar10-unscaled-0.npz"):
+        (members / name).touch()
+    (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "recipe" in line and "CIFAR-10" in line)
+    assert "none (and of run 0 the first 2 of 5 members) of 5 runs; `labelwise reproduce ood --data cifar10" in line
+
+
 def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint").mkdir()
     trainings = {name: {"runs": 1} for name in TRAININGS}

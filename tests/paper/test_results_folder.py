@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -88,6 +89,29 @@ def test_fewer_members_are_the_first_of_five(tmp_path):
     derived = predictions(three, 0, [images], Options(tmp_path / "b", say=pytest.fail))[images]  # nothing is trained
     np.testing.assert_array_equal(derived.probs, all_five.probs[:3])
     np.testing.assert_array_equal(derived.probs, trained.probs)
+
+
+def test_a_run_is_resumed_from_the_predictions_of_finished_members(tmp_path):
+    setting, images, said = Setting("digits", members=3, epochs=1), TestImages("digits"), []
+    whole = predictions(setting, 0, [images], Options(tmp_path / "a", n_jobs=1))
+    folder = tmp_path / "b" / setting.name / "run-0"
+
+    def stop(text: str) -> None:  # the machine is gone when two members are trained and one of them is predicted
+        if "member 1" in text and "predicting" in text:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        predictions(setting, 0, [images], Options(tmp_path / "b", n_jobs=1, say=stop))
+    names = {path.name for path in (folder / "members").iterdir()}
+    assert names == {"digits-0.npz", "fashion-8x8-0.npz", "shuffled-digits-0.npz"}
+    assert not list(folder.glob("*.npz"))  # nothing that could be taken for all members
+    shutil.rmtree(folder / "training")
+    parts = predictions(setting, 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append))
+    assert said[0].endswith("members 1, 2 of 3 × mlp, 1 epochs")
+    np.testing.assert_array_equal(parts[images].probs, whole[images].probs)
+    assert sorted(path.name for path in folder.iterdir()) == ["digits.npz", "fashion-8x8.npz", "shuffled-digits.npz", "training"]
+    one, other = ((tmp_path / each / setting.name / "run-0" / "digits.npz").read_bytes() for each in "ab")
+    assert one == other
 
 
 def test_a_longer_training_continues_a_shorter_one(tmp_path):

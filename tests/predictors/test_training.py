@@ -11,7 +11,7 @@ from torch import nn
 
 import labelwise as lw
 from labelwise.datasets import Dataset, Examples
-from labelwise.predictors import load_ensemble
+from labelwise.predictors import load_ensemble, predict_ensemble
 from small_networks import Dropped, EvenOrOdd
 from small_trainings import DATA, RECIPE, RNG, N, X, Y, fit, same, weights
 
@@ -24,6 +24,17 @@ def test_same_seed_same_weights_and_members_differ(tmp_path):
     more = fit(tmp_path / "a", n_members=3, resume=True)  # a member more leaves the others as they are
     assert same(weights(a), weights(more)[:2])
     assert more.n_members == 3
+
+
+def test_members_can_be_trained_apart(tmp_path):
+    whole, second = fit(tmp_path / "a"), fit(tmp_path / "b", members=[1])
+    assert not (tmp_path / "b" / "member-0.pt").exists()
+    probs = predict_ensemble(whole, X).probs
+    np.testing.assert_array_equal(predict_ensemble(second, X, members=[1]).probs, probs[1:])
+    np.testing.assert_array_equal(predict_ensemble(whole, X, members=[1, 0]).probs, probs[::-1])
+    with pytest.raises(FileNotFoundError, match=r"there is no checkpoint .*member-0\.pt"):
+        predict_ensemble(second, X)
+    assert same(weights(fit(tmp_path / "b", members=(0,), resume=True)), weights(whole))
 
 
 def test_it_learns_and_says_so(tmp_path):
@@ -74,6 +85,9 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"make_model": lambda: 3}, TypeError, r"must return a torch\.nn\.Module; got int"),
         ({"make_model": lambda: nn.Flatten()}, ValueError, r"for 2 classes; got shape \(2, 36\)"),
         ({"n_members": 0}, ValueError, "`n_members` must be a positive integer"),
+        ({"members": [2]}, ValueError, r"`members` must be different whole numbers from 0 to 1; got \[2\]"),
+        ({"members": [0, 0]}, ValueError, "`members` must be different"),
+        ({"members": []}, ValueError, "`members` must be different"),
         ({"epochs": 0}, ValueError, "`epochs` must be a positive integer"),
         ({"rng": -1}, TypeError, "`rng`"),
     ]

@@ -18,7 +18,7 @@ from ..distributions import Ensemble
 from ..evaluation import detection_scores
 from .results_folder import Options, available, over_runs, predictions, record, save_figure
 from .scores import aurocs, scores
-from .settings import Setting, TestImages
+from .settings import Setting, TestImages, four_ways
 
 __all__ = ["run"]
 
@@ -26,10 +26,10 @@ __all__ = ["run"]
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``artifact.json`` and ``artifact.png``; returns the numbers. CIFAR-10.2 itself is included if it is there."""
     inside = TestImages(setting.data)
-    others, absent = available(setting, _four_ways("cifar10.2"), runs, options) if setting.data == "cifar10" else ([], {})
+    others, absent = available(setting, four_ways("cifar10.2"), runs, options) if setting.data == "cifar10" else ([], {})
     found = []
     for r in range(runs):
-        stored = predictions(setting, r, [*_four_ways(setting.data), *others], options)
+        stored = predictions(setting, r, [*four_ways(setting.data), *others], options)
         reference, y = scores(Ensemble(stored[inside].probs)), np.asarray(stored[inside].y_true)
         of: dict[str, dict[tuple[str, ...], float]] = {"auroc": {}, "accuracy": {}, "confidence": {}, "agreement": {}}
         for images, each in stored.items():
@@ -53,7 +53,7 @@ def subsets(setting: Setting, runs: int, options: Options) -> dict[tuple[str, st
 
     Of saturated members all depends on whether they are certain of different classes: one ensemble alone says little.
     """
-    ways = _four_ways(setting.data)[1:]
+    ways = four_ways(setting.data)[1:]
     found: dict[tuple[str, str, str], list[float]] = {}
     for r in range(runs):
         stored = predictions(setting, r, [TestImages(setting.data), *ways], options)
@@ -70,16 +70,11 @@ def _way(images: TestImages) -> tuple[str, str]:
     return "scaled" if images.scaled else "not scaled", "transposed" if images.transposed else "upright"
 
 
-def _four_ways(data: str) -> list[TestImages]:
-    """The images of a data set, scaled or not, transposed or not."""
-    return [TestImages(data, scaled, transposed) for scaled, transposed in itertools.product((True, False), (False, True))]
-
-
 def draw(numbers: dict[str, Any], setting: Setting, path: Path) -> None:
     """For each way of mishandling, the AUROC of every subset of the members, by size; and of all members, by measure."""
     from ..plots._style import line, pyplot, tidy
 
-    ways = [_way(images) for images in _four_ways(setting.data)[1:]]
+    ways = [_way(images) for images in four_ways(setting.data)[1:]]
     figure, axes = pyplot().subplots(1, len(ways), figsize=(10, 3.2), layout="constrained", sharey=True)
     for ax, way in zip(axes, ways, strict=True):
         tidy(ax)

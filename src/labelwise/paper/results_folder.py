@@ -1,13 +1,15 @@
 """The results folder: trained runs, their predictions, and the numbers of each experiment with their provenance.
 
-``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions, ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the
-results. A run is trained only where its predictions are missing; an interrupted training is resumed. A folder that ``labelwise train``
+``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions, ``run-0/members`` those of the members that are finished while
+others are not (enough to resume the run on another machine), ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the results. A run is trained only where its predictions are missing; an interrupted training is resumed. A folder that ``labelwise train``
 wrote with the same recipe and seed can be copied to ``run-SEED/training``. Numbers are always computed from the stored predictions.
 """
 
 from __future__ import annotations
 
+import itertools
 import json
+import os
 import platform
 import time
 import zipfile
@@ -64,20 +66,52 @@ class Options:
         paths = [self.results / each.name / f"run-{run}" / f"{images.name}.npz" for each in of]
         return next((path for path in paths if path.exists()), paths[0])
 
+    def member_path(self, setting: Setting, run: int, images: TestImages, member: int) -> Path:
+        """The predictions of one member, until all are there."""
+        return self.results / setting.name / f"run-{run}" / "members" / f"{images.name}-{member}.npz"
+
 
 def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], options: Options) -> dict[TestImages, Predictions]:
-    """Predictions of run ``run``; what is missing is trained, predicted and stored."""
+    """Predictions of run ``run``; what is missing is trained, predicted and stored, member by member."""
     if not all(options.path(setting, run, images).exists() for images in wanted):
         # While the weights are there, predict all sets of the experiments; afterwards the weights are no longer needed.
-        usual, _ = available(setting, [TestImages(setting.data), *map(TestImages, DATA[setting.data])], run + 1, options)
+        usual, _ = available(setting, setting.images, run + 1, options)
         missing = [images for images in dict.fromkeys([*wanted, *usual]) if not options.path(setting, run, images).exists()]
         splits = {images: images.load(**options.where) for images in missing}  # before the training: a file may be missing
-        fitted = train(setting, run, options)
-        for images, split in splits.items():
-            options.say(f"{setting.name}, run {run}: predicting {images.name}")
-            y_true = split.y if images.data == setting.data else None
-            write_predictions(options.path(setting, run, images), predict(fitted, images, split).probs, y_true, fitted.class_names)
+        paths = {(images, m): options.member_path(setting, run, images, m) for images in missing for m in range(setting.members)}
+        todo = [m for m in range(setting.members) if not all(paths[images, m].exists() for images in missing)]
+        for members in _pieces(todo, options.n_jobs or os.cpu_count() or 1):
+            fitted = train(setting, run, options, members)
+            for (images, split), m in itertools.product(splits.items(), members):
+                options.say(f"{setting.name}, run {run}: predicting {images.name} with member {m}")
+                y_true = split.y if images.data == setting.data else None
+                paths[images, m].parent.mkdir(parents=True, exist_ok=True)
+                write_predictions(paths[images, m], predict(fitted, images, split, members=[m]).probs, y_true, fitted.class_names)
+        for images in missing:
+            _join([paths[images, m] for m in range(setting.members)], options.path(setting, run, images))
     return {images: read_predictions(options.path(setting, run, images), setting.members) for images in wanted}
+
+
+def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
+    """As many members at a time as are trained in parallel; what is left over joins the last ones, which share the processors evenly.
+
+    >>> _pieces([0, 1, 2, 3, 4], 2)
+    [[0, 1], [2, 3, 4]]
+    """
+    pieces = [list(members[start : start + size]) for start in range(0, len(members), size)]
+    if len(pieces) > 1 and len(pieces[-1]) < size:
+        pieces[-2:] = [pieces[-2] + pieces[-1]]
+    return pieces
+
+
+def _join(parts: Sequence[Path], path: Path) -> None:
+    """One prediction file out of those of its members, which are removed."""
+    stored = [_read(part) for part in parts]
+    _write(path, {**stored[0], "log_probs": np.concatenate([each["log_probs"] for each in stored])})
+    for part in parts:
+        part.unlink()
+    if not any(parts[0].parent.iterdir()):
+        parts[0].parent.rmdir()
 
 
 def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options: Options) -> tuple[list[TestImages], dict[str, str]]:
@@ -95,14 +129,24 @@ def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options
 
 def write_predictions(path: Path, probs: np.ndarray, y_true: np.ndarray | None, class_names: Sequence[str]) -> None:
     """Store logarithms of probabilities as float16 (`STEPS`), labels and class names in a small .npz file; the same give the same bytes."""
-    arrays = {"log_probs": np.asfortranarray(packed(probs)), "class_names": np.array(class_names)}
-    arrays |= {} if y_true is None else {"y_true": np.asarray(y_true, np.uint8)}
+    arrays = {"log_probs": packed(probs), "class_names": np.array(class_names)}
+    _write(path, arrays | ({} if y_true is None else {"y_true": np.asarray(y_true, np.uint8)}))
+
+
+def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():
             entry = zipfile.ZipInfo(f"{key}.npy")
             entry.compress_type = zipfile.ZIP_BZIP2  # a tenth less than deflate
             with archive.open(entry, "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+                np.lib.format.write_array(member, np.asfortranarray(array), allow_pickle=False)  # members together: a tenth less
+
+
+def _read(path: Path) -> dict[str, np.ndarray]:
+    stored = read_npz(path, ["log_probs", "class_names", "y_true"])
+    if not stored.keys() >= {"log_probs", "class_names"}:
+        raise ValueError(f"{path.name} must hold `log_probs` and `class_names`; it holds {', '.join(stored) or 'neither'}")
+    return stored
 
 
 def read_predictions(path: Path, members: int | None = None, *, redraw: int | None = None) -> Predictions:
@@ -110,9 +154,7 @@ def read_predictions(path: Path, members: int | None = None, *, redraw: int | No
 
     With the seed ``redraw``, each logarithm is drawn uniformly from those that are rounded to it: what this changes, rounding may have changed.
     """
-    stored = read_npz(path, ["log_probs", "y_true", "class_names"])
-    if not stored.keys() >= {"log_probs", "class_names"}:
-        raise ValueError(f"{path.name} must hold `log_probs` and `class_names`; it holds {', '.join(stored) or 'neither'}")
+    stored = _read(path)
     y_true = stored["y_true"].astype(np.int64) if "y_true" in stored else None
     log_probs = stored["log_probs"][:members]
     if redraw is not None:
@@ -134,8 +176,8 @@ def effect_of_rounding(
     return max(abs(other[key] - value) for other in redrawn for key, value in stored.items())
 
 
-def train(setting: Setting, run: int, options: Options) -> Any:
-    """The ensemble of run ``run``, whose number is the seed. A finished run is loaded; an interrupted one is resumed.
+def train(setting: Setting, run: int, options: Options, members: Sequence[int] | None = None) -> Any:
+    """The ensemble of run ``run``, whose number is the seed, or only some ``members``. A finished run is loaded; an interrupted one is resumed.
 
     With a constant learning rate, the longest finished training of the same setting with fewer epochs is continued: the weights are the
     same, and predictions after 5, 10 and 15 epochs cost one training of 15.
@@ -151,7 +193,8 @@ def train(setting: Setting, run: int, options: Options) -> Any:
             break
         start = None
     since = "" if start is None else f", from epoch {start.recipe.epochs}"
-    options.say(f"{setting.name}, run {run}: {setting.members} × {recipe.network}, {recipe.epochs} epochs{since}")
+    which = "" if members is None else f"member{'s' * (len(members) > 1)} {', '.join(map(str, members))} of "
+    options.say(f"{setting.name}, run {run}: {which}{setting.members} × {recipe.network}, {recipe.epochs} epochs{since}")
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
         recipe.network,
@@ -162,15 +205,16 @@ def train(setting: Setting, run: int, options: Options) -> Any:
         out_dir=folder,
         resume=True,
         start=start,
+        members=members,
         n_jobs=options.n_jobs,
     )
 
 
-def predict(fitted: Any, images: TestImages, split: Any) -> Ensemble:
-    """The predictions of an ensemble for some images."""
+def predict(fitted: Any, images: TestImages, split: Any, *, members: Sequence[int] | None = None) -> Ensemble:
+    """The predictions of an ensemble, or of some of its members, for some images."""
     from ..predictors import predict_ensemble
 
-    q: Ensemble = predict_ensemble(fitted if images.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)), split.x)
+    q: Ensemble = predict_ensemble(fitted if images.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)), split.x, members=members)
     return q
 
 

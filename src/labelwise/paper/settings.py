@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from ..datasets import Dataset, Examples, load, load_fashion_ensemble
 if TYPE_CHECKING:
     from ..predictors import Recipe
 
-__all__ = ["DATA", "QUICK", "Setting", "TestImages", "image_shape", "parse_change", "training_data"]
+__all__ = ["DATA", "QUICK", "Setting", "TestImages", "four_ways", "image_shape", "parse_change", "training_data"]
 
 # Data set of the paper's rejection curves -> the out-of-distribution sets that it is compared with (Table 1).
 DATA: dict[str, tuple[str, ...]] = {
@@ -50,6 +51,12 @@ class Setting:
         changes = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in self.changes)
         epochs, members = [f"{self.epochs}-epochs"] * (self.epochs is not None), [f"{self.members}-members"] * (self.members != 5)
         return "-".join([self.data, self.protocol, *changes, *epochs, *members])
+
+    @property
+    def images(self) -> list[TestImages]:
+        """All test images that its experiments use, so that they can be predicted while the weights are there."""
+        others = [images for name in DATA[self.data] for images in (four_ways(name) if name == "cifar10.2" else [TestImages(name)])]
+        return [*(four_ways(self.data) if self.data == "cifar10" else [TestImages(self.data)]), *others]
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -113,6 +120,11 @@ class TestImages:
         """Images and labels; ``where`` as for `labelwise.datasets.load`."""
         test = _out_of_distribution_for_digits(self.data) if self.data in DATA["digits"] else load(self.data, **where).test
         return Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
+
+
+def four_ways(data: str) -> list[TestImages]:
+    """The images of a data set, scaled or not, transposed or not."""
+    return [TestImages(data, scaled, transposed) for scaled, transposed in itertools.product((True, False), (False, True))]
 
 
 def _out_of_distribution_for_digits(name: str) -> Examples:

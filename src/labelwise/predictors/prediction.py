@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +18,17 @@ from ..distributions import Ensemble
 from ..io import check_format, save_predictions
 from ._member import VALUES_AT_ONCE, prepared
 from .inputs import LazyImages
-from .training import FittedEnsemble
+from .training import FittedEnsemble, check_members
 
 
-def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, out: str | os.PathLike[str] | None = None) -> Ensemble:
+def predict_ensemble(
+    fitted: FittedEnsemble,
+    x: Any,
+    *,
+    batch_size: int = 1024,
+    out: str | os.PathLike[str] | None = None,
+    members: Iterable[int] | None = None,
+) -> Ensemble:
     """Class probabilities of every member for every instance.
 
     Parameters
@@ -34,6 +42,8 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
     out : path, optional
         Write a prediction file (.npz with the labels and images of `Examples`, or .npy for the probabilities alone). The probabilities that
         are returned are then in a temporary file beside it, which vanishes with them: memory holds one model and one batch.
+    members : iterable of int, optional
+        Only these members, in this order; defaults to all.
 
     Returns
     -------
@@ -59,10 +69,11 @@ def predict_ensemble(fitted: FittedEnsemble, x: Any, *, batch_size: int = 1024, 
         x, y_true = x.x, x.y
     x = fitted.inputs.check(x, "x")
     batch_size = min(check_positive(batch_size, "batch_size"), max(1, VALUES_AT_ONCE // int(np.prod(fitted.inputs.shape))))
-    shape = (fitted.n_members, len(x), fitted.n_classes)
+    wanted = check_members(members, fitted.n_members)
+    shape = (len(wanted), len(x), fitted.n_classes)
     kind = None if out is None else check_format(Path(out))
     probs = np.empty(shape, np.float32) if out is None else _beside(Path(out), shape)
-    _fill(probs, fitted, x, batch_size)
+    _fill(probs, fitted, wanted, x, batch_size)
     if out is not None and kind == ".npy":
         save_predictions(out, probs=probs)
     elif out is not None:
@@ -80,10 +91,10 @@ def _beside(out: Path, shape: tuple[int, ...]) -> np.memmap:
         return np.memmap(file, np.float32, "w+", shape=shape)  # the map keeps the file
 
 
-def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: Any, batch_size: int) -> None:
+def _fill(probs: np.ndarray, fitted: FittedEnsemble, members: list[int], x: Any, batch_size: int) -> None:
     """Write the probabilities of each member, one model in memory at a time."""
     device = "cuda" if torch.cuda.is_available() else "cpu"
-    for member in range(fitted.n_members):
+    for i, member in enumerate(members):
         model = prepared(fitted.model(member), fitted.inputs, device)
         with torch.inference_mode():
             for start in range(0, len(x), batch_size):
@@ -94,4 +105,4 @@ def _fill(probs: np.ndarray, fitted: FittedEnsemble, x: Any, batch_size: int) ->
                         f"`x` gives scores that are not finite, in rows {start} to {start + len(batch) - 1} (member {member}): "
                         "it has missing, infinite or very large values"
                     )
-                probs[member, start : start + batch_size] = torch.softmax(scores, -1).cpu().numpy()
+                probs[i, start : start + batch_size] = torch.softmax(scores, -1).cpu().numpy()

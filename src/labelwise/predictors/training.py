@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -86,6 +86,7 @@ def fit_ensemble(
     epochs: int | None = None,
     subset: Subset | None = None,
     start: FittedEnsemble | None = None,
+    members: Iterable[int] | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> FittedEnsemble:
@@ -120,6 +121,8 @@ def fit_ensemble(
     start : FittedEnsemble, optional
         Continue from these members: their weights, optimizer and random numbers, with the epoch after their last. ``start`` itself is not
         changed, so that several trainings can branch off from it.
+    members : iterable of int, optional
+        Train only these of the members, for instance because other machines train the others; defaults to all. No member depends on another.
     n_jobs : int, optional
         Processes at a time (1: this one); defaults to what the processors allow, or 1 where starting them would take longer than training.
     progress : bool
@@ -136,6 +139,7 @@ def fit_ensemble(
     """
     refuse_unguarded()
     n_members, seed = check_positive(n_members, "n_members"), as_seed(rng)
+    wanted = check_members(members, n_members)
     x, y, val, class_names = _unpacked(data)
     name = data.name if isinstance(data, Dataset) else ""
     if recipe is None or isinstance(recipe, str):
@@ -168,8 +172,8 @@ def fit_ensemble(
         threads = int(agree(job, class_names, threads=max(1, cores // n_members), resume=resume)["threads"])
         remove_all_leftovers(folder)
         if start is not None:
-            _branch_off(start, job, n_members)
-        done = {m: epoch for m in range(n_members) if (epoch := _epochs_done(job, m)) < recipe.epochs}
+            _branch_off(start, job, wanted)
+        done = {m: epoch for m in wanted if (epoch := _epochs_done(job, m)) < recipe.epochs}
         n_seen = len(x) if subset is None else len(subset(0, 0))
         if n_jobs is None:
             small = n_parameters * n_seen * recipe.epochs * len(done) < _SMALL
@@ -261,9 +265,19 @@ def _check_start(start: Any, n_members: int, recipe: Recipe) -> None:
         )
 
 
-def _branch_off(start: FittedEnsemble, job: Job, n_members: int) -> None:
+def check_members(members: Iterable[int] | None, n_members: int) -> list[int]:
+    """Positions of members, without them all."""
+    if members is None:
+        return list(range(n_members))
+    wanted = list(members)
+    if not wanted or len(set(wanted)) < len(wanted) or not all(isinstance(m, int | np.integer) and 0 <= m < n_members for m in wanted):
+        raise ValueError(f"`members` must be different whole numbers from 0 to {n_members - 1}; got {wanted}")
+    return [int(m) for m in wanted]
+
+
+def _branch_off(start: FittedEnsemble, job: Job, members: Iterable[int]) -> None:
     """Copy the checkpoints of members that have none here; the metrics first, because a checkpoint says that they are there."""
-    for member in range(n_members):
+    for member in members:
         if not job.checkpoint(member).exists():
             for source, target in ((start._job.metrics(member), job.metrics(member)), (start.checkpoints[member], job.checkpoint(member))):
                 write_file(target, source.read_bytes())
