@@ -22,7 +22,7 @@ help:
 	@echo "make test-baseline   the same with the plainest instructions of the processor, for results that depend on the machine"
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
-	@echo "make lint    style and types"
+	@echo "make lint    style, types and workflows"
 	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
 	@echo "make dist    source distribution and wheel in dist/, checked: contents, tags, size, the tests of the former, an installation of the latter"
 	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
@@ -90,6 +90,8 @@ test-ecosystem: $(ECOSYSTEM)/.dev
 lint: $(VENV)/.dev
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/check-jsonschema --quiet --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/zizmor --quiet --offline .github/workflows
 	$(MAKE) types
 
 types: $(VENV)/.dev
