@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ def predict_ensemble(
     *,
     batch_size: int = 1024,
     out: str | os.PathLike[str] | None = None,
-    members: Iterable[int] | None = None,
+    members: Sequence[int] | None = None,
 ) -> Ensemble:
     """Class probabilities of every member for every instance.
 
@@ -42,7 +42,7 @@ def predict_ensemble(
     out : path, optional
         Write a prediction file (.npz with the labels and images of `Examples`, or .npy for the probabilities alone). The probabilities that
         are returned are then in a temporary file beside it, which vanishes with them: memory holds one model and one batch.
-    members : iterable of int, optional
+    members : sequence of int, optional
         Only these members, in this order; defaults to all.
 
     Returns

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -86,7 +86,7 @@ def fit_ensemble(
     epochs: int | None = None,
     subset: Subset | None = None,
     start: FittedEnsemble | None = None,
-    members: Iterable[int] | None = None,
+    members: Sequence[int] | None = None,
     n_jobs: int | None = None,
     progress: bool = True,
 ) -> FittedEnsemble:
@@ -121,7 +121,7 @@ def fit_ensemble(
     start : FittedEnsemble, optional
         Continue from these members: their weights, optimizer and random numbers, with the epoch after their last. ``start`` itself is not
         changed, so that several trainings can branch off from it.
-    members : iterable of int, optional
+    members : sequence of int, optional
         Train only these of the members, for instance because other machines train the others; defaults to all. No member depends on another.
     n_jobs : int, optional
         Processes at a time (1: this one); defaults to what the processors allow, or 1 where starting them would take longer than training.
@@ -265,7 +265,7 @@ def _check_start(start: Any, n_members: int, recipe: Recipe) -> None:
         )
 
 
-def check_members(members: Iterable[int] | None, n_members: int) -> list[int]:
+def check_members(members: Sequence[int] | None, n_members: int) -> list[int]:
     """Positions of members, without them all."""
     if members is None:
         return list(range(n_members))
@@ -275,7 +275,7 @@ def check_members(members: Iterable[int] | None, n_members: int) -> list[int]:
     return [int(m) for m in wanted]
 
 
-def _branch_off(start: FittedEnsemble, job: Job, members: Iterable[int]) -> None:
+def _branch_off(start: FittedEnsemble, job: Job, members: Sequence[int]) -> None:
     """Copy the checkpoints of members that have none here; the metrics first, because a checkpoint says that they are there."""
     for member in members:
         if not job.checkpoint(member).exists():
