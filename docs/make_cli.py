@@ -17,8 +17,8 @@ Exit codes: 0, success; 2, an error that the user can fix, such as a damaged fil
 interrupted. `labelwise --debug …` shows the traceback. Control characters in names, ids and file names are printed as `\\x1b`, never sent to the
 terminal. In CSV files, text that a spreadsheet would interpret as a formula (beginning with `=`, `+`, `-`, `@`, a tab or a line end) is prefixed with an
 apostrophe; numbers are not. Files are written atomically, so no output is ever incomplete. A second process that would write the same output
-of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is a file as written by `lw.io.save_predictions` or
-`np.savez(path, probs=..., y_true=...)`.
+of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
+[formats](formats.md); several files are the members.
 """
 
 

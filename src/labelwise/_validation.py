@@ -103,7 +103,9 @@ def check_range(probs: Array, name: str, tolerance: float, from_logits: str) -> 
     low, high = float(xp.min(probs)), float(xp.max(probs))
     if low >= 0 and high <= 1 + tolerance:
         return
-    if bool(xp.all(probs == xp.round(probs))):
+    if low >= 0 and bool(xp.all(xp.abs(xp.sum(probs, axis=-1) - 100) < 1)):
+        hint = "They sum to 100. Percentages? Divide by 100"
+    elif bool(xp.all(probs == xp.round(probs))):
         hint = f"Class labels must be one-hot encoded first; if these are logits, {from_logits}"
     elif low < -1e-3 or high > 1.5:
         hint = f"If these are logits, {from_logits}"

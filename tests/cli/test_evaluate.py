@@ -31,3 +31,16 @@ def test_evaluate_as_json_and_as_tables(preds, tmp_path) -> None:
     assert tables.exit_code == 0
     assert "[b]mel[/]" in tables.output.replace("\n", "")  # a name is text, not markup
     assert "AUROC" in tables.output
+
+
+def test_multilabel_risk_is_the_share_of_wrong_labels(tmp_path) -> None:
+    probs = np.random.default_rng(0).random((3, 60, 4))
+    y = (np.random.default_rng(1).random((60, 4)) < 0.4).astype(int)
+    np.savez(tmp_path / "m.npz", probs=probs, y_true=y)
+    found = json.loads(run("evaluate", tmp_path / "m.npz", "--multilabel", "--json").stdout)
+    u, wrong = lw.decompose(lw.MultiLabelEnsemble(probs)).sum(), ((probs.mean(0) > 0.5) != y).mean(-1)
+    assert found["rejection"]["total"]["augrc"] == pytest.approx(lw.evaluation.rejection_curve(u.total, risk=wrong).augrc)
+    assert found["rejection"]["total"]["accuracy_at_80"] == pytest.approx(
+        lw.evaluation.rejection_curve(u.total, utility=1 - wrong).at_coverage(0.8)
+    )
+    assert 0 < found["rejection"]["mean certainty"]["augrc"] < 0.5

@@ -107,7 +107,7 @@ MISTAKES: list[tuple[str, Callable[[Path], list[str]], list[str], int, str]] = [
     ("21 names short", npz(class_names=NAMES[:2]), [], 2, "must name each of the K = 4 classes; got 2 names"),
     ("22 names objects", npz(class_names=np.array(NAMES, object)), [], 2, "Python objects"),
     ("23 names twice", npz(class_names=["cat"] * 4), [], 2, "got 'cat' twice"),
-    ("24 per cent", npz(probs=PROBS * 100), [], 2, "they sum to 100. Per cent? Divide by 100, or use --normalize"),
+    ("24 percentages", npz(probs=PROBS * 100), [], 2, "they sum to 100. Percentages? Divide by 100, or use --normalize"),
     ("24 remedy", npz(probs=PROBS * 100), ["--normalize"], 0, "Note: `probs` summed to between 100 and 100; each row was divided"),
     ("25 one member", npz(probs=PROBS[:1]), [], 0, "one member has no epistemic uncertainty"),
     ("26 one member, 2 axes", npz(probs=PROBS[0]), [], 0, "1 member × 100 cases × 4 classes"),

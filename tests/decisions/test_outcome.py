@@ -20,7 +20,7 @@ def case(seed=0, n=200, **prices):
     return decide(lw.Ensemble(probs), costs, task="multiclass"), y, costs
 
 
-def test_realised_cost_is_what_playing_with_a_real_expert_averages_to():
+def test_realized_cost_is_what_playing_with_a_real_expert_averages_to():
     plan, y, _ = case(ask=0.8, abstain=1.5, expert_error=0.2)
     assert {ASK, ABSTAIN} < set(plan.action.tolist())
     report = evaluate_policy(plan, y)

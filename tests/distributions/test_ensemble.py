@@ -28,6 +28,11 @@ def test_logits_for_multilabel(lib: Any) -> None:
         lw.MultiLabelEnsemble(lib.array(LOGITS))
 
 
+def test_percentages(lib: Any) -> None:
+    with refused(ValueError, "`probs` must lie between 0 and 1", "They sum to 100. Percentages? Divide by 100"):
+        lw.Ensemble(lib.array([[[70, 20, 10]], [[60.5, 30, 9.5]]]))
+
+
 def test_class_labels_instead_of_probabilities(lib: Any) -> None:
     with refused(ValueError, "`probs` must lie between 0 and 1", "from 0 to 9", "Class labels must be one-hot encoded first"):
         lw.Ensemble(lib.array([[3, 0, 9], [3, 1, 9]]), member_axis=0)

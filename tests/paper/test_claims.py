@@ -31,4 +31,6 @@ def test_simultaneous_intervals_miss_in_at_most_one_of_twenty_families() -> None
 
 def test_what_can_be_excluded() -> None:
     text = limit({"mean": 0.0, "low": np.log(0.83), "high": np.log(1.2), "detectable": -np.log(0.77)})
-    assert text == "the final EU with new images differs by 0 % [−17 %, +20 %] from that without: no drop larger than 17 % (80 % power for 23 %)"
+    assert text == (
+        "the final EU differs by 0 % [−17 %, +20 %] from that without them: a drop of more than 17 % is ruled out (80 % power to find one of 23 %)"
+    )

@@ -40,7 +40,11 @@ class Given:
     @property
     def name(self) -> str:
         """What to call them in messages."""
-        return self.files[0].name if len(self.files) == 1 else f"{self.files[0].name} and {len(self.files) - 1} others"
+        return (
+            self.files[0].name
+            if len(self.files) == 1
+            else f"{self.files[0].name} and {len(self.files) - 1} other{'s' * (len(self.files) > 2)}"
+        )
 
     @property
     def path(self) -> Path | tuple[Path, ...]:

@@ -86,12 +86,14 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
     errors = calibration_errors(q, stored.y_true if not stored.multilabel else y)
     if stored.multilabel:
         correct = ((mean > 0.5) == y).mean(-1)
-        curves = {name: rejection_curve(score, utility=correct) for name, score in scores.items()}
-        curves["mean certainty"] = rejection_curve(-np.maximum(mean, 1 - mean).mean(-1), utility=correct)
+        certainty = "mean certainty", -np.maximum(mean, 1 - mean).mean(-1)
     else:
         correct = mean.argmax(-1) == y
-        curves = {name: rejection_curve(score, correct=correct) for name, score in scores.items()}
-        curves["maximum probability"] = rejection_curve(-mean.max(-1), correct=correct)
+        certainty = "maximum probability", -mean.max(-1)
+    ranked = dict([*scores.items(), certainty])
+    kind = "utility" if stored.multilabel else "correct"
+    curves = {name: rejection_curve(score, **{kind: correct}) for name, score in ranked.items()}
+    augrc = {name: rejection_curve(score, risk=1.0 - correct).augrc for name, score in ranked.items()}  # multi-label: share of wrong labels
     result: dict[str, Any] = {
         "instances": len(stored),
         "classes_total": stored.n_classes,
@@ -100,7 +102,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
         "accuracy": float(correct.mean()),
         "calibration_error": float(errors.classwise.value.mean() if errors.ece is None else errors.ece.value),
         "rejection": {
-            name: {"area": c.area, "normalized_area": c.normalized_area, "augrc": c.augrc, "accuracy_at_80": c.at_coverage(0.8)}
+            name: {"area": c.area, "normalized_area": c.normalized_area, "augrc": augrc[name], "accuracy_at_80": c.at_coverage(0.8)}
             for name, c in curves.items()
         },
         "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean, rng=seed, n_bootstrap=200)),

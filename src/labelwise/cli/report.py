@@ -36,7 +36,7 @@ def command(
     seed: int,
     as_json: bool,
 ) -> None:
-    """Write an interactive report about PREDICTIONS (.npz, .npy, .zarr or .parquet): one HTML file that works offline.
+    """Write an interactive report about PREDICTIONS: one HTML file that works offline.
 
     It shows which classes are uncertain and whether data would help, accuracy after rejecting the most uncertain cases, single
     cases, and decisions at given costs. `y_true`, `ids` and `images` in the file add more.

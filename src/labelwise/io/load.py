@@ -184,7 +184,7 @@ def _labels(labels: Any, found: dict[str, Any]) -> Any:
 
 
 def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -> dict[str, Any]:
-    """Probabilities as such, and labels as they are meant; bytes and per cent are refused, as nothing later would know what they are."""
+    """Probabilities as such, and labels as they are meant; bytes and percentages are refused, as nothing later would know what they are."""
     kind = next(kind for kind in KINDS if kind in found)
     values = found[kind]
     if normalize:
@@ -196,7 +196,9 @@ def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -
             with np.errstate(all="ignore"):  # damaged values, which have their sentence where they are used
                 sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
             if np.allclose(sums, 100, atol=2):
-                raise ValueError("`probs` must sum to 1 over the classes; they sum to 100. Per cent? Divide by 100, or use normalize=True")
+                raise ValueError(
+                    "`probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide by 100, or use normalize=True"
+                )
     if kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel and not np.all(np.asarray(values[:, :64]) == 1):
         found = two_classes(values, kind, found)
     if "y_true" in found:

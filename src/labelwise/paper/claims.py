@@ -15,7 +15,7 @@ from .tables import interval, number, percent, runs_word, spread
 
 __all__ = ["claims", "practice", "simultaneous", "welch"]
 
-HELD, NOT_HELD, UNTESTED = "**held**", "**not held**", "could not be tested"
+HELD, NOT_HELD, UNTESTED = "**holds**", "**does not hold**", "could not be tested"
 Cells = dict[str, Any]
 
 
@@ -90,8 +90,8 @@ def _detection(folder: Results) -> Iterator[list[str]]:
         if all(ours.values()):
             what = "the paper's recipe" if name == "cifar10-paper" else name.removeprefix("cifar10-paper-").replace("-", " ")
             values = ", ".join(f"{m} {spread(cell)}" for m, cell in ours.items() if cell)
-            subset = "SVHN: the first 10,000 of 26,032 test digits, cropped again"
-            yield [claim, UNTESTED, f"{runs_word(stored['about']['runs'])} ({what}): {values}; {subset}; the paper has five"]
+            subset = "SVHN: the first 10,000 of 26,032 test digits, re-cropped from the street numbers"
+            yield [claim, UNTESTED, f"{runs_word(stored['about']['runs'])} ({what}): {values}; {subset}; the paper has five runs"]
     if not full:
         yield [claim, UNTESTED, "`labelwise reproduce ood --data cifar10 --runs 5`"]
 
@@ -106,7 +106,7 @@ def _table_1(found: Cells, data: str, others: list[str]) -> Iterator[list[str]]:
     }
     lower = all(_excludes_zero(apart[other, "variance"]) and apart[other, "variance"]["mean"] < 0 for other in others)
     yield [
-        "FashionMNIST: the variance detects a little less than the entropies (Table 1: by .013 and .010)",
+        "FashionMNIST: the variance detects slightly worse than the entropies (Table 1: by .013 and .010)",
         HELD if lower else NOT_HELD,
         f"{runs}: " + ", ".join(f"{TITLES[other]} {interval(apart[other, 'variance'], 4)}" for other in others),
     ]
@@ -166,7 +166,7 @@ def _holdout(folder: Results) -> Iterator[list[str]]:
                 yield [claim, UNTESTED, f"{runs_word(n)} are too few: {words} {interval(effect)}"]
                 continue
             verdict = HELD if effect["high"] < 0 else NOT_HELD
-            yield [claim, verdict, f"{runs_word(n)}: EU falls as much without them; {limit(effect)}"]
+            yield [claim, verdict, f"{runs_word(n)}: EU falls as much without them; with them {limit(effect)}"]
         arrays = folder.published(data)
         if arrays is not None:
             columns, printed = arrays["numbers"]["drop"]["absolute"]["next highest"], TABLE_2[data]["absolute"]["next highest"][0]
@@ -179,12 +179,12 @@ def _holdout(folder: Results) -> Iterator[list[str]]:
 
 def limit(effect: Cells) -> str:
     """What can be excluded: the end of the interval, in percent of EU."""
-    largest = f"no drop larger than {percent(-effect['low'])}" if effect["low"] < 0 else "no drop"
+    largest = f"a drop of more than {percent(-effect['low'])}" if effect["low"] < 0 else "a drop"
     change = 100 * (exp(effect["mean"]) - 1)
     low, high = (100 * (exp(effect[key]) - 1) for key in ("low", "high"))
     return (
-        f"the final EU with new images differs by {_signed(change)} [{_signed(low)}, {_signed(high)}] from that without: {largest} "
-        f"(80 % power for {percent(effect['detectable'])})"
+        f"the final EU differs by {_signed(change)} [{_signed(low)}, {_signed(high)}] from that without them: {largest} is ruled out "
+        f"(80 % power to find one of {percent(effect['detectable'])})"
     )
 
 
@@ -241,6 +241,6 @@ def practice(folder: Results) -> Iterator[str]:
         if name == "holdout-fashion-mnist-paper":
             effect = stored["numbers"]["effect"]["swap − no-swap"]
             yield (
-                f"5. That a class has the highest epistemic uncertainty does not show that new images of it will lower it: {limit(effect)}, in "
+                f"5. That a class has the highest epistemic uncertainty does not show that new images of it will lower it: with them {limit(effect)}, in "
                 f"{runs_word(len(effect['runs']))} of a small training set. Judge acquisition against a control."
             )

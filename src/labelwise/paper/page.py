@@ -68,8 +68,9 @@ def _arc(folder: Results) -> Iterator[str]:
     yield markdown(["", "accuracy", *MEASURES], rows) + "\n"
     yield folder.picture("results-arc.png", "Differences of the area under the accuracy–rejection curve")
     steady = [cell["mean"] for _, stored in found for cell in stored["numbers"]["monotonicity"].values()]
+    ends = " to ".join(dict.fromkeys((f"{min(steady):.3f}", f"{max(steady):.3f}")))
     yield (
-        f"*In a sentence:* the curves rise nearly all the way (monotonicity {min(steady):.3f} to {max(steady):.3f}, 1 being perfect), and the choice "
+        f"*In a sentence:* the curves rise almost everywhere (monotonicity {ends}; 1 means that they never fall), and the choice "
         "of the measure is worth less than a thousandth of accuracy where there are several runs.\n"
     )
 
@@ -98,7 +99,7 @@ def _ood(folder: Results) -> Iterator[str]:
             + (f" ({'; '.join(clear)})" if clear else "")
             + ", and all are small beside the spread between trainings.\n"
         )
-    yield "*What differs:* SVHN is the first 10,000 of 26,032 test digits, cropped again. CIFAR-10.2 was not available: see the [next section](#the-cifar-102-column-of-table-1)."
+    yield "*What differs:* SVHN is the first 10,000 of 26,032 test digits, re-cropped from the street numbers, so not identical to the published file. CIFAR-10.2 was not available: see the [next section](#the-cifar-102-column-of-table-1)."
 
 
 def _fingerprint(folder: Results) -> Iterator[str]:
@@ -212,14 +213,14 @@ def _holdout(folder: Results) -> Iterator[str]:
                 yield f"{runs_word(n).capitalize()} give {interval(effect)} for log EU(swap) − log EU(no swap): values without a verdict; {needed}.\n"
                 continue
             yield folder.figure(name, "holdout.png", "Effect of the new images by run, and ECDF of epistemic uncertainty")
-            yield f"*In a sentence:* continued training lowers EU with or without new images; {limit(effect)}.\n"
+            yield f"*In a sentence:* continued training lowers EU with or without new images; with them {limit(effect)}.\n"
             small = {arm: cell for arm, cell in numbers["effect"].items() if "pool" in arm or "random" in arm}
             if small:
                 each = (
-                    f"{arm.replace('-', ' ')} {interval(cell)} ({len(cell['runs'])} runs, {percent(cell['detectable'])} detectable)"
+                    f"{arm.replace('-', ' ')} {interval(cell)} ({len(cell['runs'])} runs, 80 % power to find a drop of {percent(cell['detectable'])})"
                     for arm, cell in small.items()
                 )
-                yield f"Other arms: {'; '.join(each)}.\n"
+                yield f"Other arms, difference in log EU: {'; '.join(each)}.\n"
     if not folder.find("holdout"):
         yield _not_run("holdout --data fashion-mnist --runs 100 --arm swap --arm no-swap") + "\n"
     yield "*What differs:* the paper has five runs and no control; “next highest” is computed over classes here, over runs in the published code."

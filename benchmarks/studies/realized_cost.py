@@ -1,8 +1,8 @@
 """What decisions cost on real data: argmax, entropy threshold, Chow's rule and `decide` with an expert to ask, before and after calibration.
 
-    python benchmarks/studies/realised_cost.py --data-dir DIR        (or LABELWISE_DATA=DIR)
+    python benchmarks/studies/realized_cost.py --data-dir DIR        (or LABELWISE_DATA=DIR)
 
-Writes realised_cost.json (mean cost of every policy in every split) and realised_cost.md (the tables) beside this file. Each split
+Writes realized_cost.json (mean cost of every policy in every split) and realized_cost.md (the tables) beside this file. Each split
 is half for training, a quarter for calibration and for tuning the entropy threshold, and a quarter for testing. The ensembles are ten
 small neural networks, each trained on its own bootstrap sample.
 
@@ -150,13 +150,13 @@ def main() -> None:
     start = time.process_time()
     sets = {name: run(name, options.data_dir, options.splits) for name in MATRICES}
     results = {
-        "command": "python benchmarks/studies/realised_cost.py",
+        "command": "python benchmarks/studies/realized_cost.py",
         "splits": options.splits,
         "minutes": round((time.process_time() - start) / 60, 1),
         "sets": sets,
     }
-    (options.output / "realised_cost.json").write_text(json.dumps(results, separators=(",", ":")) + "\n")
-    (options.output / "realised_cost.md").write_text(summary(results))
+    (options.output / "realized_cost.json").write_text(json.dumps(results, separators=(",", ":")) + "\n")
+    (options.output / "realized_cost.md").write_text(summary(results))
 
 
 if __name__ == "__main__":
