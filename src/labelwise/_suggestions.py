@@ -7,13 +7,16 @@ from collections.abc import Collection, Sequence
 from typing import Any
 
 
-def suggest(word: Any, known: Sequence[str]) -> str:
-    """The end of an error message: the name that was probably meant, or the known names."""
+def did_you_mean(word: Any, known: Sequence[str]) -> str:
+    """The end of an error message: the name that was probably meant; empty if none is close."""
     lower = {name.lower(): name for name in reversed(known)}
     close = difflib.get_close_matches(str(word).lower(), list(lower), n=1, cutoff=0.5)
-    if close:
-        return f". Did you mean {lower[close[0]]!r}?"
-    return f". Known: {', '.join(map(repr, known[:8]))}{', …' if len(known) > 8 else ''}"
+    return f". Did you mean {lower[close[0]]!r}?" if close else ""
+
+
+def suggest(word: Any, known: Sequence[str]) -> str:
+    """The end of an error message: the name that was probably meant, or the known names."""
+    return did_you_mean(word, known) or f". Known: {', '.join(map(repr, known[:8]))}{', …' if len(known) > 8 else ''}"
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
@@ -21,5 +24,4 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
     if value not in choices:
         known = [repr(choice) for choice in choices]
         rule = " or ".join(known) if len(known) == 2 else f"one of {', '.join(known)}"
-        meant = suggest(value, list(choices))
-        raise ValueError(f"`{name}` must be {rule}; got {value!r}{meant if 'mean' in meant else ''}")
+        raise ValueError(f"`{name}` must be {rule}; got {value!r}{did_you_mean(value, list(choices))}")

@@ -104,7 +104,9 @@ def plain(value: Any, digits: int = 17) -> Any:
     """
     if isinstance(value, dict):
         return {str(key): plain(part, digits) for key, part in value.items()}
-    if isinstance(value, list | tuple | np.ndarray):
+    if isinstance(value, np.ndarray):
+        return plain(value.tolist(), digits)
+    if isinstance(value, list | tuple):
         return [plain(part, digits) for part in value]
     if isinstance(value, float | np.floating):
         return float(f"{value:.{digits}g}") if np.isfinite(value) else None

@@ -110,6 +110,13 @@ def test_a_run_is_resumed_from_the_predictions_of_finished_members(tmp_path):
     assert said[0].endswith("members 1, 2 of 3 × mlp, 1 epochs")
     np.testing.assert_array_equal(parts[images].probs, whole[images].probs)
     assert sorted(path.name for path in folder.iterdir()) == ["digits.npz", "fashion-8x8.npz", "shuffled-digits.npz", "training"]
+    longer = predictions(replace(setting, epochs=2), 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append))
+    assert any(line.endswith("3 × mlp, 2 epochs") for line in said)  # not from epoch 1: member 0 was trained elsewhere
+    assert longer[images].probs.shape == whole[images].probs.shape
+    (folder / "members").mkdir()
+    (folder / "members" / "digits-1.npz").touch()  # as an interruption may leave it
+    predictions(setting, 0, [images], Options(tmp_path / "b", say=pytest.fail))
+    assert not (folder / "members").exists()
     one, other = ((tmp_path / each / setting.name / "run-0" / "digits.npz").read_bytes() for each in "ab")
     assert one == other
 

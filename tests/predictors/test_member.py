@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from labelwise.predictors._member import _batches
+from labelwise.predictors import _member
 from small_networks import Dropped
 from small_trainings import RECIPE, fit, same, weights
 
@@ -19,16 +19,14 @@ from small_trainings import RECIPE, fit, same, weights
 def test_going_on_after_each_epoch_gives_the_same_weights(tmp_path, monkeypatch, make_model, optimizer):
     recipe = replace(RECIPE, optimizer=optimizer, momentum=0.9, rates=((0, 0.01), (2, 0.001)))
     straight = fit(tmp_path / "straight", make_model, recipe=recipe)
-    import labelwise.predictors._member as member
-
-    save = member._save
+    save = _member._save
 
     def save_and_stop(*state):
         save(*state)
         raise InterruptedError
 
     for _ in range(6):  # two members, three epochs
-        monkeypatch.setattr(member, "_save", save_and_stop)
+        monkeypatch.setattr(_member, "_save", save_and_stop)
         with pytest.raises(InterruptedError):
             fit(tmp_path / "stopped", make_model, recipe=recipe, resume=True)
     monkeypatch.undo()
@@ -59,22 +57,22 @@ def test_a_loss_that_explodes_is_said(tmp_path):
 
 
 def test_a_single_instance_is_not_left_alone():
-    assert [len(part) for part in _batches(65, 32, None)] == [32, 33]
-    assert [len(part) for part in _batches(66, 32, None)] == [32, 32, 2]
-    assert [len(part) for part in _batches(1, 32, None)] == [1]
-    order = torch.cat(list(_batches(65, 32, torch.Generator().manual_seed(0))))
+    assert [len(part) for part in _member._batches(65, 32, None)] == [32, 33]
+    assert [len(part) for part in _member._batches(66, 32, None)] == [32, 32, 2]
+    assert [len(part) for part in _member._batches(1, 32, None)] == [1]
+    order = torch.cat(list(_member._batches(65, 32, torch.Generator().manual_seed(0))))
     assert sorted(order.tolist()) == list(range(65))
     assert order.tolist() != list(range(65))
 
 
 def test_unshuffled_recipes_see_the_order_of_the_files(tmp_path, monkeypatch):
-    orders = []
+    orders, batches = [], _member._batches
 
     def spy(n, size, generator):
         orders.append(generator)
-        return _batches(n, size, generator)
+        return batches(n, size, generator)
 
-    monkeypatch.setattr("labelwise.predictors._member._batches", spy)
+    monkeypatch.setattr(_member, "_batches", spy)
     fit(tmp_path / "a", recipe=replace(RECIPE, epochs=1, shuffle=False), n_members=1)
     assert orders == [None]
 

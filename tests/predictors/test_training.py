@@ -34,6 +34,12 @@ def test_members_can_be_trained_apart(tmp_path):
     np.testing.assert_array_equal(predict_ensemble(whole, X, members=[1, 0]).probs, probs[::-1])
     with pytest.raises(FileNotFoundError, match=r"there is no checkpoint .*member-0\.pt"):
         predict_ensemble(second, X)
+    assert [len(epochs) for epochs in second.metrics] == [0, 3]
+    with pytest.raises(ValueError, match=r"lacks members 0, but has 1; .* train them: members=\[0\], resume=True"):
+        load_ensemble(tmp_path / "b")
+    with pytest.raises(ValueError, match="`start` lacks member 0"):
+        fit(tmp_path / "c", epochs=4, start=second)
+    assert not (tmp_path / "c").exists()
     assert same(weights(fit(tmp_path / "b", members=(0,), resume=True)), weights(whole))
 
 
@@ -85,7 +91,9 @@ def test_wrong_arguments_leave_no_trace(tmp_path):
         ({"make_model": lambda: 3}, TypeError, r"must return a torch\.nn\.Module; got int"),
         ({"make_model": lambda: nn.Flatten()}, ValueError, r"for 2 classes; got shape \(2, 36\)"),
         ({"n_members": 0}, ValueError, "`n_members` must be a positive integer"),
-        ({"members": [2]}, ValueError, r"`members` must be different whole numbers from 0 to 1; got \[2\]"),
+        ({"members": [2]}, ValueError, r"`members` must be different whole numbers from 0 to 1, in a list; got \[2\]"),
+        ({"members": 1}, ValueError, "in a list; got 1"),
+        ({"members": [True]}, ValueError, "`members` must be different"),
         ({"members": [0, 0]}, ValueError, "`members` must be different"),
         ({"members": []}, ValueError, "`members` must be different"),
         ({"epochs": 0}, ValueError, "`epochs` must be a positive integer"),

@@ -76,12 +76,17 @@ def kernel_info() -> dict[str, Any]:
     return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
 
 
+def usable_cores() -> int:
+    """The number of processors that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def thread_count(threads: int | None = None) -> int:
     """How many threads to use: the argument, else LABELWISE_THREADS, else one per available core."""
     if threads is None:
         asked = os.environ.get("LABELWISE_THREADS")
         if asked is None:
-            return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else (os.cpu_count() or 1)
+            return usable_cores()
         threads = int(asked) if asked.isdigit() else -1
         if threads < 1:
             raise ValueError(f"LABELWISE_THREADS must be a whole number, at least 1; got {asked!r}")

@@ -184,11 +184,11 @@ def _halves(n: int, groups: Any, n_splits: int, rng: np.random.Generator) -> Ite
 
 
 def _claims(labels: Claim, summed: Claim | None) -> dict[str, Any]:
-    def plain(x: Estimate) -> list[Any]:
+    def triple(x: Estimate) -> list[Any]:
         return [_round(x.value), _round(x.low), _round(x.high)]
 
     both = {"labels": labels} | ({} if summed is None else {"sum": summed})
     return {
-        name: {"claimed": _round(x.claimed), "observed": plain(x.observed), "gap": plain(x.gap), "ratio": plain(x.ratio)}
+        name: {"claimed": _round(x.claimed), "observed": triple(x.observed), "gap": triple(x.gap), "ratio": triple(x.ratio)}
         for name, x in both.items()
     }

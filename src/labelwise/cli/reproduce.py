@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -220,7 +219,7 @@ def bundle(results: Path, output: Path | None) -> None:
     "data_dirs",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder with cifar10h-counts.npy or the authors' label_uq_holdout_*.npz; repeatable.  [default: LABELWISE_DATA]",
+    help="Folder with cifar10h-counts.npy or the authors' label_uq_holdout_*.npz; repeatable.  [default: LABELWISE_DATA and the cache]",
 )
 @RESULTS_OPTION
 def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
@@ -229,14 +228,13 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
     What follows from stored predictions needs nothing more. Numbers that need human votes or the authors' arrays are recomputed if a data
     directory has them.
     """
-    from ..datasets.load import ENVIRONMENT
+    from ..datasets.load import data_places
     from ..paper.audit import TOLERANCE
     from ..paper.audit import audit as recompute
 
     if not results.is_dir():
         raise FileNotFoundError(f"there is no results folder {str(results)!r}")
-    places = data_dirs or tuple(Path(place) for place in (os.environ.get(ENVIRONMENT),) if place)
-    count, different = recompute(results, echo, data_dirs=places)
+    count, different = recompute(results, echo, data_dirs=data_dirs or data_places())
     if different:
         rows = [(name, f"{a:.7f}", f"{b:.7f}", f"{b - a:+.1e}") for name, a, b in different]
         echo_table("Numbers that differ", ("number", "stored", "recomputed", "difference"), rows)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -83,6 +84,16 @@ def load_cifar10h(*, data_dir: str | Path | None = None, download: bool = False,
     return votes.astype(np.int64)
 
 
+def data_places(data_dir: str | Path | None = None) -> list[Path]:
+    """Directories that are searched for data sets: ``data_dir``, LABELWISE_DATA, and the user's cache if pooch is installed."""
+    places = [Path(place).expanduser() for place in (data_dir, os.environ.get(ENVIRONMENT)) if place]
+    with suppress(ImportError):
+        import pooch
+
+        places.append(Path(pooch.os_cache("labelwise")))
+    return places
+
+
 @dataclass(frozen=True)
 class _Search:
     """Where to look for files, and whether to download those that are missing."""
@@ -93,17 +104,10 @@ class _Search:
 
     def places(self) -> list[Path]:
         """The data directories, first choice first; downloads go to the first."""
-        given = [place for place in (self.data_dir, os.environ.get(ENVIRONMENT)) if place]
-        places = [Path(place).expanduser() for place in given]
-        try:
-            import pooch
-        except ImportError as error:
-            if not places:
-                raise ImportError(
-                    f"Pass `data_dir` or set {ENVIRONMENT}; the user's cache is found with pooch: pip install pooch"
-                ) from error
-            return places
-        return [*places, Path(pooch.os_cache("labelwise"))]
+        places = data_places(self.data_dir)
+        if not places:
+            raise ImportError(f"Pass `data_dir` or set {ENVIRONMENT}; the user's cache is found with pooch: pip install pooch")
+        return places
 
     def files(self, name: str, entry: Entry, needed: Iterable[str]) -> dict[str, Path]:
         """The paths of the files by role: all from the first directory that has all, or else from the first that has those ``needed``."""

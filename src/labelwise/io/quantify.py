@@ -13,7 +13,7 @@ from functools import partial
 from math import prod
 from pathlib import Path
 from queue import Empty, SimpleQueue
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 import numpy as np
@@ -254,17 +254,23 @@ def _connected(scheduler: str) -> Any:
     """
     Client = imported("distributed", "a Dask cluster needs dask and distributed", "dask").Client
     answers: SimpleQueue[Any] = SimpleQueue()
+    given_up = Event()
 
     def connect() -> None:
         try:
-            answers.put(Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False))
+            client = Client(scheduler, timeout=CONNECT_SECONDS, set_as_default=False)
         except Exception as error:
             answers.put(error)
+            return
+        answers.put(client)
+        if given_up.is_set():  # it answered too late
+            client.close()
 
     Thread(target=connect, daemon=True).start()
     try:
         answer = answers.get(timeout=CONNECT_SECONDS)
     except Empty:
+        given_up.set()
         answer = TimeoutError()
     if isinstance(answer, OSError):  # also TimeoutError
         raise OSError(f"no Dask scheduler answers at {scheduler} within {CONNECT_SECONDS:g} s; start one with: dask scheduler") from answer

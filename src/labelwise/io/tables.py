@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from .._suggestions import suggest
+from .._suggestions import did_you_mean
 from .files import FLOOR
 
 __all__ = ["Roles", "find_roles", "table_fields", "typed"]
@@ -60,9 +60,9 @@ def find_roles(file: str, names: Sequence[str], numeric: Collection[str]) -> Rol
         )
     unread = [name for name in names if name not in classes and name not in taken]
     if unread:
-        hint = suggest(unread[0], [words[0] for words in ROLES.values()])
+        hint = did_you_mean(unread[0], [words[0] for words in ROLES.values()])
         more = f" (nor are {len(unread) - 1} others)" if len(unread) > 1 else ""
-        warnings.warn(f"{file}: column {unread[0]!r} is not read{hint if 'mean' in hint else ''}{more}", stacklevel=2)
+        warnings.warn(f"{file}: column {unread[0]!r} is not read{hint}{more}", stacklevel=2)
     return Roles(kind, classes, class_names, others)
 
 

@@ -44,8 +44,9 @@ def missing(folder: Results) -> Iterator[str]:
         if paper is None or paper["about"]["runs"] < wanted:
             have = "none" if paper is None else runs_word(paper["about"]["runs"])
             what = "hold-out" if experiment == "holdout" else "the paper's recipe"
-            if members := sorted((folder.folder / f"{data}-paper").glob(f"run-*/members/{data}-?.npz")) if not arms else []:
-                have += f" (and of run {members[0].parts[-3].removeprefix('run-')} the first {len(members)} of 5 members)"
+            begun = sorted((folder.folder / f"{data}-paper").glob("run-*/members")) if not arms else []
+            for members in begun:
+                have += f" (and of {members.parent.name.replace('-', ' ')} {len(list(members.glob(f'{data}-?.npz')))} of 5 members)"
             yield f"- {TITLES[data]}, {what}: {have} of {wanted} runs; {command}."
     prints = folder.fingerprint()
     for name, change in TRAININGS.items():

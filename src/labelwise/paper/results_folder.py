@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import itertools
 import json
-import os
 import platform
 import time
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, is_dataclass, replace
 from importlib import metadata
 from pathlib import Path
@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from .._engine.kernel import usable_cores
 from ..datasets.bundled import STEPS, packed, unpacked
 from ..distributions import Ensemble
 from ..evaluation import Estimate, mean_over_runs
@@ -80,7 +81,7 @@ def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], option
         splits = {images: images.load(**options.where) for images in missing}  # before the training: a file may be missing
         paths = {(images, m): options.member_path(setting, run, images, m) for images in missing for m in range(setting.members)}
         todo = [m for m in range(setting.members) if not all(paths[images, m].exists() for images in missing)]
-        for members in _pieces(todo, options.n_jobs or os.cpu_count() or 1):
+        for members in _pieces(todo, _at_a_time(options)):
             fitted = train(setting, run, options, members)
             for (images, split), m in itertools.product(splits.items(), members):
                 options.say(f"{setting.name}, run {run}: predicting {images.name} with member {m}")
@@ -89,7 +90,15 @@ def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], option
                 write_predictions(paths[images, m], predict(fitted, images, split, members=[m]).probs, y_true, fitted.class_names)
         for images in missing:
             _join([paths[images, m] for m in range(setting.members)], options.path(setting, run, images))
+    _remove_joined(setting, run, options)
     return {images: read_predictions(options.path(setting, run, images), setting.members) for images in wanted}
+
+
+def _at_a_time(options: Options) -> int:
+    """How many members are trained in parallel: one on a GPU."""
+    import torch
+
+    return 1 if torch.cuda.is_available() else options.n_jobs or usable_cores()
 
 
 def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
@@ -105,13 +114,20 @@ def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
 
 
 def _join(parts: Sequence[Path], path: Path) -> None:
-    """One prediction file out of those of its members, which are removed."""
+    """One prediction file out of those of its members."""
     stored = [_read(part) for part in parts]
     _write(path, {**stored[0], "log_probs": np.concatenate([each["log_probs"] for each in stored])})
-    for part in parts:
-        part.unlink()
-    if not any(parts[0].parent.iterdir()):
-        parts[0].parent.rmdir()
+
+
+def _remove_joined(setting: Setting, run: int, options: Options) -> None:
+    """Remove predictions of single members that are in the file of all; also what an interruption left."""
+    for images in setting.images:
+        if options.path(setting, run, images).exists():
+            for m in range(setting.members):
+                options.member_path(setting, run, images, m).unlink(missing_ok=True)
+    folder = options.member_path(setting, run, TestImages(setting.data), 0).parent
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
 
 
 def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options: Options) -> tuple[list[TestImages], dict[str, str]]:
@@ -189,8 +205,9 @@ def train(setting: Setting, run: int, options: Options, members: Sequence[int] |
     start = None
     for epochs in range(recipe.epochs - 1, 0, -1) if len(recipe.rates) == 1 else ():
         shorter = options.results / replace(setting, epochs=epochs).name / f"run-{run}" / "training"
-        if shorter.is_dir() and (start := load_ensemble(shorter)).n_members >= setting.members:
-            break
+        with suppress(ValueError, FileNotFoundError):  # not trained, or not all of it here
+            if (start := load_ensemble(shorter)).n_members >= setting.members:
+                break
         start = None
     since = "" if start is None else f", from epoch {start.recipe.epochs}"
     which = "" if members is None else f"member{'s' * (len(members) > 1)} {', '.join(map(str, members))} of "

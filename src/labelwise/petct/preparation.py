@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import multiprocessing
-import os
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
@@ -18,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .._engine.kernel import usable_cores
 from .._suggestions import check_choice
 from .._validation import as_seed
 from ..io.atomic import remove_all_leftovers, write_file
@@ -146,8 +146,7 @@ def _prepare_all(
 
 def _each(work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None) -> Iterator[tuple[Study, Any]]:
     """Yield each study with its result, in order of completion."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    n_jobs = min(n_jobs or cores, len(studies))
+    n_jobs = min(n_jobs or usable_cores(), len(studies))
     if n_jobs <= 1:
         yield from ((study, work(study)) for study in studies)
         return

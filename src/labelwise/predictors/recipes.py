@@ -49,7 +49,7 @@ class Recipe:
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size"):
-            check_positive(getattr(self, name), name)
+            object.__setattr__(self, name, check_positive(getattr(self, name), name))
         check_choice(self.optimizer, "optimizer", ("adam", "sgd"))
         starts = [epoch for epoch, _ in self.rates]
         if not starts or starts[0] != 0 or starts != sorted(set(starts)) or min(rate for _, rate in self.rates) <= 0:

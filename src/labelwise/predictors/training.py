@@ -15,6 +15,7 @@ import torch
 from torch import nn
 
 from .._arrays import check_names, to_numpy
+from .._engine.kernel import usable_cores
 from .._validation import as_seed, check_positive
 from ..datasets import Dataset, Examples
 from ..io.atomic import remove_all_leftovers, replacing, write_file
@@ -49,9 +50,9 @@ class FittedEnsemble:
 
     @property
     def metrics(self) -> tuple[list[dict[str, Any]], ...]:
-        """For each member a list of one dict per epoch: loss, accuracy, learning rate, seconds."""
+        """For each member a list of one dict per epoch: loss, accuracy, learning rate, seconds; empty if it was trained elsewhere."""
         files = (self._job.metrics(member) for member in range(self.n_members))
-        return tuple(read_metrics(file) for file in files)
+        return tuple(read_metrics(file) if file.exists() else [] for file in files)
 
     def model(self, member: int) -> nn.Module:
         """One member with its trained weights, in evaluation mode."""
@@ -123,6 +124,7 @@ def fit_ensemble(
         changed, so that several trainings can branch off from it.
     members : sequence of int, optional
         Train only these of the members, for instance because other machines train the others; defaults to all. No member depends on another.
+        Predict with ``predict_ensemble(fitted, x, members=...)``, or copy the files ``member-*`` of all into one folder and use `load_ensemble`.
     n_jobs : int, optional
         Processes at a time (1: this one); defaults to what the processors allow, or 1 where starting them would take longer than training.
     progress : bool
@@ -159,14 +161,14 @@ def fit_ensemble(
             raise ValueError("`subset` is for data in memory; these images are read from disk. Make LazyImages of the subset instead")
         _check_subset(subset, len(x))
     if start is not None:
-        _check_start(start, n_members, recipe)
+        _check_start(start, wanted, n_members, recipe)
     job = Job(
         folder, make_model, int(y.max()) + 1 if class_names is None else len(class_names), inputs, recipe, seed, device, (x, y), val, subset
     )
     n_outputs, n_parameters = _try_out(job, x, exactly=class_names is not None)
     job = replace(job, n_classes=n_outputs)
 
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    cores = usable_cores()
     folder.mkdir(parents=True, exist_ok=True)
     with reserved(folder):
         threads = int(agree(job, class_names, threads=max(1, cores // n_members), resume=resume)["threads"])
@@ -189,7 +191,10 @@ def fit_ensemble(
 
 
 def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Module] | None = None) -> FittedEnsemble:
-    """An ensemble that :func:`fit_ensemble` has trained; ``make_model`` only if it was given as a function then."""
+    """An ensemble that :func:`fit_ensemble` has trained; ``make_model`` only if it was given as a function then.
+
+    Members that are not finished are left out if they are the last; any other that is missing is an error.
+    """
     folder = Path(folder)
     settings = read_settings(folder)
     if settings["network"] is None and make_model is None:
@@ -201,12 +206,18 @@ def load_ensemble(folder: str | os.PathLike[str], make_model: Callable[[], nn.Mo
         raise ValueError(f"the settings of the ensemble in {str(folder)!r} are damaged: {error}") from error
     recipe = stored_recipe(folder, settings)
     fitted = FittedEnsemble(folder, 0, make_model or settings["network"], n_classes, names, inputs, recipe)
-    n_members = 0
-    while _epochs_done(fitted._job, n_members) >= fitted.recipe.epochs:
-        n_members += 1
-    if n_members == 0:
+    stems = (path.stem.removeprefix("member-") for path in folder.glob("member-*.pt"))
+    trained = sorted(m for m in (int(stem) for stem in stems if stem.isdecimal()) if _epochs_done(fitted._job, m) >= recipe.epochs)
+    if not trained:
         raise ValueError(f"no member of the ensemble in {str(folder)!r} is fully trained; resume it with resume=True (--resume)")
-    return replace(fitted, n_members=n_members)
+    missing = sorted(set(range(trained[-1])) - set(trained))
+    if missing:
+        numbers = ", ".join(map(str, missing))
+        raise ValueError(
+            f"the ensemble in {str(folder)!r} lacks members {numbers}, but has {', '.join(map(str, trained))}; copy their files into the "
+            f"folder, or train them: members=[{numbers}], resume=True"
+        )
+    return replace(fitted, n_members=len(trained))
 
 
 def _unpacked(data: Any) -> tuple[Any, np.ndarray, tuple[Any, Any] | None, tuple[str, ...] | None]:
@@ -255,7 +266,7 @@ def _check_subset(subset: Any, n: int) -> None:
         )
 
 
-def _check_start(start: Any, n_members: int, recipe: Recipe) -> None:
+def _check_start(start: Any, members: Sequence[int], n_members: int, recipe: Recipe) -> None:
     if not isinstance(start, FittedEnsemble):
         raise TypeError(f"`start` must be an ensemble from fit_ensemble or load_ensemble; got {type(start).__name__}")
     if start.n_members < n_members or start.recipe.epochs >= recipe.epochs:
@@ -263,15 +274,19 @@ def _check_start(start: Any, n_members: int, recipe: Recipe) -> None:
             f"`start` has {start.n_members} members and {start.recipe.epochs} epochs; going on with {n_members} members up to epoch "
             f"{recipe.epochs} needs at least as many members and fewer epochs"
         )
+    for member in members:
+        if _epochs_done(start._job, member) < start.recipe.epochs:
+            raise ValueError(f"`start` lacks member {member}: it is not, or not fully, trained in {str(start.folder)!r}")
 
 
 def check_members(members: Sequence[int] | None, n_members: int) -> list[int]:
-    """Positions of members, without them all."""
+    """Checked positions of the members; all of them for ``None``."""
     if members is None:
         return list(range(n_members))
-    wanted = list(members)
-    if not wanted or len(set(wanted)) < len(wanted) or not all(isinstance(m, int | np.integer) and 0 <= m < n_members for m in wanted):
-        raise ValueError(f"`members` must be different whole numbers from 0 to {n_members - 1}; got {wanted}")
+    wanted = np.asarray(members)
+    whole = wanted.ndim == 1 and wanted.dtype.kind in "iu" and len(wanted) > 0
+    if not whole or wanted.min() < 0 or wanted.max() >= n_members or len(np.unique(wanted)) < len(wanted):
+        raise ValueError(f"`members` must be different whole numbers from 0 to {n_members - 1}, in a list; got {members!r}")
     return [int(m) for m in wanted]
 
 

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 from labelwise.paper import human
 from labelwise.paper.audit import audit
@@ -23,6 +24,9 @@ def test_files_are_found_in_folders(tmp_path) -> None:
     (tmp_path / "deep" / "a.npy").touch()
     assert find("a.npy", [tmp_path / "none", tmp_path]) == tmp_path / "deep" / "a.npy"
     assert find("b.npy", [tmp_path]) is None
+    (tmp_path / "deep" / "data").mkdir()
+    (tmp_path / "deep" / "data" / "b.npy").touch()  # as in a clone of the published repository
+    assert find("b.npy", [tmp_path]) == tmp_path / "deep" / "data" / "b.npy"
 
 
 def test_votes(tmp_path, monkeypatch) -> None:
@@ -46,15 +50,16 @@ def test_votes(tmp_path, monkeypatch) -> None:
     assert wrong[0] == f"{name}/human: mean over labels, aleatoric, mean"
 
 
-def test_the_authors_arrays(tmp_path) -> None:
+@pytest.mark.parametrize(("runs", "numbers_found"), [(1, 16), (3, 20), (6, 20)])  # no interval, all resamples, random ones
+def test_the_authors_arrays(tmp_path, runs, numbers_found) -> None:
     rng = np.random.default_rng(0)
-    before = rng.exponential([0.01, 0.02, 0.03, 0.05], (3, 40, 4))
-    np.savez(tmp_path / "label_uq_holdout_made.npz", eus_before=before, eus_after=before * rng.uniform(0.2, 1.1, (3, 1, 4)))
+    before = rng.exponential([0.01, 0.02, 0.03, 0.05], (runs, 40, 4))
+    np.savez(tmp_path / "label_uq_holdout_made.npz", eus_before=before, eus_after=before * rng.uniform(0.2, 1.1, (runs, 1, 4)))
     numbers, _ = published(tmp_path / "label_uq_holdout_made.npz")
-    record("published", "made", numbers, Options(tmp_path / "results"), runs=3)
+    record("published", "made", numbers, Options(tmp_path / "results"), runs=runs)
     said: list[str] = []
     assert audit(tmp_path / "results", said.append) == (0, [])
     assert said == ["published/made.json: not recomputed, the authors' label_uq_holdout_made.npz is in no data directory"]
     count, different = audit(tmp_path / "results", data_dirs=[tmp_path])
-    assert count == 20
+    assert count == numbers_found
     assert different == []

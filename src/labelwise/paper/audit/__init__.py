@@ -42,6 +42,8 @@ def audit(results: Path, say: Callable[[str], None] = lambda text: None, *, data
 def _checks(path: Path, data_dirs: Sequence[Path]) -> Iterator[Check] | str:
     """The numbers of one stored result, or why they cannot be recomputed."""
     folder, experiment = path.parent, path.stem
+    if folder.name != "published" and experiment not in {*CHECKS, "human"}:
+        return "it is no experiment of this package"
     stored = json.loads(path.read_text(encoding="utf-8"))
     numbers, about = stored["numbers"], stored["about"]
     if folder.name == "published":
@@ -56,4 +58,4 @@ def _checks(path: Path, data_dirs: Sequence[Path]) -> Iterator[Check] | str:
         name = "cifar10h-counts.npy"
         counts = find(name, data_dirs)
         return f"{name} (CIFAR-10H) is in no data directory" if counts is None else compare_votes(folder, counts, numbers, about)
-    return CHECKS[experiment](folder, numbers, about) if experiment in CHECKS else "it is no experiment of this package"
+    return CHECKS[experiment](folder, numbers, about)

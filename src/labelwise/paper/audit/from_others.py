@@ -15,8 +15,9 @@ __all__ = ["compare_votes", "find", "published"]
 
 
 def find(name: str, data_dirs: Sequence[Path]) -> Path | None:
-    """A file in one of the directories or in a folder of it."""
-    return next((path for place in data_dirs for path in (place / name, *sorted(place.glob(f"*/{name}"))) if path.is_file()), None)
+    """A file in one of the directories or in a folder of it; published files lie at most two folders deep."""
+    patterns = (name, f"*/{name}", f"*/*/{name}")
+    return next((path for place in data_dirs for pattern in patterns for path in sorted(place.glob(pattern)) if path.is_file()), None)
 
 
 def compare_votes(folder: Path, counts: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
@@ -77,8 +78,12 @@ def published(arrays: Path, numbers: dict[str, Any]) -> Iterator[Check]:
         predicted, observed = slope * before[runs, label[runs]] + offset, (before - after)[runs, label[runs]]
         return float(predicted.sum() / observed.sum()), float((observed - predicted).mean())
 
-    resampled = np.array([line(np.array(runs)) for runs in product(rows, repeat=len(rows))])
+    # all resamples of up to five runs, 5,000 random ones of more; one run has no interval
+    n = len(rows)
+    draws = product(rows, repeat=n) if n <= 5 else np.random.default_rng(0).integers(n, size=(5000, n))
+    resampled = np.array([line(np.array(runs)) for runs in draws])
     for i, key in enumerate(("predicted by the other classes", "excess")):
-        low, high = np.quantile(resampled[:, i], (0.025, 0.975))
-        for end, value in (("value", line(rows)[i]), ("low", low), ("high", high)):
-            yield f"{key}, {end}", numbers[key][end], float(value)
+        yield f"{key}, value", numbers[key]["value"], line(rows)[i]
+        if n > 1:
+            for end, value in zip(("low", "high"), np.quantile(resampled[:, i], (0.025, 0.975)), strict=True):
+                yield f"{key}, {end}", numbers[key][end], float(value)
