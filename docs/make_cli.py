@@ -18,7 +18,7 @@ interrupted. `labelwise --debug …` shows the traceback. Control characters in 
 terminal. In CSV files, text that a spreadsheet would interpret as a formula (beginning with `=`, `+`, `-`, `@`, a tab or a line end) is prefixed with an
 apostrophe; numbers are not. Files are written atomically, so no output is ever incomplete. A second process that would write the same output
 of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
-[formats](formats.md); several files are the members.
+formats of `docs/formats.md`; several files are the members.
 """
 
 

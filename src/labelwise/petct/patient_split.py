@@ -21,7 +21,7 @@ def split_patients(
 
     Parameters
     ----------
-    studies : iterable of (patient, diagnosis)
+    studies : pairs (patient, diagnosis)
     test_size, val_size : float
         Fractions of the patients; exact to within one patient for each diagnosis.
     rng : int, Generator or None
