@@ -2,8 +2,8 @@
 
 The wheel has the right tag and size and no sources of the kernels, and works where there is no compiler, in a new environment of each
 PYTHON (this one if none is given), with the newest dependencies or, with --lowest, the lowest that are declared. There a selection of the
-tests of the source distribution runs or, with --suite, all of them (or each PATH), beside the newest libraries of these extras
-(``jax,dask,tables``).
+tests of the source distribution runs or, with --suite, each PATH beside the newest libraries of these extras (``jax,dask,tables``); all tests
+need the extra ``all``.
 Without a compiler the source distribution gives a wheel that does not claim to have compiled code.
 """
 
@@ -103,4 +103,6 @@ if __name__ == "__main__":
     options = parser.parse_intermixed_args()
     if options.lowest and options.suite:
         parser.error("--lowest and --suite exclude each other: make test-lowest runs the suite with the lowest versions")
+    if options.suite not in ("", "all") and not options.tests:
+        parser.error("name the tests with --tests: all of them need --suite all")
     main(options.dist.resolve(), options.pythons, options.lowest, options.suite, options.tests or ["tests"])

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -81,3 +84,21 @@ def test_other_transformations(loss: str) -> None:
 
     w, step = jax.numpy.asarray([0.2, 0.5, 0.3]), jax.numpy.asarray([h, 0, 0])
     np.testing.assert_allclose(jax.grad(by_weights)(w)[0], (by_weights(w + step) - by_weights(w - step)) / (2 * h), rtol=1e-5)
+
+
+def test_without_double_precision() -> None:
+    """What JAX does unless asked otherwise; in a process of its own, as the other tests ask."""
+    script = """
+import jax, numpy as np, labelwise as lw
+p = np.random.default_rng(0).dirichlet([0.3] * 4, (5, 30))
+for loss in ("log", "squared", "spherical", "zero_one"):
+    parts = lambda p: [getattr(lw.decompose(lw.Ensemble(p), loss), part) for part in ("total", "aleatoric", "epistemic")]
+    for found in (parts(jax.numpy.asarray(p)), jax.jit(parts)(jax.numpy.asarray(p))):
+        for ours, kernel in zip(found, parts(p.astype("float32")), strict=True):
+            assert ours.dtype == "float32", ours.dtype
+            np.testing.assert_allclose(ours, kernel, rtol=1e-4, atol=1e-6)
+print("checked")
+"""
+    environment = {key: value for key, value in os.environ.items() if key != "JAX_ENABLE_X64"}
+    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    assert found.stdout == "checked\n", found.stderr

@@ -37,6 +37,7 @@ class CNN(nn.Module):  # type: ignore[misc]
         self.fc2 = nn.Linear(512, n_classes)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Logits, (N, K), of images (N, C, H, W)."""
         # Rectifying after pooling instead of before gives the same numbers (and gradients) for a quarter of the work.
         x = F.relu(F.max_pool2d(self.conv1(x), 2))
         x = F.relu(F.max_pool2d(self.conv2(x), 2))
@@ -57,6 +58,7 @@ class MLP(nn.Module):  # type: ignore[misc]
         self.layers = nn.ModuleList(nn.Linear(a, b) for a, b in itertools.pairwise(sizes))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Logits, (N, K), of inputs (N, ...)."""
         x = torch.flatten(x, 1)
         for layer in self.layers[:-1]:
             x = F.relu(layer(x))
@@ -101,6 +103,7 @@ class _Block(nn.Module):  # type: ignore[misc]
         self.downsample = None if plain else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Features of the next size."""
         out = x
         for i in range(1, self.n + 1):
             out = getattr(self, f"bn{i}")(getattr(self, f"conv{i}")(F.relu(out) if i > 1 else out))
@@ -145,6 +148,7 @@ class ResNet(nn.Module):  # type: ignore[misc]
                 nn.init.kaiming_normal_(module.weight, mode="fan_out", nonlinearity="relu")
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Logits, (N, K), of images (N, C, H, W)."""
         x = F.max_pool2d(F.relu(self.bn1(self.conv1(x))), 3, 2, padding=1)
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(x.mean((2, 3)))
