@@ -33,7 +33,7 @@ def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
     for name in ("cifar10-0.npz", "cifar10-1.npz", "svhn-0.npz", "cifar10-unscaled-0.npz"):
         (members / name).touch()
     (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "recipe" in line and "CIFAR-10" in line)
-    assert "none (and of run 0 2 of 5 members) of 5 runs; `labelwise reproduce ood --data cifar10" in line
+    assert "none of 5 runs, 2 of 5 members of run 0; `labelwise reproduce ood --data cifar10" in line
 
 
 def test_what_is_there_is_not_missing(tmp_path) -> None:

@@ -45,9 +45,8 @@ def missing(folder: Results) -> Iterator[str]:
             have = "none" if paper is None else runs_word(paper["about"]["runs"])
             what = "hold-out" if experiment == "holdout" else "the paper's recipe"
             begun = sorted((folder.folder / f"{data}-paper").glob("run-*/members")) if not arms else []
-            for members in begun:
-                have += f" (and of {members.parent.name.replace('-', ' ')} {len(list(members.glob(f'{data}-?.npz')))} of 5 members)"
-            yield f"- {TITLES[data]}, {what}: {have} of {wanted} runs; {command}."
+            parts = [f", {len(list(m.glob(f'{data}-?.npz')))} of 5 members of {m.parent.name.replace('-', ' ')}" for m in begun]
+            yield f"- {TITLES[data]}, {what}: {have} of {wanted} runs{''.join(parts)}; {command}."
     prints = folder.fingerprint()
     for name, change in TRAININGS.items():
         if prints is None or name not in prints["numbers"]["trainings"]:
