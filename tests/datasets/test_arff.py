@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 from collections import Counter
 from pathlib import Path
 
@@ -132,6 +133,17 @@ BAD = {
     "ragged.arff": ("@attribute a real\n@attribute c {x,y}\n@data\n1,x,3\n", "line 4 has 3 values, but there are 2 columns"),
     "nonumber.arff": ("@attribute a real\n@attribute c {x,y}\n@data\n1,x\nabc,y\n", "column 'a' is declared numeric, but has the value 'abc'"),
 }  # fmt: skip
+
+
+def test_the_length_of_cells_is_bounded_whatever_others_allow(tmp_path: Path) -> None:
+    content, sentence = BAD["long.csv"]
+    (tmp_path / "long.csv").write_text(content)
+    before = csv.field_size_limit(2**30)
+    try:
+        with pytest.raises(ValueError, match=sentence):
+            load_table(tmp_path / "long.csv")
+    finally:
+        csv.field_size_limit(before)
 
 
 @pytest.mark.parametrize("name", BAD)

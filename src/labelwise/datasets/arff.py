@@ -13,6 +13,8 @@ from ..io.files import read_text
 from ._limits import human, refuse
 
 MAX_TEXT = 2**28
+MAX_CELL = 2**17
+"""Characters; as many as the csv module allows at first, but its limit is global, and other code (SciPy's ARFF reader) raises it."""
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
 
 
@@ -120,6 +122,8 @@ def _csv(path: Path, text: str) -> list[Column]:
             raise refuse(path, f"two columns are called {Counter(names).most_common(1)[0][0]!r}")
         cells: list[list[str | None]] = [[] for _ in names]
         for row in rows:
+            if max(map(len, row), default=0) > MAX_CELL:
+                raise refuse(path, f"line {rows.line_num} cannot be read as CSV (field larger than field limit ({MAX_CELL}))")
             if row:
                 _append(path, rows.line_num, [cell.strip() for cell in row], cells)
     except csv.Error as error:
