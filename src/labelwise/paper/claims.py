@@ -130,7 +130,7 @@ def _table_1(found: Cells, data: str, others: list[str]) -> Iterator[list[str]]:
             f"{TITLES[other]} {spread(numbers['auroc'][f'{other} | entropy | epistemic'])} (ours − paper's {interval(gap)})"
             for other, gap in gaps.items()
         )
-        + ("; the gap is [unexplained](#the-gap-to-the-paper)" if refuted else ""),
+        + ("; see [the gap to the paper](#the-gap-to-the-paper)" if refuted else ""),
     ]
 
 
