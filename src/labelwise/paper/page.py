@@ -8,7 +8,7 @@ from typing import Any
 from .appendix import filled
 from .audit import TOLERANCE
 from .claims import claims, limit, practice, simultaneous
-from .missing import AFTERTHOUGHT, missing
+from .missing import AFTERTHOUGHT, COMPARED, is_candidate, missing
 from .provenance import TITLES, Results, in_words, markdown
 from .published_tables import TABLE_1
 from .scores import MEASURES
@@ -109,21 +109,20 @@ def _fingerprint(folder: Results) -> Iterator[str]:
         return
     numbers = stored["numbers"]
     by, distance = numbers["by members"], numbers["distance by members"]
-    sets = ("mnist", "kmnist")
-    quantities = ("entropy", "label-wise entropy − entropy", "variance, float32 − entropy")
     worst = {
-        size: max(abs(distance[f"{name} | {quantity} | {size}"]) for name in sets for quantity in quantities)
-        for size in dict.fromkeys(key.split(" | ")[2] for key in distance)
+        size: max(abs(distance[f"{key} | {size}"]) for key in COMPARED) for size in dict.fromkeys(key.split(" | ")[2] for key in distance)
     }
     best = min(worst, key=lambda size: worst[size])
-    precise = [key for key in distance if key.split(" | ")[1] in quantities[1:]]
-    fit = [size for size in worst if all(abs(distance[key]) < 2 for key in precise if key.endswith(f" | {size}"))]
+    precise = [key for key in COMPARED if "−" in key]
+    fit = [size for size in worst if all(abs(distance[f"{key} | {size}"]) < 2 for key in precise)]
     alone = (
         f"The differences alone are within two standard errors with {' or '.join(fit)} members."
         if fit
         else "The differences alone fit no size either."
     )
-    ten = [f"{number(by[f'kmnist | {q} | 10']['mean'], 4)} (paper {number(numbers['paper'][f'kmnist | {q}'], 3)})" for q in quantities[1:]]
+    ten = [
+        f"{number(by[f'{key} | 10']['mean'], 4)} (paper {number(numbers['paper'][key], 3)})" for key in precise if key.startswith("kmnist")
+    ]
     yield folder.figure("fingerprint", "fingerprint.png", "AUROC and differences between measures by the number of members")
     yield (
         f"Ensembles drawn from our {stored['about']['members']} members, 2 to 15 at a time. An earlier version of this page said that the paper's levels "
@@ -141,20 +140,21 @@ def _fingerprint(folder: Results) -> Iterator[str]:
         f"In standard errors from the paper's: variance − entropy {_from_to(far, 'variance − entropy')} without and "
         f"{_from_to(far, 'variance, float32 − entropy')} with it (MNIST, KMNIST); the levels stay {_from_to(far, 'entropy')}.\n"
     )
-    yield from _trainings(numbers, sets, quantities)
+    yield from _trainings(numbers)
 
 
-def _trainings(numbers: dict[str, Any], sets: tuple[str, ...], quantities: tuple[str, ...]) -> Iterator[str]:
+def _trainings(numbers: dict[str, Any]) -> Iterator[str]:
     """Each stored training with its distances, and whether one is a candidate."""
     yield "Trainings, with the distance of each quantity from the paper's in standard errors (one run each is compared with the spread of our five):\n"
-    columns = ["training", *(f"{TITLES[name]}: {quantity}" for name in sets for quantity in quantities), "largest distance"]
+    pairs = (key.split(" | ") for key in COMPARED)
+    columns = ["training", *(f"{TITLES[name]}: {quantity}" for name, quantity in pairs), "largest distance"]
     rows, level_fits = [], []
     for name, cells in numbers["distance"].items():
-        of = [cells[f"{s} | {q}"] for s in sets for q in quantities]
+        of = [cells[key] for key in COMPARED]
         largest = max(map(abs, of))
         words = in_words(name, {"about": numbers["trainings"][name]}, with_data=False)
-        rows.append([words, *(number(z, 1) for z in of), f"{largest:.1f}" + " (candidate)" * (largest < 2)])
-        level_fits += [words] * all(abs(cells[f"{s} | entropy"]) < 2 for s in sets)
+        rows.append([words, *(number(z, 1) for z in of), f"{largest:.1f}" + " (candidate)" * is_candidate(cells)])
+        level_fits += [words] * all(abs(cells[key]) < 2 for key in COMPARED if "−" not in key)
     yield markdown(columns, rows) + "\n"
     if AFTERTHOUGHT in numbers["distance"]:
         yield (
@@ -270,9 +270,23 @@ def _human(folder: Results) -> Iterator[str]:
     for name, stored in found[:1]:
         labels, classes = stored["numbers"]["mean over labels"], stored["numbers"]["spearman of the class means, over classes"]
         yield folder.figure(name, "human.png", "Correlation with the spread of votes; mean spread and mean aleatoric uncertainty by class")
+        scores = {"probability": "predicted probability", "AU": "aleatoric", "EU": "epistemic"}
+        au, probability, eu = (labels[scores[key]]["mean"] for key in ("AU", "probability", "EU"))
+        clear = [key for key, part in scores.items() if classes[part]["low"] > 0]
+        told = f"clearly positive for {' and '.join(clear)}" if clear else "clearly positive for none"
         yield (
-            f"*In a sentence ({in_words(name, stored)}):* label by label, AU ({spread(labels['aleatoric'])}) correlates with the spread of votes no better than the "
-            f"predicted probability itself ({spread(labels['predicted probability'])}), and little better than EU ({spread(labels['epistemic'])}); what AU tells, "
-            f"and the probability and EU do not, is which *classes* people disagree on (class means: AU {interval(classes['aleatoric'])}, "
-            f"EU {interval(classes['epistemic'])}, probability {interval(classes['predicted probability'])}, over 10 classes).\n"
+            f"*In a sentence ({in_words(name, stored)}):* label by label, AU ({spread(labels['aleatoric'])}) correlates with the spread of votes "
+            f"{_beside(au, probability)} the predicted probability itself ({spread(labels['predicted probability'])}) and {_beside(au, eu)} EU "
+            f"({spread(labels['epistemic'])}); which *classes* people disagree on is another question, and there the correlation of the class means is {told} "
+            f"({', '.join(f'{key} {interval(classes[part])}' for key, part in scores.items())}, over 10 classes).\n"
         )
+
+
+def _beside(a: float, b: float) -> str:
+    """How a correlation compares with another, in words.
+
+    >>> _beside(0.366, 0.374), _beside(0.366, 0.329), _beside(0.3, 0.4)
+    ('as well as', 'little better than', 'worse than')
+    """
+    gap = a - b
+    return "worse than" if gap < -0.01 else "as well as" if gap <= 0.01 else "little better than" if gap <= 0.05 else "better than"
