@@ -15,7 +15,15 @@ def test_the_difference_from_the_paper_has_welchs_interval() -> None:
     found = welch(list(ours), (theirs.mean(), theirs.std(ddof=1)))
     expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval()
     assert [found["mean"], found["low"], found["high"]] == pytest.approx([ours.mean() - theirs.mean(), expected.low, expected.high])
-    assert welch([0.8], (0.9, 0.02)) == {"mean": pytest.approx(-0.1), "low": None, "high": None}
+
+
+def test_one_run_is_compared_with_the_spread_of_theirs() -> None:
+    found = welch([0.8], (0.9, 0.02), count=5)
+    assert found["mean"] == pytest.approx(-0.1)
+    for end in ("low", "high"):  # where a t-test of one against five, all of the same deviation, gives p = 0.05
+        assert stats.ttest_ind_from_stats(0.8 - found[end], 0.0, 1, 0.9, 0.02, 5).pvalue == pytest.approx(0.05)
+    wider = welch([0.8], (0.9, 0.02), family=3)
+    assert wider["low"] < found["low"] < found["high"] < wider["high"]
 
 
 def test_simultaneous_intervals_miss_in_at_most_one_of_twenty_families() -> None:
