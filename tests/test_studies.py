@@ -38,6 +38,8 @@ def test_stored_coverage_is_what_is_promised():
     for rows in json.loads((STUDIES / "coverage.json").read_text())["studies"].values():
         for row in rows:
             level, observed = row["nominal"], row["observed"]
+            if level is None:
+                continue
             noise = 3 * (level * (1 - level) / row["runs"]) ** 0.5
             fails = observed > level + noise if level < 0.5 else observed < 0.92 - noise
             assert fails <= any(words in row["method"] for words in promised), row

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import RandomForestClassifier
-from tables import clear, plain, signed, table
+from tables import clear, first_screen, in_short, plain, signed, table
 
 from labelwise import datasets
 from labelwise.decisions import simulate
@@ -82,6 +82,8 @@ def summary(results: dict) -> str:
         "for all differences of a data set and kind (overall, by class) together.",
         "",
     ]
+    short: list[list[str]] = []
+    place = len(lines)
     for name, result in results["sets"].items():
         recall = {arm: np.array(c["recall"]) for arm, c in result["curves"].items()}  # (splits, rounds + 1, classes)
         balanced = {arm: r.mean(axis=2) for arm, r in recall.items()}
@@ -98,6 +100,7 @@ def summary(results: dict) -> str:
             rows = [[arm, *(signed(x, TEST, len(family)) for x in apart[own, arm])] for arm in OTHERS]
             lines += [f"{own} minus …", "", *table(["", *measures], rows)]
         lines += [clear(family, TEST), ""]
+        short.append(in_short(name, "overall", family, TEST))
         rows = []
         for k, label in enumerate(result["classes"]):
             bought = [f"{np.mean([x[k] for x in result['curves'][arm]['labelled']]):.0f}" for arm in ARMS]
@@ -113,6 +116,7 @@ def summary(results: dict) -> str:
             ]
             lines += [f"{own} minus …, recall of each class, area:", "", *table(["class", *OTHERS], rows)]
         lines += [clear(family, TEST), ""]
+        short.append(in_short(name, "recall by class", family, TEST))
         steps = range(0, len(result["n_labeled"]), 3)
         rows = [
             [label, arm, *(plain(recall[arm][:, r, k], TEST, 2) for r in steps)]
@@ -121,6 +125,9 @@ def summary(results: dict) -> str:
         ]
         counts = [str(result["n_labeled"][r]) for r in steps]
         lines += ["Learning curves, recall after so many labels:", "", *table(["class", "strategy", *counts], rows)]
+    lines[place:place] = first_screen(
+        "how often acquisition by label-wise EU is clearly better (above 0) or worse than the other strategies", short
+    )
     return "\n".join(lines)
 
 

@@ -29,12 +29,13 @@ from labelwise.evaluation import (
     rank_agreement,
     simultaneous_intervals,
 )
+from labelwise.paper.human import over_classes
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/evaluation.md"
 START, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
-Row = tuple[str, str, str, float, Callable[[np.random.Generator], bool | None], int]
-"""Method, cases, groups, nominal level, one simulation (None: not counted), number of simulations."""
+Row = tuple[str, str, str, float | None, Callable[[np.random.Generator], bool | None], int]
+"""Method, cases, groups, nominal level (None: there is none), one simulation (None: not counted), number of simulations."""
 
 
 def grouped(rng: np.random.Generator, n_groups: int, size: int, rho: float) -> tuple[np.ndarray, np.ndarray]:
@@ -60,9 +61,9 @@ def auroc() -> Iterator[Row]:
 
     for n in (20, 100, 1000):
         yield "AUROC, DeLong", f"{n} + {n}", "–", 0.95, lambda rng, n=n: independent(rng, n), 2000
-    for g in (5, 8, 40):
+    for g in (5, 8, 20, 40):
         yield "AUROC, clustered DeLong", f"{10 * g} + {10 * g}", f"{g} + {g}", 0.95, lambda rng, g=g: clustered(rng, g, 0), 1500
-    for g in (5, 8, 40):
+    for g in (5, 8, 20, 40):
         yield (
             "AUROC, bootstrap",
             f"{10 * g} + {10 * g}",
@@ -92,7 +93,7 @@ def means() -> Iterator[Row]:
     for estimand in ("case", "group"):
         for g in (8, 10, 40):
             yield f"accuracy of a random {estimand}, t", f"{5 * g}", str(g), 0.95, lambda r, g=g, e=estimand: accuracy(r, g, e), 2000
-    for g in (8, 40):
+    for g in (8, 20, 40):
         yield "Brier score, bootstrap", f"{10 * g}", str(g), 0.95, lambda rng, g=g: brier(rng, g), 1000
 
 
@@ -123,30 +124,36 @@ def families() -> Iterator[Row]:
         y = rho * x + (1 - rho**2) ** 0.5 * rng.normal(size=n)
         return covers(rank_agreement(x, y, n_bootstrap=100, rng=rng).spearman, 6 / np.pi * np.arcsin(rho / 2))
 
+    def fisher(rng: np.random.Generator, n: int, rho: float) -> bool:
+        x = rng.normal(size=n)
+        y = rho * x + (1 - rho**2) ** 0.5 * rng.normal(size=n)
+        found = over_classes(float(rank_agreement(x, y).spearman), n)
+        return bool(found["low"] <= 6 / np.pi * np.arcsin(rho / 2) <= found["high"])
+
     for rho in (0.0, 0.9):
-        yield f"Spearman {rho:g} of class means, t", "10", "–", 0.95, lambda rng, rho=rho: correlation(rng, 10, rho), 200
+        yield f"Spearman {rho:g} of class means, bootstrap", "10", "–", 0.95, lambda rng, rho=rho: correlation(rng, 10, rho), 200
+    for rho in (0.0, 0.9):
+        yield f"Spearman {rho:g} of class means, Fisher", "10", "–", 0.95, lambda rng, rho=rho: fisher(rng, 10, rho), 2000
 
 
 def thresholds() -> Iterator[Row]:
-    def violated(rng: np.random.Generator, g: int, size: int, rho: float, scores: float, with_groups: bool) -> bool:
-        """The probability of a mistake is .2 u² at the score u, whose distribution is uniform; u ≤ λ has the error .2 λ² / 3."""
+    def chosen(rng: np.random.Generator, g: int, size: int, rho: float, scores: float, with_groups: bool) -> tuple[bool, bool]:
+        """Whether there is a threshold, and whether it violates the target.
+
+        The probability of a mistake is .2 u² at the score u, whose distribution is uniform; u ≤ λ has the error .2 λ² / 3.
+        """
         (x, groups), (s, _) = grouped(rng, g, size, rho), grouped(rng, g, size, scores)
         u = ndtr(s)
         found = choose_threshold(u, ndtr(x) >= 0.2 * u**2, target=0.05, confidence=0.95, groups=groups if with_groups else None)
-        return bool(found.found and 0.2 * min(found.value, 1) ** 2 / 3 > 0.05)
+        return bool(found.found), bool(found.found and 0.2 * min(found.value, 1) ** 2 / 3 > 0.05)
 
     cases = [(300, 1, 0.0, 0.0, "independent"), (400, 20, 0.5, 0.0, "ρ = .5"), (400, 20, 0.8, 0.8, "ρ = .8, scores too")]
     for g, size, rho, scores, words in cases:
         for with_groups in (False,) if size == 1 else (False, True):
-            name = f"choose_threshold{' with groups' if with_groups else ''}, {words}: violated"
-            yield (
-                name,
-                str(g * size),
-                str(g) if size > 1 else "–",
-                0.05,
-                lambda r, a=(g, size, rho, scores, with_groups): violated(r, *a),
-                400,
-            )
+            name = f"choose_threshold{' with groups' if with_groups else ''}, {words}"
+            setting, n, in_groups = (g, size, rho, scores, with_groups), str(g * size), str(g) if size > 1 else "–"
+            yield f"{name}: violated", n, in_groups, 0.05, lambda r, a=setting: chosen(r, *a)[1], 400
+            yield f"{name}: found", n, in_groups, None, lambda r, a=setting: chosen(r, *a)[0], 100
 
     def at_target(rng: np.random.Generator) -> bool:
         """Groups all right or all wrong, with an error just above the target at every score."""
@@ -178,7 +185,7 @@ def calibration() -> Iterator[Row]:
         found = calibration_errors(p, y, n_bootstrap=100, rng=rng).ece
         return found is not None and covers(found, 0.0)
 
-    for n, size, tolerance, runs in ((200, 1, 0.05, 200), (500, 1, 0.0, 200), (400, 10, 0.0, 200), (100, 10, 0.0, 200)):
+    for n, size, tolerance, runs in ((200, 1, 0.05, 200), (500, 1, 0.0, 400), (400, 10, 0.0, 400), (100, 10, 0.0, 400)):
         words = "" if tolerance else ", no tolerance"
         groups = str(n // size) if size > 1 else "–"
         yield f"check_calibration{words}: false alarm", str(n), groups, 0.05, lambda r, a=(n, size, tolerance): alarm(r, *a), runs
@@ -224,8 +231,8 @@ def table(results: dict[str, Any]) -> str:
     lines = ["| method | n | groups | nominal | observed | simulations |", "|---|---|---|---|---|---|"]
     for rows in results["studies"].values():
         for r in rows:
-            limit = "≤ " if r["nominal"] < 0.5 else ""
-            lines.append(f"| {r['method']} | {r['n']} | {r['groups']} | {limit}{r['nominal']:g} | {r['observed']:.3f} | {r['runs']} |")
+            level = "–" if r["nominal"] is None else f"{'≤ ' * (r['nominal'] < 0.5)}{r['nominal']:g}"
+            lines.append(f"| {r['method']} | {r['n']} | {r['groups']} | {level} | {r['observed']:.3f} | {r['runs']} |")
     return "\n".join(lines) + "\n"
 
 

@@ -24,7 +24,7 @@ from sklearn.impute import SimpleImputer
 from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tables import signed, table
+from tables import first_screen, in_short, signed, table
 
 from labelwise import datasets
 from labelwise.calibration import calibration_errors, fit_temperature
@@ -111,6 +111,8 @@ def summary(results: dict) -> str:
         "paired over the splits: the other policy's cost minus that of `decide`, with 95 % intervals for all of a table together; above 0, `decide` is cheaper.",
         "",
     ]
+    short: list[list[str]] = []
+    place = len(lines)
     for name, result in results["sets"].items():
         temperature = np.array(result["temperature"])
         errors = {state: np.mean(result["calibration_error"][state]) for state in ("raw", "calibrated")}
@@ -122,22 +124,26 @@ def summary(results: dict) -> str:
             "",
         ]
         rows, savings, family = [], [], 2 * len(PRICES) * 3
+        saved: list[np.ndarray] = []
         for state in ("raw", "calibrated"):
             for price in map(str, PRICES):
                 cost = {policy: np.array(c) for policy, c in result["cost"][state][price].items()}
                 asked, expected = np.mean(result["asked"][state][price]), np.mean(result["expected"][state][price])
                 rows.append([state, price, *(f"{cost[p].mean():.3f}" for p in POLICIES), f"{expected:.3f}", f"{asked:.0%}"])
+                saved += [cost[p] - cost["decide"] for p in ("argmax", "entropy", "chow")]
                 savings.append(
                     [state, price, *(signed(cost[p] - cost["decide"], TEST_SHARE, family) for p in ("argmax", "entropy", "chow"))]
                 )
         lines += table(["", "price of asking", *POLICIES, "promised by `decide`", "asked"], rows)
         lines += ["Savings of `decide` over …", "", *table(["", "price of asking", "argmax", "entropy threshold", "Chow"], savings)]
+        short.append(in_short(name, "savings of `decide`", saved, TEST_SHARE))
         gains = []
         for policy in ("decide", "entropy", "chow"):
             before, after = ([np.array(result["cost"][state][str(price)][policy]) for price in PRICES] for state in ("raw", "calibrated"))
             gains.append([policy, *(signed(b - a, TEST_SHARE, 3 * len(PRICES)) for b, a in zip(before, after, strict=True))])
         lines += ["What calibration saves (cost before minus cost after) at each price of asking:", ""]
         lines += table(["", *map(str, PRICES)], gains)
+    lines[place:place] = first_screen("how often `decide` is clearly cheaper (above 0) or dearer than the other policies", short)
     return "\n".join(lines)
 
 

@@ -37,5 +37,21 @@ def clear(differences: Sequence[np.ndarray], test_share: float) -> str:
     return f"Of these {len(differences)} differences {counts[0]} exclude 0 in intervals for all of them together (one by one {counts[1]}, of which some are chance)."
 
 
+def in_short(name: str, kind: str, differences: Sequence[np.ndarray], test_share: float) -> list[str]:
+    """A row of the first screen: how many differences there are, and how many are clearly above and below 0 in intervals for all together."""
+    intervals = [interval(values, test_share, len(differences)) for values in differences]
+    above, below = sum(mean > half for mean, half in intervals), sum(mean < -half for mean, half in intervals)
+    return [name, kind, str(len(differences)), str(above), str(below)]
+
+
+def first_screen(claim: str, rows: Sequence[Sequence[str]]) -> list[str]:
+    """What was found, before the details: rows of `in_short`."""
+    return [
+        f"In short: {claim}, by intervals for all of a row together.",
+        "",
+        *table(["data", "of", "differences", "above 0", "below 0"], rows),
+    ]
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)), ""]

@@ -80,20 +80,26 @@ def test_distances_count_each_source_of_error() -> None:
 
 def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fingerprint, "SIZES", range(2, 4))
-    for folder, runs in (("fashion-mnist-paper", 2), ("fashion-mnist-paper-5-epochs", 1)):
+    for folder, runs in (("fashion-mnist-paper", 2), ("fashion-mnist-paper-5-epochs", 1), ("fashion-mnist-code", 3)):
         for run in range(runs):
             for name, p in members(2, run).items():
                 (tmp_path / folder / f"run-{run}").mkdir(parents=True, exist_ok=True)
                 write_predictions(tmp_path / folder / f"run-{run}" / f"{name}.npz", p, None, list("abcd"))
     other = tmp_path / "fashion-mnist-paper-5-epochs"
-    numbers = fingerprint.run(Options(tmp_path), [other])
+    numbers = fingerprint.run(Options(tmp_path), [other, tmp_path / "fashion-mnist-code"])
     again = numbers["trainings"]["fashion-mnist-paper-5-epochs"]
     assert (tmp_path / "fingerprint" / "fashion-mnist-paper-5-epochs.npz").stat().st_size < 6000
     first = fingerprint._stored_runs(other)[0]
     exact = fingerprint._aurocs({name: fingerprint._scores(p) for name, p in first.items()})
     assert again["runs"] == 1
     assert {key: value for key, value in again.items() if key != "runs"} == {" | ".join(key): value for key, value in exact.items()}
-    assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs"}
+    assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs", "fashion-mnist-code"}
+    ((name, fresh),) = numbers["distance of fresh runs"].items()  # without the run that may have made it a candidate, by their own spread
+    assert (name, fresh["runs"]) == ("fashion-mnist-code", 2)
+    stored = fingerprint._stored_runs(tmp_path / "fashion-mnist-code")[1:]
+    levels = [fingerprint._aurocs({key: fingerprint._scores(p) for key, p in of.items()})["mnist", "entropy"] for of in stored]
+    expected = (np.mean(levels) - 0.895) / np.sqrt(np.var(levels, ddof=1) / 2 + 0.017**2 / 5 + 0.001**2 / 12)
+    assert fresh["mnist | entropy"] == pytest.approx(expected)
     assert f"mnist | {FLOAT32}" in again
     with pytest.raises(FileNotFoundError, match="there are no predictions for fashion-mnist, mnist, kmnist"):
         fingerprint.run(Options(tmp_path), [tmp_path])

@@ -11,7 +11,6 @@ import zipfile
 from collections.abc import Iterator, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -62,7 +61,8 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
     sizes = by_members(members)
     own = over_runs(each)
     spread = {key: cell["sd"] for key, cell in own.items()}
-    found = {f"{INSIDE}-paper": (own, len(runs))} | {path.stem: _from_ranks(path) for path in sorted(folder.glob("*.npz"))}
+    others = {path.stem: _from_ranks(path) for path in sorted(folder.glob("*.npz"))}
+    found = {f"{INSIDE}-paper": (own, len(runs))} | {name: (over_runs(of), len(of)) for name, of in others.items()}
     numbers = {
         "paper": dict(_paper()),
         "by members": {(*key, str(size)): cell for size, cells in sizes.items() for key, cell in cells.items()},
@@ -73,6 +73,7 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
             name: {"runs": n, **{" | ".join(key): cell["mean"] for key, cell in cells.items()}} for name, (cells, n) in found.items()
         },
         "distance": {name: _distances({k: c["mean"] for k, c in cells.items()}, spread, 1 / n) for name, (cells, n) in found.items()},
+        "distance of fresh runs": {name: _fresh(of[1:]) for name, of in others.items() if len(of) > 2},
         "entropies in float32, largest change": _change_in_float32(runs[0]),
     }
     draw(
@@ -178,18 +179,25 @@ def _dense_ranks(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].astype(np.uint16 if len(values) <= 2**16 else np.uint32)
 
 
-def _from_ranks(path: Path) -> tuple[dict[tuple[str, str], dict[str, float]], int]:
-    """Mean levels and differences of a training, and its number of runs."""
+def _from_ranks(path: Path) -> list[Aurocs]:
+    """Levels and differences of each run of a training."""
     stored = read_npz(path, SCORES)
     if set(stored) != set(SCORES):
         raise ValueError(f"{path.name} must hold ranks of {', '.join(SCORES)}; it holds {', '.join(stored) or 'none'}")
     n_runs, n = stored["entropy"].shape
     step = n // (1 + len(OUTSIDE))
-    each = []
-    for r in range(n_runs):
-        parts = {name: slice(i * step, (i + 1) * step) for i, name in enumerate((INSIDE, *OUTSIDE))}
-        each.append(_aurocs({name: {score: stored[score][r, part] for score in SCORES} for name, part in parts.items()}))
-    return {key: {"mean": fmean(of[key] for of in each)} for key in each[0]}, n_runs
+    parts = {name: slice(i * step, (i + 1) * step) for i, name in enumerate((INSIDE, *OUTSIDE))}
+    return [_aurocs({name: {score: stored[score][r, part] for score in SCORES} for name, part in parts.items()}) for r in range(n_runs)]
+
+
+def _fresh(runs: Sequence[Aurocs]) -> dict[str, Any]:
+    """Distances by runs that did not make the training a candidate, all but the first, and by their own spread."""
+    cells = over_runs(list(runs))
+    of = {key: cell["mean"] for key, cell in cells.items()}
+    return {
+        "runs": len(runs),
+        **{" | ".join(k): z for k, z in _distances(of, {k: c["sd"] for k, c in cells.items()}, 1 / len(runs)).items()},
+    }
 
 
 def _change_in_float32(sets: Mapping[str, np.ndarray]) -> float:

@@ -88,6 +88,8 @@ class Conv3x3(nn.Conv2d):  # type: ignore[misc]
         # not where a GPU has its own, nor in half precision, which it would lose
         if height == width and height in (4, 8) and self.stride == (1, 1) and x.device.type == "cpu" and x.dtype.itemsize >= 4:
             return self._winograd(x, height)
+        if (height, width, *self.stride) == (4, 4, 2, 2):
+            return self._patches(x)
         if max(height, width) > 2:
             return super().forward(x)
         tops, lefts = range(0, height, self.stride[0]), range(0, width, self.stride[1])
@@ -95,6 +97,16 @@ class Conv3x3(nn.Conv2d):  # type: ignore[misc]
         parts = [weight[:, 1 - i : 1 - i + height, 1 - j : 1 - j + width].flatten(1) for i in tops for j in lefts]
         out = F.linear(x.permute(0, 2, 3, 1).flatten(1), torch.cat(parts))
         return out.view(len(x), len(tops), len(lefts), self.out_channels).permute(0, 3, 1, 2)
+
+    def _patches(self, x: torch.Tensor) -> torch.Tensor:
+        """Every second position of 4 × 4 images: the patches around them, chosen by a matrix of zeros and ones, and one product."""
+        chosen = torch.arange(36, device=x.device).view(6, 6).unfold(0, 3, 2).unfold(1, 3, 2).reshape(36, 1) == torch.arange(
+            36, device=x.device
+        )
+        inside = chosen.view(36, 6, 6)[:, 1:5, 1:5].reshape(36, 16).to(x.dtype)  # without the padding
+        patches = (inside @ x.permute(0, 2, 3, 1).reshape(len(x), 16, self.in_channels)).view(len(x) * 4, 9 * self.in_channels)
+        out = patches @ self.weight.permute(2, 3, 1, 0).reshape(9 * self.in_channels, self.out_channels)
+        return out.view(len(x), 2, 2, self.out_channels).permute(0, 3, 1, 2)
 
     def _winograd(self, x: torch.Tensor, side: int) -> torch.Tensor:
         """For images of ``side`` × ``side``, a multiple of 4: the axis of each is cut into tiles of four pixels, with one more at each end."""
@@ -115,6 +127,18 @@ class Conv3x3(nn.Conv2d):  # type: ignore[misc]
         return out.view(n, side, side, outputs).permute(0, 3, 1, 2)
 
 
+class Conv1x1(nn.Conv2d):  # type: ignore[misc]
+    """A 1 × 1 convolution: a dense layer of the channels of every pixel, or of every second one."""
+
+    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
+        super().__init__(inputs, outputs, 1, stride, bias=False)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Same as that of ``nn.Conv2d``, up to rounding; a third of its time for small images."""
+        chosen = x[:, :, :: self.stride[0], :: self.stride[1]].permute(0, 2, 3, 1)
+        return F.linear(chosen, self.weight.flatten(1)).permute(0, 3, 1, 2)
+
+
 class _Block(nn.Module):  # type: ignore[misc]
     """Convolutions ``conv1``, ``conv2`` …, each normalized, with rectifiers between them, and a shortcut past them."""
 
@@ -128,7 +152,7 @@ class _Block(nn.Module):  # type: ignore[misc]
             self.add_module(f"bn{i}", nn.BatchNorm2d(convolution.out_channels))
         outputs = convolutions[-1].out_channels
         plain = stride == 1 and inputs == outputs
-        self.downsample = None if plain else nn.Sequential(nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+        self.downsample = None if plain else nn.Sequential(Conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Features of the next size."""

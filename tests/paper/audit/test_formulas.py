@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.evaluation import detection_scores, rejection_curve
-from labelwise.paper.audit.formulas import all_scores, area, auroc, compare_drops, compare_runs, complement, entropy
+from labelwise.evaluation import compare_detection, detection_scores, rejection_curve
+from labelwise.paper.audit.formulas import all_scores, area, auroc, compare_drops, compare_runs, complement, delong, entropy
 from labelwise.paper.holdout_drops import drops
 from labelwise.paper.holdout_numbers import table_of
 
@@ -40,6 +40,16 @@ def test_area_and_auroc_with_ties() -> None:
     score, correct = rng.integers(0, 7, 300) / 7.0, rng.random(300) < 0.7
     assert area(score, correct) == pytest.approx(rejection_curve(score, correct=correct).area, abs=1e-12)
     assert auroc(score, score + 0.1) == pytest.approx(float(detection_scores(score, score + 0.1).auroc), abs=1e-12)
+
+
+def test_delong_with_ties() -> None:
+    rng = np.random.default_rng(2)
+    inside = rng.integers(0, 9, (2, 8000)) / 9.0
+    outside = rng.integers(2, 12, (2, 5000)) / 9.0
+    expected = compare_detection(inside[0], outside[0], inside[1], outside[1]).auroc
+    assert delong(list(inside), list(outside)) == pytest.approx(
+        (expected.value, expected.low, expected.high), abs=1e-5
+    )  # the package has Student's t
 
 
 def test_comparisons_find_what_differs() -> None:

@@ -71,7 +71,8 @@ def test_made_up_runs_of_the_holdout(tmp_path) -> None:
     runs.write(tmp_path / "holdout-made" / "runs.npz")
     record("holdout-made", "holdout", numbers_of(runs), Options(tmp_path), runs=3)
     count, different = audit(tmp_path)
-    assert count == 3 * 12 + 2 * 7
+    effects = [cell for kind in ("effect", "effect on other classes") for cell in numbers_of(runs)[kind].values()]
+    assert count == 3 * 12 + sum(len(cell["runs"]) + 4 for cell in effects) + 2  # and two detectable ones
     assert different == []
 
 

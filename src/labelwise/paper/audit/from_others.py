@@ -56,6 +56,12 @@ def compare_votes(folder: Path, counts: Path, numbers: dict[str, Any], about: di
     for kind, cells in found.items():
         for key, values in cells.items():
             yield from compare_runs(f"{kind}, {key}", numbers[kind][key], values)
+    for key, values in found["spearman of the class means"].items():
+        rho, n = float(np.mean(values)), spread.shape[1]
+        reach = 1.959964 * np.sqrt((1 + rho**2 / 2) / (n - 3))
+        for end, sign in (("low", -1), ("high", 1)):
+            stored = numbers["spearman of the class means, over classes"][key][end]
+            yield f"class means, {key}, {end}", stored, float(np.tanh(np.arctanh(rho) + sign * reach))
     for k, (name, stored) in enumerate(numbers["mean spread of the votes"].items()):
         yield f"mean spread of the votes, {name}", stored, float(spread[:, k].mean())
 

@@ -20,6 +20,7 @@ from .formulas import (
     compare_drops,
     compare_runs,
     complement,
+    delong,
     entropy,
     read_labels,
     read_probs,
@@ -34,7 +35,7 @@ def _ood(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterat
     others = dict.fromkeys(key.split(" | ")[0] for key in numbers["auroc"])
     found: dict[str, list[float]] = {}
     accuracy = []
-    for _, run in run_folders(folder, about):
+    for r, run in run_folders(folder, about):
         probs = read_probs(run / f"{data}.npz", members)
         inside = all_scores(probs)
         accuracy.append(float((probs.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")).mean()))
@@ -43,6 +44,12 @@ def _ood(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterat
             each = {key: auroc(inside[key], outside[key]) for key in inside}
             for (measure, part), value in each.items():
                 found.setdefault(f"auroc {other} | {measure} | {part}", []).append(value)
+            if r == 0:
+                for a, b in PAIRS:
+                    cell = numbers["auroc difference, instances of run 0"][f"{other} | {a} − {b}"]
+                    again = delong(*([of[m, "epistemic"] for m in (a, b)] for of in (inside, outside)))
+                    ends = zip(("value", "low", "high"), again, strict=True)
+                    yield from ((f"auroc difference {other} | {a} − {b}, instances, {end}", cell[end], x) for end, x in ends)
             for (a, b), part in ((pair, part) for pair in PAIRS for part in PARTS):
                 found.setdefault(f"auroc difference {other} | {a} − {b} | {part}", []).append(each[a, part] - each[b, part])
     yield from compare_runs("accuracy", numbers["accuracy"], accuracy)
@@ -75,17 +82,27 @@ def _losses(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Ite
     data, members = about["setting"]["data"], about["setting"]["members"]
     tasks = dict.fromkeys(key.split(" | ")[0] for key in numbers["value"])
     found: dict[str, list[float]] = {}
+    tied: dict[str, list[float]] = {}
     for _, run in run_folders(folder, about):
         probs = {name: read_probs(run / f"{data if name == 'rejection' else name}.npz", members) for name in tasks}
         correct = probs["rejection"].mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")
         for loss in dict.fromkeys(key.split(" | ")[1] for key in numbers["value"]):
             of = {name: _decomposed(loss, p) for name, p in probs.items()}
+            for part in PARTS:
+                counts = np.unique(of["rejection"][part], return_counts=True)[1]
+                tied.setdefault(f"{loss} | {part}", []).append(float(counts[counts > 1].sum() / counts.sum()))
             for part, name in ((part, name) for part in PARTS for name in tasks):
                 own = of["rejection"][part]
                 value = area(own, correct) if name == "rejection" else auroc(own, of[name][part])
                 found.setdefault(f"{name} | {loss} | {part}", []).append(value)
     for key, values in found.items():
         yield from compare_runs(key, numbers["value"][key], values)
+        task, loss, part = key.split(" | ")
+        if loss != "log":
+            apart = [x - y for x, y in zip(values, found[f"{task} | log | {part}"], strict=True)]
+            yield from compare_runs(f"{key} − log", numbers["difference from log"][key], apart)
+    for key in (key for key in tied if key.startswith(("zero-one", "cost"))):
+        yield from compare_runs(f"tied {key}", numbers["tied"][key], tied[key])
 
 
 def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
@@ -126,6 +143,15 @@ def _artifact(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> I
             for measure in MEASURES:
                 stored = numbers["auroc"][f"{data} | {way} | {measure}"]["runs"][r]
                 yield f"{way} | {measure}, run {r}", stored, auroc(reference[measure, "epistemic"], of[measure, "epistemic"])
+            votes = p.argmax(axis=-1)
+            right = p.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")
+            yield f"{way}, accuracy, run {r}", numbers["accuracy"][way]["runs"][r], float(right.mean())
+            yield f"{way}, confidence, run {r}", numbers["confidence"][f"{data} | {way}"]["runs"][r], float(p.max(axis=-1).mean())
+            yield (
+                f"{way}, agreement, run {r}",
+                numbers["agreement"][f"{data} | {way}"]["runs"][r],
+                float((votes == votes[0]).all(axis=0).mean()),
+            )
         for size in range(2, members + 1):
             for group in combinations(range(members), size):
                 base = all_scores(probs["scaled | upright"][list(group)])["label-wise entropy", "epistemic"]
@@ -157,7 +183,31 @@ def _holdout(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> It
         if f"{arm} − {control}" in numbers["effect"]:
             both = np.flatnonzero(np.isfinite(of[arm]).all(axis=1) & np.isfinite(of[control]).all(axis=1))
             values = [float(np.log(of[arm][r, k] / of[control][r, k])) for r in both for k in [int(of[f"{arm} label"][r])]]
-            yield from compare_runs(f"{arm} − {control}", numbers["effect"][f"{arm} − {control}"], values)
+            cell = numbers["effect"][f"{arm} − {control}"]
+            yield from compare_runs(f"{arm} − {control}", cell, values)
+            yield from _detectable(f"{arm} − {control}", cell, values)
+            logs = np.log(of[arm][both] / of[control][both])
+            others = [float(np.delete(x, int(k)).mean()) for x, k in zip(logs, of[f"{arm} label"][both], strict=True)]
+            yield from compare_runs(f"{arm} − {control}, other classes", numbers["effect on other classes"][f"{arm} − {control}"], others)
+    half = "swap − no-swap, other half"
+    if half in numbers["effect"]:
+        same = np.flatnonzero(of["half label"] == of["swap label"])
+        ratio = of["swap other half"] / of["no-swap other half"]
+        values = [float(np.log(ratio[r, int(of["half label"][r])])) for r in same if np.isfinite(ratio[r]).all()]
+        yield from compare_runs(half, numbers["effect"][half], values)
+
+
+def _detectable(name: str, cell: dict[str, Any], values: list[float]) -> Iterator[Check]:
+    """The effect that so many runs find with a power of 80 %: quantiles of Student's t, added."""
+    from scipy.stats import t
+
+    n = len(values)
+    if n > 1:
+        yield (
+            f"{name}, detectable",
+            cell["detectable"],
+            float((t.ppf(0.975, n - 1) + t.ppf(0.8, n - 1)) * np.std(values, ddof=1) / np.sqrt(n)),
+        )
 
 
 def _fingerprint(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
@@ -180,6 +230,30 @@ def _fingerprint(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -
         for (i, name), (score, x) in ((a, b) for a in enumerate(sets[1:], 1) for b in ranks.items()):
             value = np.mean([auroc(row[:step], row[i * step : (i + 1) * step]) for row in x])
             yield f"{path.stem}, {name} | {score}", numbers["trainings"][path.stem][f"{name} | {score}"], float(value)
+    own = [_levels(run) for run in runs]
+    for training, stored in numbers["distance"].items():
+        for key, z in stored.items():
+            yield f"{training}, distance of {key}", z, _distance(key, numbers["trainings"][training], own)
+
+
+PAPER = {
+    "mnist": {"variance": 0.882, "label-wise entropy": 0.894, "entropy": 0.895},
+    "kmnist": {"variance": 0.959, "label-wise entropy": 0.967, "entropy": 0.969},
+}
+PAPER_SD = {"mnist": 0.017, "kmnist": 0.004}
+"""Table 1: means, and the deviation of the entropy, over five runs, rounded to three digits."""
+
+
+def _distance(key: str, training: dict[str, Any], own: list[dict[str, float]]) -> float:
+    """(ours − paper's) in standard errors: ours between five-member ensembles, the paper's (for differences ours), and its rounding."""
+    data, quantity = key.split(" | ")
+    score, difference, _ = quantity.partition(" − ")
+    paper, spread = PAPER[data], [run[f"{data} | {score}"] - (run[f"{data} | entropy"] if difference else 0) for run in own]
+    theirs = paper[score.removesuffix(", float32")] - (paper["entropy"] if difference else 0)
+    ours = training[f"{data} | {score}"] - (training[f"{data} | entropy"] if difference else 0)
+    sd = float(np.std(spread, ddof=1))
+    variance = sd**2 / training["runs"] + (sd if difference else PAPER_SD[data]) ** 2 / 5 + (2 if difference else 1) * 0.001**2 / 12
+    return float((ours - theirs) / np.sqrt(variance))
 
 
 def _levels(sets: dict[str, np.ndarray]) -> dict[str, float]:
