@@ -18,8 +18,8 @@ __all__ = ["AUDITED", "TOLERANCE", "audit"]
 
 TOLERANCE = 5e-5
 """Half of the last printed digit of an AUROC's difference; the package ranks in single precision, which moves a run by up to 2e-5."""
-AREA_TOLERANCE = 5e-6
-"""Areas under rejection curves are printed with one more digit."""
+OTHER_TOLERANCES = {": area": 5e-6, ", distance of ": 0.02}
+"""Areas under rejection curves are printed with one more digit, distances in standard errors with one digit."""
 AUDITED = (
     "AUROCs, areas, correlations, hold-out effects, distances from the paper's and their intervals, but not "
     "monotonicity and what is made of them when the page is written (simultaneous intervals, verdicts)"
@@ -27,7 +27,7 @@ AUDITED = (
 
 
 def audit(results: Path, say: Callable[[str], None] = lambda text: None, *, data_dirs: Sequence[Path] = ()) -> tuple[int, list[Check]]:
-    """How many numbers were recomputed, and those that differ by more than `TOLERANCE`, areas by `AREA_TOLERANCE`.
+    """How many numbers were recomputed, and those that differ by more than `TOLERANCE` (some by `OTHER_TOLERANCES`).
 
     ``data_dirs`` are searched for the counts of CIFAR-10H and for the authors' arrays.
     """
@@ -39,10 +39,14 @@ def audit(results: Path, say: Callable[[str], None] = lambda text: None, *, data
             say(f"{path.parent.name}/{path.name}: not recomputed, {found}")
             continue
         each = [(f"{path.parent.name}/{path.stem}: {name}", a, b) for name, a, b in found]
-        wrong = [check for check in each if not abs(check[1] - check[2]) <= (AREA_TOLERANCE if ": area" in check[0] else TOLERANCE)]
+        wrong = [check for check in each if not abs(check[1] - check[2]) <= _tolerance(check[0])]
         say(f"{path.parent.name}/{path.name}: {len(each)} numbers, {len(wrong)} differ")
         count, different = count + len(each), different + wrong
     return count, different
+
+
+def _tolerance(name: str) -> float:
+    return next((tolerance for words, tolerance in OTHER_TOLERANCES.items() if words in name), TOLERANCE)
 
 
 def _checks(path: Path, data_dirs: Sequence[Path]) -> Iterator[Check] | str:

@@ -106,7 +106,7 @@ def _losses(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Ite
 
 
 def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
-    """Sums over the labels; equal scores that rounding would split are made equal again by nine significant digits."""
+    """Sums over the labels; equal scores that rounding would split are made equal again by eleven significant digits."""
     rest = complement(p)
     total = entropy(loss, p.mean(axis=0), rest.mean(axis=0)).sum(axis=-1)
     aleatoric = entropy(loss, p, rest).mean(axis=0).sum(axis=-1)
@@ -116,10 +116,14 @@ def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
         epistemic = _spherical_divergence(p, rest)
     else:
         epistemic = np.where((gap := total - aleatoric) < 1e-11, 0, gap)
-    digits = 10.0 ** (np.ceil(np.log10(np.maximum(total, 1e-300))) - 9)
+
+    def rounded(x: np.ndarray) -> np.ndarray:
+        digits = 10.0 ** (np.ceil(np.log10(np.maximum(x, 1e-300))) - 11)
+        return np.asarray(np.round(x / digits) * digits)
+
     return {
-        "total": np.round(total / digits) * digits,
-        "aleatoric": aleatoric if loss in ("log", "squared", "spherical") else np.round(aleatoric, 10),
+        "total": rounded(total),
+        "aleatoric": aleatoric if loss in ("log", "squared", "spherical") else rounded(aleatoric),
         "epistemic": epistemic if loss in ("log", "squared", "spherical") else np.round(epistemic, 10),
     }
 
