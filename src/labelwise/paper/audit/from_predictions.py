@@ -106,7 +106,7 @@ def _losses(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Ite
 
 
 def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
-    """Sums over the labels; equal scores that rounding would split are made equal again by eleven significant digits."""
+    """Sums over the labels; equal scores that rounding would split are made equal again by 36 binary digits."""
     rest = complement(p)
     total = entropy(loss, p.mean(axis=0), rest.mean(axis=0)).sum(axis=-1)
     aleatoric = entropy(loss, p, rest).mean(axis=0).sum(axis=-1)
@@ -118,8 +118,8 @@ def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
         epistemic = np.where((gap := total - aleatoric) < 1e-11, 0, gap)
 
     def rounded(x: np.ndarray) -> np.ndarray:
-        digits = 10.0 ** (np.ceil(np.log10(np.maximum(x, 1e-300))) - 11)
-        return np.asarray(np.round(x / digits) * digits)
+        mantissa, exponent = np.frexp(x)
+        return np.asarray(np.ldexp(np.round(mantissa * 2.0**36), exponent - 36))
 
     return {
         "total": rounded(total),
@@ -148,8 +148,6 @@ def _artifact(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> I
                 stored = numbers["auroc"][f"{data} | {way} | {measure}"]["runs"][r]
                 yield f"{way} | {measure}, run {r}", stored, auroc(reference[measure, "epistemic"], of[measure, "epistemic"])
             votes = p.argmax(axis=-1)
-            right = p.mean(axis=0).argmax(axis=-1) == read_labels(run / f"{data}.npz")
-            yield f"{way}, accuracy, run {r}", numbers["accuracy"][way]["runs"][r], float(right.mean())
             yield f"{way}, confidence, run {r}", numbers["confidence"][f"{data} | {way}"]["runs"][r], float(p.max(axis=-1).mean())
             yield (
                 f"{way}, agreement, run {r}",
