@@ -34,7 +34,13 @@ def test_the_page_shows_the_stored_coverage():
 
 def test_stored_coverage_is_what_is_promised():
     """Intervals cover at least .92, tests and guarantees fail in at most the nominal share; within three standard errors."""
-    not_kept = {"all of 12 ordinary intervals", "groups not given", "members failed", "choose_threshold, ρ", "no tolerance: false alarm, 40"}
+    not_kept = {
+        "all of 12 ordinary intervals",
+        "groups not given",
+        "members failed",
+        "choose_threshold, ρ",
+        "no tolerance: false alarm, 40",
+    }
     for rows in json.loads((STUDIES / "coverage.json").read_text())["studies"].values():
         for row in rows:
             level, observed = row["nominal"], row["observed"]
