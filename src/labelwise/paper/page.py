@@ -218,7 +218,7 @@ def _artifact(folder: Results) -> Iterator[str]:
         every += values
     confidence = numbers["confidence"]["cifar10 | not scaled | transposed"]
     usually = "usually near 1, because" if sum(x > 0.9 for x in every) > len(every) / 2 else "not near 1 for most, although"
-    agreed = "; where they happen to be certain of the same class, epistemic uncertainty is 0 and the AUROC with it" * any(
+    agreed = "; where they happen to be certain of the same class, epistemic uncertainty is nearly 0 and the AUROC with it" * any(
         x < 0.1 for x in every
     )
     yield (
@@ -312,5 +312,5 @@ def _human(folder: Results) -> Iterator[str]:
             f"*In a sentence ({in_words(name, stored)}):* label by label, the spread of votes correlates with the predicted probability itself "
             f"({spread(labels['predicted probability'])}), TU ({spread(labels['total'])}), AU ({spread(labels['aleatoric'])}) and EU ({spread(labels['epistemic'])}); which "
             "*classes* people disagree on is another question: the correlation of the class means is clearly positive for "
-            f"{' and '.join(clear) or 'none'} ({', '.join(f'{key} {interval(classes[part])}' for key, part in scores.items())}, over 10 classes).\n"
+            f"{', '.join(clear) or 'none'} ({', '.join(f'{key} {interval(classes[part])}' for key, part in scores.items())}, over 10 classes).\n"
         )
