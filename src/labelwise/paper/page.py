@@ -314,3 +314,7 @@ def _human(folder: Results) -> Iterator[str]:
             "*classes* people disagree on is another question: the correlation of the class means is clearly positive for "
             f"{', '.join(clear) or 'none'} ({', '.join(f'{key} {interval(classes[part])}' for key, part in scores.items())}, over 10 classes).\n"
         )
+    for name, stored in found[1:]:
+        classes = stored["numbers"]["spearman of the class means, over classes"]
+        each = ", ".join(f"{key} {interval(classes[part])}" for key, part in scores.items())
+        yield f"Trainings differ in this: {in_words(name, stored, with_data=False)}: {each}.\n"
