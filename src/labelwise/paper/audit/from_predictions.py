@@ -106,7 +106,7 @@ def _losses(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Ite
 
 
 def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
-    """Sums over the labels; equal scores that rounding would split are made equal again by 36 binary digits."""
+    """Sums over the labels; equal scores that rounding would split are made equal again on the stated grid of 30 binary digits."""
     rest = complement(p)
     total = entropy(loss, p.mean(axis=0), rest.mean(axis=0)).sum(axis=-1)
     aleatoric = entropy(loss, p, rest).mean(axis=0).sum(axis=-1)
@@ -119,7 +119,7 @@ def _decomposed(loss: str, p: np.ndarray) -> dict[str, np.ndarray]:
 
     def rounded(x: np.ndarray) -> np.ndarray:
         mantissa, exponent = np.frexp(x)
-        return np.asarray(np.ldexp(np.round(mantissa * 2.0**36), exponent - 36))
+        return np.asarray(np.ldexp(np.round(mantissa * 2.0**30), exponent - 30))
 
     return {
         "total": rounded(total),
