@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -9,7 +12,7 @@ from sklearn.metrics import roc_auc_score
 
 import labelwise as lw
 from labelwise.paper import fingerprint
-from labelwise.paper.fingerprint import FLOAT32, QUANTITIES, SHUFFLES, _auroc, _disjoint, _distances, by_members
+from labelwise.paper.fingerprint import COMPARED, FLOAT32, QUANTITIES, SHUFFLES, _auroc, _disjoint, _distances, by_members, is_candidate
 from labelwise.paper.results_folder import Options, write_predictions
 from labelwise.paper.scores import epistemic_in_float32
 
@@ -78,30 +81,58 @@ def test_distances_count_each_source_of_error() -> None:
     assert found["mnist", "label-wise entropy − entropy"] == pytest.approx(difference)
 
 
+def store(folder: Path, runs: Sequence[int]) -> None:
+    for run in runs:
+        (folder / f"run-{run}").mkdir(parents=True, exist_ok=True)
+        for name, p in members(2, run).items():
+            write_predictions(folder / f"run-{run}" / f"{name}.npz", p, None, list("abcd"))
+
+
 def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fingerprint, "SIZES", range(2, 4))
-    for folder, runs in (("fashion-mnist-paper", 2), ("fashion-mnist-paper-5-epochs", 1), ("fashion-mnist-code", 3)):
-        for run in range(runs):
-            for name, p in members(2, run).items():
-                (tmp_path / folder / f"run-{run}").mkdir(parents=True, exist_ok=True)
-                write_predictions(tmp_path / folder / f"run-{run}" / f"{name}.npz", p, None, list("abcd"))
+    store(tmp_path / "fashion-mnist-paper", range(2))
     other = tmp_path / "fashion-mnist-paper-5-epochs"
-    numbers = fingerprint.run(Options(tmp_path), [other, tmp_path / "fashion-mnist-code"])
+    store(other, [0])
+    numbers = fingerprint.run(Options(tmp_path), [other])
     again = numbers["trainings"]["fashion-mnist-paper-5-epochs"]
-    assert (tmp_path / "fingerprint" / "fashion-mnist-paper-5-epochs.npz").stat().st_size < 6000
+    assert (tmp_path / "fingerprint" / other.name / "run-0.npz").stat().st_size < 6000
     first = fingerprint._stored_runs(other)[0]
     exact = fingerprint._aurocs({name: fingerprint._scores(p) for name, p in first.items()})
     assert again["runs"] == 1
     assert {key: value for key, value in again.items() if key != "runs"} == {" | ".join(key): value for key, value in exact.items()}
-    assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs", "fashion-mnist-code"}
-    ((name, fresh),) = numbers["distance of fresh runs"].items()  # without the run that may have made it a candidate, by their own spread
-    assert (name, fresh["runs"]) == ("fashion-mnist-code", 2)
-    stored = fingerprint._stored_runs(tmp_path / "fashion-mnist-code")[1:]
-    levels = [fingerprint._aurocs({key: fingerprint._scores(p) for key, p in of.items()})["mnist", "entropy"] for of in stored]
-    expected = (np.mean(levels) - 0.895) / np.sqrt(np.var(levels, ddof=1) / 2 + 0.017**2 / 5 + 0.001**2 / 12)
-    assert fresh["mnist | entropy"] == pytest.approx(expected)
+    assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs"}
     assert f"mnist | {FLOAT32}" in again
     with pytest.raises(FileNotFoundError, match="there are no predictions for fashion-mnist, mnist, kmnist"):
         fingerprint.run(Options(tmp_path), [tmp_path])
     with pytest.raises(FileNotFoundError, match="needs several runs"):
         fingerprint.run(Options(tmp_path / "empty"))
+
+
+def test_runs_of_another_machine_are_added_and_judge_a_candidate(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr(fingerprint, "SIZES", range(2, 3))
+    monkeypatch.setattr(fingerprint, "is_candidate", lambda distance: set(COMPARED) <= set(distance))
+    store(tmp_path / "fashion-mnist-paper", range(3))
+    here, there = (tmp_path / place / "fashion-mnist-code" for place in ("here", "there"))
+    store(here, [0])
+    numbers = fingerprint.run(Options(tmp_path), [here])
+    assert numbers["candidates"] == ["fashion-mnist-code"]
+    assert list(numbers["ours − paper's"]) == ["fashion-mnist-paper"]  # no fresh runs yet
+    store(there, [1, 4])
+    (there / "run-of-the-mill").mkdir()  # is no run
+    numbers = fingerprint.run(Options(tmp_path), [there])
+    assert numbers["trainings"]["fashion-mnist-code"]["runs"] == 3
+    fresh = numbers["ours − paper's"]["fashion-mnist-code"]
+    assert fresh["seeds"] == [1, 4]  # without the run that made it a candidate
+    of = fingerprint._stored_runs(there).values()
+    levels = [fingerprint._aurocs({key: fingerprint._scores(p) for key, p in sets.items()})["mnist", "entropy"] for sets in of]
+    assert fresh["mnist | entropy"]["runs"] == levels
+    assert fresh["mnist | entropy"]["mean"] == pytest.approx(np.mean(levels) - 0.895)
+    theirs = np.array([0.0, 0.0, 0.0, 1.0, -1.0]) * 0.017 * np.sqrt(2) + 0.895  # mean and deviation as printed
+    expected = stats.ttest_ind(levels, theirs, equal_var=False).confidence_interval(1 - 0.05 / len(COMPARED))
+    assert fresh["mnist | entropy"]["low"] == pytest.approx(expected.low, rel=1e-3)  # but for the rounding of the paper's
+
+
+def test_a_candidate_is_near_in_everything_that_is_compared() -> None:
+    near = dict.fromkeys(COMPARED, 1.9)
+    assert is_candidate({**near, "mnist | variance − entropy": 3.3})  # as published, it is computed in single precision
+    assert not any(is_candidate({**near, key: -2.1}) for key in COMPARED)

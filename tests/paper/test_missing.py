@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 
-from labelwise.paper.missing import COMPARED, TRAININGS, missing
+from labelwise.paper.missing import TRAININGS, missing
 from labelwise.paper.provenance import Results
 from labelwise.paper.settings import Setting, parse_change
 
@@ -38,13 +38,8 @@ def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
 
 def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint").mkdir()
-    numbers = {
-        "trainings": {name: {"runs": 1} for name in TRAININGS},
-        "distance": {name: dict.fromkeys(COMPARED, 1.0) for name in TRAININGS},
-    }
     near, confirmed = list(TRAININGS)[:2]
-    for name in TRAININGS:
-        numbers["distance"][name][COMPARED[-1]] = 1.9 if name in (near, confirmed) else -2.1
+    numbers = {"trainings": {name: {"runs": 1} for name in TRAININGS}, "candidates": [near, confirmed]}
     numbers["trainings"][confirmed]["runs"] = 5
     (tmp_path / "fingerprint" / "fingerprint.json").write_text(json.dumps({"about": {}, "numbers": numbers}))
     (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "fingerprint" in line)

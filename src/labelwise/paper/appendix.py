@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..decomposition import PARTS
-from .provenance import TITLES, Results, in_words, markdown, provenance
+from .provenance import TITLES, Results, in_words, markdown, not_run, provenance
 from .published_tables import TABLE_1, TABLE_2
 from .scores import MEASURES
 from .tables import DROP_COLUMNS, EFFECT_COLUMNS, drop_rows, effect_rows, interval, spread
@@ -43,7 +43,7 @@ def _section(folder: Results, experiment: str, usual: str, figures: dict[str, st
     """Every stored result of an experiment: tables, figures and command."""
     found = folder.find(experiment)
     if not found:
-        yield f"*Not run here.* `labelwise reproduce {experiment} {usual}`"
+        yield not_run(f"{experiment} {usual}")
     for name, stored in found:
         yield f"### {in_words(name, stored)}\n"
         if experiment != "gallery":
@@ -75,7 +75,7 @@ def _detection(folder: Results) -> Iterator[str]:
 def _fingerprint(folder: Results) -> Iterator[str]:
     stored = folder.fingerprint()
     if stored is None:
-        yield "*Not run here.* `labelwise reproduce fingerprint`"
+        yield not_run("fingerprint")
         return
     yield from folder.tables("fingerprint", "fingerprint")
     yield provenance(stored)
@@ -99,7 +99,7 @@ def _holdout(folder: Results) -> Iterator[str]:
                 f"it exceeds the line by {excess} (bootstrap over runs, all resamples). `{arrays['about']['command']}`\n"
             )
         if not found:
-            yield f"*Not run here.* `labelwise reproduce holdout --data {data} --runs 5`\n"
+            yield not_run(f"holdout --data {data} --runs 5") + "\n"
         for name, stored in found:
             half, own = (stored["numbers"][f"same class {rule}"] for rule in ("on half of the test set", "by mean over own instances"))
             yield f"**{in_words(name, stored)}.** log EU(arm) − log EU(control), same checkpoint and class:\n"

@@ -6,20 +6,17 @@ A claim *holds* where an interval confirms it, *does not hold* where one contrad
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import exp, log, sqrt
-from statistics import fmean, variance
-from typing import Any
+from math import exp, log
 
-from ..evaluation import mean_over_runs
+from .intervals import Cells, excludes_zero, simultaneous, welch
 from .provenance import TITLES, Results
 from .published_tables import TABLE_1, TABLE_2
 from .scores import MEASURES
 from .tables import interval, number, percent, runs_word, spread
 
-__all__ = ["claims", "cutoffs", "limit", "simultaneous", "welch"]
+__all__ = ["claims", "cutoffs", "limit"]
 
 HELD, NOT_HELD, NOT_REFUTED, UNTESTED = "**holds**", "**does not hold**", "not refuted", "could not be tested"
-Cells = dict[str, Any]
 COINCIDE, NEARLY, RELEVANT, ENOUGH = 0.001, 0.003, 0.1, 10
 """Areas and AUROCs that (nearly) coincide; a share of EU that matters; runs below which there is no verdict on an effect."""
 
@@ -38,31 +35,6 @@ def claims(folder: Results) -> Iterator[str]:
         yield "| " + " | ".join(row) + " |"
     reason = "the volumes were not available, and the authors' slices are not published"
     yield f"| PET/CT: label-wise uncertainty of slices, rejection (Figs. 2 and 4) | {UNTESTED} | {reason} |"
-
-
-def simultaneous(cell: Cells, family: int) -> Cells:
-    """The mean over runs with a 95 % interval for all of a family of comparisons together (Bonferroni)."""
-    if len(cell["runs"]) < 2:
-        return {"mean": cell["mean"], "low": None, "high": None}
-    found = mean_over_runs(cell["runs"], confidence=1 - 0.05 / family)
-    return {"mean": cell["mean"], "low": float(found.low), "high": float(found.high)}
-
-
-def welch(runs: list[float], theirs: tuple[float, float], *, family: int = 1, count: int = 5) -> Cells:
-    """The mean of our runs less that of theirs (mean and deviation of ``count`` runs) with Welch's interval; one run is taken to vary like theirs."""
-    from scipy.stats import t
-
-    mean, sd = theirs
-    n, own = len(runs), fmean(runs)
-    b = sd**2 / count
-    a = sd**2 if n == 1 else variance(runs) / n
-    freedom = count - 1 if n == 1 else (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (count - 1))
-    reach = float(t.ppf(1 - 0.025 / family, freedom)) * sqrt(a + b)
-    return {"mean": own - mean, "low": own - mean - reach, "high": own - mean + reach}
-
-
-def _excludes_zero(cell: Cells) -> bool:
-    return cell["low"] is not None and (cell["low"] > 0 or cell["high"] < 0)
 
 
 def _rejection(folder: Results) -> Iterator[list[str]]:
@@ -143,7 +115,7 @@ def _svhn(folder: Results) -> Iterator[list[str]]:
             yield [levels, UNTESTED, f"{runs_word(runs)} ({what}): {values}; {subset}"]
             return
         gaps = {m: welch(cell["runs"], TABLE_1["cifar10"]["svhn"][m], family=len(MEASURES)) for m, cell in ours.items()}
-        refuted = any(map(_excludes_zero, gaps.values()))
+        refuted = any(map(excludes_zero, gaps.values()))
         apart = ", ".join(f"{m} {interval(gap)}" for m, gap in gaps.items())
         missed = "**not reproduced**" if runs == 1 else NOT_HELD
         yield [levels, missed if refuted else NOT_REFUTED, f"{runs_word(runs)}: {values}; ours − paper's: {apart}; {subset}"]
@@ -168,7 +140,7 @@ def _table_1(found: Cells, data: str, others: list[str]) -> Iterator[list[str]]:
     }
     below = [apart[other, "variance"] for other in others]
     sign = NOT_REFUTED
-    if all(_excludes_zero(cell) for cell in below):
+    if all(excludes_zero(cell) for cell in below):
         sign = f"{HELD} (the sign)" if all(cell["mean"] < 0 for cell in below) else NOT_HELD
     yield [
         "FashionMNIST: the variance detects slightly worse than the entropies (Table 1: by .013 and .010)",
@@ -183,8 +155,8 @@ def _table_1(found: Cells, data: str, others: list[str]) -> Iterator[list[str]]:
     gaps = {}
     for other in others:
         gaps[other] = welch(numbers["auroc"][f"{other} | entropy | epistemic"]["runs"], TABLE_1[data][other]["entropy"], family=len(others))
-    refuted = [TITLES[other] for other, gap in gaps.items() if _excludes_zero(gap)]
-    open_ = [TITLES[other] for other, gap in gaps.items() if not _excludes_zero(gap)]
+    refuted = [TITLES[other] for other, gap in gaps.items() if excludes_zero(gap)]
+    open_ = [TITLES[other] for other, gap in gaps.items() if not excludes_zero(gap)]
     verdict = (
         NOT_HELD
         if not open_

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from .claims import simultaneous
+from .intervals import simultaneous
 from .provenance import TITLES, Results, in_words
 from .published_tables import TABLE_1
 from .results_folder import save_figure

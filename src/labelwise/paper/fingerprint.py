@@ -18,12 +18,13 @@ import numpy as np
 from ..distributions import Ensemble
 from ..io.atomic import replacing
 from ..io.npz import read_npz
+from .intervals import Cells, welch
 from .published_tables import TABLE_1
-from .results_folder import Options, over_runs, read_predictions, record, save_figure
+from .results_folder import Options, over_runs, plain, read_predictions, record, save_figure
 from .scores import MEASURES, epistemic_in_float32, scores
 from .settings import DATA
 
-__all__ = ["FLOAT32", "QUANTITIES", "run"]
+__all__ = ["COMPARED", "FLOAT32", "QUANTITIES", "is_candidate", "run"]
 
 INSIDE = "fashion-mnist"
 OUTSIDE = DATA[INSIDE]
@@ -33,6 +34,8 @@ SCORES = (*MEASURES, FLOAT32)
 DIFFERENCES = {f"{a} − entropy": a for a in ("label-wise entropy", "variance", FLOAT32)}
 QUANTITIES = ("entropy", *DIFFERENCES)
 """One level and three differences; the other levels follow."""
+COMPARED = tuple(f"{name} | {q}" for name in OUTSIDE for q in QUANTITIES if q != "variance − entropy")
+"""What a training must have in common with the paper to be a candidate: the levels and the differences between measures, as published."""
 SIZES = range(2, 16)
 SHUFFLES = 8
 RUNS = 5
@@ -46,23 +49,26 @@ Aurocs = dict[tuple[str, str], float]
 def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
     """Compare everything stored with the paper's Table 1; write ``fingerprint.json`` and ``fingerprint.png``; returns the numbers.
 
-    ``trainings`` are folders with ``run-0`` and so on; the ranks of their scores, all that an AUROC depends on, are stored.
+    ``trainings`` are folders with ``run-0`` and so on; the ranks of their scores, all that an AUROC depends on, are stored run by run, so that
+    runs of another machine can be added.
     """
     folder = options.results / "fingerprint"
     for path in trainings:
-        _store_ranks(path, folder)
+        _store_ranks(path, folder / path.name)
     runs = _stored_runs(options.results / f"{INSIDE}-paper")
     if len(runs) < 2:
         raise FileNotFoundError(
             f"a comparison needs several runs of {INSIDE}-paper in {str(options.results)!r}; run `reproduce ood --runs 5`"
         )
-    each = [_aurocs({name: _scores(p) for name, p in of.items()}) for of in runs]
-    members = {name: np.concatenate([of[name] for of in runs]) for name in runs[0]}
+    each = [_aurocs({name: _scores(p) for name, p in of.items()}) for of in runs.values()]
+    members = {name: np.concatenate([of[name] for of in runs.values()]) for name in (INSIDE, *OUTSIDE)}
     sizes = by_members(members)
     own = over_runs(each)
     spread = {key: cell["sd"] for key, cell in own.items()}
-    others = {path.stem: _from_ranks(path) for path in sorted(folder.glob("*.npz"))}
-    found = {f"{INSIDE}-paper": (own, len(runs))} | {name: (over_runs(of), len(of)) for name, of in others.items()}
+    names = sorted({path.parent.name for path in folder.glob("*/run-*.npz")})
+    others = {name: {r: _from_ranks(path) for r, path in _numbered(folder / name, ".npz").items()} for name in names}
+    found = {f"{INSIDE}-paper": (own, len(runs))} | {name: (over_runs(list(of.values())), len(of)) for name, of in others.items()}
+    candidates = [name for name, of in others.items() if is_candidate(plain(_distances(of[min(of)], spread, 1)))]
     numbers = {
         "paper": dict(_paper()),
         "by members": {(*key, str(size)): cell for size, cells in sizes.items() for key, cell in cells.items()},
@@ -73,8 +79,12 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
             name: {"runs": n, **{" | ".join(key): cell["mean"] for key, cell in cells.items()}} for name, (cells, n) in found.items()
         },
         "distance": {name: _distances({k: c["mean"] for k, c in cells.items()}, spread, 1 / n) for name, (cells, n) in found.items()},
-        "distance of fresh runs": {name: _fresh(of[1:]) for name, of in others.items() if len(of) > 2},
-        "entropies in float32, largest change": _change_in_float32(runs[0]),
+        "candidates": candidates,
+        "ours − paper's": {
+            f"{INSIDE}-paper": _gaps(dict(enumerate(each))),
+            **{name: _gaps(others[name], fresh=True) for name in candidates if len(others[name]) > 2},
+        },
+        "entropies in float32, largest change": _change_in_float32(next(iter(runs.values()))),
     }
     draw(
         numbers,
@@ -83,6 +93,11 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
         ),
     )
     return numbers
+
+
+def is_candidate(distance: Mapping[str, float]) -> bool:
+    """Whether every quantity is within two standard errors of the paper's."""
+    return all(abs(distance[key]) < 2 for key in COMPARED)
 
 
 def by_members(members: Mapping[str, np.ndarray]) -> dict[int, dict[tuple[str, str], dict[str, float | None]]]:
@@ -152,52 +167,63 @@ def _distance_of_size(sizes: Mapping[int, Any], size: int, total: int) -> Aurocs
     return _distances({key: cell["mean"] for key, cell in sizes[size].items()}, spread, size / total)
 
 
-def _stored_runs(folder: Path) -> list[dict[str, np.ndarray]]:
-    """The predictions of each run, by set."""
-    runs = sorted(folder.glob("run-*"), key=lambda path: int(path.name.removeprefix("run-")))
-    complete = [path for path in runs if all((path / f"{name}.npz").is_file() for name in (INSIDE, *OUTSIDE))]
-    return [{name: np.asarray(read_predictions(path / f"{name}.npz").probs) for name in (INSIDE, *OUTSIDE)} for path in complete]
+def _numbered(folder: Path, suffix: str = "") -> dict[int, Path]:
+    """``run-0``, ``run-1`` and so on in a folder, by number."""
+    paths = {path.name.removeprefix("run-").removesuffix(suffix): path for path in folder.glob(f"run-*{suffix}")}
+    return dict(sorted((int(number), path) for number, path in paths.items() if number.isdecimal()))
+
+
+def _stored_runs(folder: Path) -> dict[int, dict[str, np.ndarray]]:
+    """The predictions of each finished run, by set."""
+    sets = (INSIDE, *OUTSIDE)
+    complete = {r: path for r, path in _numbered(folder).items() if all((path / f"{name}.npz").is_file() for name in sets)}
+    return {r: {name: np.asarray(read_predictions(path / f"{name}.npz").probs) for name in sets} for r, path in complete.items()}
 
 
 def _store_ranks(training: Path, folder: Path) -> None:
-    """The rank of each instance of all sets together, for each score and run: half of the size of float32, and no rounding."""
+    """The rank of each instance of all sets together, for each score, in one file per run: half of the size of float32, and no rounding."""
     runs = _stored_runs(training)
     if not runs:
         raise FileNotFoundError(f"there are no predictions for {', '.join((INSIDE, *OUTSIDE))} in {str(training)!r}")
-    of = [{name: _scores(p) for name, p in sets.items()} for sets in runs]
-    arrays = {score: np.stack([_dense_ranks(np.concatenate([s[name][score] for name in s])) for s in of]) for score in SCORES}
     folder.mkdir(parents=True, exist_ok=True)
-    with replacing(folder / f"{training.name}.npz") as file, zipfile.ZipFile(file, "w") as archive:
-        for key, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{key}.npy")
-            entry.compress_type = zipfile.ZIP_BZIP2
-            with archive.open(entry, "w") as member:
-                np.lib.format.write_array(member, array, allow_pickle=False)
+    for r, sets in runs.items():
+        of = [_scores(p) for p in sets.values()]
+        with replacing(folder / f"run-{r}.npz") as file, zipfile.ZipFile(file, "w") as archive:
+            for score in SCORES:
+                entry = zipfile.ZipInfo(f"{score}.npy")
+                entry.compress_type = zipfile.ZIP_BZIP2
+                with archive.open(entry, "w") as member:
+                    ranks = _dense_ranks(np.concatenate([each[score] for each in of]))
+                    np.lib.format.write_array(member, ranks, allow_pickle=False)
 
 
 def _dense_ranks(values: np.ndarray) -> np.ndarray:
     return np.unique(values, return_inverse=True)[1].astype(np.uint16 if len(values) <= 2**16 else np.uint32)
 
 
-def _from_ranks(path: Path) -> list[Aurocs]:
-    """Levels and differences of each run of a training."""
+def _from_ranks(path: Path) -> Aurocs:
+    """Levels and differences of one run of a training."""
     stored = read_npz(path, SCORES)
     if set(stored) != set(SCORES):
         raise ValueError(f"{path.name} must hold ranks of {', '.join(SCORES)}; it holds {', '.join(stored) or 'none'}")
-    n_runs, n = stored["entropy"].shape
-    step = n // (1 + len(OUTSIDE))
-    parts = {name: slice(i * step, (i + 1) * step) for i, name in enumerate((INSIDE, *OUTSIDE))}
-    return [_aurocs({name: {score: stored[score][r, part] for score in SCORES} for name, part in parts.items()}) for r in range(n_runs)]
+    parts = dict(zip((INSIDE, *OUTSIDE), np.split(np.arange(len(stored["entropy"])), 1 + len(OUTSIDE)), strict=True))
+    return _aurocs({name: {score: stored[score][part] for score in SCORES} for name, part in parts.items()})
 
 
-def _fresh(runs: Sequence[Aurocs]) -> dict[str, Any]:
-    """Distances by runs that did not make the training a candidate, all but the first, and by their own spread."""
-    cells = over_runs(list(runs))
-    of = {key: cell["mean"] for key, cell in cells.items()}
-    return {
-        "runs": len(runs),
-        **{" | ".join(k): z for k, z in _distances(of, {k: c["sd"] for k, c in cells.items()}, 1 / len(runs)).items()},
-    }
+def _gaps(runs: Mapping[int, Aurocs], *, fresh: bool = False) -> dict[str, Any]:
+    """Ours − paper's with intervals for all quantities together; ``fresh``: without the first run, which made the training a candidate.
+
+    The paper prints no deviation of a difference between measures: there its runs are taken to vary like these.
+    """
+    used = {r: of for r, of in runs.items() if not fresh or r > min(runs)}
+    theirs, gaps = dict(_paper()), dict[str, Cells]()
+    for text in COMPARED:
+        name, quantity = text.split(" | ")
+        level = quantity in MEASURES
+        printed = theirs[name, quantity], TABLE_1[INSIDE][name][quantity][1] if level else None
+        values = [of[name, quantity] for of in used.values()]
+        gaps[text] = {**welch(values, printed, family=len(COMPARED), count=RUNS, rounding=ROUNDING * (1 if level else 2)), "runs": values}
+    return {"seeds": list(used), **gaps}
 
 
 def _change_in_float32(sets: Mapping[str, np.ndarray]) -> float:

@@ -7,10 +7,12 @@ from typing import Any
 
 from .appendix import filled
 from .audit import AUDITED, TOLERANCE
-from .claims import ENOUGH, claims, cutoffs, limit, simultaneous, welch
-from .missing import AFTERTHOUGHT, COMPARED, is_candidate, missing
+from .claims import ENOUGH, claims, cutoffs, limit
+from .fingerprint_section import gap_to_the_paper
+from .intervals import simultaneous, welch
+from .missing import missing
 from .practice import practice
-from .provenance import TITLES, Results, in_words, markdown
+from .provenance import TITLES, Results, in_words, markdown, not_run
 from .published_tables import TABLE_1, TABLE_2
 from .scores import MEASURES
 from .tables import interval, number, percent, runs_word, spread
@@ -30,7 +32,7 @@ def page(folder: Results) -> str:
         "gallery": _gallery(folder),
         "arc": _arc(folder),
         "ood": _ood(folder),
-        "fingerprint": _fingerprint(folder),
+        "fingerprint": gap_to_the_paper(folder),
         "artifact": _artifact(folder),
         "holdout": _holdout(folder),
         "losses": _losses(folder),
@@ -46,15 +48,11 @@ def page(folder: Results) -> str:
     return filled("page.md", sections)
 
 
-def _not_run(command: str) -> str:
-    return f"*Not run here.* `labelwise reproduce {command}`"
-
-
 def _gallery(folder: Results) -> Iterator[str]:
     shown = [
         folder.figure(name, "gallery-epistemic.png", "Highest epistemic uncertainty") for name, _ in folder.find("gallery", "fashion-mnist")
     ]
-    yield from shown[:1] or [_not_run("gallery --data mnist")]
+    yield from shown[:1] or [not_run("gallery --data mnist")]
 
 
 def _arc(folder: Results) -> Iterator[str]:
@@ -65,7 +63,7 @@ def _arc(folder: Results) -> Iterator[str]:
         cells = (f"{spread(area[f'{m} | total'], 4)} / {spread(area[f'{m} | epistemic'], 4)}" for m in MEASURES)
         rows.append([in_words(name, stored), spread(stored["numbers"]["accuracy"], 4), *cells])
     if not rows:
-        yield _not_run("arc --data fashion-mnist --runs 5")
+        yield not_run("arc --data fashion-mnist --runs 5")
         return
     yield "*Ours:* area under the curve, TU / EU (accuracy averaged over all shares of rejected instances):\n"
     yield markdown(["", "accuracy", *MEASURES], rows) + "\n"
@@ -109,99 +107,10 @@ def _ood(folder: Results) -> Iterator[str]:
     yield "*What differs:* SVHN is the first 10,000 of 26,032 test digits, re-cropped from the street numbers, so not identical to the published file. CIFAR-10.2 was not available: see the [next section](#the-cifar-102-column-of-table-1)."
 
 
-def _fingerprint(folder: Results) -> Iterator[str]:
-    stored = folder.fingerprint()
-    if stored is None:
-        yield _not_run("fingerprint")
-        return
-    numbers = stored["numbers"]
-    by, distance = numbers["by members"], numbers["distance by members"]
-    worst = {
-        size: max(abs(distance[f"{key} | {size}"]) for key in COMPARED) for size in dict.fromkeys(key.split(" | ")[2] for key in distance)
-    }
-    best = min(worst, key=lambda size: worst[size])
-    precise = [key for key in COMPARED if "−" in key]
-    fit = [size for size in worst if all(abs(distance[f"{key} | {size}"]) < 2 for key in precise)]
-    alone = (
-        f"The differences alone are within two standard errors with {' or '.join(fit)} members."
-        if fit
-        else "The differences alone fit no size either."
-    )
-    ten = [
-        f"{number(by[f'{key} | 10']['mean'], 4)} (paper {number(numbers['paper'][key], 3)})" for key in precise if key.startswith("kmnist")
-    ]
-    yield folder.figure("fingerprint", "fingerprint.png", "AUROC and differences between measures by the number of members")
-    neither = "No size fits both; the least bad" if worst[best] >= 2 else "The best size"
-    yield (
-        f"Ensembles drawn from our {stored['about']['members']} members, 2 to 15 at a time. An earlier version of this page said that the paper's levels "
-        "are those of ten members: **withdrawn**, because the differences between the measures, which are far more precise, are others: "
-        f"on KMNIST with ten members, label-wise entropy − entropy is {ten[0]} and variance − entropy, computed like the published code, {ten[1]}. "
-        f"{neither}, {best}, is {worst[best]:.1f} standard errors away in one quantity. {alone}\n"
-    )
-    own, far = numbers["trainings"]["fashion-mnist-paper"], numbers["distance"]["fashion-mnist-paper"]
-    yield (
-        "The published code computes the variance's EU in single precision, p (p − mean), where small values drown in rounding errors. On our "
-        f"predictions that alone moves variance − entropy from {number(own['mnist | variance − entropy'], 4)} to "
-        f"{number(own['mnist | variance, float32 − entropy'], 4)} on MNIST (paper {number(numbers['paper']['mnist | variance − entropy'], 3)}) and from "
-        f"{number(own['kmnist | variance − entropy'], 4)} to {number(own['kmnist | variance, float32 − entropy'], 4)} on KMNIST (paper "
-        f"{number(numbers['paper']['kmnist | variance − entropy'], 3)}), and the two entropies by less than {numbers['entropies in float32, largest change']:.0e}. "
-        f"In standard errors from the paper's: variance − entropy {_from_to(far, 'variance − entropy')} without and "
-        f"{_from_to(far, 'variance, float32 − entropy')} with it (MNIST, KMNIST); the levels stay {_from_to(far, 'entropy')}.\n"
-    )
-    yield from _trainings(numbers)
-
-
-def _trainings(numbers: dict[str, Any]) -> Iterator[str]:
-    """Each stored training with its distances, and whether one is a candidate."""
-    yield "Trainings, with the distance of each quantity from the paper's in standard errors (one run each is compared with the spread of our five):\n"
-    pairs = (key.split(" | ") for key in COMPARED)
-    columns = ["training", *(f"{TITLES[name]}: {quantity}" for name, quantity in pairs), "largest distance"]
-    rows, level_fits = [], []
-    for name, cells in numbers["distance"].items():
-        of = [cells[key] for key in COMPARED]
-        largest = max(map(abs, of))
-        words = in_words(name, {"about": numbers["trainings"][name]}, with_data=False)
-        rows.append([words, *(number(z, 1) for z in of), f"{largest:.1f}" + " (candidate)" * is_candidate(cells)])
-        level_fits += [words] * all(abs(cells[key]) < 2 for key in COMPARED if "−" not in key)
-    yield markdown(columns, rows) + "\n"
-    if AFTERTHOUGHT in numbers["distance"]:
-        yield (
-            "SGD with a weight decay of 0.0001 was added after seeing the run with 0.0005, whose levels fit while its differences are too large: "
-            "less regularized members were the next suspect.\n"
-        )
-    candidates = [row[0] for row in rows if row[-1].endswith("(candidate)")]
-    if candidates:
-        yield f"Within two standard errors in every quantity: {'; '.join(candidates)}. {_fresh_runs(numbers)}\n"
-        return
-    closest = min(rows, key=lambda row: float(row[-1]))
-    levels = f" The levels alone are within two standard errors for {'; '.join(level_fits)}." if level_fits else ""
-    yield (
-        "None of them is within two standard errors in every quantity: the gap is **unexplained**. The closest is "
-        f"{closest[0]}, with a largest distance of {closest[-1]}.{levels} The standard errors of other trainings are borrowed from ours.\n"
-    )
-
-
-def _fresh_runs(numbers: dict[str, Any]) -> str:
-    """What runs that did not make a training a candidate say of it."""
-    parts = []
-    for name, cells in numbers["distance of fresh runs"].items():
-        if is_candidate(numbers["distance"][name]):
-            words = "confirm" if is_candidate(cells) else "do not confirm"
-            largest = max(abs(cells[key]) for key in COMPARED)
-            parts.append(
-                f"{runs_word(cells['runs']).capitalize()} that did not make it a candidate {words} it: largest distance {largest:.1f}."
-            )
-    return " ".join(parts) or "A candidate is not an explanation until fresh runs confirm it, and one run leaves much room in the levels."
-
-
-def _from_to(distance: dict[str, float], quantity: str) -> str:
-    return " and ".join(number(distance[f"{name} | {quantity}"], 1) for name in ("mnist", "kmnist"))
-
-
 def _artifact(folder: Results) -> Iterator[str]:
     found = folder.find("artifact", "cifar10")
     if not found:
-        yield _not_run("artifact --data cifar10")
+        yield not_run("artifact --data cifar10")
         return
     name, stored = found[0]
     numbers = stored["numbers"]
@@ -258,7 +167,7 @@ def _holdout(folder: Results) -> Iterator[str]:
             elif data == "cifar10":
                 yield "The learning rate falls 100-fold at the swap, so that the arms with a constant rate are needed too.\n"
     if not folder.find("holdout"):
-        yield _not_run("holdout --data fashion-mnist --runs 100 --arm swap --arm no-swap") + "\n"
+        yield not_run("holdout --data fashion-mnist --runs 100 --arm swap --arm no-swap") + "\n"
     yield "*What differs:* the paper has five runs and no control; “next highest” is computed over classes here, over runs in the published code."
 
 
@@ -270,7 +179,7 @@ def _found(cell: dict[str, Any]) -> str:
 def _losses(folder: Results) -> Iterator[str]:
     found = folder.find("losses")
     if not found:
-        yield _not_run("losses --data fashion-mnist --runs 5")
+        yield not_run("losses --data fashion-mnist --runs 5")
     for name, stored in found:
         yield f"*{in_words(name, stored)}:* " + "; ".join(_indistinguishable(stored["numbers"]["value"])) + ".\n"
     for name, _ in sorted(found, key=lambda each: -each[1]["about"]["runs"])[:1]:
@@ -302,7 +211,7 @@ def _indistinguishable(values: dict[str, Any]) -> Iterator[str]:
 def _human(folder: Results) -> Iterator[str]:
     found = folder.find("human")
     if not found:
-        yield _not_run("human --data cifar10")
+        yield not_run("human --data cifar10")
     for name, stored in found[:1]:
         labels, classes = stored["numbers"]["mean over labels"], stored["numbers"]["spearman of the class means, over classes"]
         yield folder.figure(name, "human.png", "Correlation with the spread of votes; mean spread and mean aleatoric uncertainty by class")

@@ -11,7 +11,7 @@ from typing import Any
 from .published_tables import PUBLISHED_FILES
 from .tables import read, runs_word, tables
 
-__all__ = ["TITLES", "Results", "data_of", "in_words", "markdown", "provenance"]
+__all__ = ["TITLES", "Results", "data_of", "in_words", "markdown", "not_run", "provenance"]
 
 TITLES = {
     "mnist": "MNIST",
@@ -85,6 +85,11 @@ def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
     return "\n".join(lines + ["| " + " | ".join(cell or " " for cell in row) + " |" for row in rows])
+
+
+def not_run(command: str) -> str:
+    """In the place of results that are not in the folder."""
+    return f"*Not run here.* `labelwise reproduce {command}`"
 
 
 def provenance(stored: dict[str, Any]) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from .fingerprint import fingerprint
 from .formulas import (
     MEASURES,
     PAIRS,
@@ -212,62 +213,6 @@ def _detectable(name: str, cell: dict[str, Any], values: list[float]) -> Iterato
         )
 
 
-def _fingerprint(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
-    sets, trained = ("fashion-mnist", "mnist", "kmnist"), folder.parent / "fashion-mnist-paper"
-    runs = [{name: read_probs(trained / f"run-{r}" / f"{name}.npz") for name in sets} for r in range(about["runs"])]
-    members = {name: np.concatenate([run[name] for run in runs]) for name in sets}
-    total = len(members["mnist"])
-    for size in dict.fromkeys(int(key.split(" | ")[2]) for key in numbers["by members"]):
-        rng, found = np.random.default_rng(0), []
-        for _ in range(about["shuffles"] if size < total else 1):
-            order = rng.permutation(total)
-            groups = [np.sort(order[i : i + size]) for i in range(0, total - size + 1, size)]
-            found += [_levels({name: p[group] for name, p in members.items()}) for group in groups]
-        for key in found[0]:
-            yield f"{size} members, {key}", numbers["by members"][f"{key} | {size}"]["mean"], float(np.mean([each[key] for each in found]))
-    for path in folder.glob("*.npz"):
-        with np.load(path, allow_pickle=False) as file:
-            ranks = {key: file[key] for key in file.files}
-        step = ranks["entropy"].shape[1] // 3
-        for (i, name), (score, x) in ((a, b) for a in enumerate(sets[1:], 1) for b in ranks.items()):
-            value = np.mean([auroc(row[:step], row[i * step : (i + 1) * step]) for row in x])
-            yield f"{path.stem}, {name} | {score}", numbers["trainings"][path.stem][f"{name} | {score}"], float(value)
-    own = [_levels(run) for run in runs]
-    for training, stored in numbers["distance"].items():
-        for key, z in stored.items():
-            yield f"{training}, distance of {key}", z, _distance(key, numbers["trainings"][training], own)
-
-
-PAPER = {
-    "mnist": {"variance": 0.882, "label-wise entropy": 0.894, "entropy": 0.895},
-    "kmnist": {"variance": 0.959, "label-wise entropy": 0.967, "entropy": 0.969},
-}
-PAPER_SD = {"mnist": 0.017, "kmnist": 0.004}
-"""Table 1: means, and the deviation of the entropy, over five runs, rounded to three digits."""
-
-
-def _distance(key: str, training: dict[str, Any], own: list[dict[str, float]]) -> float:
-    """(ours − paper's) in standard errors: ours between five-member ensembles, the paper's (for differences ours), and its rounding."""
-    data, quantity = key.split(" | ")
-    score, difference, _ = quantity.partition(" − ")
-    paper, spread = PAPER[data], [run[f"{data} | {score}"] - (run[f"{data} | entropy"] if difference else 0) for run in own]
-    theirs = paper[score.removesuffix(", float32")] - (paper["entropy"] if difference else 0)
-    ours = training[f"{data} | {score}"] - (training[f"{data} | entropy"] if difference else 0)
-    sd = float(np.std(spread, ddof=1))
-    variance = sd**2 / training["runs"] + (sd if difference else PAPER_SD[data]) ** 2 / 5 + (2 if difference else 1) * 0.001**2 / 12
-    return float((ours - theirs) / np.sqrt(variance))
-
-
-def _levels(sets: dict[str, np.ndarray]) -> dict[str, float]:
-    """AUROC of epistemic uncertainty by three measures, and of the variance in single precision."""
-    of: dict[str, dict[str, np.ndarray]] = {}
-    for name, p in sets.items():
-        scores, single = all_scores(p), p.astype(np.float32)
-        of[name] = {measure: scores[measure, "epistemic"] for measure in MEASURES}
-        of[name]["variance, float32"] = (single * (single - single.mean(axis=0))).sum(axis=-1).mean(axis=0)
-    return {f"{name} | {key}": auroc(of["fashion-mnist"][key], of[name][key]) for name in ("mnist", "kmnist") for key in of[name]}
-
-
 CHECKS: dict[str, Callable[[Path, dict[str, Any], dict[str, Any]], Iterator[Check]]] = {
     "ood": _ood,
     "arc": _arc,
@@ -275,6 +220,6 @@ CHECKS: dict[str, Callable[[Path, dict[str, Any], dict[str, Any]], Iterator[Chec
     "artifact": _artifact,
     "gallery": _gallery,
     "holdout": _holdout,
-    "fingerprint": _fingerprint,
+    "fingerprint": fingerprint,
 }
 """Experiment -> its check, from the folder, the stored numbers and their provenance."""
