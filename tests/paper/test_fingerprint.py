@@ -75,7 +75,7 @@ def test_distances_count_each_source_of_error() -> None:
     spread = {(name, q): 0.002 for name in SETS[1:] for q in QUANTITIES}
     values = {(name, q): 0.9 for name in SETS[1:] for q in QUANTITIES}
     found = _distances(values, spread, 1 / 4)
-    level = (0.9 - 0.895) / np.sqrt(0.002**2 / 4 + 0.017**2 / 5 + 0.001**2 / 12)
+    level = (0.9 - 0.895) / np.sqrt(0.002**2 / 4 + 0.017**2 / 4 + 0.001**2 / 12)
     difference = (0.9 - (0.894 - 0.895)) / np.sqrt(0.002**2 / 4 + 0.002**2 / 5 + 2 * 0.001**2 / 12)
     assert found["mnist", "entropy"] == pytest.approx(level)
     assert found["mnist", "label-wise entropy − entropy"] == pytest.approx(difference)
@@ -127,7 +127,7 @@ def test_runs_of_another_machine_are_added_and_judge_a_candidate(tmp_path, monke
     levels = [fingerprint._aurocs({key: fingerprint._scores(p) for key, p in sets.items()})["mnist", "entropy"] for sets in of]
     assert fresh["mnist | entropy"]["runs"] == levels
     assert fresh["mnist | entropy"]["mean"] == pytest.approx(np.mean(levels) - 0.895)
-    theirs = np.array([0.0, 0.0, 0.0, 1.0, -1.0]) * 0.017 * np.sqrt(2) + 0.895  # mean and deviation as printed
+    theirs = np.array([0.0, 0.0, 0.0, 1.0, -1.0]) * 0.017 * np.sqrt(5 / 2) + 0.895  # mean and deviation as printed
     expected = stats.ttest_ind(levels, theirs, equal_var=False).confidence_interval(1 - 0.05 / len(COMPARED))
     assert fresh["mnist | entropy"]["low"] == pytest.approx(expected.low, rel=1e-3)  # but for the rounding of the paper's
 

@@ -12,7 +12,7 @@ from labelwise.paper.intervals import excludes_zero, simultaneous, welch
 def test_the_difference_from_the_paper_has_welchs_interval() -> None:
     rng = np.random.default_rng(0)
     ours, theirs = rng.normal(0.85, 0.04, 4), rng.normal(0.89, 0.02, 5)
-    found = welch(list(ours), (theirs.mean(), theirs.std(ddof=1)))
+    found = welch(list(ours), (theirs.mean(), theirs.std()))
     expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval()
     assert [found["mean"], found["low"], found["high"]] == pytest.approx([ours.mean() - theirs.mean(), expected.low, expected.high])
 
@@ -21,7 +21,7 @@ def test_one_run_is_compared_with_the_spread_of_theirs() -> None:
     found = welch([0.8], (0.9, 0.02), count=5)
     assert found["mean"] == pytest.approx(-0.1)
     for end in ("low", "high"):  # where a t-test of one against five, all of the same deviation, gives p = 0.05
-        assert stats.ttest_ind_from_stats(0.8 - found[end], 0.0, 1, 0.9, 0.02, 5).pvalue == pytest.approx(0.05)
+        assert stats.ttest_ind_from_stats(0.8 - found[end], 0.0, 1, 0.9, 0.02 * 1.25**0.5, 5).pvalue == pytest.approx(0.05)
     wider = welch([0.8], (0.9, 0.02), family=3)
     assert wider["low"] < found["low"] < found["high"] < wider["high"]
 

@@ -8,9 +8,10 @@ it does not print) and its rounding to three digits.
 from __future__ import annotations
 
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
+from statistics import fmean, pstdev
 from typing import Any
 
 import numpy as np
@@ -69,6 +70,12 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
     others = {name: {r: _from_ranks(path) for r, path in _numbered(folder / name, ".npz").items()} for name in names}
     found = {f"{INSIDE}-paper": (own, len(runs))} | {name: (over_runs(list(of.values())), len(of)) for name, of in others.items()}
     candidates = [name for name, of in others.items() if is_candidate(plain(_distances(of[min(of)], spread, 1)))]
+    own_gaps = _gaps(runs.keys(), each)
+    fresh = {}
+    for name in candidates:
+        seeds = sorted(others[name])[1:]  # without the run that made it a candidate
+        if len(seeds) > 1:
+            fresh[name] = _gaps(seeds, [others[name][r] for r in seeds])
     numbers = {
         "paper": dict(_paper()),
         "by members": {(*key, str(size)): cell for size, cells in sizes.items() for key, cell in cells.items()},
@@ -80,10 +87,8 @@ def run(options: Options, trainings: Sequence[Path] = ()) -> dict[str, Any]:
         },
         "distance": {name: _distances({k: c["mean"] for k, c in cells.items()}, spread, 1 / n) for name, (cells, n) in found.items()},
         "candidates": candidates,
-        "ours − paper's": {
-            f"{INSIDE}-paper": _gaps(dict(enumerate(each))),
-            **{name: _gaps(others[name], fresh=True) for name in candidates if len(others[name]) > 2},
-        },
+        "ours − paper's": {f"{INSIDE}-paper": own_gaps, **fresh},
+        "candidate − protocol paper": {name: _between(gaps, own_gaps) for name, gaps in fresh.items()},
         "entropies in float32, largest change": _change_in_float32(next(iter(runs.values()))),
     }
     draw(
@@ -156,7 +161,8 @@ def _distances(values: Mapping[tuple[str, str], float], spread: Mapping[tuple[st
         for quantity in QUANTITIES:
             level = quantity in MEASURES
             variance = spread[name, quantity] ** 2
-            paper = (TABLE_1[INSIDE][name][quantity][1] ** 2 if level else variance) / RUNS + ROUNDING * (1 if level else 2)
+            of_mean = TABLE_1[INSIDE][name][quantity][1] ** 2 / (RUNS - 1) if level else variance / RUNS  # n in the denominator
+            paper = of_mean + ROUNDING * (1 if level else 2)
             found[name, quantity] = (values[name, quantity] - theirs[name, quantity]) / sqrt(variance * share + paper)
     return found
 
@@ -210,20 +216,25 @@ def _from_ranks(path: Path) -> Aurocs:
     return _aurocs({name: {score: stored[score][part] for score in SCORES} for name, part in parts.items()})
 
 
-def _gaps(runs: Mapping[int, Aurocs], *, fresh: bool = False) -> dict[str, Any]:
-    """Ours − paper's with intervals for all quantities together; ``fresh``: without the first run, which made the training a candidate.
+def _gaps(seeds: Iterable[int], runs: Sequence[Aurocs]) -> dict[str, Any]:
+    """Ours − paper's with intervals for all quantities together.
 
     The paper prints no deviation of a difference between measures: there its runs are taken to vary like these.
     """
-    used = {r: of for r, of in runs.items() if not fresh or r > min(runs)}
     theirs, gaps = dict(_paper()), dict[str, Cells]()
     for text in COMPARED:
         name, quantity = text.split(" | ")
         level = quantity in MEASURES
         printed = theirs[name, quantity], TABLE_1[INSIDE][name][quantity][1] if level else None
-        values = [of[name, quantity] for of in used.values()]
+        values = [of[name, quantity] for of in runs]
         gaps[text] = {**welch(values, printed, family=len(COMPARED), count=RUNS, rounding=ROUNDING * (1 if level else 2)), "runs": values}
-    return {"seeds": list(used), **gaps}
+    return {"seeds": list(seeds), **gaps}
+
+
+def _between(gaps: Mapping[str, Any], others: Mapping[str, Any]) -> dict[str, Cells]:
+    """The differences between two trainings of ours, with intervals for all quantities together."""
+    runs = {key: (gaps[key]["runs"], others[key]["runs"]) for key in COMPARED}
+    return {key: welch(a, (fmean(b), pstdev(b)), family=len(COMPARED), count=len(b)) for key, (a, b) in runs.items()}
 
 
 def _change_in_float32(sets: Mapping[str, np.ndarray]) -> float:

@@ -24,9 +24,10 @@ def simultaneous(cell: Cells, family: int) -> Cells:
 
 
 def welch(runs: Sequence[float], theirs: tuple[float, float | None], *, family: int = 1, count: int = 5, rounding: float = 0.0) -> Cells:
-    """The mean of our runs less that of theirs (mean and deviation of ``count`` runs) with Welch's interval, Bonferroni over ``family``.
+    """The mean of our runs less that of theirs with Welch's interval, Bonferroni over ``family``.
 
-    One run is taken to vary like theirs; where they print no deviation (``None``), they are taken to vary like ours. ``rounding`` is the
+    ``theirs`` are mean and deviation of ``count`` runs, with n in the denominator, as the published code computes it for both tables. One run
+    of ours is taken to vary like theirs; where they print no deviation (``None``), they are taken to vary like ours. ``rounding`` is the
     variance that rounding adds to their mean.
     """
     from scipy.stats import t
@@ -36,9 +37,9 @@ def welch(runs: Sequence[float], theirs: tuple[float, float | None], *, family: 
     if sd is None:
         a, b, freedom = variance(runs) / n, variance(runs) / count, float(n - 1)
     elif n == 1:
-        a, b, freedom = sd**2, sd**2 / count, float(count - 1)
+        a, b, freedom = sd**2 * count / (count - 1), sd**2 / (count - 1), float(count - 1)
     else:
-        a, b = variance(runs) / n, sd**2 / count
+        a, b = variance(runs) / n, sd**2 / (count - 1)
         freedom = (a + b) ** 2 / (a**2 / (n - 1) + b**2 / (count - 1))
     reach = float(t.ppf(1 - 0.025 / family, freedom)) * sqrt(a + b + rounding)
     return {"mean": own - mean, "low": own - mean - reach, "high": own - mean + reach}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 __all__ = ["PUBLISHED_FILES", "TABLE_1", "TABLE_2"]
 
-# in-distribution -> set -> measure -> AUROC of EU, mean and standard deviation over five runs (Table 1). The paper's deviation of the
-# first number, 0.18, is a misprint of .018.
+# in-distribution -> set -> measure -> AUROC of EU, mean and standard deviation over five runs (Table 1; n in the denominator, as
+# NumPy's default in the published code). The paper's deviation of the first number, 0.18, is a misprint of .018.
 TABLE_1 = {
     "fashion-mnist": {
         "mnist": {"variance": (0.882, 0.018), "label-wise entropy": (0.894, 0.017), "entropy": (0.895, 0.017)},
@@ -17,7 +17,7 @@ TABLE_1 = {
     },
 }
 
-# data -> kind of drop -> column -> mean and deviation (Table 2)
+# data -> kind of drop -> column -> mean and deviation (Table 2; n in the denominator)
 TABLE_2 = {
     "fashion-mnist": {
         "absolute": {"selected": (0.0070, 0.0006), "others": (0.0018, 0.0000), "next highest": (0.0029, 0.0000)},
