@@ -78,7 +78,7 @@ def summary(results: dict) -> str:
     lines = ["# Acquisition by class: results", ""]
     lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
     lines += [
-        "Area: mean over the learning curve. Intervals are 95 %, over the splits; differences are paired, and their intervals hold "
+        "Area: mean over the learning curve. ± is half of a 95 % interval over the splits, which allows for their overlap (Nadeau and Bengio 2003); differences are paired, and their intervals hold "
         "for all differences of a data set and kind (overall, by class) together.",
         "",
     ]

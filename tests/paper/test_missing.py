@@ -44,12 +44,12 @@ def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint" / "fingerprint.json").write_text(json.dumps({"about": {}, "numbers": numbers}))
     (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "fingerprint" in line)
     assert "fresh runs of the candidate" in line
-    assert f"--runs 5 {TRAININGS[near]}`" in line
+    assert f"--runs 5 {TRAININGS[near][1]}`" in line
     assert f"results/{near}`" in line
 
 
 def test_the_commands_make_the_folders() -> None:
-    for name, options in TRAININGS.items():
+    for name, (_, options) in TRAININGS.items():
         given = {"change": [], "epochs": None, "protocol": "paper"}
         words = shlex.split(options)
         for key, value in zip(words[::2], words[1::2], strict=True):

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ..decomposition import PARTS
+from .missing import TRAININGS
 from .provenance import TITLES, Results, in_words, markdown, not_run, provenance
 from .published_tables import TABLE_1, TABLE_2
 from .scores import MEASURES
@@ -78,7 +79,12 @@ def _fingerprint(folder: Results) -> Iterator[str]:
         yield not_run("fingerprint")
         return
     yield from folder.tables("fingerprint", "fingerprint")
-    yield provenance(stored)
+    for name in stored["numbers"]["trainings"]:
+        if name in TRAININGS:
+            runs = stored["numbers"]["trainings"][name]["runs"]
+            yield f"- {TRAININGS[name][0]}: `labelwise reproduce ood --data fashion-mnist --runs {runs} {TRAININGS[name][1]}`"
+    yield ""
+    yield f"\n{provenance(stored)}"
 
 
 def _holdout(folder: Results) -> Iterator[str]:

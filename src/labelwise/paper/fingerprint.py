@@ -20,12 +20,13 @@ from ..distributions import Ensemble
 from ..io.atomic import replacing
 from ..io.npz import read_npz
 from .intervals import Cells, welch
+from .prediction_files import read_predictions
 from .published_tables import TABLE_1
-from .results_folder import Options, over_runs, plain, read_predictions, record, save_figure
+from .results_folder import Options, over_runs, plain, record, save_figure
 from .scores import MEASURES, epistemic_in_float32, scores
 from .settings import DATA
 
-__all__ = ["COMPARED", "FLOAT32", "QUANTITIES", "is_candidate", "run"]
+__all__ = ["COMPARED", "FLOAT32", "INSIDE", "QUANTITIES", "is_candidate", "run"]
 
 INSIDE = "fashion-mnist"
 OUTSIDE = DATA[INSIDE]

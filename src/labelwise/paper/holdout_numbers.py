@@ -13,10 +13,13 @@ from .holdout_drops import Drops, drops, excess, log_ratios
 from .holdout_runs import GRID, Runs
 from .results_folder import over_runs, save_figure
 
-__all__ = ["draw", "numbers_of", "published", "smallest_detectable", "table_of"]
+__all__ = ["SAME_CLASS", "draw", "numbers_of", "published", "smallest_detectable", "table_of"]
 
 # arm -> the arm it is compared with; the class compared is that of the arm
 CONTROLS = {**dict.fromkeys(("swap", "old-pool", "random-class"), "no-swap"), "swap-constant": "no-swap-constant"}
+
+SAME_CLASS = "swap − no-swap, same class by both rules"
+"""The effect in the runs in which the text's rule, the mean over a class's own instances, selects the same class as the code's."""
 
 
 def numbers_of(runs: Runs) -> dict[str, Any]:
@@ -42,6 +45,11 @@ def numbers_of(runs: Runs) -> dict[str, Any]:
             numbers["effect"][f"{name} − {control}"] = effect(log_ratios(after, without, label))
             others = [np.delete(np.log(a) - np.log(c), k).mean() for a, c, k in zip(after, without, label, strict=True)]
             numbers["effect on other classes"][f"{name} − {control}"] = effect(np.array(others))
+    rows = runs.rows("swap", "no-swap", "own label")
+    rows = rows[of["own label"][rows] == of["swap label"][rows]] if len(rows) else rows
+    if len(rows):
+        label = of["swap label"][rows].astype(int)
+        numbers["effect"][SAME_CLASS] = effect(log_ratios(of["swap"][rows], of["no-swap"][rows], label))
     # Selected on one half of the test set and judged on the other, in the runs in which both halves select the same class.
     rows = runs.rows("swap other half", "no-swap other half")
     rows = rows[of["half label"][rows] == of["swap label"][rows]] if len(rows) else rows

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import sqrt
-from statistics import fmean, variance
+from statistics import NormalDist, fmean, variance
 from typing import Any
 
 from ..evaluation import mean_over_runs
 
-__all__ = ["Cells", "excludes_zero", "simultaneous", "welch"]
+__all__ = ["Cells", "excludes_zero", "simultaneous", "welch", "wider"]
 
 Cells = dict[str, Any]
 """``mean`` with the ends ``low`` and ``high`` of its interval, which are ``None`` for one run."""
@@ -21,6 +21,14 @@ def simultaneous(cell: Cells, family: int) -> Cells:
         return {"mean": cell["mean"], "low": None, "high": None}
     found = mean_over_runs(cell["runs"], confidence=1 - 0.05 / family)
     return {"mean": cell["mean"], "low": float(found.low), "high": float(found.high)}
+
+
+def wider(cell: Cells, family: int) -> Cells:
+    """A stored estimate whose 95 % interval is of the normal kind, with one for a family of comparisons together (Bonferroni)."""
+    normal = NormalDist()
+    factor = normal.inv_cdf(1 - 0.025 / family) / normal.inv_cdf(0.975)
+    value = cell["value"]
+    return {"mean": value, "low": value + factor * (cell["low"] - value), "high": value + factor * (cell["high"] - value)}
 
 
 def welch(runs: Sequence[float], theirs: tuple[float, float | None], *, family: int = 1, count: int = 5, rounding: float = 0.0) -> Cells:

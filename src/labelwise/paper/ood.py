@@ -11,7 +11,8 @@ import numpy as np
 from ..distributions import Ensemble
 from ..evaluation import compare_detection
 from ..io import Predictions
-from .results_folder import Options, available, effect_of_rounding, over_runs, predictions, record, save_figure
+from .prediction_files import effect_of_rounding
+from .results_folder import Options, available, over_runs, predictions, record, save_figure
 from .scores import MEASURES, Scores, aurocs, differences, scores
 from .settings import DATA, Setting, TestImages
 
@@ -48,6 +49,7 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         for images in outside
         for a, b in combinations(MEASURES, 2)
     }
+    numbers["auroc by members"] = _by_members(setting, inside, outside, options)
     numbers["not run"] = absent
     if outside:
         numbers["effect of rounding"] = effect_of_rounding(setting, [inside, *outside], options, _rounded)
@@ -55,6 +57,21 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     if outside:
         draw(first, inside, outside, path.with_suffix(".png"))
     return numbers
+
+
+def _by_members(setting: Setting, inside: TestImages, outside: list[TestImages], options: Options) -> dict[tuple[str, str, str], float]:
+    """(set, measure, size) -> AUROC of EU in run 0, averaged over all subsets of so many members."""
+    stored = predictions(setting, 0, [inside, *outside], options)
+    found: dict[tuple[str, str, str], float] = {}
+    for size in range(2, setting.members + 1):
+        each = []
+        for group in combinations(range(setting.members), size):
+            of = {images: scores(Ensemble(np.asarray(p.probs)[list(group)])) for images, p in stored.items()}
+            each.append(
+                {(images.data, m): value for images in outside for (m, _), value in aurocs(of[inside], of[images], ["epistemic"]).items()}
+            )
+        found |= {(*key, str(size)): float(np.mean([values[key] for values in each])) for key in each[0]}
+    return found
 
 
 def _rounded(inside: Predictions, *outside: Predictions) -> dict[Any, float]:

@@ -34,10 +34,19 @@ EFFECT_COLUMNS = ["arm − control", "runs", "its class", "smallest detectable d
 
 
 def read(path: Path) -> dict[str, Any]:
-    """A stored result."""
+    """A stored result: ``about``, where it comes from, and ``numbers``."""
     if not path.is_file():
         raise FileNotFoundError(f"there is no result {str(path)!r}; run the experiment first")
-    return dict(json.loads(path.read_text(encoding="utf-8")))
+    try:
+        stored = json.loads(path.read_text(encoding="utf-8"))
+    except (ValueError, RecursionError) as error:  # also what is not UTF-8
+        wrong = str(error)
+    else:
+        if isinstance(stored, dict) and all(isinstance(stored.get(key), dict) for key in ("about", "numbers")):
+            return stored
+        wrong = "it must hold `about` and `numbers`"
+    kind = "published" if path.parent.name == "published" else path.stem
+    raise ValueError(f"{str(path)!r} is not a stored result: {wrong}; delete it and run `labelwise reproduce {kind}` again")
 
 
 def tables(path: Path) -> list[Table]:
@@ -181,14 +190,10 @@ def artifact(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
         values = [*(cells[f"{key} | {measure}"] for measure in measures), numbers["confidence"][key], numbers["agreement"][key]]
         rows.append([data, scaled, way, *map(spread, values), "–" if accuracy is None else spread(accuracy)])
     columns = ["images", "pixels", "", *measures, "members' confidence", "all agree", "accuracy"]
-    counts = [
-        [
-            *key.split(" | "),
-            str(len(values)),
-            *(str(sum(low <= x <= high for x in values)) for low, high in ((0, 0.1), (0.1, 0.9), (0.9, 1))),
-        ]
-        for key, values in numbers["subsets"].items()
-    ]
+    counts = []
+    for key, values in numbers["subsets"].items():
+        below, above = sum(x < 0.1 for x in values), sum(x > 0.9 for x in values)
+        counts.append([*key.split(" | "), *map(str, (len(values), below, len(values) - below - above, above))])
     subsets = "AUROC (EU, label-wise entropy) of every subset of the members: how many are below 0.1, between, and above 0.9"
     return [
         (f"AUROC (EU) against the plain test images, {runs_word(about['runs'])}", columns, rows),
@@ -221,28 +226,28 @@ def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
 
 
 def fingerprint(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
-    """Levels and differences by the number of members and for other trainings, with the distance from the paper's in standard errors."""
-    distance, sets = numbers["distance by members"], _keys(numbers["distance by members"], 0)
-    quantities = _keys(distance, 1)
-    columns = ["", *(f"{name}: {quantity}" for name in sets for quantity in quantities)]
-    cells = [f"{name} | {quantity}" for name in sets for quantity in quantities]
-    paper = ["paper", *(number(numbers["paper"][key], 3) for key in cells)]
-    by_size = [
-        [
-            f"{size} members",
-            *(f"{number(numbers['by members'][f'{key} | {size}']['mean'], 4)} ({number(distance[f'{key} | {size}'], 1)})" for key in cells),
+    """For each set: levels and differences by the number of members and for other trainings, with the distance from the paper's."""
+    distance = numbers["distance by members"]
+    made: list[Table] = []
+    for name in _keys(distance, 0):
+        cells = [f"{name} | {quantity}" for quantity in _keys(distance, 1)]
+        columns = ["", *_keys(distance, 1)]
+        paper = ["paper", *(number(numbers["paper"][key], 3) for key in cells)]
+        by_size = [
+            [f"{m} members", *(_with_distance(numbers["by members"][f"{key} | {m}"]["mean"], distance[f"{key} | {m}"]) for key in cells)]
+            for m in _keys(distance, 2)
         ]
-        for size in _keys(distance, 2)
-    ]
-    trained = [
-        [f"{name}, {runs_word(of['runs'])}", *(f"{number(of[key], 4)} ({number(numbers['distance'][name][key], 1)})" for key in cells)]
-        for name, of in numbers["trainings"].items()
-    ]
-    return [
-        (
-            f"By the number of members, drawn from {about['members']}: value (distance from the paper's in standard errors)",
-            columns,
-            [paper, *by_size],
-        ),
-        ("Trainings: value (distance from the paper's in standard errors)", columns, [paper, *trained]),
-    ]
+        trained = [
+            [f"{training}, {runs_word(of['runs'])}", *(_with_distance(of[key], numbers["distance"][training][key]) for key in cells)]
+            for training, of in numbers["trainings"].items()
+        ]
+        what = "value (distance from the paper's in standard errors)"
+        made += [
+            (f"{name}, by the number of members, drawn from {about['members']}: {what}", columns, [paper, *by_size]),
+            (f"{name}, by training: {what}", columns, [paper, *trained]),
+        ]
+    return made
+
+
+def _with_distance(value: float, distance: float) -> str:
+    return f"{number(value, 4)} ({number(distance, 1)})"

@@ -31,15 +31,7 @@ def fingerprint(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) ->
     sets, trained = ("fashion-mnist", "mnist", "kmnist"), folder.parent / "fashion-mnist-paper"
     runs = [{name: read_probs(trained / f"run-{r}" / f"{name}.npz") for name in sets} for r in range(about["runs"])]
     members = {name: np.concatenate([run[name] for run in runs]) for name in sets}
-    total = len(members["mnist"])
-    for size in dict.fromkeys(int(key.split(" | ")[2]) for key in numbers["by members"]):
-        rng, found = np.random.default_rng(0), []
-        for _ in range(about["shuffles"] if size < total else 1):
-            order = rng.permutation(total)
-            groups = [np.sort(order[i : i + size]) for i in range(0, total - size + 1, size)]
-            found += [_levels({name: p[group] for name, p in members.items()}) for group in groups]
-        for key in found[0]:
-            yield f"{size} members, {key}", numbers["by members"][f"{key} | {size}"]["mean"], float(np.mean([each[key] for each in found]))
+    yield from _by_members(members, numbers, about["shuffles"])
     own = [_levels(run) for run in runs]
     trainings = {"fashion-mnist-paper": own}
     for path in sorted(folder.glob("*/run-*.npz"), key=lambda path: int(path.stem.removeprefix("run-"))):
@@ -52,9 +44,39 @@ def fingerprint(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) ->
         for key in (key for key in gaps if key != "seeds"):
             for end, value in zip(("mean", "low", "high"), _gap(key, fresh, len(gaps) - 1), strict=True):
                 yield f"{training}, ours − paper's {key}, {end}", gaps[key][end], value
+    for training, cells in numbers["candidate − protocol paper"].items():
+        for key, cell in cells.items():
+            fresh_values, own_values = ([_quantity(key, run) for run in of] for of in (trainings[training][1:], own))
+            again = _welch(fresh_values, own_values, len(cells))
+            yield from (
+                (f"{training} − protocol paper {key}, {end}", cell[end], x) for end, x in zip(("mean", "low", "high"), again, strict=True)
+            )
     for training, stored in numbers["distance"].items():
         for key, z in stored.items():
             yield f"{training}, distance of {key}", z, _distance(key, trainings[training], own)
+
+
+def _by_members(members: dict[str, np.ndarray], numbers: dict[str, Any], shuffles: int) -> Iterator[Check]:
+    """Ensembles of every size, drawn without overlap from all members: means, deviations and distances from the paper's."""
+    total = len(members["mnist"])
+    between: dict[str, float] = {}
+    for size in dict.fromkeys(int(key.split(" | ")[2]) for key in numbers["by members"]):
+        rng, found = np.random.default_rng(0), []
+        for _ in range(shuffles if size < total else 1):
+            order = rng.permutation(total)
+            groups = [np.sort(order[i : i + size]) for i in range(0, total - size + 1, size)]
+            found.append([_levels({name: p[group] for name, p in members.items()}) for group in groups])
+        for key in found[0][0]:
+            values = np.array([[of[key] for of in groups] for groups in found])
+            cell = numbers["by members"][f"{key} | {size}"]
+            yield f"{size} members, {key}", cell["mean"], float(values.mean())
+        for key in (key.rpartition(" | ")[0] for key in numbers["distance by members"] if key.endswith(f" | {size}")):
+            values = np.array([[_quantity(key, of) for of in groups] for groups in found])
+            if values.shape[1] > 1:
+                between[key] = float(values.var(axis=1, ddof=1).mean())
+                yield f"{size} members, sd of {key}", numbers["by members"][f"{key} | {size}"]["sd"], between[key] ** 0.5
+            stored = numbers["distance by members"][f"{key} | {size}"]
+            yield f"{size} members, distance of {key}", stored, _in_standard_errors(key, float(values.mean()), between[key], size / total)
 
 
 def _levels_by_rank(path: Path, sets: Sequence[str]) -> dict[str, float]:
@@ -84,11 +106,25 @@ def _gap(key: str, runs: list[dict[str, float]], family: int) -> tuple[float, fl
     return gap, gap - reach, gap + reach
 
 
+def _welch(a: list[float], b: list[float], family: int) -> tuple[float, float, float]:
+    """The difference of two means with Welch's interval, Bonferroni over the family."""
+    from scipy.stats import ttest_ind
+
+    found = ttest_ind(a, b, equal_var=False).confidence_interval(1 - 0.05 / family)
+    return float(np.mean(a) - np.mean(b)), float(found.low), float(found.high)
+
+
 def _distance(key: str, runs: list[dict[str, float]], own: list[dict[str, float]]) -> float:
-    """(ours − paper's) in standard errors: ours between five-member ensembles, the paper's (for differences ours), and its rounding."""
-    level, sd = key in PAPER_SD, float(np.std([_quantity(key, run) for run in own], ddof=1))
-    variance = sd**2 / len(runs) + (PAPER_SD[key] ** 2 / 4 if level else sd**2 / 5) + (1 if level else 2) * 0.001**2 / 12
-    return float((np.mean([_quantity(key, run) for run in runs]) - _quantity(key, PAPER)) / np.sqrt(variance))
+    """(ours − paper's) in standard errors that are borrowed from our own five-member ensembles."""
+    values = [_quantity(key, run) for run in runs]
+    return _in_standard_errors(key, float(np.mean(values)), float(np.var([_quantity(key, run) for run in own], ddof=1)), 1 / len(runs))
+
+
+def _in_standard_errors(key: str, value: float, between: float, share: float) -> float:
+    """(ours − paper's) in standard errors: ``share`` of the variance between ensembles, the paper's (for differences ours), and its rounding."""
+    level = key in PAPER_SD
+    variance = between * share + (PAPER_SD[key] ** 2 / 4 if level else between / 5) + (1 if level else 2) * 0.001**2 / 12
+    return float((value - _quantity(key, PAPER)) / np.sqrt(variance))
 
 
 def _levels(sets: dict[str, np.ndarray]) -> dict[str, float]:

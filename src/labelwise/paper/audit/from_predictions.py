@@ -51,6 +51,14 @@ def _ood(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterat
                     again = delong(*([of[m, "epistemic"] for m in (a, b)] for of in (inside, outside)))
                     ends = zip(("value", "low", "high"), again, strict=True)
                     yield from ((f"auroc difference {other} | {a} − {b}, instances, {end}", cell[end], x) for end, x in ends)
+                outside_probs = read_probs(run / f"{other}.npz", members)
+                for size in range(2, members + 1):
+                    subsets = [list(group) for group in combinations(range(members), size)]
+                    pairs = [[all_scores(p[group]) for p in (probs, outside_probs)] for group in subsets]
+                    for m in MEASURES:
+                        stored = numbers["auroc by members"][f"{other} | {m} | {size}"]
+                        values = [auroc(a[m, "epistemic"], b[m, "epistemic"]) for a, b in pairs]
+                        yield f"auroc with {size} members {other} | {m}", stored, float(np.mean(values))
             for (a, b), part in ((pair, part) for pair in PAIRS for part in PARTS):
                 found.setdefault(f"auroc difference {other} | {a} − {b} | {part}", []).append(each[a, part] - each[b, part])
     yield from compare_runs("accuracy", numbers["accuracy"], accuracy)
@@ -181,7 +189,9 @@ def _holdout(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> It
     controls = {"swap-constant": "no-swap-constant"}
     for arm, table in numbers["table"].items():
         rows = np.flatnonzero(np.isfinite(of[arm]).all(axis=1))
-        yield from compare_drops(f"{arm}, ", table, of["before"][rows], of[arm][rows], of[f"{arm} label"][rows].astype(int))
+        before, after, label = of["before"][rows], of[arm][rows], of[f"{arm} label"][rows].astype(int)
+        yield from compare_drops(f"{arm}, ", table, before, after, label)
+        yield from _counts(arm, table, before, after, label)
         control = controls.get(arm, "no-swap")
         if f"{arm} − {control}" in numbers["effect"]:
             both = np.flatnonzero(np.isfinite(of[arm]).all(axis=1) & np.isfinite(of[control]).all(axis=1))
@@ -198,6 +208,35 @@ def _holdout(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> It
         ratio = of["swap other half"] / of["no-swap other half"]
         values = [float(np.log(ratio[r, int(of["half label"][r])])) for r in same if np.isfinite(ratio[r]).all()]
         yield from compare_runs(half, numbers["effect"][half], values)
+        yield from _detectable(half, numbers["effect"][half], values)
+    rule = "swap − no-swap, same class by both rules"
+    if rule in numbers["effect"]:
+        same = np.flatnonzero(of["own label"] == of["swap label"])
+        values = [float(np.log(of["swap"][r, k] / of["no-swap"][r, k])) for r in same for k in [int(of["swap label"][r])]]
+        yield from compare_runs(rule, numbers["effect"][rule], values)
+        yield from _detectable(rule, numbers["effect"][rule], values)
+    for name, other in (("on half of the test set", "half"), ("by mean over own instances", "own")):
+        known = np.isfinite(of[f"{other} label"])
+        equal = (of[f"{other} label"] == of["swap label"])[known]
+        for what, stored, value in zip(("same", "known"), numbers[f"same class {name}"], (equal.sum(), len(equal)), strict=True):
+            yield f"class selected {name}, {what}", stored, float(value)
+
+
+def _counts(arm: str, table: dict[str, Any], before: np.ndarray, after: np.ndarray, label: np.ndarray) -> Iterator[Check]:
+    """In how many runs the selected class falls most, how often another one rises, and each run's drop of the selected class."""
+    rows = np.arange(len(label))
+    for kind, drop in (("absolute", before - after), ("relative", (before - after) / before)):
+        others = np.where(np.arange(drop.shape[1]) == label[:, None], -np.inf, drop)
+        yield (
+            f"{arm}, largest {kind} drop",
+            table["selected has the largest drop"][kind],
+            float((drop[rows, label] > others.max(axis=1)).sum()),
+        )
+        each = zip(table["drop"][kind]["selected"]["runs"], drop[rows, label], strict=True)
+        yield from ((f"{arm}, {kind} drop, run {r}", stored, float(value)) for r, (stored, value) in enumerate(each))
+    rises = (before < after).sum() - (before < after)[rows, label].sum()
+    yield f"{arm}, EU of another class rises", table["EU of another class rises"][0], float(rises)
+    yield f"{arm}, other classes", table["EU of another class rises"][1], float(before.size - len(label))
 
 
 def _detectable(name: str, cell: dict[str, Any], values: list[float]) -> Iterator[Check]:
