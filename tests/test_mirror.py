@@ -19,8 +19,6 @@ EXCEPTIONS = {
     "predictors/keras_models.py": "needs Keras: ecosystem/",
     "paper/appendix.py": "its page is compared with the one in docs/: cli/test_reproduce.py",
     "paper/dotplots.py": "draws that page's figures: cli/test_reproduce.py",
-    "paper/page.py": "writes that page: cli/test_reproduce.py",
-    "paper/provenance.py": "writes that page: cli/test_reproduce.py",
     "paper/tables.py": "prints every experiment's tables: cli/test_reproduce.py",
     "paper/published_tables.py": "constants",
     "paper/arc.py": "an experiment, run by its command: cli/test_reproduce.py",

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import log_softmax
+from tables import between
 
 import labelwise as lw
 
@@ -120,8 +121,7 @@ def tables(results: dict[str, Any]) -> str:
 
 
 def insert(page: str, results: dict[str, Any]) -> str:
-    before, after = page.split(START)[0], page.split(END)[1]
-    return f"{before}{START}\n{tables(results)}{END}{after}"
+    return between(page, START, END, f"\n{tables(results)}")
 
 
 def summary(results: dict[str, Any]) -> str:

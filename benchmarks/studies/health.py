@@ -18,6 +18,7 @@ from typing import Any
 
 import numpy as np
 from scipy.special import expit, logit, softmax
+from tables import between
 
 import labelwise as lw
 
@@ -189,8 +190,7 @@ def tables(results: dict[str, Any]) -> str:
 
 
 def insert(page: str, results: dict[str, Any]) -> str:
-    before, after = page.split(START)[0], page.split(END)[1]
-    return f"{before}{START}\n{tables(results)}{END}{after}"
+    return between(page, START, END, f"\n{tables(results)}")
 
 
 def summary(results: dict[str, Any]) -> str:

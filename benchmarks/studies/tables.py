@@ -53,5 +53,12 @@ def first_screen(claim: str, rows: Sequence[Sequence[str]]) -> list[str]:
     ]
 
 
+def between(page: str, start: str, end: str, text: str) -> str:
+    """``page`` with ``text`` between the marks ``start`` and ``end``, each of which it has once."""
+    before, rest = page.split(start)
+    _, after = rest.split(end)
+    return f"{before}{start}{text}{end}{after}"
+
+
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     return [*(f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)), ""]

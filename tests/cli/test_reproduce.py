@@ -15,8 +15,8 @@ from labelwise.evaluation import detection_scores, rejection_curve
 from labelwise.io import load_predictions
 from labelwise.paper.appendix import appendix
 from labelwise.paper.page import page
+from labelwise.paper.prediction_files import read_predictions, write_predictions
 from labelwise.paper.provenance import Results
-from labelwise.paper.results_folder import read_predictions, write_predictions
 
 ROOT = Path(__file__).parents[2]
 NAME = "digits-paper-5-epochs-2-members"
@@ -107,6 +107,13 @@ def test_unscaled_inputs_are_255_times_as_large(quick):
     np.testing.assert_allclose(stored, probs, atol=3e-4)
 
 
+def test_a_change_to_what_the_recipe_has_is_none(quick):
+    first = numbers(quick, "arc")
+    run("arc", "--quick", "--change", "batch_size=32", "--change", "network=mlp", "-o", quick)
+    assert numbers(quick, "arc")["numbers"] == first["numbers"]
+    assert {path.name for path in quick.iterdir()} == {NAME, "holdout-digits-paper-2-members"}
+
+
 def test_nothing_is_trained_twice(quick):
     checkpoint = quick / NAME / "run-1" / "training" / "member-0.pt"
     before = checkpoint.stat().st_mtime_ns
@@ -166,6 +173,8 @@ def test_the_page(quick, tmp_path):
     (empty / "fashion-mnist-paper" / "ood.json").write_text(renamed)
     (empty / "holdout-cifar10-paper-2-members").mkdir()
     (empty / "holdout-cifar10-paper-2-members" / "holdout.json").write_text(json.dumps(numbers(quick, "holdout")))
+    (empty / "mine").mkdir()
+    (empty / "mine" / "other.json").write_text("[1]")  # somebody else's: left alone
     output = run("page", "-o", empty, "--output", tmp_path / "page.md")
     assert "wrote" in output
     text, tables = (tmp_path / "page.md").read_text(), (tmp_path / "page-tables.md").read_text()
@@ -199,6 +208,61 @@ def test_audit(quick, tmp_path):
     path.write_text(json.dumps(stored))
     output = " ".join(run("audit", "-o", copy, code=1).split())
     assert "1 differ by more than" in output
+    stored["numbers"]["area"]["variance | total"]["mean"] -= 1e-3
+    path.write_text(json.dumps(stored))
+    assert "1 result not recomputed, 0 unreadable" in run("audit", "-o", copy)  # votes that nobody cast
+    (copy / NAME / "run-1" / "fashion-8x8.npz").write_bytes(b"PK")
+    output = " ".join(run("audit", "-o", copy, code=1).split())
+    assert f"{NAME}/ood.json: cannot be read: run-1/fashion-8x8.npz: it is not a .npz file" in output
+    assert "1 result not recomputed, 2 unreadable" in output
+    assert f"{NAME}/arc.json: 1" in output  # the others are recomputed
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    output = " ".join(run("audit", "-o", empty, code=1).split())
+    assert "could be recomputed; an audit of nothing does not pass" in output
+
+
+def test_a_run_without_errors_does_not_stop_the_others(quick, tmp_path):
+    for r in range(2):
+        p = read_predictions(quick / NAME / f"run-{r}" / "digits.npz")
+        folder = tmp_path / NAME / f"run-{r}"
+        folder.mkdir(parents=True)
+        labels = np.argmax(np.mean(p.probs, axis=0), axis=-1) if r else p.y_true
+        write_predictions(folder / "digits.npz", p.probs, labels, p.class_names)
+    output = run("arc", "--quick", "-o", tmp_path)
+    assert "2 runs" in output
+    stored = json.loads((tmp_path / NAME / "arc.json").read_text())["numbers"]
+    assert stored["accuracy"]["runs"][1] == 1
+    for kind in ("share of the possible gain", "monotonicity"):
+        cell = stored[kind]["entropy | total"]
+        assert (cell["mean"], cell["low"], cell["runs"][1]) == (None, None, None)
+        assert cell["runs"][0] is not None
+    assert "0 differ" in run("audit", "-o", tmp_path)
+
+
+def test_predictions_that_are_not_those_of_the_setting_are_refused(quick, tmp_path):
+    p = read_predictions(quick / NAME / "run-0" / "digits.npz")
+    path = tmp_path / NAME / "run-0" / "digits.npz"
+    path.parent.mkdir(parents=True)
+    for probs, labels, message in (
+        (p.probs, None, "must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, `class_names`. Delete it"),
+        (p.probs[:1], p.y_true, "must hold the predictions of 2 members; it holds 1. Delete it"),
+    ):
+        write_predictions(path, probs, labels, p.class_names)
+        assert f"{str(path)!r} {message}" in " ".join(run("arc", "--quick", "--runs", 1, "-o", tmp_path, code=2).split())
+
+
+def test_published_arrays(tmp_path):
+    rng = np.random.default_rng(0)
+    before = rng.exponential([1, 2, 3, 9], (5, 40, 4))
+    path = tmp_path / "label_uq_holdout_made.npz"
+    np.savez(path, eus_before=before, eus_after=before * rng.uniform(0.3, 0.9, (5, 1, 4)))
+    assert "made: Drop in mean EU" in run("published", path, "-o", tmp_path)
+    (tmp_path / "published" / "made.json").unlink()
+    before[0, 0, 0] = np.nan
+    np.savez(path, eus_before=before, eus_after=before)
+    assert f"{path.name}: `before` must be finite; 1 of 800 values are not" in run("published", path, "-o", tmp_path, code=2)
+    assert not (tmp_path / "published" / "made.json").exists()
 
 
 def test_the_bundled_predictions_give_the_published_numbers():
@@ -239,8 +303,11 @@ def test_bundle(tmp_path, monkeypatch):
     assert int(eu.argmax()) in index
     assert len(numbers) == 1 + 9 * 3
     monkeypatch.setattr("labelwise.paper.bundle.LARGEST", 1000)
+    content = (tmp_path / "b.npz").read_bytes()
     with pytest.raises(ValueError, match="at most 1,000 go into the package"):
-        bundle(inside, outside, images=images, out=tmp_path / "b.npz")
+        bundle(inside, outside, images=images[::-1], out=tmp_path / "b.npz")
+    assert (tmp_path / "b.npz").read_bytes() == content
+    assert [path.name for path in tmp_path.iterdir()] == ["b.npz"]
     monkeypatch.setattr("labelwise.paper.bundle.unpacked", lambda x: np.float32(0.9) * bundled.unpacked(x) + np.float32(0.01))
     with pytest.raises(ValueError, match="rounding changes a printed digit of"):
         bundle(inside, outside, images=images, out=tmp_path / "c.npz")
@@ -254,6 +321,11 @@ def test_bundle(tmp_path, monkeypatch):
         (("arc", "--quick", "--data", "mnist"), "--quick uses scikit-learn's digits; it cannot be combined with --data mnist"),
         (("human", "--data", "mnist"), "people voted on the test images of cifar10"),
         (("arc", "--data", "digits", "--change", "color=red"), "a change must be FIELD=VALUE"),
+        (("holdout", "--data", "digits", "--members", "1"), "`members` must be at least 2: a single network has no epistemic uncertainty"),
+        (("artifact", "--data", "digits", "--members", "1"), "`members` must be at least 2: a single network has no epistemic uncertainty"),
+        (("holdout", "--quick", "--arm", "old-pol"), "'old-pol' is not one of 'swap', 'no-swap', 'old-pool'"),
+        (("holdout", "--epochs", "3"), "No such option '--epochs'"),
+        (("gallery", "--runs", "3"), "No such option '--runs'"),
         (("page",), "there is no results folder"),
         (("audit",), "there is no results folder"),
         (("fingerprint",), "a comparison needs several runs of fashion-mnist-paper"),

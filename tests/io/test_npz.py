@@ -15,7 +15,7 @@ import labelwise as lw
 from full_predictions import FULL, PROBS
 from labelwise.io import load_predictions, save_predictions
 from labelwise.io.atomic import replacing
-from labelwise.io.npz import read_npz, write_npz
+from labelwise.io.npz import read_npz, write_compressed_npz, write_npz
 from labelwise.io.predictions import KEYS
 
 
@@ -78,6 +78,29 @@ def test_large_arrays_of_numpy_archives_are_mapped_wherever_they_lie(tmp_path):
     assert not big.flags.aligned
     np.testing.assert_array_equal(big, probs)
     np.testing.assert_array_equal(lw.decompose(lw.Ensemble(big)).total, lw.decompose(lw.Ensemble(probs)).total)
+
+
+def test_compressed_archives_are_small_and_the_same_every_time(tmp_path):
+    arrays = {"a": np.zeros((50, 40)), "names": np.array(["x", "yz"]), "f": np.asfortranarray(np.arange(12.0).reshape(3, 4))}
+    for name in ("one.npz", "two.npz"):
+        with replacing(tmp_path / name) as file:
+            write_compressed_npz(file, arrays)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+    assert (tmp_path / "one.npz").stat().st_size < arrays["a"].nbytes / 10
+    with np.load(tmp_path / "one.npz") as plain:  # NumPy reads it as well
+        assert plain.files == list(arrays)
+    for key, array in read_npz(tmp_path / "one.npz", list(arrays)).items():
+        np.testing.assert_array_equal(array, arrays[key])
+        assert array.flags.f_contiguous == arrays[key].flags.f_contiguous
+
+
+def test_errors_call_the_file_what_they_are_told(tmp_path):
+    path = tmp_path / "a.npz"
+    path.write_text("x")
+    for what, start in ((None, "a.npz is"), (repr(str(path)), f"{str(path)!r} is")):
+        with pytest.raises(ValueError, match=r"not a readable \.npz file") as refused:
+            read_npz(path, ["x"], what=what)
+        assert str(refused.value).startswith(start)
 
 
 def test_pickled_objects_are_never_loaded(tmp_path):

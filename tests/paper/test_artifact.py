@@ -2,8 +2,26 @@
 
 from __future__ import annotations
 
-from labelwise.paper import artifact
+import pytest
+
+from labelwise.paper import artifact, tables
 from labelwise.paper.results_folder import Options
+from labelwise.paper.settings import Setting
+
+
+def test_a_single_member_is_refused_before_anything_is_trained(tmp_path):
+    with pytest.raises(ValueError, match="`members` must be at least 2: a single network has no epistemic uncertainty; got 1"):
+        artifact.run(Setting("digits", members=1), 1, Options(tmp_path, say=pytest.fail))
+    assert not list(tmp_path.iterdir())
+
+
+def test_every_subset_is_counted_once():
+    values = [0.1, 0.9, 0.5, 0.05, 0.95, 0.0, 1.0]
+    cell = {"mean": 0.5, "sd": None}
+    numbers = {"auroc": {"digits | scaled | upright | entropy": cell}, "accuracy": {}, "subsets": {"scaled | transposed | 2": values}}
+    numbers |= {"confidence": {"digits | scaled | upright": cell}, "agreement": {"digits | scaled | upright": cell}}
+    (_, _, (row,)) = tables.artifact(numbers, {"setting": {"data": "digits"}, "runs": 1})[1]
+    assert row == ["scaled", "transposed", "2", "7", "2", "3", "2"]  # 0.1 and 0.9 are between
 
 
 def test_four_ways_to_handle_the_images_and_cifar10_2_if_it_is_there(tmp_path, available_data, small_setting):

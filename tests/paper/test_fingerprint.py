@@ -13,7 +13,8 @@ from sklearn.metrics import roc_auc_score
 import labelwise as lw
 from labelwise.paper import fingerprint
 from labelwise.paper.fingerprint import COMPARED, FLOAT32, QUANTITIES, SHUFFLES, _auroc, _disjoint, _distances, by_members, is_candidate
-from labelwise.paper.results_folder import Options, write_predictions
+from labelwise.paper.prediction_files import write_predictions
+from labelwise.paper.results_folder import Options
 from labelwise.paper.scores import epistemic_in_float32
 
 SETS = ("fashion-mnist", "mnist", "kmnist")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from labelwise.paper import holdout
 from labelwise.paper.holdout import ARMS, Draw, arms_of, choose, halves, recipe_for
 from labelwise.paper.results_folder import Options
-from labelwise.paper.settings import Setting
+from labelwise.paper.settings import Setting, parse_change
 from labelwise.predictors import Recipe
 
 LABELS = np.random.default_rng(0).integers(0, 10, 2000)
@@ -76,12 +77,48 @@ def test_refusals(tmp_path):
     for setting, arms, message in (
         (Setting("mnist"), None, "the hold-out experiment is on fashion-mnist, cifar10"),
         (Setting("digits"), ("swap", "no-swop"), "`arms` must be of swap, no-swap"),
-        (Setting("digits"), ("swap",), "`arms` must have 'swap' and 'no-swap'"),
+        (Setting("digits", members=1), None, "`members` must be at least 2: a single network has no epistemic uncertainty; got 1"),
         (Setting("digits", epochs=3), None, r"has 10 \+ 10 epochs; `epochs` is not for it"),
     ):
         with pytest.raises(ValueError, match=message):
             holdout.run(setting, 1, options, arms=arms)
     assert set(ARMS) >= {"swap", "no-swap", "old-pool", "random-class", "swap-constant", "no-swap-constant"}
+
+
+def test_swap_and_no_swap_are_always_run_and_the_command_names_all_stored_arms(tmp_path, monkeypatch):
+    asked: list[tuple[str, ...]] = []
+
+    def run_one(setting, run, options, *, arms):
+        asked.append(arms)
+        rng = np.random.default_rng(run)
+        before = rng.exponential([1, 2, 3, 9], (60, 4))
+        after = {name: before * rng.uniform(0.3, 0.9, 4) for name in arms}
+        return holdout.Run(
+            before, after, dict.fromkeys(arms, 3), halves(60, run), rng.integers(0, 4, 60), dict.fromkeys(["before", *arms], 1.0)
+        )
+
+    monkeypatch.setattr(holdout, "run_one", run_one)
+    setting, typed = Setting("digits", members=2), "labelwise reproduce holdout --data digits --arm"
+
+    def command(runs: int, *arms: str) -> str:
+        holdout.run(setting, runs, Options(tmp_path, command=" --arm ".join([typed.removesuffix(" --arm"), *arms])), arms=arms)
+        return json.loads((tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text())["about"]["command"]
+
+    assert command(1, "old-pool") == f"{typed} swap --arm no-swap --arm old-pool"
+    assert asked == [("swap", "no-swap", "old-pool")]
+    assert command(2, "no-swap") == f"{typed} swap --arm no-swap --arm old-pool"  # of run 0
+    assert asked[1:] == [("swap", "no-swap")]
+
+
+def test_one_training_has_one_name():
+    def name(*changes: str, data: str = "fashion-mnist") -> str:
+        return holdout.canonical(Setting(data, changes=tuple(map(parse_change, changes)))).name
+
+    assert name("batch_size=64", "shuffle=true") == "fashion-mnist-paper"  # as in the hold-out anyway
+    assert name("batch_size=256") == "fashion-mnist-paper-batch_size=256"  # the recipe's own, but not the hold-out's
+    assert name("network=cnn", data="digits") == "digits-paper-network=cnn"
+    assert name("network=mlp", data="digits") == "digits-paper"
+    assert name("batch_size=64", data="mnist") == "mnist-paper-batch_size=64"  # refused later
 
 
 def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):

@@ -23,13 +23,13 @@ RECOMPUTED = {
         "absolute": ("0.0057±0.0011", "0.0023±0.0006", "0.0041±0.0007"),
         "relative": ("0.5815±0.0304", "0.3682±0.0705", "0.5736±0.0540"),
         "counts": (4, 3, [3, 45]),
-        "predicted": ("0.91", "0.0005", "0.00015", "0.0009"),
+        "predicted": ("0.91", "0.0005", "-0.00010", "0.0012"),
     },
     "fmnist": {
         "absolute": ("0.0070±0.0006", "0.0018±0.0008", "0.0048±0.0019"),
         "relative": ("0.7934±0.0616", "0.3872±0.1088", "0.7657±0.0582"),
         "counts": (5, 4, [7, 45]),
-        "predicted": ("0.87", "0.0009", "-0.00044", "0.0026"),
+        "predicted": ("0.87", "0.0009", "-0.00159", "0.0035"),
     },
 }
 
@@ -159,8 +159,18 @@ def test_runs_are_stored_and_some_have_fewer_arms(tmp_path):
     assert "random-class" not in Runs({k: x[2:] for k, x in again.arrays.items()}).first(1).arms
     assert len(Runs.read(tmp_path / "none.npz")) == 0
     np.savez(tmp_path / "other.npz", after=np.ones((2, 3)))
-    with pytest.raises(ValueError, match="must hold `before`"):
+    with pytest.raises(
+        ValueError, match=r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\) and type float64. Delete it"
+    ):
         Runs.read(tmp_path / "other.npz")
+    for arrays in ({"before": np.ones(3)}, {"before": np.ones((2, 3)), "swap": np.ones((3, 3))}, {"before": np.array([["a"]])}):
+        np.savez(tmp_path / "other.npz", **arrays)
+        with pytest.raises(ValueError, match="must hold `before`"):
+            Runs.read(tmp_path / "other.npz")
+    (tmp_path / "other.npz").write_text("garbage")
+    with pytest.raises(ValueError, match=r"other.npz' is not a readable .npz file") as refused:
+        Runs.read(tmp_path / "other.npz")
+    assert str(refused.value).startswith(repr(str(tmp_path)).removesuffix("'"))
 
 
 def test_a_wrong_file(tmp_path):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -23,6 +25,23 @@ def test_correlations_for_each_label(tmp_path, available_data, small_setting, mo
     for name in ("predicted probability", "total", "aleatoric", "epistemic"):
         cell = found["spearman of the class means, over classes"][name]
         assert cell["low"] < cell["value"] == found["spearman of the class means"][name]["mean"] < cell["high"]
+
+
+def test_correlations_with_the_errors_of_runs_without_any(tmp_path, available_data, small_setting, monkeypatch):
+    """They are not defined, in one run or in several; everything else is."""
+    available_data("cifar10", "svhn")
+    monkeypatch.setattr(human, "load_cifar10h", lambda **_: np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40))
+    stored = human.predictions
+
+    def perfect(*args):
+        return {images: replace(p, y_true=np.argmax(np.mean(p.probs, axis=0), axis=-1)) for images, p in stored(*args).items()}
+
+    monkeypatch.setattr(human, "predictions", perfect)
+    for runs in (1, 2):
+        found = human.run(small_setting, runs, Options(tmp_path, n_jobs=1))
+        assert found["spearman"]["total", "error"]["mean"] is None
+        assert found["spearman"]["total", "votes"]["mean"] is not None
+    assert human.over_classes(None, 10) == {"value": None, "low": None, "high": None}
 
 
 def test_the_interval_over_classes_covers():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -9,72 +10,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import labelwise as lw
 from labelwise.evaluation import Estimate
 from labelwise.paper import results_folder
-from labelwise.paper.results_folder import Options, over_runs, plain, predictions, read_predictions, write_predictions
+from labelwise.paper.prediction_files import write_predictions
+from labelwise.paper.results_folder import Options, over_runs, plain, predictions, record
 from labelwise.paper.settings import Setting, TestImages
 
 ROOT = Path(__file__).parents[2]
-
-
-def test_stored_predictions_are_small_and_close(tmp_path):
-    rng = np.random.default_rng(0)
-    probs = rng.dirichlet(np.full(10, 0.02), (5, 2000)).astype(np.float32)
-    probs[0, 0] = np.eye(10)[3]
-    y = rng.integers(0, 10, 2000)
-    for name in ("a.npz", "b.npz"):
-        write_predictions(tmp_path / name, probs, y, list("abcdefghij"))
-    stored = read_predictions(tmp_path / "a.npz")
-    assert stored.probs.dtype == np.float32
-    np.testing.assert_allclose(stored.probs.sum(-1, dtype=float), 1, atol=1e-6)
-    np.testing.assert_allclose(stored.probs, probs, atol=3e-4)
-    small = (probs > 1.3e-7) & (probs < 3e-4)
-    np.testing.assert_allclose(stored.probs[small], probs[small], rtol=0.037)  # half of 1/16, and float16
-    np.testing.assert_array_equal(stored.probs[0, 0], probs[0, 0])  # 0 and 1 stay what they are
-    np.testing.assert_array_equal(stored.y_true, y)
-    assert stored.class_names == tuple("abcdefghij")
-    assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
-    assert (tmp_path / "a.npz").stat().st_size < probs.nbytes / 3
-    with np.load(tmp_path / "a.npz") as plain_numpy:  # an auditor needs nothing but NumPy
-        assert (plain_numpy["log_probs"].dtype, plain_numpy["log_probs"].shape) == (np.float16, probs.shape)
-    np.testing.assert_array_equal(read_predictions(tmp_path / "a.npz", 2).probs, stored.probs[:2])
-
-
-def test_rounding_moves_no_auroc_in_its_fourth_digit(tmp_path):
-    stored = [ROOT / "results" / "fashion-mnist-paper" / "run-0" / f"{name}.npz" for name in ("fashion-mnist", "mnist")]
-    exact = [np.asarray(read_predictions(path, redraw=0).probs) for path in stored]  # the unrounded ones are not kept
-    rounded = []
-    for i, probs in enumerate(exact):
-        write_predictions(tmp_path / f"{i}.npz", probs, None, list("abcdefghij"))
-        rounded.append(read_predictions(tmp_path / f"{i}.npz").probs)
-    a, b = (
-        float(lw.evaluation.detection_scores(*(lw.decompose(lw.Ensemble(p)).sum().epistemic for p in pair)).auroc)
-        for pair in (exact, rounded)
-    )
-    assert a != b
-    assert a == pytest.approx(b, abs=5e-5)
-
-
-def test_redrawn_predictions_round_to_the_stored_ones(tmp_path):
-    probs = np.random.default_rng(0).dirichlet(np.full(10, 0.1), (2, 300))
-    write_predictions(tmp_path / "a.npz", probs, None, list("abcdefghij"))
-    stored, redrawn = (np.log(read_predictions(tmp_path / "a.npz", redraw=seed).probs) for seed in (None, 1))
-    assert not np.array_equal(stored, redrawn)
-    fine, coarse = stored > -7.9, (stored < -8.1) & (stored > -15.9)
-    np.testing.assert_allclose(redrawn[fine], stored[fine], atol=4e-3)
-    assert 0.02 < np.abs(redrawn[coarse] - stored[coarse]).max() < 0.04  # half of a step of 1/16
-    images, setting = TestImages("digits"), Setting("digits", members=2)
-    path = Options(tmp_path).path(setting, 0, images)
-    path.parent.mkdir(parents=True)
-    (tmp_path / "a.npz").rename(path)
-    assert 0 < results_folder.effect_of_rounding(setting, [images], Options(tmp_path), lambda p: {"mean": p.probs[0, :, 0].mean()}) < 1e-4
-
-
-def test_a_file_of_something_else_is_refused(tmp_path):
-    np.savez(tmp_path / "p.npz", probs=np.ones((1, 2, 3)))
-    with pytest.raises(ValueError, match=r"p\.npz must hold `log_probs` and `class_names`; it holds neither"):
-        read_predictions(tmp_path / "p.npz")
 
 
 def test_the_results_folder_fits_a_checkout():
@@ -137,6 +79,30 @@ def test_numbers_over_runs():
     assert found["a"]["x", "y"]["sd"] == pytest.approx(np.sqrt(2))
     assert found["b"]["runs"] == [2.0, 2.0]
     assert over_runs([0.5]) == {"mean": 0.5, "sd": None, "low": None, "high": None, "runs": [0.5]}
+
+
+@pytest.mark.parametrize("runs", [[np.nan], [0.5, np.nan, 0.7]])
+def test_a_run_without_the_number_leaves_no_mean(runs):
+    """The possible gain of a run without errors, say: other runs must not be lost with it."""
+    found = over_runs([{"gain": x, "accuracy": 1.0} for x in runs])
+    assert [found["gain"][key] for key in ("mean", "sd", "low", "high")] == [None] * 4
+    assert plain(found["gain"]["runs"]) == [None if np.isnan(x) else x for x in runs]
+    assert found["accuracy"]["mean"] == 1
+
+
+def test_own_predictions_must_have_labels(tmp_path):
+    setting, images = Setting("digits", members=2), TestImages("digits")
+    path = Options(tmp_path).path(setting, 0, images)
+    path.parent.mkdir(parents=True)
+    write_predictions(path, np.full((2, 3, 4), 0.25), None, list("abcd"))
+    with pytest.raises(ValueError, match="must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, `class_names`"):
+        predictions(setting, 0, [images], Options(tmp_path))
+
+
+@pytest.mark.parametrize(("experiment", "noted"), [("ood", True), ("losses", True), ("arc", False), ("artifact", False), ("human", False)])
+def test_what_was_used_of_a_data_set_is_recorded_where_it_was_used(tmp_path, experiment, noted):
+    about = json.loads(record(Setting("cifar10"), experiment, {}, Options(tmp_path), runs=1).read_text())["about"]
+    assert ("svhn" in about["data"]) == noted
 
 
 def test_plain_data():

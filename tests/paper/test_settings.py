@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -23,8 +25,30 @@ def test_names_tell_settings_apart():
     changes = (parse_change("batch_size=64"), parse_change("shuffle=false"), parse_change("rate=0.1"))
     setting = Setting("fashion-mnist", changes=changes, members=3, epochs=4)
     assert setting.name == "fashion-mnist-paper-batch_size=64-shuffle=false-rate=0.1-4-epochs-3-members"
+    assert setting.canonical().name == "fashion-mnist-paper-batch_size=64-rate=0.1-shuffle=false-4-epochs-3-members"
     recipe = setting.recipe()
     assert (recipe.batch_size, recipe.shuffle, recipe.rates, recipe.epochs) == (64, False, ((0, 0.1),), 4)
+
+
+@pytest.mark.parametrize(
+    ("data", "changes", "epochs", "name"),
+    [
+        ("fashion-mnist", ["batch_size=256", "shuffle=true", "scaled=true", "rate=1e-3"], 20, "fashion-mnist-paper"),
+        ("fashion-mnist", ["weight_decay=0.00001"], None, "fashion-mnist-paper-weight_decay=1e-05"),
+        ("fashion-mnist", ["batch_size=128", "batch_size=64"], None, "fashion-mnist-paper-batch_size=64"),
+        ("cifar10", ["weight_decay=0.0001", "rate=0.1"], None, "cifar10-paper-rate=0.1"),  # constant, unlike the recipe's
+        ("digits", ["network=mlp"], 5, "digits-paper-5-epochs"),
+        ("digits", ["network=cnn"], None, "digits-paper-network=cnn"),
+    ],
+)
+def test_changes_to_what_the_recipe_has_are_none(data, changes, epochs, name):
+    assert Setting(data, changes=tuple(map(parse_change, changes)), epochs=epochs).canonical().name == name
+
+
+def test_the_order_of_changes_does_not_matter_and_stored_folders_keep_their_names():
+    changes = [parse_change(text) for text in ("optimizer=sgd", "rate=0.1", "momentum=0.9", "weight_decay=0.0001")]
+    names = {Setting("fashion-mnist", changes=order).canonical().name for order in itertools.permutations(changes)}
+    assert names == {"fashion-mnist-paper-optimizer=sgd-rate=0.1-momentum=0.9-weight_decay=0.0001"}
 
 
 def test_pixels_without_scaling(optional):

@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from .._tables import counted
 from ..io.files import reading
 from ._input import FILE, FOLDER, sha256_option
 from ._output import echo, echo_table
@@ -49,15 +50,15 @@ def experiment(name: str, summary: str, *more: Any) -> None:
         results: Path,
         data: str | None,
         protocol: str,
-        runs: int | None,
         members: int | None,
-        epochs: int | None,
         change: tuple[str, ...],
         data_dir: Path | None,
         download: bool,
         sha256: dict[str, str],
         n_jobs: int | None,
         quick: bool,
+        runs: int | None = None,
+        epochs: int | None = None,
         **options: Any,
     ) -> None:
         from ..paper import arc, artifact, gallery, holdout, human, losses, ood
@@ -82,6 +83,7 @@ def experiment(name: str, summary: str, *more: Any) -> None:
             epochs or (QUICK["epochs"] if quick and name != "holdout" else None),
             tuple(parse_change(text) for text in change),
         )
+        setting = holdout.canonical(setting) if name == "holdout" else setting.canonical()
         about = Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256)
         runners[name](setting, runs or (QUICK["runs"] if quick else 1), about, **{key: value for key, value in options.items() if value})
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
@@ -98,6 +100,8 @@ def _shared(name: str) -> list[Any]:
     from ..paper.settings import DATA
 
     count = click.IntRange(1)
+    epochs = click.option("--epochs", type=count, help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]")
+    runs = click.option("--runs", type=count, help="Number of independent ensembles; run r has random seed r.  [default: 1]")
     return [
         click.option("--quick", is_flag=True, help="Quick trial on scikit-learn's digits: 2 runs of 2 members."),
         click.option("--n-jobs", type=count, help="Members trained in parallel.  [default: by number of processors]"),
@@ -107,9 +111,9 @@ def _shared(name: str) -> list[Any]:
         click.option(
             "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
         ),
-        click.option("--epochs", type=count, help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]"),
+        *[epochs] * (name != "holdout"),  # it has a fixed number
         click.option("--members", type=count, help="Size of the ensemble.  [default: 5]"),
-        click.option("--runs", type=count, help="Number of independent ensembles; run r has random seed r.  [default: 1]"),
+        *[runs] * (name != "gallery"),  # it shows the first
         click.option(
             "--protocol",
             type=click.Choice(["paper", "code"]),
@@ -119,6 +123,13 @@ def _shared(name: str) -> list[Any]:
         click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
         RESULTS_OPTION,
     ]
+
+
+def _arm_option() -> Any:
+    from ..paper.holdout import ARMS
+
+    words = "Arm to run besides swap and no-swap; repeatable.  [default: all]"
+    return click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words)
 
 
 def _typed() -> str:
@@ -140,15 +151,13 @@ def _echo_tables(path: Path, prefix: str = "") -> None:
         echo_table(prefix + title, columns, rows)
 
 
-ARM = click.option("--arm", "arms", multiple=True, help="Run only this arm; repeatable.  [default: all]")
-
 experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.")
 experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
 experiment("losses", "Compare six losses for rejection and out-of-distribution detection.")
 experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
 experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")
 experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H).")
-experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", ARM)
+experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", _arm_option())
 
 
 @command.command()
@@ -223,10 +232,10 @@ def bundle(results: Path, output: Path | None) -> None:
 )
 @RESULTS_OPTION
 def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
-    """Recompute the stored results with plain NumPy and scikit-learn; exits with 1 if any number differs.
+    """Recompute the stored results with plain NumPy and scikit-learn.
 
     What follows from stored predictions needs nothing more. Numbers that need human votes or the authors' arrays are recomputed if a data
-    directory has them.
+    directory has them. Exits with 1 if a number differs, if a file cannot be read, or if nothing could be recomputed.
     """
     from ..datasets.load import data_places
     from ..paper.audit import TOLERANCE
@@ -234,12 +243,16 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
 
     if not results.is_dir():
         raise FileNotFoundError(f"there is no results folder {str(results)!r}")
-    count, different = recompute(results, echo, data_dirs=data_dirs or data_places())
-    if different:
-        rows = [(name, f"{a:.7f}", f"{b:.7f}", f"{b - a:+.1e}") for name, a, b in different]
+    found = recompute(results, echo, data_dirs=data_dirs or data_places())
+    if found.different:
+        rows = [(name, f"{a:.7f}", f"{b:.7f}", f"{b - a:+.1e}") for name, a, b in found.different]
         echo_table("Numbers that differ", ("number", "stored", "recomputed", "difference"), rows)
-    echo(f"{count} numbers recomputed, {len(different)} differ by more than {TOLERANCE:g} (areas 5e-06, distances in standard errors 0.02)")
-    if different:
+    limits = f"differ by more than {TOLERANCE:g} (areas 5e-06, distances in standard errors 0.02)"
+    echo(f"{found.count} numbers recomputed, {len(found.different)} {limits}")
+    echo(f"{counted(len(found.skipped), 'result')} not recomputed, {len(found.unreadable)} unreadable")
+    if not found.count:
+        echo(f"Error: nothing in {str(results)!r} could be recomputed; an audit of nothing does not pass", err=True)
+    if not found.passed:
         raise SystemExit(1)
 
 

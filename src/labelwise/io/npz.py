@@ -13,7 +13,7 @@ import os
 import struct
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any, Protocol
@@ -73,20 +73,34 @@ def write_npz(file: IO[bytes], arrays: dict[str, np.ndarray]) -> None:
                 write_npy(member, array)
 
 
+def write_compressed_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
+    """An archive of arrays, compressed by bzip2, which is a tenth smaller than deflate; the same arrays in the same memory order give the same bytes."""
+    with zipfile.ZipFile(file, "w") as archive:
+        for key, array in arrays.items():
+            entry = zipfile.ZipInfo(f"{key}.npy")
+            entry.compress_type = zipfile.ZIP_BZIP2
+            with archive.open(entry, "w") as member:
+                write_npy(member, array)
+
+
 def read_npy(path: Path) -> np.ndarray:
     """The array of a .npy file, mapped if it is large."""
     with open_regular(path) as file:
         return _read(file, _length(file), path.name, mapped=True)
 
 
-def read_npz(path: Path, keys: Sequence[str] | Callable[[list[str]], Sequence[str]]) -> dict[str, np.ndarray]:
-    """Those arrays of an archive that are named in ``keys``, or that ``keys`` chooses from the names there."""
-    with open_regular(path) as file, opened_archive(file, path.name) as archive:
-        found = members(archive, path.name)
+def read_npz(path: Path, keys: Sequence[str] | Callable[[list[str]], Sequence[str]], *, what: str | None = None) -> dict[str, np.ndarray]:
+    """Those arrays of an archive that are named in ``keys``, or that ``keys`` chooses from the names there.
+
+    ``what`` is what errors call the file; by default its name without the folder.
+    """
+    what = path.name if what is None else what
+    with open_regular(path) as file, opened_archive(file, what) as archive:
+        found = members(archive, what)
         chosen = keys(list(found)) if callable(keys) else keys
         wanted = {key: entry for key, entry in found.items() if key in chosen}
-        check_unpacked(wanted.values(), _length(file), path.name)
-        return {key: _read_entry(file, archive, entry, f"{path.name}: `{key}`") for key, entry in wanted.items()}
+        check_unpacked(wanted.values(), _length(file), what)
+        return {key: _read_entry(file, archive, entry, f"{what}: `{key}`") for key, entry in wanted.items()}
 
 
 @contextmanager

@@ -102,7 +102,7 @@ def _holdout(folder: Results) -> Iterator[str]:
             share, excess = arrays["numbers"]["predicted by the other classes"]["value"], interval(arrays["numbers"]["excess"], 5)
             yield (
                 f"In the authors' arrays, a line fitted to the other classes predicts {100 * share:.0f} % of the selected class's drop; "
-                f"it exceeds the line by {excess} (bootstrap over runs, all resamples). `{arrays['about']['command']}`\n"
+                f"it exceeds the line by {excess} (Student's t with the bootstrap's standard error over runs). `{arrays['about']['command']}`\n"
             )
         if not found:
             yield not_run(f"holdout --data {data} --runs 5") + "\n"

@@ -11,7 +11,8 @@ from ..decomposition import PARTS
 from ..distributions import Ensemble
 from ..evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
 from ..io import Predictions
-from .results_folder import Options, effect_of_rounding, over_runs, predictions, record, save_figure
+from .prediction_files import effect_of_rounding
+from .results_folder import Options, over_runs, predictions, record, save_figure
 from .scores import MEASURES, accuracy_and_areas, differences, scores
 from .settings import Setting, TestImages
 

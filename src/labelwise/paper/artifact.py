@@ -25,6 +25,8 @@ __all__ = ["run"]
 
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     """Train what is missing; write ``artifact.json`` and ``artifact.png``; returns the numbers. CIFAR-10.2 itself is included if it is there."""
+    if setting.members < 2:
+        raise ValueError(f"`members` must be at least 2: a single network has no epistemic uncertainty; got {setting.members}")
     inside = TestImages(setting.data)
     others, absent = available(setting, four_ways("cifar10.2"), runs, options) if setting.data == "cifar10" else ([], {})
     found = []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,7 @@ from ..datasets.bundled import FILE, OOD, packed, unpacked, write_fashion_ensemb
 from ..decomposition import PARTS, decompose
 from ..distributions import Ensemble
 from ..io import Predictions
+from ..io.atomic import write_file
 from .scores import MEASURES, accuracy_and_areas, aurocs, scores
 
 N_IMAGES = 400
@@ -18,7 +20,7 @@ LARGEST = 2_100_000
 
 
 def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.ndarray, out: Path = FILE) -> dict[str, float]:
-    """Write the bundled file, if rounding changes no number as it is printed; returns those numbers.
+    """Write the bundled file, if rounding changes no number as it is printed and it is small enough; returns those numbers.
 
     Parameters
     ----------
@@ -41,9 +43,14 @@ def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.n
     if changed:
         raise ValueError(f"rounding changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
     index = notable(Ensemble(inside.probs, class_names=inside.class_names), N_IMAGES)
-    write_fashion_ensemble(out, inside.probs, inside.y_true, {name: probs[name] for name in OOD}, images[index], index, inside.class_names)
-    if out.stat().st_size > LARGEST:
-        raise ValueError(f"{out.name} has {out.stat().st_size:,} bytes; at most {LARGEST:,} go into the package")
+    others = {name: probs[name] for name in OOD}
+    with tempfile.TemporaryDirectory() as folder:
+        beside = Path(folder) / out.name
+        write_fashion_ensemble(beside, inside.probs, inside.y_true, others, images[index], index, inside.class_names)
+        content = beside.read_bytes()
+    if len(content) > LARGEST:
+        raise ValueError(f"{out.name} would have {len(content):,} bytes; at most {LARGEST:,} go into the package")
+    write_file(out, content)
     return exact
 
 

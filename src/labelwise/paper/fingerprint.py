@@ -7,7 +7,6 @@ it does not print) and its rounding to three digits.
 
 from __future__ import annotations
 
-import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import sqrt
 from pathlib import Path
@@ -18,7 +17,7 @@ import numpy as np
 
 from ..distributions import Ensemble
 from ..io.atomic import replacing
-from ..io.npz import read_npz
+from ..io.npz import read_npz, write_compressed_npz
 from .intervals import Cells, welch
 from .prediction_files import read_predictions
 from .published_tables import TABLE_1
@@ -195,13 +194,8 @@ def _store_ranks(training: Path, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for r, sets in runs.items():
         of = [_scores(p) for p in sets.values()]
-        with replacing(folder / f"run-{r}.npz") as file, zipfile.ZipFile(file, "w") as archive:
-            for score in SCORES:
-                entry = zipfile.ZipInfo(f"{score}.npy")
-                entry.compress_type = zipfile.ZIP_BZIP2
-                with archive.open(entry, "w") as member:
-                    ranks = _dense_ranks(np.concatenate([each[score] for each in of]))
-                    np.lib.format.write_array(member, ranks, allow_pickle=False)
+        with replacing(folder / f"run-{r}.npz") as file:
+            write_compressed_npz(file, {score: _dense_ranks(np.concatenate([each[score] for each in of])) for score in SCORES})
 
 
 def _dense_ranks(values: np.ndarray) -> np.ndarray:
@@ -210,9 +204,9 @@ def _dense_ranks(values: np.ndarray) -> np.ndarray:
 
 def _from_ranks(path: Path) -> Aurocs:
     """Levels and differences of one run of a training."""
-    stored = read_npz(path, SCORES)
+    stored = read_npz(path, SCORES, what=repr(str(path)))
     if set(stored) != set(SCORES):
-        raise ValueError(f"{path.name} must hold ranks of {', '.join(SCORES)}; it holds {', '.join(stored) or 'none'}")
+        raise ValueError(f"{str(path)!r} must hold ranks of {', '.join(SCORES)}; it holds {', '.join(stored) or 'none'}")
     parts = dict(zip((INSIDE, *OUTSIDE), np.split(np.arange(len(stored["entropy"])), 1 + len(OUTSIDE)), strict=True))
     return _aurocs({name: {score: stored[score][part] for score in SCORES} for name, part in parts.items()})
 

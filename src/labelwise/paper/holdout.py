@@ -7,6 +7,7 @@ for a high value regresses to the mean. Continuing the same checkpoint in severa
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -22,7 +23,7 @@ from ..io.atomic import replacing
 from ..io.npz import read_npy, write_npy
 from .holdout_runs import Runs
 from .results_folder import Options, predict, record
-from .settings import Setting, TestImages, image_shape, training_data
+from .settings import DIGITS, Setting, TestImages, image_shape, training_data
 
 if TYPE_CHECKING:
     from ..predictors import Recipe
@@ -201,8 +202,16 @@ class _Training:
         )
 
 
+def canonical(setting: Setting) -> Setting:
+    """Without changes that change nothing of the hold-out's recipe."""
+    return setting.canonical(lambda each: recipe_for(each, PLANS[each.data], DIGITS)) if setting.data in PLANS else setting
+
+
 def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] | None = None) -> dict[str, Any]:
-    """Train what is missing; write ``runs.npz``, ``holdout.json`` and ``holdout.png``; returns the numbers."""
+    """Train what is missing; write ``runs.npz``, ``holdout.json`` and ``holdout.png``; returns the numbers.
+
+    ``arms`` are run besides swap and no-swap, which all others are compared with; by default all.
+    """
     from .holdout_numbers import draw, numbers_of
 
     if setting.data not in PLANS:
@@ -212,11 +221,11 @@ def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] 
         raise ValueError(f"the hold-out experiment has {plan.first} + {plan.then} epochs; `epochs` is not for it")
     if arms is not None and (unknown := [name for name in arms if name not in ARMS]):
         raise ValueError(f"`arms` must be of {', '.join(ARMS)}; got {unknown[0]!r}")
-    if arms is not None and not {"swap", "no-swap"} <= set(arms):
-        raise ValueError(f"`arms` must have 'swap' and 'no-swap', which all others are compared with; got {', '.join(arms)}")
+    if setting.members < 2:
+        raise ValueError(f"`members` must be at least 2: a single network has no epistemic uncertainty; got {setting.members}")
     path = options.results / f"holdout-{setting.name}" / "runs.npz"
     stored = Runs.read(path)
-    wanted = arms_of(recipe_for(setting, plan), arms)
+    wanted = arms_of(recipe_for(setting, plan), None if arms is None else tuple(dict.fromkeys(("swap", "no-swap", *arms))))
     for r in range(runs):
         if not stored.has(r, wanted):
             stored = stored.with_run(r, run_one(setting, r, options, arms=wanted))
@@ -224,5 +233,16 @@ def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] 
     found = stored.first(runs)
     numbers = numbers_of(found)
     more = {"plan": asdict(plan), "arms": {name: {**asdict(ARMS[name]), "runs": len(found.rows(name))} for name in found.arms}}
-    draw(found, numbers, record(f"holdout-{setting.name}", "holdout", numbers, options, runs=runs, **more).with_suffix(".png"))
+    about = replace(options, command=with_arms(options.command, found.arms))
+    draw(found, numbers, record(f"holdout-{setting.name}", "holdout", numbers, about, runs=runs, **more).with_suffix(".png"))
     return numbers
+
+
+def with_arms(command: str, arms: Sequence[str]) -> str:
+    """The command as typed, but with the arms that are stored: also those of earlier commands are shown.
+
+    >>> with_arms("labelwise reproduce holdout --arm old-pool --runs 2", ["no-swap", "random-class", "old-pool", "swap"])
+    'labelwise reproduce holdout --runs 2 --arm swap --arm no-swap --arm old-pool --arm random-class'
+    """
+    typed = re.sub(r" --arm[ =]\S+", "", command)
+    return " ".join([typed, *(f"--arm {name}" for name in ARMS if name in arms)]) if command else ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._resampling import bootstrap_error, t_quantile
 from ..evaluation import Estimate
 
 __all__ = ["Drops", "Excess", "drops", "excess", "log_ratios"]
@@ -77,12 +78,25 @@ def drops(before: Any, after: Any, *, selected: Any = None) -> Drops:
     >>> d.largest("relative"), d.rises
     (1, (1, 2))
     """
-    means = [np.asarray(x, dtype=float) for x in (before, after)]
-    means = [x.mean(axis=1) if x.ndim == 3 else x for x in means]
-    if means[0].ndim != 2 or means[0].shape != means[1].shape or means[0].shape[1] < 2:
+    given = [np.asarray(x, dtype=float) for x in (before, after)]
+    if given[0].ndim not in (2, 3) or given[0].shape != given[1].shape:
         raise ValueError(
             "`before` and `after` must have the same shape, (runs, instances, classes) or (runs, classes); "
-            f"got {np.shape(before)} and {np.shape(after)}"
+            f"got {given[0].shape} and {given[1].shape}"
+        )
+    if given[0].shape[-1] < 2:
+        raise ValueError(f"`before` and `after` must have at least 2 classes, to compare one with the others; got shape {given[0].shape}")
+    if not given[0].size:
+        raise ValueError(f"`before` and `after` must have at least one run and one instance; got shape {given[0].shape}")
+    for name, x in zip(("before", "after"), given, strict=True):
+        if not np.isfinite(x).all():
+            raise ValueError(f"`{name}` must be finite; {np.sum(~np.isfinite(x)):,} of {x.size:,} values are not")
+    means = [x.mean(axis=1) if x.ndim == 3 else x for x in given]
+    if means[0].min() <= 0:
+        r, k = (int(i[0]) for i in np.nonzero(means[0] <= 0))
+        raise ValueError(
+            f"the mean of `before` must be positive for every run and class, since drops are relative to it; it is {means[0][r, k]:g} for "
+            f"run {r}, class {k}. Epistemic uncertainty is 0 if all members agree, as a single one does"
         )
     chosen = means[0].argmax(axis=1) if selected is None else np.asarray(selected)
     if chosen.shape != (len(means[0]),) or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= means[0].shape[1]:
@@ -108,28 +122,48 @@ def excess(d: Drops, *, rng: int | np.random.Generator = 0, n_bootstrap: int = 5
     """Compare the selected class with a line fitted to the classes that got nothing: drop against EU before.
 
     A class selected for its high value regresses to the mean, with or without new data; the line estimates how far. It is no proof: it
-    extrapolates, and the classes share one network. The interval is a bootstrap over runs; of few runs, all resamples are computed.
+    extrapolates, and the classes share one network. Intervals are Student's t with n − 1 degrees of freedom and the standard error of a
+    bootstrap over the n runs (of up to five, over all resamples): its percentiles cover the truth in 84 % of cases instead of 95 % with five runs.
     """
-
-    def statistics(rows: np.ndarray) -> tuple[float, float]:
-        part = Drops(d.before[rows], d.after[rows], d.selected[rows])
-        slope, offset = np.polyfit(part.of_others(part.before).ravel(), part.of_others(part.drop("absolute")).ravel(), 1)
-        predicted = slope * part.of_selected(part.before) + offset
-        observed = part.of_selected(part.drop("absolute"))
-        return float(predicted.sum() / observed.sum()), float((observed - predicted).mean())
-
     n = d.n_runs
-    found = statistics(np.arange(n))
+    found = _line(d, np.ones((1, n)))[:, 0]
+    if np.isnan(found[1]):
+        raise ValueError(
+            "`before` must have at least 2 different values among the classes that are not selected, so that a line can be fitted; got "
+            f"{n} run{'s' * (n > 1)} of {d.before.shape[1]} classes"
+        )
+    if np.isnan(found[0]):
+        raise ValueError(
+            "the mean drop of the selected class must not be 0, since shares of it are computed; are `before` and `after` the same?"
+        )
     beyond = int(np.sum(d.of_selected(d.before) > d.of_others(d.before).max(axis=1)))
     if n == 1:
-        return Excess(Estimate(found[0]), Estimate(found[1]), beyond)
+        return Excess(Estimate(float(found[0])), Estimate(float(found[1])), beyond)
     few = n <= ENUMERATED
     drawn = np.random.default_rng(rng).integers(n, size=(n_bootstrap, n))
     resamples = np.array(list(itertools.product(range(n), repeat=n))) if few else drawn
-    low, high = np.quantile([statistics(rows) for rows in resamples], (0.025, 0.975), axis=0)
-    method = f"bootstrap over {n} runs" + ", all resamples" * few
-    share, over = (Estimate(x, low[i], high[i], 0.95, method) for i, x in enumerate(found))
+    counts = np.stack([(resamples == r).sum(axis=1) for r in range(n)], axis=1)
+    method = f"Student's t, bootstrap over {n} runs" + ", all resamples" * few
+    half = t_quantile(n - 1, 0.95) * bootstrap_error(_line(d, counts).T, n)
+    share, over = (Estimate(float(x), float(x - h), float(x + h), 0.95, method) for x, h in zip(found, half, strict=True))
     return Excess(share, over, beyond)
+
+
+def _line(d: Drops, counts: np.ndarray) -> np.ndarray:
+    """Predicted share and excess, (2, resamples), by the least-squares line of each resample; ``counts`` (resamples, runs) of the runs in it.
+
+    Not a number where the other classes of the resample have one level only, or the selected class does not drop.
+    """
+    levels, falls = d.of_others(d.before), d.of_others(d.drop("absolute"))
+    lowest, highest = (np.where(counts > 0, z, w) for z, w in ((levels.min(axis=1), np.inf), (levels.max(axis=1), -np.inf)))
+    x, y = levels - levels.mean(), falls - falls.mean()  # sums of squares lose fewer digits
+    n = counts.sum(axis=1)
+    cases = n * x.shape[1]
+    mean_x, mean_y, squares, products = (counts @ z.sum(axis=1) / cases for z in (x, y, x * x, x * y))
+    spread = np.where(lowest.min(axis=1) < highest.max(axis=1), squares - mean_x**2, np.nan)
+    at, observed = (counts @ d.of_selected(z) / n for z in (d.before - levels.mean(), d.drop("absolute")))
+    predicted = falls.mean() + mean_y + (products - mean_x * mean_y) / spread * (at - mean_x)  # on average over the runs
+    return np.stack([predicted / np.where(observed != 0, observed, np.nan), observed - predicted])
 
 
 def log_ratios(arm: Any, control: Any, labels: Any) -> np.ndarray:

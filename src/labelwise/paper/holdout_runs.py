@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..io.atomic import replacing
-from ..io.npz import read_npz
+from ..io.npz import read_npz, write_compressed_npz
 
 if TYPE_CHECKING:
     from .holdout import Run
@@ -76,21 +75,22 @@ class Runs:
         """Stored runs; none, if there is no such file."""
         if not path.is_file():
             return cls({})
-        with zipfile.ZipFile(path) as archive:
-            names = [name.removesuffix(".npy") for name in archive.namelist()]
-        arrays = {name: x.astype(float) for name, x in read_npz(path, names).items()}
-        if "before" not in arrays or len({len(x) for x in arrays.values()}) != 1 or not 0 < len(arrays["before"]) <= LIMIT:
-            raise ValueError(f"{str(path)!r} must hold `before` and other arrays with one row for each of up to {LIMIT} runs")
-        return cls(arrays)
+        stored = read_npz(path, lambda names: names, what=repr(str(path)))
+        lengths = {len(x) if x.ndim and x.dtype.kind in "fiu" else None for x in stored.values()}
+        if "before" not in stored or stored["before"].ndim != 2 or len(lengths) != 1 or not 0 < (lengths.pop() or 0) <= LIMIT:
+            found = ", ".join(f"`{name}` of shape {x.shape} and type {x.dtype}" for name, x in stored.items())
+            raise ValueError(
+                f"{str(path)!r} must hold `before` (runs, classes) and other arrays of numbers with one row for each of up to {LIMIT} runs; it holds "
+                f"{found or 'nothing'}. Delete it and run the command again: what is missing is trained"
+            )
+        return cls({name: x.astype(float) for name, x in stored.items()})
 
     def write(self, path: Path) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-            for key, array in sorted(self.arrays.items()):
-                entry = zipfile.ZipInfo(f"{key}.npy")
-                entry.compress_type = zipfile.ZIP_BZIP2
-                with archive.open(entry, "w") as member:
-                    np.lib.format.write_array(member, array.astype(np.float16 if key.endswith(" ecdf") else float), allow_pickle=False)
+        with replacing(path) as file:
+            write_compressed_npz(
+                file, {key: x.astype(np.float16 if key.endswith(" ecdf") else float) for key, x in sorted(self.arrays.items())}
+            )
 
 
 def summary(run: Run) -> dict[str, np.ndarray]:

@@ -61,12 +61,16 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     return numbers
 
 
-def over_classes(rho: float, n: int) -> dict[str, float]:
+def over_classes(rho: float | None, n: int) -> dict[str, float | None]:
     """A rank correlation of n pairs with its 95 % interval: Fisher's transformation with the variance (1 + ρ²/2) / (n − 3).
+
+    Where there is none (``None``), there is no interval either.
 
     >>> {key: round(x, 2) for key, x in over_classes(0.939, 10).items()}
     {'value': 0.94, 'low': 0.69, 'high': 0.99}
     """
+    if rho is None:
+        return {"value": None, "low": None, "high": None}
     center, reach = np.arctanh(np.clip(rho, -1 + 1e-9, 1 - 1e-9)), 1.959964 * np.sqrt((1 + rho**2 / 2) / (n - 3))
     return {"value": rho, "low": float(np.tanh(center - reach)), "high": float(np.tanh(center + reach))}
 
@@ -91,8 +95,9 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     for i, (name, color) in enumerate(colors.items()):
         left.plot(numbers["mean over labels"][name]["runs"], [i - 0.12] * len(numbers["mean over labels"][name]["runs"]), "o", color=color)
         cell = numbers["spearman of the class means, over classes"][name]
-        reach = [[cell["value"] - cell["low"]], [cell["high"] - cell["value"]]]
-        left.errorbar(cell["value"], i + 0.12, xerr=reach, fmt="s", color=color, capsize=3, markersize=5)
+        if cell["value"] is not None:
+            reach = [[cell["value"] - cell["low"]], [cell["high"] - cell["value"]]]
+            left.errorbar(cell["value"], i + 0.12, xerr=reach, fmt="s", color=color, capsize=3, markersize=5)
     left.set_yticks(range(len(colors)), list(colors))
     left.invert_yaxis()
     left.grid(axis="x", color="#DDDDDD", linewidth=0.6)

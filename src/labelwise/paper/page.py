@@ -81,7 +81,7 @@ def _arc(folder: Results) -> Iterator[str]:
     yield "*Ours:* area under the curve, TU / EU (accuracy averaged over all shares of rejected instances):\n"
     yield markdown(["", "accuracy", *MEASURES], rows) + "\n"
     yield folder.picture("results-arc.png", "Differences of the area under the accuracy–rejection curve")
-    steady = [cell["mean"] for _, stored in found for cell in stored["numbers"]["monotonicity"].values()]
+    steady = [cell["mean"] for _, stored in found for cell in stored["numbers"]["monotonicity"].values() if cell["mean"] is not None]
     worth = []
     for name, stored in found:
         apart = stored["numbers"]["area difference"].values()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,8 @@ TITLES = {
     "svhn": "SVHN",
     "cifar10.2": "CIFAR-10.2",
 }
+EXPERIMENTS = ("arc", "ood", "losses", "gallery", "artifact", "human", "holdout", "fingerprint")
+"""Names of their results, without .json."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +49,15 @@ class Results:
         return read(path) if path.is_file() else None
 
     def versions(self) -> str:
-        """With which versions the results were computed, each once."""
-        about = [read(path)["about"] for path in sorted(self.folder.glob("*/*.json"))]
+        """With which versions the numbers were computed, each once; JSON files of others are left alone."""
+        paths = [path for path in sorted(self.folder.glob("*/*.json")) if path.parent.name == "published" or path.stem in EXPERIMENTS]
+        about = [read(path)["about"] for path in paths]
         sets = dict.fromkeys(", ".join(f"{name} {version}" for name, version in each["versions"].items()) for each in about)
         dates = sorted({each["date"] for each in about})
         when = f" ({dates[0]} to {dates[-1]})" if dates else ""
-        return f"Computed with {'; '.join(sets)}{when}." if sets else ""
+        if not sets:
+            return ""
+        return f"Numbers computed with {'; '.join(sets)}{when}; versions and machines of the trainings were not recorded."
 
     def figure(self, name: str, file: str, caption: str) -> str:
         path = self.folder / name / file
@@ -73,10 +79,15 @@ def data_of(folder: str) -> str:
 
 
 def in_words(folder: str, stored: dict[str, Any], *, with_data: bool = True) -> str:
-    """Data set, protocol, departures from it, and runs."""
+    """Data set, protocol, departures from it, and runs.
+
+    >>> in_words("mnist-paper-weight_decay=1e-05-5-epochs", {"about": {"runs": 2}})
+    'MNIST, protocol “paper”, changed: weight_decay=1e-05, 5 epochs, 2 runs'
+    """
     data = data_of(folder)
     protocol, _, rest = folder.removeprefix("holdout-").removeprefix(f"{data}-").partition("-")
-    changes = rest.replace("-epochs", " epochs").replace("-members", " members").replace("-", ", ")
+    parts = re.split(r"-(?=[a-z_]+=|\d+-(?:epochs|members)(?:-|$))", rest)  # a value may have a hyphen too: weight_decay=1e-05
+    changes = ", ".join(re.sub(r"^(\d+)-(epochs|members)$", r"\1 \2", part) for part in parts)
     words = [f"protocol “{protocol}”", *[f"changed: {changes}"] * bool(rest), runs_word(stored["about"]["runs"])]
     return ", ".join([TITLES.get(data, data)] * with_data + words)
 
@@ -94,9 +105,9 @@ def not_run(command: str) -> str:
 
 def provenance(stored: dict[str, Any]) -> str:
     """The command, and what was used of a data set where it is not all of it."""
-    from .settings import DATA
+    from .settings import sets_used
 
     setting = stored["about"]["setting"]
-    used = () if isinstance(setting, str) else (setting["data"], *DATA.get(setting["data"], ()))
+    used = () if isinstance(setting, str) else sets_used(stored["about"]["experiment"], setting["data"])
     notes = [f"{TITLES.get(name, name)}: {note}" for name, note in stored["about"].get("data", {}).items() if name in used]
     return f"`{stored['about']['command']}`" + "".join(f" {note}." for note in notes) + "\n"

@@ -11,7 +11,6 @@ import itertools
 import json
 import platform
 import time
-import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, is_dataclass, replace
@@ -23,18 +22,14 @@ import numpy as np
 
 from .. import __version__
 from .._engine.kernel import usable_cores
-from ..datasets.bundled import STEPS, packed, unpacked
 from ..distributions import Ensemble
 from ..evaluation import Estimate, mean_over_runs
 from ..io import Predictions
 from ..io.atomic import replacing
-from ..io.npz import read_npz
-from .settings import DATA, Setting, TestImages, image_shape, training_data
+from .prediction_files import join_predictions, read_predictions, write_predictions
+from .settings import Setting, TestImages, image_shape, sets_used, training_data
 
-__all__ = [
-    "NOTES", "Options", "available", "effect_of_rounding", "over_runs", "plain", "predict", "predictions", "read_predictions", "record", "save_figure", "train",
-    "write_predictions",
-]  # fmt: skip
+__all__ = ["NOTES", "Options", "available", "over_runs", "plain", "predict", "predictions", "record", "save_figure", "train"]
 
 NOTES = {
     "svhn": "the first 10,000 of the 26,032 test digits, cropped again from the street numbers: not bit-identical to the published file",
@@ -89,9 +84,10 @@ def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], option
                 paths[images, m].parent.mkdir(parents=True, exist_ok=True)
                 write_predictions(paths[images, m], predict(fitted, images, split, members=[m]).probs, y_true, fitted.class_names)
         for images in missing:
-            _join([paths[images, m] for m in range(setting.members)], options.path(setting, run, images))
+            join_predictions([paths[images, m] for m in range(setting.members)], options.path(setting, run, images))
     _remove_joined(setting, run, options)
-    return {images: read_predictions(options.path(setting, run, images), setting.members) for images in wanted}
+    own = setting.data  # the labels of other sets are not stored
+    return {images: read_predictions(options.path(setting, run, images), setting.members, labeled=images.data == own) for images in wanted}
 
 
 def _at_a_time(options: Options) -> int:
@@ -111,12 +107,6 @@ def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
     if len(pieces) > 1 and len(pieces[-1]) < size:
         pieces[-2:] = [pieces[-2] + pieces[-1]]
     return pieces
-
-
-def _join(parts: Sequence[Path], path: Path) -> None:
-    """One prediction file out of those of its members."""
-    stored = [_read(part) for part in parts]
-    _write(path, {**stored[0], "log_probs": np.concatenate([each["log_probs"] for each in stored])})
 
 
 def _remove_joined(setting: Setting, run: int, options: Options) -> None:
@@ -141,55 +131,6 @@ def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options
         except FileNotFoundError as error:
             absent[images.name] = str(error).partition(". ")[0] + "."
     return there, absent
-
-
-def write_predictions(path: Path, probs: np.ndarray, y_true: np.ndarray | None, class_names: Sequence[str]) -> None:
-    """Store logarithms of probabilities as float16 (`STEPS`), labels and class names in a small .npz file; the same give the same bytes."""
-    arrays = {"log_probs": packed(probs), "class_names": np.array(class_names)}
-    _write(path, arrays | ({} if y_true is None else {"y_true": np.asarray(y_true, np.uint8)}))
-
-
-def _write(path: Path, arrays: Mapping[str, np.ndarray]) -> None:
-    with replacing(path) as file, zipfile.ZipFile(file, "w") as archive:
-        for key, array in arrays.items():
-            entry = zipfile.ZipInfo(f"{key}.npy")
-            entry.compress_type = zipfile.ZIP_BZIP2  # a tenth less than deflate
-            with archive.open(entry, "w") as member:
-                np.lib.format.write_array(member, np.asfortranarray(array), allow_pickle=False)  # members together: a tenth less
-
-
-def _read(path: Path) -> dict[str, np.ndarray]:
-    stored = read_npz(path, ["log_probs", "class_names", "y_true"])
-    if not stored.keys() >= {"log_probs", "class_names"}:
-        raise ValueError(f"{path.name} must hold `log_probs` and `class_names`; it holds {', '.join(stored) or 'neither'}")
-    return stored
-
-
-def read_predictions(path: Path, members: int | None = None, *, redraw: int | None = None) -> Predictions:
-    """Stored predictions of the first ``members``, as probabilities in float32 that sum to 1.
-
-    With the seed ``redraw``, each logarithm is drawn uniformly from those that are rounded to it: what this changes, rounding may have changed.
-    """
-    stored = _read(path)
-    y_true = stored["y_true"].astype(np.int64) if "y_true" in stored else None
-    log_probs = stored["log_probs"][:members]
-    if redraw is not None:
-        step = np.spacing(np.abs(np.where(np.isfinite(log_probs), log_probs, 1))).astype(np.float32)
-        for below, width in STEPS:
-            step = np.where(log_probs < below, np.float32(width), step)
-        shift = np.random.default_rng(redraw).uniform(-0.5, 0.5, log_probs.shape).astype(np.float32) * step
-        log_probs = np.minimum(log_probs.astype(np.float32) + shift, 0)
-    return Predictions(probs=unpacked(log_probs), y_true=y_true, class_names=tuple(map(str, stored["class_names"])))
-
-
-def effect_of_rounding(
-    setting: Setting, wanted: Sequence[TestImages], options: Options, compute: Callable[..., Mapping[Any, float]]
-) -> float:
-    """The largest change of the numbers of run 0 when the stored logarithms are redrawn within their rounding; ``compute`` takes predictions."""
-    paths = [options.path(setting, 0, images) for images in wanted]
-    stored = compute(*(read_predictions(path, setting.members) for path in paths))
-    redrawn = [compute(*(read_predictions(path, setting.members, redraw=seed) for path in paths)) for seed in range(3)]
-    return max(abs(other[key] - value) for other in redrawn for key, value in stored.items())
 
 
 def train(setting: Setting, run: int, options: Options, members: Sequence[int] | None = None) -> Any:
@@ -251,7 +192,7 @@ def record(setting: Setting | str, experiment: str, numbers: dict[str, Any], opt
         "runs": runs,
         "seeds": list(range(runs)),
         "versions": versions(),
-        "data": {} if isinstance(setting, str) else {name: NOTES[name] for name in (setting.data, *DATA[setting.data]) if name in NOTES},
+        "data": {} if isinstance(setting, str) else {name: NOTES[name] for name in sets_used(experiment, setting.data) if name in NOTES},
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **more,
     }
@@ -300,11 +241,17 @@ def plain(value: Any) -> Any:
 
 
 def over_runs(values: Any) -> dict[Any, Any]:
-    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers; of dictionaries, for each key."""
+    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers; of dictionaries, for each key.
+
+    Where a run has no such number (NaN, such as the possible gain of a run without errors), there is no mean over the runs either: ``None``.
+    """
     if isinstance(values[0], dict):
         return {key: over_runs([value[key] for value in values]) for key in values[0]}
     x = np.asarray(values, dtype=float)
-    if len(x) < 2:
-        return {"mean": float(x[0]), "sd": None, "low": None, "high": None, "runs": x.tolist()}
-    mean = mean_over_runs(x)
-    return {"mean": float(mean.value), "sd": float(x.std(ddof=1)), "low": float(mean.low), "high": float(mean.high), "runs": x.tolist()}
+    mean = sd = low = high = None
+    if np.isfinite(x).all():
+        mean = float(x.mean())
+        if len(x) > 1:
+            over = mean_over_runs(x)
+            sd, low, high = float(x.std(ddof=1)), float(over.low), float(over.high)
+    return {"mean": mean, "sd": sd, "low": low, "high": high, "runs": x.tolist()}

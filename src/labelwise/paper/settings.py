@@ -14,7 +14,7 @@ from ..datasets import Dataset, Examples, load, load_fashion_ensemble
 if TYPE_CHECKING:
     from ..predictors import Recipe
 
-__all__ = ["DATA", "QUICK", "Setting", "TestImages", "four_ways", "image_shape", "parse_change", "training_data"]
+__all__ = ["DATA", "QUICK", "Setting", "TestImages", "four_ways", "image_shape", "parse_change", "sets_used", "training_data"]
 
 # Data set of the paper's rejection curves -> the out-of-distribution sets that it is compared with (Table 1).
 DATA: dict[str, tuple[str, ...]] = {
@@ -25,6 +25,8 @@ DATA: dict[str, tuple[str, ...]] = {
     "svhn": (),
     "digits": ("fashion-8x8", "shuffled-digits"),
 }
+DIGITS = (1, 8, 8)
+"""Shape of the digits, on which their recipe depends; those of the paper's data sets depend on no shape."""
 QUICK = {"members": 2, "runs": 2, "epochs": 5}
 
 
@@ -74,6 +76,24 @@ class Setting:
         recipe = replace(find_recipe(self.data, "default" if self.data == "digits" else self.protocol, shape=shape), **self.changed)
         return recipe if self.epochs is None else recipe.stretched(self.epochs)
 
+    def canonical(self, recipe: Callable[[Setting], Recipe] | None = None) -> Setting:
+        """Without changes that change nothing, the others in the order of the recipe's fields: one training has one name, however it was asked for.
+
+        ``recipe`` tells what is trained, if it is not the setting's own recipe.
+        """
+        from ..predictors import Recipe
+
+        of = recipe or (lambda each: each.recipe(DIGITS))
+        kept = self
+        for i in reversed(range(len(self.changes))):
+            fewer = replace(kept, changes=kept.changes[:i] + kept.changes[i + 1 :])
+            kept = fewer if of(fewer) == of(kept) else kept
+        if kept.epochs is not None and of(replace(kept, epochs=None)) == of(kept):
+            kept = replace(kept, epochs=None)
+        order = [field.name for field in fields(Recipe)]
+        place = {"rate": order.index("rates"), "scaled": order.index("normalize")}
+        return replace(kept, changes=tuple(sorted(kept.changes, key=lambda change: place.get(change[0]) or order.index(change[0]))))
+
 
 def parse_change(text: str) -> tuple[str, Any]:
     """``batch_size=64`` as a field of the recipe and its value.
@@ -120,6 +140,15 @@ class TestImages:
         """Images and labels; ``where`` as for `labelwise.datasets.load`."""
         test = _out_of_distribution_for_digits(self.data) if self.data in DATA["digits"] else load(self.data, **where).test
         return Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
+
+
+def sets_used(experiment: str, data: str) -> tuple[str, ...]:
+    """The data sets of an experiment on ``data``: out-of-distribution sets only where AUROCs against them are computed.
+
+    >>> sets_used("ood", "fashion-mnist"), sets_used("arc", "fashion-mnist")
+    (('fashion-mnist', 'mnist', 'kmnist'), ('fashion-mnist',))
+    """
+    return (data, *(DATA.get(data, ()) if experiment in ("ood", "losses") else ()))
 
 
 def four_ways(data: str) -> list[TestImages]:

@@ -210,7 +210,7 @@ def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     rows = [[SHORT[part], *(spread(pairs[f"{part} | {what}"]) for what in ("votes", "error"))] for part in PARTS]
     by_label = [
         [name, spread(labels[name]), interval(images[name]), number(votes[name], 4), spread(aleatoric[name], 4)]
-        for name in sorted(labels, key=lambda name: -labels[name]["mean"])
+        for name in sorted(labels, key=lambda name: -(labels[name]["mean"] or 0))
     ]
     title = f"Spearman correlation with the spread of votes and with error, {runs_word(about['runs'])}"
     columns = ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"]

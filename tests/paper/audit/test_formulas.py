@@ -7,9 +7,21 @@ import pytest
 
 import labelwise as lw
 from labelwise.evaluation import compare_detection, detection_scores, rejection_curve
-from labelwise.paper.audit.formulas import all_scores, area, auroc, compare_drops, compare_runs, complement, delong, entropy
+from labelwise.paper.audit.formulas import (
+    all_scores,
+    area,
+    auroc,
+    compare_drops,
+    compare_runs,
+    complement,
+    delong,
+    entropy,
+    read_labels,
+    read_probs,
+)
 from labelwise.paper.holdout_drops import drops
 from labelwise.paper.holdout_numbers import table_of
+from labelwise.paper.results_folder import over_runs
 
 PROBS = np.random.default_rng(0).dirichlet([0.3] * 4, (5, 200))
 
@@ -52,8 +64,30 @@ def test_delong_with_ties() -> None:
     )  # the package has Student's t
 
 
+def test_files_are_opened_or_named(tmp_path) -> None:
+    path = tmp_path / "run-0" / "a.npz"
+    path.parent.mkdir()
+    np.savez(path, log_probs=np.log(PROBS))
+    np.testing.assert_allclose(read_probs(path, 2), PROBS[:2], rtol=1e-5)
+    with pytest.raises(ValueError, match=r"^run-0/a\.npz: y_true is not a file in the archive$"):
+        read_labels(path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ValueError, match=r"^run-0/a\.npz: File is not a zip file$"):
+        read_labels(path)
+    path.write_text("x")
+    with pytest.raises(ValueError, match=r"^run-0/a\.npz: it is not a \.npz file$"):
+        read_labels(path)
+
+
+def test_runs_without_a_number_have_no_mean() -> None:
+    cell = over_runs([0.5, np.nan])
+    found = list(compare_runs("x", cell, [0.5, np.nan]))
+    assert [name for name, _, _ in found] == ["x, run 0", "x, run 1", "x, mean", "x, sd", "x, low", "x, high"]
+    assert all(stored is None and np.isnan(again) for _, stored, again in found[2:])
+
+
 def test_comparisons_find_what_differs() -> None:
-    cell = {"runs": [1.0, 2.0, 4.0], "mean": 7 / 3, "sd": 1.5, "low": None, "high": None}
+    cell = {"runs": [1.0, 2.0, 4.0], "mean": 7 / 3, "sd": 1.5}
     assert [name for name, a, b in compare_runs("x", cell, [1.0, 2.0, 4.0]) if abs(a - b) > 1e-9] == ["x, sd"]
     before, after = np.array([[0.4, 0.2, 0.1], [0.3, 0.5, 0.1]]), np.array([[0.1, 0.1, 0.2], [0.2, 0.1, 0.05]])
     found = drops(before, after)

@@ -11,7 +11,7 @@ import pytest
 
 from labelwise.paper import human
 from labelwise.paper.audit import audit
-from labelwise.paper.audit.from_others import find
+from labelwise.paper.audit.from_others import _spearman, find
 from labelwise.paper.holdout_numbers import published
 from labelwise.paper.results_folder import Options, record
 from labelwise.paper.settings import Setting
@@ -39,15 +39,20 @@ def test_votes(tmp_path, monkeypatch) -> None:
     np.save(data / "cifar10h-counts.npy", votes)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
     human.run(Setting("cifar10", epochs=10), 1, Options(results))
-    count, different = audit(results, data_dirs=[tmp_path / "data"])
-    assert count > 70
-    assert different == []
+    found = audit(results, data_dirs=[tmp_path / "data"])
+    assert found.count > 70
+    assert found.passed
     path = results / name / "human.json"
     stored = json.loads(path.read_text())
     stored["numbers"]["mean over labels"]["aleatoric"]["mean"] += 1e-4
     path.write_text(json.dumps(stored))
-    (wrong,) = audit(results, data_dirs=[tmp_path / "data"])[1]
+    (wrong,) = audit(results, data_dirs=[tmp_path / "data"]).different
     assert wrong[0] == f"{name}/human: mean over labels, aleatoric, mean"
+
+
+def test_correlations_of_constants_are_not_defined() -> None:
+    assert np.isnan(_spearman(np.arange(5), np.zeros(5, bool)))
+    assert _spearman(np.arange(5), np.arange(5) ** 2) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(("runs", "numbers_found"), [(1, 16), (3, 20), (6, 20)])  # no interval, all resamples, random ones
@@ -58,8 +63,11 @@ def test_the_authors_arrays(tmp_path, runs, numbers_found) -> None:
     numbers, _ = published(tmp_path / "label_uq_holdout_made.npz")
     record("published", "made", numbers, Options(tmp_path / "results"), runs=runs)
     said: list[str] = []
-    assert audit(tmp_path / "results", said.append) == (0, [])
+    assert audit(tmp_path / "results", said.append).count == 0
     assert said == ["published/made.json: not recomputed, the authors' label_uq_holdout_made.npz is in no data directory"]
-    count, different = audit(tmp_path / "results", data_dirs=[tmp_path])
-    assert count == numbers_found
-    assert different == []
+    found = audit(tmp_path / "results", data_dirs=[tmp_path])
+    assert found.count == numbers_found
+    assert found.passed
+    (tmp_path / "label_uq_holdout_made.npz").write_text("x")
+    unreadable = audit(tmp_path / "results", data_dirs=[tmp_path]).unreadable
+    assert unreadable["published/made.json"].endswith("label_uq_holdout_made.npz: it is not a .npz file")

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .formulas import MEASURES, Check, all_scores, auroc, read_probs
+from .formulas import MEASURES, Check, all_scores, auroc, opened, read_probs
 
 __all__ = ["fingerprint"]
 
@@ -81,7 +81,7 @@ def _by_members(members: dict[str, np.ndarray], numbers: dict[str, Any], shuffle
 
 def _levels_by_rank(path: Path, sets: Sequence[str]) -> dict[str, float]:
     """AUROCs from the stored ranks of all sets together."""
-    with np.load(path, allow_pickle=False) as file:
+    with opened(path) as file:
         of = {score: dict(zip(sets, np.split(file[score].astype(int), len(sets)), strict=True)) for score in file.files}
     return {f"{name} | {score}": auroc(x[sets[0]], x[name]) for name in sets[1:] for score, x in of.items()}
 

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import lzma
+import zipfile
+import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import combinations
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ import numpy as np
 from sklearn.metrics import roc_auc_score
 
 __all__ = [
+    "DAMAGED",
     "MEASURES",
     "PAIRS",
     "PARTS",
@@ -23,6 +28,7 @@ __all__ = [
     "complement",
     "delong",
     "entropy",
+    "opened",
     "read_labels",
     "read_probs",
     "run_folders",
@@ -33,18 +39,37 @@ MEASURES = ("variance", "label-wise entropy", "entropy")
 PAIRS = tuple(combinations(MEASURES, 2))
 Check = tuple[str, float, float]
 """Name of the number, as stored, as recomputed."""
+DAMAGED = (
+    OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError,
+)  # fmt: skip
+"""What reading a damaged file, or looking for numbers that are not in it, may raise."""
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Any]:
+    """The arrays of a .npz file; whatever is wrong with it is said with its name."""
+    try:
+        with path.open("rb") as raw:
+            if raw.read(4) != b"PK\x03\x04":
+                raise ValueError("it is not a .npz file")
+            raw.seek(0)
+            with np.load(raw, allow_pickle=False) as file:
+                yield file
+    except DAMAGED as error:
+        what = error.args[0] if isinstance(error, KeyError) else str(error) or type(error).__name__
+        raise ValueError(f"{path.parent.name}/{path.name}: {what}") from error
 
 
 def read_probs(path: Path, members: int | None = None) -> np.ndarray:
     """Stored logarithms of the first ``members`` as probabilities that sum to 1."""
-    with np.load(path, allow_pickle=False) as file:
+    with opened(path) as file:
         p = np.exp(file["log_probs"][:members].astype(np.float32)).astype(np.float64)
     return np.asarray(p / p.sum(axis=-1, keepdims=True))
 
 
 def read_labels(path: Path) -> np.ndarray:
     """The true labels beside stored predictions."""
-    with np.load(path, allow_pickle=False) as file:
+    with opened(path) as file:
         return np.asarray(file["y_true"].astype(int))
 
 
@@ -118,7 +143,7 @@ def compare_runs(name: str, cell: dict[str, Any], values: list[float]) -> Iterat
     if len(values) > 1:
         sd = float(np.std(values, ddof=1))
         yield f"{name}, sd", cell["sd"], sd
-        if cell.get("low") is not None:
+        if "low" in cell:
             from scipy.stats import t
 
             reach = float(t.ppf(0.975, len(values) - 1)) * sd / np.sqrt(len(values))

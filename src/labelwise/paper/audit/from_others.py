@@ -9,7 +9,20 @@ from typing import Any
 
 import numpy as np
 
-from .formulas import PARTS, Check, all_scores, compare_drops, compare_runs, complement, entropy, read_labels, read_probs, run_folders
+from .formulas import (
+    DAMAGED,
+    PARTS,
+    Check,
+    all_scores,
+    compare_drops,
+    compare_runs,
+    complement,
+    entropy,
+    opened,
+    read_labels,
+    read_probs,
+    run_folders,
+)
 
 __all__ = ["compare_votes", "find", "published"]
 
@@ -22,15 +35,16 @@ def find(name: str, data_dirs: Sequence[Path]) -> Path | None:
 
 def compare_votes(folder: Path, counts: Path, numbers: dict[str, Any], about: dict[str, Any]) -> Iterator[Check]:
     """Rank correlations with the entropy of the votes, over instances label by label, and over the class means."""
-    from scipy.stats import spearmanr
-
-    votes = np.load(counts, allow_pickle=False).astype(float)
+    try:
+        votes = np.load(counts, allow_pickle=False).astype(float)
+    except DAMAGED as damage:
+        raise ValueError(f"{counts.name}: {damage}") from damage
     total = votes.sum(axis=-1, keepdims=True)
     spread = entropy("log", votes / total, (total - votes) / total)
     data, found = about["setting"]["data"], dict[str, dict[str, list[float]]]()
 
     def add(kind: str, key: str, a: np.ndarray, b: np.ndarray) -> None:
-        found.setdefault(kind, {}).setdefault(key, []).append(float(spearmanr(a, b).statistic))
+        found.setdefault(kind, {}).setdefault(key, []).append(_spearman(a, b))
 
     for _, run in run_folders(folder, about):
         p = read_probs(run / f"{data}.npz", about["setting"]["members"])
@@ -50,7 +64,7 @@ def compare_votes(folder: Path, counts: Path, numbers: dict[str, Any], about: di
             add("spearman by label", name, by_label["aleatoric"][:, k], spread[:, k])
             found.setdefault("mean aleatoric", {}).setdefault(name, []).append(float(by_label["aleatoric"][:, k].mean()))
         for name, x in by_label.items():
-            each = [spearmanr(x[:, k], spread[:, k]).statistic for k in range(x.shape[1])]
+            each = [_spearman(x[:, k], spread[:, k]) for k in range(x.shape[1])]
             found.setdefault("mean over labels", {}).setdefault(name, []).append(float(np.mean(each)))
             add("spearman of the class means", name, x.mean(axis=0), spread.mean(axis=0))
     for kind, cells in found.items():
@@ -66,9 +80,18 @@ def compare_votes(folder: Path, counts: Path, numbers: dict[str, Any], about: di
         yield f"mean spread of the votes, {name}", stored, float(spread[:, k].mean())
 
 
+def _spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """Not a number where one of the two is constant, such as the errors of a run without any."""
+    from scipy.stats import spearmanr
+
+    return float("nan") if min(len(np.unique(a)), len(np.unique(b))) < 2 else float(spearmanr(a, b).statistic)
+
+
 def published(arrays: Path, numbers: dict[str, Any]) -> Iterator[Check]:
     """Table 2 from the EU of each test instance and label, (runs, instances, labels), before and after the class got new data."""
-    with np.load(arrays, allow_pickle=False) as file:
+    from scipy.stats import t
+
+    with opened(arrays) as file:
         before, after = (file[key].astype(float).mean(axis=1) for key in ("eus_before", "eus_after"))
     label, rows = before.argmax(axis=1), np.arange(len(before))
     others = np.stack([np.delete(row, k) for row, k in zip(before - after, label, strict=True)])
@@ -80,16 +103,19 @@ def published(arrays: Path, numbers: dict[str, Any]) -> Iterator[Check]:
     def line(runs: np.ndarray) -> tuple[float, float]:
         """Drop of the selected class as predicted from the others (share), and what is left (mean)."""
         level = np.concatenate([np.delete(before[r], label[r]) for r in runs])
+        if len(np.unique(level)) < 2:
+            return float("nan"), float("nan")
         slope, offset = np.polyfit(level, np.concatenate([others[r] for r in runs]), 1)
         predicted, observed = slope * before[runs, label[runs]] + offset, (before - after)[runs, label[runs]]
         return float(predicted.sum() / observed.sum()), float((observed - predicted).mean())
 
-    # all resamples of up to five runs, 5,000 random ones of more; one run has no interval
+    # The standard error is that of all resamples of up to five runs, of 5,000 random ones of more, corrected for the number of runs.
     n = len(rows)
     draws = product(rows, repeat=n) if n <= 5 else np.random.default_rng(0).integers(n, size=(5000, n))
     resampled = np.array([line(np.array(runs)) for runs in draws])
     for i, key in enumerate(("predicted by the other classes", "excess")):
         yield f"{key}, value", numbers[key]["value"], line(rows)[i]
         if n > 1:
-            for end, value in zip(("low", "high"), np.quantile(resampled[:, i], (0.025, 0.975)), strict=True):
-                yield f"{key}, {end}", numbers[key][end], float(value)
+            reach = float(t.ppf(0.975, n - 1) * np.nanstd(resampled[:, i], ddof=1) * np.sqrt(n / (n - 1)))
+            for end, sign in (("low", -1), ("high", 1)):
+                yield f"{key}, {end}", numbers[key][end], line(rows)[i] + sign * reach
