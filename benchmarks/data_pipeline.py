@@ -1,4 +1,4 @@
-"""What the data pipeline takes of an epoch of ResNet-18 on CIFAR-10: shuffled, cropped, flipped and normalised batches of 256.
+"""What the data pipeline takes of an epoch of ResNet-18 on CIFAR-10: shuffled, cropped, flipped and normalized batches of 256.
 
 Batches and training steps are timed in turn, so that the share means something on a busy machine too:
 

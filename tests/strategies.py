@@ -52,7 +52,7 @@ KINDS = [
     "MultiLabelEnsemble",
 ]
 
-# Unnormalised probabilities: ordinary, equal, exactly zero, and so small that they vanish beside the others.
+# Unnormalized probabilities: ordinary, equal, exactly zero, and so small that they vanish beside the others.
 _mass = st.one_of(st.floats(0.01, 1.0), st.just(1.0), st.just(0.0), st.floats(1e-300, 1e-12))
 
 

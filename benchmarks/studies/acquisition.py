@@ -46,7 +46,7 @@ def load(name: str, data_dir: str | None) -> datasets.Dataset:
 def run(name: str, data_dir: str | None, splits: int) -> dict:
     initial, budget, rounds = SETS[name]
     whole = load(name, data_dir)
-    curves = {arm: {"recall": [], "labelled": []} for arm in ARMS}
+    curves = {arm: {"recall": [], "labeled": []} for arm in ARMS}
     for split in range(splits):
         data = datasets.standardize(whole.resplit(test_size=TEST, rng=split))
         for arm, options in ARMS.items():
@@ -63,7 +63,7 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
                 **options,
             )
             curves[arm]["recall"].append(curve.recall.round(4).tolist())
-            curves[arm]["labelled"].append(curve.labeled_by_class[-1].tolist())
+            curves[arm]["labeled"].append(curve.labeled_by_class[-1].tolist())
         print(f"{name}: split {split + 1} of {splits}", flush=True)
     y = np.concatenate([whole.train.y, whole.test.y])
     return {
@@ -103,7 +103,7 @@ def summary(results: dict) -> str:
         short.append(in_short(name, "overall", family, TEST))
         rows = []
         for k, label in enumerate(result["classes"]):
-            bought = [f"{np.mean([x[k] for x in result['curves'][arm]['labelled']]):.0f}" for arm in ARMS]
+            bought = [f"{np.mean([x[k] for x in result['curves'][arm]['labeled']]):.0f}" for arm in ARMS]
             rows.append([label, str(result["cases"][k]), *bought])
         lines += [f"Labels bought by class (mean, of {last}):", "", *table(["class", "cases", *ARMS], rows)]
         rows = [[label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)] for k, label in enumerate(result["classes"])]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import json
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,18 +24,22 @@ from labelwise.decisions import choose_threshold
 from labelwise.evaluation import (
     bootstrap_uncertainty,
     brier_score,
+    by_class,
     clustered_mean,
+    compare_detection,
     detection_scores,
+    mean_over_runs,
     rank_agreement,
     simultaneous_intervals,
 )
 from labelwise.paper.human import over_classes
+from labelwise.paper.intervals import simultaneous, welch
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/evaluation.md"
 START, END = "<!-- coverage: begin -->", "<!-- coverage: end -->"
-Row = tuple[str, str, str, float | None, Callable[[np.random.Generator], bool | None], int]
-"""Method, cases, groups, nominal level (None: there is none), one simulation (None: not counted), number of simulations."""
+Row = tuple[str, str, str, float | None, Callable[[np.random.Generator], bool], int]
+"""Method, cases, groups, nominal level (None: there is none), one simulation, number of simulations."""
 
 
 def grouped(rng: np.random.Generator, n_groups: int, size: int, rho: float) -> tuple[np.ndarray, np.ndarray]:
@@ -64,14 +68,15 @@ def auroc() -> Iterator[Row]:
     for g in (5, 8, 20, 40):
         yield "AUROC, clustered DeLong", f"{10 * g} + {10 * g}", f"{g} + {g}", 0.95, lambda rng, g=g: clustered(rng, g, 0), 1500
     for g in (5, 8, 20, 40):
-        yield (
-            "AUROC, bootstrap",
-            f"{10 * g} + {10 * g}",
-            f"{g} + {g}",
-            0.95,
-            lambda rng, g=g: clustered(rng, g, 300),
-            400,
-        )
+        yield "AUROC, bootstrap", f"{10 * g} + {10 * g}", f"{g} + {g}", 0.95, lambda rng, g=g: clustered(rng, g, 300), 1000
+
+    def paired(rng: np.random.Generator, n: int) -> bool:
+        """Two scores of the same instances: the second is the first and noise of the same variance."""
+        a, b = (np.stack([x, x + rng.normal(size=n)]) for x in (rng.normal(size=n), rng.normal(shift, 1, n)))
+        return covers(compare_detection(a[0], b[0], a[1], b[1]).auroc, truth - float(ndtr(shift / 2)))
+
+    for n in (20, 100, 1000):
+        yield "difference of two AUROCs, paired DeLong", f"{n} + {n}", "–", 0.95, lambda rng, n=n: paired(rng, n), 2000
 
 
 def means() -> Iterator[Row]:
@@ -93,7 +98,7 @@ def means() -> Iterator[Row]:
     for estimand in ("case", "group"):
         for g in (8, 10, 40):
             yield f"accuracy of a random {estimand}, t", f"{5 * g}", str(g), 0.95, lambda r, g=g, e=estimand: accuracy(r, g, e), 2000
-    for g in (8, 20, 40):
+    for g in (8, 20, 40, 100):
         yield "Brier score, bootstrap", f"{10 * g}", str(g), 0.95, lambda rng, g=g: brier(rng, g), 1000
 
 
@@ -112,12 +117,19 @@ def families() -> Iterator[Row]:
             return bool(np.all(np.abs(x.mean(0)) <= half))
         return bool(np.all((found.low <= 0) & (found.high >= 0)))
 
+    def few_groups(rng: np.random.Generator) -> bool:
+        """Means of twelve correlated measures in eight groups."""
+        x = 0.5**0.5 * rng.normal(size=(8, 1)) + 0.5**0.5 * rng.normal(size=(8, 12))
+        found = simultaneous_intervals(x.mean(0), replicates=rng.multinomial(8, np.full(8, 1 / 8), size=500) @ x / 8, freedom=7)
+        return bool(np.all((found.low <= 0) & (found.high >= 0)))
+
     for method, name in (
         ("ordinary", "all of 12 ordinary intervals"),
         ("Bonferroni", "all of 12, Bonferroni"),
         ("max-t", "all of 12, max-t"),
     ):
         yield name, "60", "–", 0.95, lambda rng, m=method: family(rng, m), 2000 if method != "max-t" else 600
+    yield "all of 12, max-t", "8", "–", 0.95, few_groups, 1000
 
     def correlation(rng: np.random.Generator, n: int, rho: float) -> bool:
         x = rng.normal(size=n)
@@ -134,6 +146,57 @@ def families() -> Iterator[Row]:
         yield f"Spearman {rho:g} of class means, bootstrap", "10", "–", 0.95, lambda rng, rho=rho: correlation(rng, 10, rho), 200
     for rho in (0.0, 0.9):
         yield f"Spearman {rho:g} of class means, Fisher", "10", "–", 0.95, lambda rng, rho=rho: fisher(rng, 10, rho), 2000
+
+
+def classes() -> Iterator[Row]:
+    def draw(rng: np.random.Generator, sizes: Sequence[int]) -> tuple[lw.Uncertainty, np.ndarray]:
+        """Predictions of five members for so many cases of three classes; the members differ most about the third."""
+        y = np.repeat([0, 1, 2], sizes)
+        logits = 2 * np.eye(3)[y] + rng.normal(size=(5, len(y), 3)) * np.array([0.5, 0.5, 1.0])[y][:, None]
+        return lw.decompose(lw.Ensemble.from_logits(logits)), y
+
+    u, y = draw(np.random.default_rng(9), [50_000] * 3)
+    truth = np.array([u.epistemic[y == k, k].mean() for k in range(3)])
+
+    def one(rng: np.random.Generator, rare: int, together: bool) -> bool:
+        found = by_class(*draw(rng, [60, 40, rare]), n_bootstrap=200, rng=rng)
+        assert found.own is not None
+        assert found.together is not None
+        if together:
+            return bool(np.all((found.together["own"].low <= truth) & (truth <= found.together["own"].high)))
+        return bool(found.own.epistemic.low[2] <= truth[2] <= found.own.epistemic.high[2])
+
+    for together, words in ((False, "the rare class"), (True, "all of 3 classes together")):
+        for rare in (2, 3, 5, 10):
+            name = f"by_class, mean EU of {words}, {rare} cases of the rare"
+            yield name, str(100 + rare), "–", 0.95, lambda rng, a=(rare, together): one(rng, *a), 1000
+
+
+def runs() -> Iterator[Row]:
+    """Intervals over training runs, as in docs/results.md."""
+
+    def together(rng: np.random.Generator) -> bool:
+        """Means over five runs of nine independent differences."""
+        found = [simultaneous({"mean": 0.0, "runs": x}, 9) for x in rng.normal(size=(9, 5)).tolist()]
+        return all(x["low"] <= 0 <= x["high"] for x in found)
+
+    def printed(rng: np.random.Generator, n: int, ratio: float) -> bool:
+        """``n`` runs against a mean and deviation of five, rounded to three digits; ours vary ``ratio`` times as much."""
+        theirs = rng.normal(0.9, 0.004, 5)
+        rounded = float(theirs.mean().round(3)), float(theirs.std().round(3))
+        found = welch(rng.normal(0.9, 0.004 * ratio, n).tolist(), rounded, rounding=0.001**2 / 12)
+        return bool(found["low"] <= 0 <= found["high"])
+
+    def log_ratio(rng: np.random.Generator) -> bool:
+        """Logarithms of ratios of two areas, of which one is sometimes small: t with five degrees of freedom, and a skewed part."""
+        x = 0.3 * rng.standard_t(5, 100) + 0.3 * (rng.exponential(size=100) - 1)
+        return covers(mean_over_runs(x), 0.0)
+
+    yield "t over 5 runs, all of 9 with Bonferroni", "5", "–", 0.95, together, 2000
+    for n, ratio, words in ((5, 1.0, ""), (5, 3.0, ", ours vary 3 times as much"), (1, 1.0, "")):
+        name = f"Welch, {n} run{'s' * (n > 1)} against printed mean and deviation of 5{words}"
+        yield name, f"{n} + 5", "–", 0.95, lambda rng, a=(n, ratio): printed(rng, *a), 4000
+    yield "t of the mean of log ratios over runs", "100", "–", 0.95, log_ratio, 4000
 
 
 def thresholds() -> Iterator[Row]:
@@ -178,14 +241,14 @@ def calibration() -> Iterator[Row]:
     def alarm(rng: np.random.Generator, n: int, size: int, tolerance: float, with_groups: bool = True) -> bool:
         p, y, groups = draw(rng, n, size)
         options = {"tolerance": tolerance, "class_tolerance": 0.5 if tolerance else 0.0}
-        return bool(check_calibration(p, y, groups=groups if with_groups else None, n_bootstrap=100, rng=rng, **options))
+        return not check_calibration(p, y, groups=groups if with_groups else None, n_bootstrap=100, rng=rng, **options).ok
 
     def ece(rng: np.random.Generator) -> bool:
         p, y, _ = draw(rng, 500, 1)
         found = calibration_errors(p, y, n_bootstrap=100, rng=rng).ece
         return found is not None and covers(found, 0.0)
 
-    for n, size, tolerance, runs in ((200, 1, 0.05, 200), (500, 1, 0.0, 400), (400, 10, 0.0, 400), (100, 10, 0.0, 400)):
+    for n, size, tolerance, runs in ((200, 1, 0.05, 200), (500, 1, 0.0, 1000), (400, 10, 0.0, 1500), (100, 10, 0.0, 1500)):
         words = "" if tolerance else ", no tolerance"
         groups = str(n // size) if size > 1 else "–"
         yield f"check_calibration{words}: false alarm", str(n), groups, 0.05, lambda r, a=(n, size, tolerance): alarm(r, *a), runs
@@ -210,16 +273,16 @@ def members() -> Iterator[Row]:
             return found is not None and covers(found, truth)
 
         words = ", 10 % of members failed" if failed else ""
-        yield f"bootstrap_uncertainty over {m} members{words}", "20", "–", 0.95, one, 200
+        yield f"bootstrap_uncertainty over {m} members{words}", "20", "–", 0.95, one, 200 if failed else 1000
 
 
-STUDIES = {f.__name__: f for f in (auroc, means, families, thresholds, calibration, members)}
+STUDIES = {f.__name__: f for f in (auroc, means, families, classes, runs, thresholds, calibration, members)}
 
 
 def simulate(name: str) -> list[dict[str, Any]]:
     rows = []
     for i, (method, n, groups, nominal, one, runs) in enumerate(STUDIES[name]()):
-        rng = np.random.default_rng([len(name), i])
+        rng = np.random.default_rng([*name.encode(), i])
         observed = float(np.mean([one(rng) for _ in range(runs)]))
         rows.append({"method": method, "n": n, "groups": groups, "nominal": nominal, "observed": round(observed, 4), "runs": runs})
         print(f"{method:75} {n:>11} {groups:>9} {observed:.3f}", flush=True)

@@ -124,7 +124,7 @@ def rejections(rng: np.random.Generator, replicates: int, n_bootstrap: int) -> l
                 q = predictions(rng, n)
                 drawn.append((lw.Ensemble.from_logits(times * np.log(np.maximum(q.probs, 1e-300))), voted(rng, q, n_votes)))
             fitted_on = None if fitted is None else drawn[1]
-            shares.append(not lw.calibration.check_votes(*drawn[0], fitted_on=fitted_on, n_bootstrap=n_bootstrap, rng=rng))
+            shares.append(not lw.calibration.check_votes(*drawn[0], fitted_on=fitted_on, n_bootstrap=n_bootstrap, rng=rng).ok)
         kind = "as claimed" if fitted is None else f"repaired, fitted at × {fitted:g}"
         found.append(
             {"claims": kind, "cases": n, "votes": n_votes, "logits ×": scale, "rejected": round(float(np.mean(shares)), 3), "runs": runs}

@@ -2,7 +2,7 @@
 
 Instances are taken to be independent. Those of the same group (the slices of a patient) are not: with ``groups``, whole groups are resampled, and
 the estimand stays that of a random case, so that groups count by their size. Functions compute bootstrap intervals if ``n_bootstrap`` > 0:
-percentiles, or with fewer than 20 groups (or instances), where percentiles are too narrow, Student's t with the bootstrap's standard error.
+percentiles, or with fewer than 100 groups (or instances), where percentiles are too narrow, Student's t with the bootstrap's standard error.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 from ._arrays import Array, to_numpy
 from ._validation import as_rng
 
-FEW = 20
-"""Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage .85 with 10 groups)."""
+FEW = 100
+"""Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage of a Brier score: .92 with 20, .93 with 40)."""
 Bounds = tuple[float, float]
 _CELLS = 4_000_000
 """Counts drawn per block: 32 MB."""
@@ -96,7 +96,7 @@ class Resampling:
         sums = np.stack([np.bincount(self.code, column, minlength=self.n_groups) for column in flat.T], axis=-1)
         return sums.reshape(self.n_groups, *x.shape[1:])
 
-    def estimate(self, value: Any, replicates: Any, bounds: Bounds = (-inf, inf), units: Any = None) -> Estimate:
+    def estimate(self, value: Any, replicates: Any, bounds: tuple[float, Any] = (-inf, inf), units: Any = None) -> Estimate:
         """The interval of ``value`` from its ``replicates`` (on the first axis), within ``bounds``.
 
         ``units`` is the number of groups (or instances) that matter for each value, if not all do.
@@ -106,7 +106,7 @@ class Resampling:
         few = np.asarray((units < FEW) & np.isfinite(value))
         if not few.any():
             return Estimate(value, low, high, self.confidence, self.method)
-        t = t_interval(value, bootstrap_error(replicates, units), np.maximum(units - 1, 1), self.confidence, bounds, units)
+        t = t_interval(value, bootstrap_error(replicates, units), np.fmax(units - 1, 1), self.confidence, bounds, units)
         low, high = np.where(few, t[0], low), np.where(few, t[1], high)
         if np.ndim(value) == 0 and replicates.ndim == 1:
             low, high = float(low), float(high)
@@ -120,7 +120,7 @@ def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
     x = np.where(defined, replicates, 0.0)
     mean = x.sum(axis=0) / np.maximum(n, 1)
     variance = np.where(defined, (x - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
-    return np.where((n > 1) & (units > 1), np.sqrt(variance * units / np.maximum(units - 1, 1)), nan)
+    return np.where((n > 1) & (units > 1), np.sqrt(variance * units / np.where(units > 1, units - 1, 1)), nan)
 
 
 def t_quantile(freedom: Any, confidence: float) -> Any:
@@ -137,7 +137,9 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.
     return variance, np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)
 
 
-def t_interval(value: Any, se: Any, freedom: Any, confidence: float, bounds: Bounds, units: Any) -> tuple[np.ndarray, np.ndarray]:
+def t_interval(
+    value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[float, Any], units: Any
+) -> tuple[np.ndarray, np.ndarray]:
     """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a finite lower one.
 
     These scales stay within the bounds and have better coverage near them. At a bound the standard error is 0 although the value is uncertain: the
@@ -149,19 +151,22 @@ def t_interval(value: Any, se: Any, freedom: Any, confidence: float, bounds: Bou
     half = t_quantile(freedom, confidence) * se
     if lowest == -inf:
         return value - half, value + half
-    inside = (value > lowest) & (value < highest)
-    if highest == inf:
+    if np.all(np.isinf(highest)):
+        inside = value > lowest
         relative = half / np.where(inside, value - lowest, 1)
         low, high = (lowest + (value - lowest) * np.exp(sign * relative) for sign in (-1, 1))
         return np.where(inside, low, value), np.where(inside, high, value)
-    width = highest - lowest
-    share = np.where(inside, (value - lowest) / width, 0.5)
-    relative = half / width / (share * (1 - share))
-    exact = width * ((1 - confidence) / 2) ** (1 / np.maximum(units, 1))
-    low, high = (lowest + width * expit(logit(share) + sign * relative) for sign in (-1, 1))
+    width = np.asarray(highest - lowest)
+    scale = np.where(width > 0, width, 1)
+    share = np.where(width > 0, (value - lowest) / scale, 1)
+    inside = (share > 0) & (share < 1)
+    middle = np.where(inside, share, 0.5)
+    relative = half / scale / (middle * (1 - middle))
+    exact = width * ((1 - confidence) / 2) ** (1 / np.fmax(units, 1))
+    low, high = (lowest + width * expit(logit(middle) + sign * relative) for sign in (-1, 1))
     low, high = (
-        np.where(inside, low, np.where(value >= highest, lowest + exact, lowest)),
-        np.where(inside, high, np.where(value >= highest, highest, highest - exact)),
+        np.where(inside, low, np.where(share >= 1, lowest + exact, lowest)),
+        np.where(inside, high, np.where(share >= 1, highest, highest - exact)),
     )
     return low, high
 

@@ -15,7 +15,7 @@ def test_check_raises_no_false_alarm():
     alarms = 0
     for i in range(60):
         p = rng.dirichlet([1, 0.5, 0.02], size=(30, 150)[i % 2])
-        alarms += bool(check_calibration(p, draw(p, rng), rng=rng, n_bootstrap=100))
+        alarms += not check_calibration(p, draw(p, rng), rng=rng, n_bootstrap=100).ok
     assert alarms <= 3
 
 
@@ -24,16 +24,16 @@ def test_check_finds_over_confidence_and_says_so():
     p = rng.dirichlet([1, 1, 1], size=400)
     y = draw(p, rng)
     check = check_calibration(sharpen(p, 3), y, rng=0, n_bootstrap=200)
-    assert check
+    assert not check.ok
     assert 0.05 < check.at_least < check.ece
     assert check.p_value < 0.02
     assert "percentage points" in str(check)
     fine = check_calibration(p, y, rng=0, n_bootstrap=200)
-    assert not fine
+    assert fine.ok
     assert fine.p_value > 0.02
     assert "No sign" in str(fine)
     # more than one can live with, not merely not perfect
-    assert not check_calibration(sharpen(p, 3), y, rng=0, n_bootstrap=200, tolerance=0.5, class_tolerance=1)
+    assert check_calibration(sharpen(p, 3), y, rng=0, n_bootstrap=200, tolerance=0.5, class_tolerance=1).ok
 
 
 def test_check_finds_a_rare_class_that_is_wrong():
@@ -53,8 +53,8 @@ def test_clusters_make_the_check_careful():
     patient = np.repeat(np.arange(12), 50)
     p = np.full((600, 2), 0.5)
     y = (rng.permutation(12) < 3).astype(int)[patient]  # whole patients, so there are only twelve outcomes
-    assert check_calibration(p, y, rng=0, n_bootstrap=200)
-    assert not check_calibration(p, y, rng=0, n_bootstrap=200, groups=patient)
+    assert not check_calibration(p, y, rng=0, n_bootstrap=200).ok
+    assert check_calibration(p, y, rng=0, n_bootstrap=200, groups=patient).ok
 
 
 def test_friendly_errors_of_the_check():

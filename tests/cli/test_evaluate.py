@@ -33,6 +33,76 @@ def test_evaluate_as_json_and_as_tables(preds, tmp_path) -> None:
     assert "AUROC" in tables.output
 
 
+def clustered(path, seed, shift, *, groups=True, n=10):
+    """Ten groups of forty cases; those of a group are alike."""
+    rng = np.random.default_rng(seed)
+    code = np.repeat(np.arange(n), 40)
+    logits = shift * rng.normal(size=(n, 3))[code] + rng.normal(size=(5, 40 * n, 3))
+    more = {"groups": [f"{path.stem}-{i}" for i in code]} if groups else {}
+    save_predictions(path, logits=logits, y_true=rng.integers(0, 3, 40 * n), **more)
+    return path
+
+
+def test_groups_of_the_files_widen_the_intervals(tmp_path) -> None:
+    inside, outside = clustered(tmp_path / "in.npz", 0, 1.0), clustered(tmp_path / "out.npz", 1, 2.0)
+    found = json.loads(run("evaluate", inside, "--ood", outside, "--json").stdout)
+    stored = [lw.load_predictions(path) for path in (inside, outside)]
+    scores = [lw.decompose(x.distribution()).sum().epistemic for x in stored]
+    auroc = lw.evaluation.detection_scores(*scores, groups_in=stored[0].groups, groups_out=stored[1].groups).auroc
+    assert found["groups"] == 20
+    assert found["detection"]["epistemic"]["low"] == pytest.approx(auroc.low)
+    assert found["detection"]["epistemic"]["high"] == pytest.approx(auroc.high)
+    assert "intervals over 20 groups" in " ".join(run("evaluate", inside, "--ood", outside).stdout.split())
+    plain = clustered(tmp_path / "plain.npz", 1, 2.0, groups=False)
+    result = run("evaluate", inside, "--ood", plain, "--json")
+    assert "in.npz has `groups` and plain.npz has none, so the intervals of AUROC take all instances as independent" in result.stderr
+    independent = json.loads(result.stdout)
+    assert independent["groups"] is None
+    wide, narrow = (x["detection"]["total"]["high"] - x["detection"]["total"]["low"] for x in (found, independent))
+    assert wide > 1.5 * narrow
+
+
+def test_one_member_has_no_epistemic_uncertainty_in_json_either(preds, tmp_path) -> None:
+    stored = lw.load_predictions(preds)
+    single = tmp_path / "single.npz"
+    save_predictions(single, probs=stored.probs[:1], y_true=stored.y_true)
+    found = json.loads(run("evaluate", single, "--ood", single, "--json").stdout)
+    assert set(found["rejection"]["epistemic"].values()) == {None}
+    assert set(found["detection"]["epistemic"].values()) == {None}
+    assert found["detection"]["total"]["auroc"] == pytest.approx(0.5)
+    assert {x["epistemic_all"] for x in found["classes"]} == {None}
+
+
+def test_one_instance_and_classes_without_instances(tmp_path) -> None:
+    probs = np.random.default_rng(0).dirichlet([1, 1, 1], (5, 1))
+    save_predictions(tmp_path / "one.npz", probs=probs, y_true=[2])
+    result = run("evaluate", tmp_path / "one.npz", "--ood", tmp_path / "one.npz")
+    assert result.exit_code == 0, result.output
+    assert "nan" not in result.stdout
+    assert "–" in result.stdout
+    assert "1 instance, accuracy" in result.stdout
+
+
+@pytest.mark.parametrize("which", ["predictions", "ood"])
+def test_an_empty_file_is_named(preds, tmp_path, which) -> None:
+    empty = tmp_path / "empty.npz"
+    save_predictions(empty, probs=np.zeros((5, 0, 2)), y_true=np.zeros(0, int))
+    result = run("evaluate", empty) if which == "predictions" else run("evaluate", preds, "--ood", empty)
+    assert result.exit_code == 2
+    assert "Error: empty.npz must have at least one instance; it has none" in result.stderr
+
+
+def test_labels_that_occur_together_are_not_compared_with_classes(preds, tmp_path) -> None:
+    rng = np.random.default_rng(0)
+    several = tmp_path / "several.npz"
+    np.savez(several, probs=rng.random((3, 60, 2)), y_true=rng.integers(0, 2, (60, 2)))
+    result = run("evaluate", preds, "--ood", several)
+    assert result.exit_code == 2
+    assert f"the labels of several.npz may occur together, and {preds.name} has one class for each instance" in result.stderr
+    np.savez(tmp_path / "unlabeled.npz", probs=rng.random((3, 60, 2)))
+    assert run("evaluate", several, "--ood", tmp_path / "unlabeled.npz").exit_code == 0
+
+
 def test_multilabel_risk_is_the_share_of_wrong_labels(tmp_path) -> None:
     probs = np.random.default_rng(0).random((3, 60, 4))
     y = (np.random.default_rng(1).random((60, 4)) < 0.4).astype(int)

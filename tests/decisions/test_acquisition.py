@@ -130,7 +130,29 @@ def test_balanced_takes_each_classs_neediest_cases():
         taken.add(int(i))
 
 
-def test_diverse_is_the_greedy_weighted_k_centre():
+def test_an_explanation_is_about_the_class_the_case_was_chosen_for():
+    q = pool()
+    choice = acquire(q, budget=9, batch="balanced")
+    need = class_need(q)
+    shares = [need[i, NAMES.index(name)] / need[i].sum() for i, name in zip(choice.index, choice.label, strict=True)]
+    assert min(shares) < 0.5  # not every case is chosen for the class it says most about
+    for j, share in enumerate(shares):
+        assert f"for {choice.label[j]}: {share:.0%} of its score of" in choice.explain(j)
+
+
+def test_a_class_takes_its_turn_only_as_long_as_it_needs_a_case():
+    probs = np.array([[[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.3, 0.5, 0.2]], [[0.7, 0.3, 0.0], [0.5, 0.5, 0.0], [0.6, 0.4, 0.0]]])
+    choice = acquire(lw.Ensemble(probs, class_names=NAMES), budget=3, batch="balanced")
+    assert choice.label[:2] == ("rare", "common")  # and nobody needs case 1
+    assert choice.index.tolist() == [2, 0, 1]
+    assert choice.explain(2) == "case 1: score 0, the members agree about it"
+    never = acquire(lw.Ensemble(np.delete(probs, 2, axis=1), class_names=NAMES), budget=2, batch="balanced")
+    assert "rare" not in never.label
+    agree = acquire(lw.Ensemble(probs[[0, 0]]), budget=2, batch="balanced")
+    assert agree.index.tolist() == [0, 1]
+
+
+def test_diverse_is_the_greedy_weighted_k_center():
     rng = np.random.default_rng(2)
     q, x = pool(n=30), rng.normal(size=(30, 2))
     choice = acquire(q, budget=6, batch="diverse", features=x)

@@ -55,6 +55,18 @@ def test_groups_find_a_threshold_and_count_the_same():
     assert all(0 < both[k].value < 1 for k in (0, 1))
 
 
+def test_fewer_than_ten_groups_test_only_to_accept_everything():
+    score, groups = np.arange(80.0), np.arange(80) // 10
+    everything = choose_threshold(score, np.ones(80), target=0.5, confidence=0.9, groups=groups)
+    assert everything.value == np.inf
+    assert everything.coverage == 1
+    nothing = choose_threshold(score, score < 30, target=0.5, confidence=0.9, groups=groups)
+    assert not nothing.found
+    assert nothing.reason.startswith("the 8 groups tested with do not prove it if all cases are accepted, and no other group")
+    few = choose_threshold(score, np.ones(80), target=0.1, confidence=0.9, groups=groups)
+    assert few.reason.startswith("8 groups cannot prove it even without errors")
+
+
 def test_too_few_groups_say_how_many_are_needed():
     for n, found in ((67, False), (68, True)):
         t = choose_threshold(np.arange(2.0 * n), np.ones(2 * n), target=0.05, confidence=0.95, groups=np.arange(2 * n) % n)

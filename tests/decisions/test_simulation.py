@@ -54,7 +54,7 @@ def test_any_classifier_and_batch(estimator, batch):
     assert np.unique(curve.order).size == 50
 
 
-def test_a_class_that_is_not_labelled_yet_is_there_with_probability_zero():
+def test_a_class_that_is_not_labeled_yet_is_there_with_probability_zero():
     start = np.flatnonzero(DATA["y"] != "rare")[:20]
     curve = run(RandomForestClassifier(10), initial=start, strategy="random", rounds=6)
     rare = curve.class_names.index("rare")

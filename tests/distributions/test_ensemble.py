@@ -86,7 +86,7 @@ def test_tolerance_follows_the_dtype(lib: Any, dtype: str, fine: float, wrong: f
         lw.Ensemble(two(wrong))
 
 
-def test_probabilities_are_not_renormalised(lib: Any) -> None:
+def test_probabilities_are_not_renormalized(lib: Any) -> None:
     probs = np.array([[[0.25, 0.75 + 5e-7]]])
     np.testing.assert_array_equal(lib.numpy(lw.Ensemble(lib.array(probs)).probs), probs)
 

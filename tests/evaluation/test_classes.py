@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.special import expit, logit
+from scipy.stats import t as student
 
 import labelwise as lw
 from labelwise.evaluation import by_class
@@ -97,21 +99,25 @@ def test_ecdf_is_a_distribution_function(rare):
 
 def test_bootstrap_replicates_follow_the_definition(rare):
     q, u, truth = rare
-    patient = np.arange(1000) % 50
+    patient = np.arange(1000) % 120
     summary = by_class(u, truth, mean=q.mean(), groups=patient, n_bootstrap=60, rng=5)
     own, ratio, first = [], [], np.zeros(3)
-    for drawn in np.random.default_rng(5).integers(50, size=(60, 50)):
+    for drawn in np.random.default_rng(5).integers(120, size=(60, 120)):
         rows = np.concatenate([np.flatnonzero(patient == g) for g in drawn])
         x, y = u.epistemic[rows], truth[rows]
         own.append([x[y == k, k].mean() if np.any(y == k) else np.nan for k in range(3)])
         ratio.append(x.sum(0) / u.total[rows].sum(0))
         first[np.nanargmax(own[-1])] += 1 / 60
     low, high = np.nanquantile(own, (0.025, 0.975), axis=0)
-    np.testing.assert_allclose(summary.own.epistemic.low, low)
-    np.testing.assert_allclose(summary.own.epistemic.high, high)
-    np.testing.assert_allclose(summary.ratio.high, np.quantile(ratio, 0.975, axis=0))
+    np.testing.assert_allclose(summary.own.epistemic.low[:2], low[:2])
+    np.testing.assert_allclose(summary.own.epistemic.high[:2], high[:2])
+    value = u.epistemic[truth == 2, 2].mean()  # in 20 groups, one case each: Student's t on the logit scale, up to 1 bit
+    half = student.ppf(0.975, 19) * np.nanstd(np.array(own)[:, 2], ddof=1) * (20 / 19) ** 0.5 / (value * (1 - value))
+    ends = summary.own.epistemic.low[2], summary.own.epistemic.high[2]
+    np.testing.assert_allclose(ends, expit(logit(value) + np.array([-half, half])))
+    np.testing.assert_allclose(summary.ratio.high[:2], np.quantile(ratio, 0.975, axis=0)[:2])
     np.testing.assert_allclose(summary.first["own"], first)
-    assert "50 groups" in summary.ratio.method
+    assert "120 groups" in summary.ratio.method
 
 
 def test_interval_of_the_mean_covers():
@@ -127,6 +133,57 @@ def test_interval_of_the_mean_covers():
 
 _many = np.random.default_rng(7).gamma(2, size=(400_000, 2)) + 0.5
 EXPECTED = float(np.mean(_many.prod(1) / (_many.sum(1) ** 2 * (_many.sum(1) + 1))))
+
+
+def of_sizes(rng, *sizes):
+    """Three classes with so many cases; the members differ most about the third."""
+    y = np.repeat([0, 1, 2], sizes)
+    logits = 2 * np.eye(3)[y] + rng.normal(size=(5, len(y), 3)) * np.array([0.5, 0.5, 1.0])[y][:, None]
+    return lw.decompose(lw.Ensemble.from_logits(logits, class_names=["a", "b", "rare"])), y
+
+
+@pytest.mark.parametrize("rare", [2, 4])
+def test_simultaneous_intervals_cover_with_a_rare_class(rare):
+    rng = np.random.default_rng(9)
+    u, y = of_sizes(rng, 20_000, 20_000, 20_000)
+    truth = np.array([u.epistemic[y == k, k].mean() for k in range(3)])
+    held = 0
+    for _ in range(300):
+        found = by_class(*of_sizes(rng, 60, 40, rare), n_bootstrap=100, rng=rng).together["own"]
+        held += np.all((found.low <= truth) & (truth <= found.high))
+    assert held / 300 >= 0.95 - 3 * (0.05 * 0.95 / 300) ** 0.5
+
+
+def test_intervals_end_at_the_largest_possible_uncertainty():
+    u, y = of_sizes(np.random.default_rng(0), 60, 40, 2)
+    summary = by_class(u, y, n_bootstrap=200, rng=0)
+    for found in (summary.own.epistemic, summary.own.total, summary.together["own"]):
+        assert 0 < found.low[2] < found.value[2] < found.high[2] < 1
+    free = lw.CostLoss(false_positive=[1, 1, 0], false_negative=[1, 2, 0])
+    costs = by_class(lw.decompose(lw.Ensemble(np.random.default_rng(1).dirichlet([1, 1, 1], (4, 30))), free), n_bootstrap=50, rng=0)
+    np.testing.assert_array_equal([costs.together["everywhere"].low[2], costs.together["everywhere"].high[2]], 0)
+
+
+def test_a_class_without_an_interval_may_always_be_the_least_known():
+    u, y = of_sizes(np.random.default_rng(2), 200, 90, 1)
+    summary = by_class(u, y, n_bootstrap=200, rng=0)
+    assert np.isnan(summary.together["own"].low).tolist() == [False, False, True]
+    assert summary.together["own"].method == "Bonferroni over 2"
+    assert "rare" in summary.least_known()
+    one_group = by_class(*of_sizes(np.random.default_rng(3), 60, 40, 8), groups=np.r_[np.arange(100), [100] * 8], n_bootstrap=200, rng=0)
+    assert np.isnan(one_group.together["own"].high[2])
+    assert np.isnan(one_group.own.epistemic.high[2])
+    absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), n_bootstrap=200, rng=0)
+    assert absent.least_known()[-1] == "rare"  # ranked last, excluded by nothing
+
+
+def test_a_dominant_group_counts_little_more_than_one():
+    """Nearly all cases of the class are of one of its groups: the interval is wider than that of as many equal groups."""
+    u, y = of_sizes(np.random.default_rng(5), 60, 40, 40)
+    equal = np.r_[np.arange(100), 100 + np.arange(40) % 4]
+    unequal = np.r_[np.arange(100), 100 + np.minimum(np.arange(40), 3)]
+    wide, narrow = (by_class(u, y, groups=g, n_bootstrap=400, rng=0).own.epistemic for g in (unequal, equal))
+    assert wide.high[2] - wide.low[2] > 2 * (narrow.high[2] - narrow.low[2])
 
 
 def test_multilabel_events_and_batches(rare):

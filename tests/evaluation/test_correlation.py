@@ -26,9 +26,9 @@ def test_bootstrap_replicates_follow_the_definition():
     from scipy import stats
 
     rng = np.random.default_rng(1)
-    a, b = rng.integers(0, 12, 40), rng.integers(0, 12, 40)
+    a, b = rng.integers(0, 12, 100), rng.integers(0, 12, 100)
     result = rank_agreement(a, b, n_bootstrap=50, rng=2)
-    drawn = np.random.default_rng(2).integers(40, size=(50, 40))
+    drawn = np.random.default_rng(2).integers(100, size=(50, 100))
     rho = [stats.spearmanr(a[i], b[i]).statistic for i in drawn]
     tau = [stats.kendalltau(a[i], b[i]).statistic for i in drawn]
     np.testing.assert_allclose((result.spearman.low, result.spearman.high), np.quantile(rho, (0.025, 0.975)))

@@ -55,11 +55,11 @@ def test_perfect_separation_is_not_certainty():
 def test_bootstrap_replicates_follow_the_definition(optional):
     optional("sklearn")
     rng = np.random.default_rng(2)
-    a, b = rng.integers(0, 20, 50), rng.integers(5, 25, 40)
+    a, b = rng.integers(0, 20, 90), rng.integers(5, 25, 80)
     scores = detection_scores(a, b, n_bootstrap=30, rng=9)
     draw = np.random.default_rng(9)
-    drawn_in = draw.integers(50, size=(30, 50))
-    drawn_out = draw.integers(40, size=(30, 40))
+    drawn_in = draw.integers(90, size=(30, 90))
+    drawn_out = draw.integers(80, size=(30, 80))
     again = np.array([by_sklearn(a[i], b[j]) for i, j in zip(drawn_in, drawn_out, strict=True)])
     low, high = np.quantile(again, (0.025, 0.975), axis=0)
     for k, name in enumerate(("auroc_bootstrap", *NUMBERS[1:])):

@@ -33,7 +33,10 @@ def test_few_groups_widen_max_t_and_undefined_replicates_are_passed_over():
     again = np.random.default_rng(1).normal(size=(500, 3))
     again[::7, 1] = np.nan
     many, few = (simultaneous_intervals(np.zeros(3), replicates=again, freedom=f) for f in (np.inf, 4))
-    np.testing.assert_allclose(few.high / many.high, student.ppf(0.975, 4) / norm.ppf(0.975))
+    se = np.nanstd(again, axis=0)
+    level = norm.cdf((many.high / se)[0])
+    assert level > 0.975  # of three values
+    np.testing.assert_allclose(few.high / se, student.ppf(level, 4) * (5 / 4) ** 0.5)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +47,8 @@ def test_few_groups_widen_max_t_and_undefined_replicates_are_passed_over():
         ({"replicates": np.zeros((5, 3))}, "one column for each of 2 values"),
         ({"standard_error": [1, -1]}, "nonnegative"),
         ({"standard_error": [1, 1], "freedom": 0}, "`freedom` must be positive"),
+        ({"standard_error": [1, 1], "freedom": "a"}, "`freedom` must be positive"),
+        ({"replicates": np.array([[1, np.nan], [2, np.nan]])}, "column 1 is NaN"),
         ({"standard_error": [1, 1], "confidence": 95}, "`confidence` must lie between 0 and 1"),
     ],
 )
@@ -70,6 +75,8 @@ def test_estimands_differ_where_the_size_of_a_group_matters():
     assert "of a random group" in by_group.method
     with pytest.raises(ValueError, match="`estimand` must be 'case'"):
         clustered_mean(wrong, groups, estimand="patient")
+    with pytest.raises(ValueError, match=r"`values` must lie within `bounds` \(0, 1\); they range from 2 to 4"):
+        clustered_mean([2, 3, 4], bounds=(0, 1))
     with pytest.raises(ValueError, match="at least 2 groups"):
         clustered_mean(wrong, np.zeros(10))
 
@@ -83,17 +90,23 @@ def test_scales_of_the_t_interval():
     np.testing.assert_allclose(t_interval(0.5, 0.1, 5, 0.95, (-np.inf, np.inf), 6), [0.5 - 0.1 * t, 0.5 + 0.1 * t])
     np.testing.assert_allclose(t_interval(1.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0.025 ** (1 / 6), 1])  # six of six
     np.testing.assert_allclose(t_interval(0.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0, 1 - 0.025 ** (1 / 6)])
+    np.testing.assert_allclose(
+        t_interval(np.nextafter(1, 0), 0.1, 5, 0.95, (-1.0, 1.0), 6), [2 * 0.025 ** (1 / 6) - 1, 1]
+    )  # 1 but for rounding
+    low, high = t_interval(np.array([0.5, 1.0, 0.0]), 0.1, 5, 0.95, (0.0, np.array([1.0, 2.0, 0.0])), 6)
+    np.testing.assert_allclose([low[1], high[1]], 2 * np.asarray(t_interval(0.5, 0.05, 5, 0.95, (0.0, 1.0), 6)))
+    assert (low[2], high[2]) == (0, 0)  # nothing else is possible
 
 
 def test_percentiles_only_with_enough_groups():
     again = np.random.default_rng(3).normal(size=400)
-    for n, words in ((19, "bootstrap over 19 groups, Student's t"), (20, "bootstrap over 20 groups")):
-        found = Resampling(40, np.arange(40) % n, 400, 0.95, 0).estimate(0.0, again)
+    for n, words in ((99, "bootstrap over 99 groups, Student's t"), (100, "bootstrap over 100 groups")):
+        found = Resampling(200, np.arange(200) % n, 400, 0.95, 0).estimate(0.0, again)
         assert found.method == words
         expected = (
             np.quantile(again, [0.025, 0.975])
-            if n == 20
-            else np.array([-1, 1]) * student.ppf(0.975, 18) * again.std(ddof=1) * (19 / 18) ** 0.5
+            if n == 100
+            else np.array([-1, 1]) * student.ppf(0.975, 98) * again.std(ddof=1) * (99 / 98) ** 0.5
         )
         np.testing.assert_allclose([found.low, found.high], expected)
 

@@ -53,6 +53,8 @@ def test_members_must_be_drawn_alike():
         bootstrap_uncertainty(q, over="members", rng=0)
     with pytest.raises(ValueError, match="equally weighted"):
         members_needed(lw.Ensemble(np.full((3, 2, 2), 0.5), weights=[1, 2, 1]))
+    with pytest.raises(ValueError, match=r"`target` must be a relative standard error between 0 and 1, such as 0\.05; got 5"):
+        members_needed(lw.Ensemble(np.full((3, 2, 2), 0.5)), target=5)
     with pytest.raises(ValueError, match="must be an ensemble"):
         members_needed(lw.Dirichlet(np.ones((2, 3))))
     with pytest.raises(ValueError, match="overlap"):

@@ -105,7 +105,7 @@ def test_nothing_is_claimed_about_the_empty_rest():
     curve = rejection_curve([3, 2, 1], correct=[0, 1, 1])
     assert curve.rejected[-1] == pytest.approx(2 / 3)
     assert len(curve.value) == 3
-    for grid in ([0.0, 1.0], [0.5, 0.2], [-0.1], [], [[0.1]], 0):
+    for grid in ([0.0, 1.0], [0.5, 0.2], [-0.1], [], [[0.1]], [np.nan], 0):
         with pytest.raises(ValueError, match="`grid`"):
             rejection_curve([3, 2, 1], correct=[0, 1, 1], grid=grid)
     with pytest.raises(ValueError, match="`coverage`"):
@@ -191,9 +191,9 @@ def test_band_holds_the_curve_and_is_seeded():
 def test_bootstrap_replicates_follow_the_definition():
     """The interval of AURC equals that of curves computed anew on each resample."""
     rng = np.random.default_rng(6)
-    score, correct = rng.integers(0, 9, 60), rng.random(60) < 0.7
+    score, correct = rng.integers(0, 9, 100), rng.random(100) < 0.7
     band = rejection_curve(score, correct=correct, n_bootstrap=50, rng=3).band
-    drawn = np.random.default_rng(3).integers(60, size=(50, 60))
+    drawn = np.random.default_rng(3).integers(100, size=(50, 100))
     again = [rejection_curve(score[i], correct=correct[i]).aurc for i in drawn]
     np.testing.assert_allclose((band.aurc.low, band.aurc.high), np.quantile(again, (0.025, 0.975)))
 

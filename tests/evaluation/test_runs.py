@@ -47,7 +47,7 @@ def test_mean_curve_refuses_what_does_not_fit():
         mean_over_runs([1.0])
 
 
-def test_nothing_to_gain_in_a_run_leaves_the_normalised_area_open():
+def test_nothing_to_gain_in_a_run_leaves_the_normalized_area_open():
     perfect = rejection_curve([1, 2], correct=[1, 1])
     mean = mean_curve([perfect, rejection_curve([1, 2], correct=[1, 0])])
     assert np.isnan(float(mean.normalized_area))

@@ -40,9 +40,8 @@ STRICT = [
 @pytest.mark.parametrize("loss", STRICT, ids=lambda loss: loss_id(loss)[:30] if isinstance(loss, lw.Loss) else None)
 def test_strictly_proper(loss: Any) -> None:
     report = lw.check_proper(loss)
-    assert report.proper
+    assert report.ok
     assert report.strict
-    assert bool(report)
     assert str(report) == "strictly proper: the true probability is the only best forecast"
 
 
@@ -53,7 +52,7 @@ def test_strictly_proper(loss: Any) -> None:
 )
 def test_proper_but_not_strictly(loss: Any) -> None:
     report = lw.check_proper(loss)
-    assert report.proper
+    assert report.ok
     assert not report.strict
     assert report.truth is not None
     assert report.forecast is not None
@@ -90,9 +89,8 @@ IMPROPER = {
 def test_improper(name: str) -> None:
     phi = IMPROPER[name]
     report = lw.check_proper(phi)
-    assert not report.proper
+    assert not report.ok
     assert not report.strict
-    assert not report
     truth, forecast = report.truth, report.forecast
     assert truth is not None
     assert forecast is not None

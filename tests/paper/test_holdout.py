@@ -85,7 +85,7 @@ def test_refusals(tmp_path):
     assert set(ARMS) >= {"swap", "no-swap", "old-pool", "random-class", "swap-constant", "no-swap-constant"}
 
 
-def test_swap_and_no_swap_are_always_run_and_the_command_names_all_stored_arms(tmp_path, monkeypatch):
+def test_arms_come_with_their_control_and_the_command_names_all_stored_arms(tmp_path, monkeypatch):
     asked: list[tuple[str, ...]] = []
 
     def run_one(setting, run, options, *, arms):
@@ -100,14 +100,20 @@ def test_swap_and_no_swap_are_always_run_and_the_command_names_all_stored_arms(t
     monkeypatch.setattr(holdout, "run_one", run_one)
     setting, typed = Setting("digits", members=2), "labelwise reproduce holdout --data digits --arm"
 
-    def command(runs: int, *arms: str) -> str:
-        holdout.run(setting, runs, Options(tmp_path, command=" --arm ".join([typed.removesuffix(" --arm"), *arms])), arms=arms)
+    def command(runs: int, *arms: str, first_run: int = 0) -> str:
+        options = Options(tmp_path, command=" --arm ".join([typed.removesuffix(" --arm"), *arms]))
+        holdout.run(setting, runs, options, arms=arms, first_run=first_run)
         return json.loads((tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text())["about"]["command"]
 
     assert command(1, "old-pool") == f"{typed} swap --arm no-swap --arm old-pool"
     assert asked == [("swap", "no-swap", "old-pool")]
-    assert command(2, "no-swap") == f"{typed} swap --arm no-swap --arm old-pool"  # of run 0
+    assert command(2, "swap") == f"{typed} swap --arm no-swap --arm old-pool"  # of run 0
     assert asked[1:] == [("swap", "no-swap")]
+    assert command(4, "random-class", first_run=3) == f"{typed} swap --arm no-swap --arm old-pool --arm random-class"
+    assert asked[2:] == [("no-swap", "random-class")]
+    numbers = json.loads((tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text())["numbers"]
+    assert {name: len(cell["runs"]) for name, cell in numbers["effect"].items()}["random-class − no-swap"] == 1
+    assert len(numbers["effect"]["swap − no-swap"]["runs"]) == len(numbers["selected"]) == 2  # run 2 is nowhere, run 3 has no swap
 
 
 def test_one_training_has_one_name():

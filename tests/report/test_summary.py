@@ -37,6 +37,19 @@ def test_blocks_do_not_matter(monkeypatch) -> None:
     assert seen == [(done, 200) for done in (37, 74, 111, 148, 185, 200)]
 
 
+def test_detection_allows_for_groups() -> None:
+    (q, y), (outside, _) = ensemble(n=80, k=4), ensemble(n=60, k=4, seed=9)
+    groups, others = np.arange(80) // 10, np.arange(60) // 10 + 100
+    grouped = predictions.Predictions(probs=q.probs, y_true=y, groups=groups)
+    data = build_report(grouped, ood={"other": predictions.Predictions(probs=outside.probs, groups=others)}).data
+    eu, other = (lw.decompose(x, "log").sum().epistemic for x in (q, outside))
+    told = lw.evaluation.detection_scores(eu, other, n_bootstrap=0, groups_in=groups, groups_out=others).auroc
+    found = data["detection"][0]["losses"]["log"]["epistemic"]
+    assert (found["low"], found["high"]) == pytest.approx((told.low, told.high))
+    plain = build_report(grouped, ood={"other": outside}).data["detection"][0]["losses"]["log"]["epistemic"]  # one side has none
+    assert (plain["low"], plain["high"]) != pytest.approx((told.low, told.high))
+
+
 def test_numbers_are_the_librarys() -> None:
     q, y = ensemble(n=150, k=4)
     outside, _ = ensemble(n=50, k=4, seed=9)

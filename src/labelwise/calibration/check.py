@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import Check
 from .._resampling import check_replicates
 from .errors import BinnedErrors
 
@@ -14,10 +15,11 @@ BINNINGS = (1, 3, 10)
 
 
 @dataclass(frozen=True, eq=False)
-class CalibrationCheck:
+class CalibrationCheck(Check):
     """Whether probabilities are too badly calibrated to base decisions on, returned by `check_calibration`."""
 
-    badly_calibrated: bool
+    ok: bool
+    """Whether no sign of bad calibration was found."""
     ece: float
     """Calibration error of the top label (NaN for multi-label data)."""
     at_least: float
@@ -29,12 +31,8 @@ class CalibrationCheck:
     tolerance: float
     n: int
 
-    def __bool__(self) -> bool:
-        """Whether the probabilities are badly calibrated."""
-        return self.badly_calibrated
-
     def __str__(self) -> str:
-        if not self.badly_calibrated:
+        if self.ok:
             return f"No sign of bad calibration in {self.n} instances."
         parts = []
         if self.at_least > self.tolerance:
@@ -69,7 +67,7 @@ def check_calibration(
     bins of equal mass: few bins have little noise and reveal general overconfidence, many reveal the rest, and no binning overstates
     the error. The lower bounds hold simultaneously with probability ``confidence``, so calibrated predictions are flagged at
     most 5 % of the time at the default level. Without sufficient evidence the result is negative. False alarms in simulations were 0 % with
-    the default tolerances; without any tolerance 5 % for independent instances, and 7 to 9 % with 40 and 10 groups. Instances that belong to groups which
+    the default tolerances; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups. Instances that belong to groups which
     are not given raise false alarms most of the time.
 
     Parameters
@@ -84,7 +82,7 @@ def check_calibration(
     Returns
     -------
     CalibrationCheck
-        True in a condition if badly calibrated; prints as a sentence.
+        ``.ok`` is false if badly calibrated; prints as a sentence.
 
     Examples
     --------
@@ -94,8 +92,8 @@ def check_calibration(
     >>> print(check_calibration(p, y, rng=0))
     No sign of bad calibration in 400 instances.
     >>> sharper = p**4 / (p**4).sum(axis=1, keepdims=True)
-    >>> bool(check_calibration(sharper, y, rng=0))
-    True
+    >>> check_calibration(sharper, y, rng=0).ok
+    False
     """
     for name, x in (("tolerance", tolerance), ("class_tolerance", class_tolerance)):
         if isinstance(x, bool) or not isinstance(x, int | float) or not x >= 0:
@@ -106,7 +104,8 @@ def check_calibration(
     finest = errors.value[-1, 0]
     classes = {name: float(x) for name, x in zip(errors.class_names, low[1:], strict=True) if x > class_tolerance}
     p_value = float((1 + np.sum(errors.null[:, -1, 0] >= finest)) / (1 + len(errors.null))) if errors.exclusive else float("nan")
-    return CalibrationCheck(bool(low[0] > tolerance) or bool(classes), float(finest), float(low[0]), p_value, classes, tolerance, errors.n)
+    ok = not low[0] > tolerance and not classes
+    return CalibrationCheck(bool(ok), float(finest), float(low[0]), p_value, classes, tolerance, errors.n)
 
 
 def _together(value: np.ndarray, noises: list[np.ndarray], confidence: float) -> np.ndarray:

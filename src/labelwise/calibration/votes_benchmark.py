@@ -125,7 +125,7 @@ def _splits(
         pair = (q[a][fit.keep], fit.yes, of[0])
         for name, fitted_on in (("claimed", None), ("repaired", pair)):
             check = check_votes(q[b][held.keep], held.yes, groups=of[1], fitted_on=fitted_on, n_bootstrap=n_bootstrap, rng=rng)
-            test[name].append((not check, check.equivalent, check.within))
+            test[name].append((not check.ok, check.equivalent, check.within))
         if progress is not None:
             progress(split + 1, len(halves))
     summary = {

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._checks import Check
 from .._resampling import Resampling, check_replicates
 from .._validation import as_rng
 from ..distributions import Distribution
@@ -22,11 +23,11 @@ ENOUGH = 20
 
 
 @dataclass(frozen=True, eq=False)
-class VoteCheck:
+class VoteCheck(Check):
     """Whether claims of aleatoric uncertainty are compatible with votes, returned by `check_votes`."""
 
-    compatible: bool
-    """Not rejected at the chosen level."""
+    ok: bool
+    """Whether the claims are compatible with the votes: not rejected at the chosen level."""
     p_value: float
     equivalent: bool
     """Whether all labels' mean claims are within ``tolerance`` of what is observed, with the chosen confidence for all labels at once."""
@@ -39,13 +40,9 @@ class VoteCheck:
     pooled: tuple[str, ...]
     """Labels with too few disagreements, tested together as ``"other labels"``."""
 
-    def __bool__(self) -> bool:
-        """Whether the claims are compatible with the votes."""
-        return self.compatible
-
     def __str__(self) -> str:
         size = f"within {100 * self.within:.0f} %" if np.isfinite(self.within) else "within no bound"
-        if self.compatible:
+        if self.ok:
             verdict = (
                 "The votes do not contradict the claims" if self.equivalent else "No contradiction found, which may be for lack of votes"
             )
@@ -96,7 +93,7 @@ def check_votes(
     Returns
     -------
     VoteCheck
-        True in a condition if compatible; prints as a sentence.
+        ``.ok`` is true if compatible; prints as a sentence.
 
     Examples
     --------

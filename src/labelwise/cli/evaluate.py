@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._tables import counted
 from ._input import FILE, Given, predictions_argument, read_predictions
 from ._output import echo, echo_json, echo_table, json_option, loss_option
 
@@ -15,15 +17,19 @@ if TYPE_CHECKING:
     from ..io import Predictions
     from ..losses import LossName
 
+REJECTION = ("area", "normalized_area", "augrc", "accuracy_at_80")
+CLASSES = ("epistemic_own", "epistemic_all", "epistemic_share")
+
 
 @click.command()
 @predictions_argument()
 @click.option("--ood", type=FILE, help="Predictions for out-of-distribution instances to detect.")
 @loss_option(default="log")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the bootstrap intervals.")
 @json_option()
-def command(predictions: Given, ood: Path | None, loss: LossName, seed: int, as_json: bool) -> None:
+def command(predictions: Given, ood: Path | None, loss: LossName, as_json: bool) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood, out-of-distribution detection.
+
+    The interval of an AUROC is DeLong's; if both files have `groups`, instances of the same group may depend on each other.
 
     \b
     Examples:
@@ -32,52 +38,80 @@ def command(predictions: Given, ood: Path | None, loss: LossName, seed: int, as_
       labelwise evaluate model1.csv model2.csv --labels truth.csv
     """
     stored = read_predictions(predictions, quiet=as_json)
+    _check_instances(stored, predictions.name)
     if stored.y_true is None:
         raise ValueError(f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)")
     other = None
     if ood is not None:
-        other = read_predictions(predictions.other(ood), quiet=as_json)
-        stored.check_same_classes(other, ood.name)
-    result = evaluate(stored, other, loss, seed)
+        other = _read_other(predictions.other(ood), stored, predictions.name, quiet=as_json)
+    result = evaluate(stored, other, loss)
     if as_json:
         echo_json(result)
         return
     right = "accuracy" if not stored.multilabel else "share of labels right"
-    single = stored.n_members == 1
     echo_table(
-        f"{result['instances']:,} instances, {right} {result['accuracy']:.1%}, calibration error {result['calibration_error']:.3f}",
+        f"{counted(result['instances'], 'instance')}, {right} {result['accuracy']:.1%}, calibration error {result['calibration_error']:.3f}",
         ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
-        [
-            (part, *("–" if single and part == "epistemic" else x[key] for key in ("area", "normalized_area", "augrc", "accuracy_at_80")))
-            for part, x in result["rejection"].items()
-        ],
+        [(part, *(_cell(x[key]) for key in REJECTION)) for part, x in result["rejection"].items()],
     )
     echo_table(
-        "Classes, least known first",
+        "Classes" if stored.n_members == 1 else "Classes, least known first",
         ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share, own instances"),
-        [
-            (x["class"], x["instances"], *("–" if single else x[key] for key in ("epistemic_own", "epistemic_all", "epistemic_share")))
-            for x in result["classes"]
-        ],
+        [(x["class"], x["instances"], *(_cell(x[key]) for key in CLASSES)) for x in result["classes"]],
     )
     if result["members"] is not None:
         echo(result["members"])
     if "detection" in result:
+        groups = "" if result["groups"] is None else f", intervals over {counted(result['groups'], 'group')}"
         echo_table(
-            f"Out-of-distribution detection: {result['out_of_distribution']:,} instances of {ood}",
+            f"Out-of-distribution detection: {counted(result['out_of_distribution'], 'instance')} of {ood}{groups}",
             ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"),
-            [(part, x["auroc"], f"{x['low']:.4f} to {x['high']:.4f}", x["aupr"], x["fpr95"]) for part, x in result["detection"].items()],
+            [
+                (part, _cell(x["auroc"]), _interval(x["low"], x["high"]), _cell(x["aupr"]), _cell(x["fpr95"]))
+                for part, x in result["detection"].items()
+            ],
         )
 
 
-def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, seed: int) -> dict[str, Any]:
-    """All numbers of the command, as plain data; for labels that may occur together, accuracy is the share of labels that are right."""
+def _cell(x: float | None) -> float | str:
+    return "–" if x is None else x
+
+
+def _interval(low: float | None, high: float | None) -> str:
+    return "–" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+
+
+def _check_instances(stored: Predictions, name: str) -> None:
+    if not len(stored):
+        raise ValueError(f"{name} must have at least one instance; it has none")
+
+
+def _read_other(given: Given, stored: Predictions, name: str, *, quiet: bool) -> Predictions:
+    """The out-of-distribution predictions, of the same classes and kind as those called ``name``."""
+    if stored.multilabel:
+        given = Given(given.files, {**given.options, "multilabel": True})
+    other = read_predictions(given, quiet=quiet)
+    _check_instances(other, given.name)
+    if other.multilabel and not stored.multilabel:
+        raise ValueError(
+            f"the labels of {given.name} may occur together, and {name} has one class for each instance; they must come from the same model"
+        )
+    stored.check_same_classes(other, given.name)
+    if (stored.groups is None) != (other.groups is None):
+        having, lacking = (name, given.name) if other.groups is None else (given.name, name)
+        echo(f"Note: {having} has `groups` and {lacking} has none, so the intervals of AUROC take all instances as independent", err=True)
+    return other
+
+
+def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> dict[str, Any]:
+    """All numbers of the command, as plain data, ``None`` where undefined; for labels that may occur together, accuracy is the share of labels
+    that are right. One member has no epistemic uncertainty.
+    """
     import numpy as np
 
     from ..calibration import calibration_errors
     from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, check_ensemble, detection_scores, ranking_scores, rejection_curve
-    from ..evaluation.detection import as_numbers
+    from ..evaluation import by_class, check_ensemble, ranking_scores, rejection_curve
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
@@ -92,8 +126,13 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
         certainty = "maximum probability", -mean.max(-1)
     ranked = dict([*scores.items(), certainty])
     kind = "utility" if stored.multilabel else "correct"
-    curves = {name: rejection_curve(score, **{kind: correct}) for name, score in ranked.items()}
-    augrc = {name: rejection_curve(score, risk=1.0 - correct).augrc for name, score in ranked.items()}  # multi-label: share of wrong labels
+    single = stored.n_members == 1
+    rejection = {}
+    for name, score in ranked.items():
+        c = rejection_curve(score, **{kind: correct})
+        augrc = rejection_curve(score, risk=1.0 - correct).augrc  # multi-label: share of wrong labels
+        numbers = dict(zip(REJECTION, (c.area, c.normalized_area, augrc, c.at_coverage(0.8)), strict=True))
+        rejection[name] = _known(numbers, single and name == "epistemic")
     result: dict[str, Any] = {
         "instances": len(stored),
         "classes_total": stored.n_classes,
@@ -101,30 +140,46 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName, see
         "members": str(check_ensemble(stored)) if (stored.n_members or 0) > 1 else None,
         "accuracy": float(correct.mean()),
         "calibration_error": float(errors.classwise.value.mean() if errors.ece is None else errors.ece.value),
-        "rejection": {
-            name: {"area": c.area, "normalized_area": c.normalized_area, "augrc": augrc[name], "accuracy_at_80": c.at_coverage(0.8)}
-            for name, c in curves.items()
-        },
-        "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean, rng=seed, n_bootstrap=200)),
+        "rejection": rejection,
+        "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean), single),
     }
     if other is not None:
         outside = decompose(other.distribution(), loss).sum() if u.loss.smooth else ranking_scores(other.distribution(), loss)
-        result["out_of_distribution"] = len(other)
-        result["detection"] = {
-            part: as_numbers(detection_scores(score, getattr(outside, part), rng=seed, n_bootstrap=200)) for part, score in scores.items()
-        }
+        result |= _detection(scores, {part: getattr(outside, part) for part in PARTS}, stored, other)
     return result
 
 
-def _classes(by: ByClass) -> list[dict[str, Any]]:
-    return [
-        {
-            "class": name,
-            "instances": int(by.counts[k]) if by.counts is not None else None,
-            "epistemic_own": float(by.own.epistemic.value[k]) if by.own is not None else None,
-            "epistemic_all": float(by.everywhere.epistemic.value[k]),
-            "epistemic_share": float((by.own or by.everywhere).epistemic_share[k]),
-        }
-        for name in by.ranking
-        for k in [by.class_names.index(name)]
-    ]
+def _detection(inside: dict[str, Any], outside: dict[str, Any], stored: Predictions, other: Predictions) -> dict[str, Any]:
+    import numpy as np
+
+    from ..evaluation import detection_scores
+    from ..evaluation.detection import as_numbers
+
+    groups: dict[str, Any] = {}
+    if stored.groups is not None and other.groups is not None:
+        groups = {"groups_in": np.asarray(stored.groups), "groups_out": np.asarray(other.groups)}
+    single = 1 in (stored.n_members, other.n_members)
+    return {
+        "out_of_distribution": len(other),
+        "groups": len(np.unique(np.concatenate(list(groups.values())))) if groups else None,
+        "detection": {
+            part: _known(as_numbers(detection_scores(score, outside[part], **groups)), single and part == "epistemic")
+            for part, score in inside.items()
+        },
+    }
+
+
+def _classes(by: ByClass, single: bool) -> list[dict[str, Any]]:
+    own = by.own or by.everywhere
+    columns = (own.epistemic.value, by.everywhere.epistemic.value, own.epistemic_share)
+    rows = []
+    for name in by.ranking:
+        k = by.class_names.index(name)
+        numbers = {key: float(column[k]) for key, column in zip(CLASSES, columns, strict=True)}
+        rows.append({"class": name, "instances": None if by.counts is None else int(by.counts[k]), **_known(numbers, single)})
+    return rows
+
+
+def _known(numbers: dict[str, float], unknown: bool) -> dict[str, float | None]:
+    """``None`` instead of what is undefined, or of all numbers."""
+    return {key: None if unknown or isnan(x) else x for key, x in numbers.items()}

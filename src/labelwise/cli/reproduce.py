@@ -125,11 +125,15 @@ def _shared(name: str) -> list[Any]:
     ]
 
 
-def _arm_option() -> Any:
+def _holdout_options() -> list[Any]:
     from ..paper.holdout import ARMS
 
-    words = "Arm to run besides swap and no-swap; repeatable.  [default: all]"
-    return click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words)
+    words = "Arm to run, with the one it is compared with; repeatable.  [default: all]"
+    first = "First run to train; earlier ones are used if stored, so that machines can share the work.  [default: 0]"
+    return [
+        click.option("--first-run", type=click.IntRange(0), help=first),
+        click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words),
+    ]
 
 
 def _typed() -> str:
@@ -157,7 +161,7 @@ experiment("losses", "Compare six losses for rejection and out-of-distribution d
 experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
 experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")
 experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H).")
-experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", _arm_option())
+experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", *_holdout_options())
 
 
 @command.command()

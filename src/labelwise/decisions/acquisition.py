@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,7 +32,9 @@ class Acquisition(Shown):
     score: np.ndarray
     """The score of every case in the pool, (N,)."""
     label: tuple[str, ...] | None
-    """For ``"label_wise"``: the class each chosen case is most informative about."""
+    """For ``"label_wise"``: the class each case was chosen for; unless ``batch="balanced"``, the one it is most informative about."""
+    label_index: np.ndarray | None
+    """Positions of these classes, (budget,)."""
     need: np.ndarray | None
     """For ``"label_wise"``: contribution of each class to each case's score, (N, K)."""
     strategy: str
@@ -54,11 +57,13 @@ class Acquisition(Shown):
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
         i = int(self.index[j])
-        if self.label is None or self.need is None:
+        if self.label is None or self.label_index is None or self.need is None:
             return f"case {i}: {self.strategy} score {self.score[i]:.3g}"
         if np.count_nonzero(self.need.any(axis=0)) <= 1:
             return f"case {i}, for {self.label[j]}: score {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
-        share = self.need[i].max() / self.need[i].sum() if self.need[i].sum() > 0 else 0.0
+        if not self.need[i].any():
+            return f"case {i}: score 0, the members agree about it"
+        share = self.need[i, self.label_index[j]] / self.need[i].sum()
         return (
             f"case {i}, for {self.label[j]}: {share:.0%} of its score of {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
         )
@@ -124,7 +129,8 @@ def acquire(
         Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed.
     strategy : {"label_wise", "entropy", "bald", "margin", "random"}
     batch : {"top", "balanced", "diverse"}
-        ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it needs most (label-wise only).
+        ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it needs most, as long as it needs one
+        (label-wise only).
         ``"diverse"``: greedily the largest product of the score and the distance to the nearest chosen case.
     features : array (N, D), optional
         Space of the distances for ``"diverse"``; defaults to the mean probabilities.
@@ -159,15 +165,17 @@ def acquire(
     if need is not None and label is not None:
         need = np.where(np.arange(q.n_classes) == class_names.index(label), need, 0.0)
     score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
+    taught: np.ndarray | None = None
     if batch == "balanced" and need is not None:
         index, taught = _take_turns(need, budget)
     else:
         index = np.argsort(-score, kind="stable")[:budget]
         if batch == "diverse":
             index = _spread(score, mean if features is None else _features(features, n), budget)
-        taught = None if need is None else need[index].argmax(axis=1)
-    labels = None if taught is None else tuple(class_names[k] if label is None else label for k in taught)
-    return Acquisition(index, score, labels, need, strategy)
+        if need is not None:
+            taught = need[index].argmax(axis=1) if label is None else np.full(budget, class_names.index(label))
+    labels = None if taught is None else tuple(class_names[k] for k in taught)
+    return Acquisition(index, score, labels, taught, need, strategy)
 
 
 def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch: str) -> None:
@@ -196,22 +204,26 @@ def _features(features: Any, n: int) -> np.ndarray:
     return x
 
 
-def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray | None]:
-    """Classes take turns, largest total need first; each takes the remaining case it needs most."""
-    turns = np.argsort(-need.sum(axis=0), kind="stable")
+def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
+    """Classes take turns, largest total need first; each takes the remaining case it needs most, until it needs none of them."""
+    turns = deque(np.argsort(-need.sum(axis=0), kind="stable").tolist())
     queues = np.argsort(-need, axis=0, kind="stable")
     free = np.ones(len(need), dtype=bool)
     position = np.zeros(need.shape[1], dtype=int)
-    chosen, label = [], []
-    for turn in range(budget):
-        k = turns[turn % len(turns)]
+    chosen: list[int] = []
+    taught: list[int] = []
+    while turns and len(chosen) < budget:
+        k = turns.popleft()
         while not free[queues[position[k], k]]:
             position[k] += 1
-        case = queues[position[k], k]
-        free[case] = False
-        chosen.append(case)
-        label.append(k)
-    return np.asarray(chosen), np.asarray(label)
+        case = int(queues[position[k], k])
+        if need[case, k] > 0:
+            turns.append(k)
+            free[case] = False
+            chosen.append(case)
+            taught.append(k)
+    rest = np.flatnonzero(free)[: budget - len(chosen)]  # about these the members agree
+    return np.append(chosen, rest).astype(int), np.append(taught, need[rest].argmax(axis=1)).astype(int)
 
 
 def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:

@@ -27,28 +27,28 @@ def largest_threshold(
 
     ``share`` is what each case is of its group. Every tenth group provides candidates; with the others they are tested from strict to lenient
     until one fails, from a few starts that share δ. The candidates are independent of the groups they are tested with, so fixed-sequence
-    testing is valid as it is. Groups are taken in the order of their names, which must have nothing to do with their scores.
+    testing is valid as it is. Without candidates, such as with fewer than ten groups, only accepting everything is tested. Groups are taken in the order of their names, which must have nothing to do with their scores.
     """
     n = n_groups - n_groups // PILOT
+    pilot = code % PILOT == PILOT - 1
+    levels = np.unique(score[pilot])
     number = 1
-    while _fewest(target, delta / number) << number <= n:
+    while levels.size and _fewest(target, delta / number) << number <= n:
         number += 1
     fewest = _fewest(target, delta / number)
     if n < fewest:
         needed = next(g for g in range(fewest, 2 * fewest + 1) if g - g // PILOT >= fewest)
         return -inf, f"{n_groups} groups cannot prove it even without errors; at least {needed} are needed"
-    pilot = code % PILOT == PILOT - 1
-    levels = np.unique(score[pilot])
-    if not levels.size:
-        return -inf, "none of the groups that provide the thresholds has a case"
-    levels = np.append(levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))], inf)  # or accept everything
+    alone = not levels.size
+    levels = np.append(levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))], inf) if not alone else np.array([inf])
     covered = np.searchsorted(np.sort(score[pilot]), levels, side="right") / (pilot.sum() + 1)
     starts = np.minimum(covered.searchsorted([(fewest << i) / n for i in range(number)]), len(levels) - 1).tolist()
     z = _excess(score[~pilot], share[~pilot] * (wrong[~pilot] - target), code[~pilot], levels)
     passed = np.append(log_fortunes(z, target) >= log(number / delta), False)
     best = max(start + int(np.argmin(passed[start:])) - 1 if passed[start] else -1 for start in starts)
     if best < 0:
-        return -inf, f"the {n} groups tested with do not prove it at any of {number} starting points"
+        where = "if all cases are accepted, and no other group has a case to take a stricter threshold from"
+        return -inf, f"the {n} groups tested with do not prove it {where if alone else f'at any of {number} starting points'}"
     return float(levels[best]), ""
 
 

@@ -282,5 +282,5 @@ def _warn_if_badly_calibrated(q: Distribution, y_true: Any) -> None:
     from ..calibration import check_calibration
 
     check = check_calibration(q, y_true, rng=0)
-    if check:
+    if not check.ok:
         warnings.warn(f"The expected costs and values of these decisions are unreliable. {check}", stacklevel=3)

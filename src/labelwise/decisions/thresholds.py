@@ -109,7 +109,8 @@ def choose_threshold(
         that all thresholds hold simultaneously.
     groups : array (n,), optional
         Group of each case. One test is possible per group, not per case: a target of 0.05 at confidence 0.95 needs 68 groups or more. A
-        tenth of the groups provides the thresholds that are tested with the others, in the order of their names.
+        tenth of the groups provides the thresholds that are tested with the others, in the order of their names; with fewer than ten groups only
+        accepting all cases is tested.
 
     Returns
     -------
@@ -135,7 +136,7 @@ def choose_threshold(
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))
     for name, value in (("target", target), ("confidence", confidence)):
-        if not 0 < value < 1:
+        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
             raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
     code, n_groups = group_codes(groups, len(score))
     share = None if code is None else 1 / np.bincount(code)[code]

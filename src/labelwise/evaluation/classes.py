@@ -6,7 +6,7 @@ that depend little or not at all on prevalence.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,10 +14,9 @@ import numpy as np
 
 from .._arrays import Array
 from .._labels import as_numpy, outcomes_by_class
-from .._resampling import Bounds, Estimate, Resampling
+from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
 from .._suggestions import check_choice, suggest
 from ..decomposition import PARTS, Uncertainty
-from .families import simultaneous_intervals
 from .runs import measure_of
 
 RULES = {
@@ -72,7 +71,8 @@ class ByClass:
     first: dict[str, Array] | None
     """For each rule the share of bootstrap replicates in which a class ranks first; needs ``n_bootstrap`` > 0."""
     together: dict[str, Estimate] | None
-    """For each rule the EU of all classes with intervals that hold simultaneously; needs ``n_bootstrap`` > 0."""
+    """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each class with Student's t of its own cases);
+    NaN for a class with a single case or group. Needs ``n_bootstrap`` > 0."""
     values: dict[str, Array]
     """The uncertainties themselves, (N, K)."""
     outcomes: Array | None
@@ -99,9 +99,10 @@ class ByClass:
         return tuple(self.class_names[k] for k in order)
 
     def least_known(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes that may be the least known: those whose simultaneous interval reaches that of the first. Needs ``n_bootstrap`` > 0.
+        """The classes that may be the least known: those whose simultaneous interval is not below that of another class.
 
-        More than one name means that the data do not tell which is least known.
+        More than one name means that the data do not tell which is least known. Nothing excludes a class without an interval (one with a
+        single case, or none). Needs ``n_bootstrap`` > 0.
         """
         if self.together is None:
             raise ValueError(
@@ -110,9 +111,9 @@ class ByClass:
         rule = self.rule if rule is None else rule
         names = self.rank(rule)
         found = self.together[rule]
-        reach = dict(zip(self.class_names, found.high, strict=True))
-        bar = found.low[self.class_names.index(names[0])]
-        return tuple(name for name in names if reach[name] >= bar)
+        below = found.high < np.max(found.low, initial=0.0, where=~np.isnan(found.low))
+        excluded = {name for name, is_below in zip(self.class_names, below, strict=True) if is_below}
+        return tuple(name for name in names if name not in excluded)
 
     def _by_rule(self, rule: str) -> np.ndarray:
         check_choice(rule, "rule", RULES)
@@ -223,30 +224,31 @@ def by_class(
         columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
         replicates = np.concatenate([counts @ columns for counts in resampling.group_counts()]).reshape(-1, *sums.shape)
 
-    def estimate(f: Callable[[np.ndarray], np.ndarray], w: int, bounds: Bounds = (0.0, np.inf)) -> Estimate:
+    def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
+        """One sum divided by another, for all classes, with intervals."""
+        value = _ratio(sums[w, top], sums[w, bottom])
         if replicates is None:
-            return Estimate(f(sums), confidence=confidence)
-        units = np.sum(resampling.group_sums(parts[:, w, 0]) > 0, axis=0)  # groups with cases of each class
-        return resampling.estimate(f(sums), f(replicates), bounds, units)
+            return Estimate(value, confidence=confidence)
+        again = _ratio(replicates[:, w, top], replicates[:, w, bottom])
+        units = _effective_number(resampling.group_sums(parts[:, w, bottom]))
+        highest = np.fmax(u.maximum, value) if bottom == 0 else 1.0  # a corrected mean may exceed the maximum
+        if together:
+            return _simultaneous(value, again, units, highest, confidence)
+        return resampling.estimate(value, again, (0.0, highest), units)
 
-    means = {
-        name: ClassMeans(*(estimate(lambda s, w=w, m=m: _ratio(s[..., w, m, :], s[..., w, 0, :]), w) for m in (1, 2, 3)))  # type: ignore[misc]
-        for w, name in enumerate(weights)
-    }
+    means = {name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3)) for w, name in enumerate(weights)}
     first = together = None
     if replicates is not None:
-        ranked_by = {name: _ratio(replicates[:, w, 3], replicates[:, w, 0]) for w, name in enumerate(weights)}
-        ranked_by["ratio"] = _ratio(replicates[:, 0, 3], replicates[:, 0, 1])
-        first = {name: _share_first(x) for name, x in ranked_by.items()}
-        observed = {name: _ratio(sums[w, 3], sums[w, 0]) for w, name in enumerate(weights)} | {"ratio": _ratio(sums[0, 3], sums[0, 1])}
-        together = {name: _simultaneous(observed[name], x, resampling.n_groups - 1, confidence) for name, x in ranked_by.items()}
+        sums_by_rule = {name: (w, 3, 0) for w, name in enumerate(weights)} | {"ratio": (0, 3, 1)}
+        first = {name: _share_first(_ratio(replicates[:, w, a], replicates[:, w, b])) for name, (w, a, b) in sums_by_rule.items()}
+        together = {name: estimate(*which, together=True) for name, which in sums_by_rule.items()}
     return ByClass(
         u.class_names,
         n,
         means["everywhere"],
         means.get("own"),
         means.get("likely"),
-        estimate(lambda s: _ratio(s[..., 0, 3, :], s[..., 0, 1, :]), 0, (0.0, 1.0)),
+        estimate(0, 3, 1),
         None if outcomes is None else outcomes.sum(axis=0),
         first,
         together,
@@ -261,14 +263,22 @@ def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
     return np.where(there, top / np.where(there, bottom, 1), np.nan)
 
 
-def _simultaneous(value: np.ndarray, replicates: np.ndarray, freedom: int, confidence: float) -> Estimate:
-    """Simultaneous intervals of the classes that have a value; NaN for the others."""
-    some = ~np.isnan(value)
-    low, high = np.full(len(value), np.nan), np.full(len(value), np.nan)
-    if some.any():
-        found = simultaneous_intervals(value[some], replicates=replicates[:, some], freedom=freedom, confidence=confidence)
-        low[some], high[some] = np.maximum(found.low, 0), found.high
-    return Estimate(value, low, high, confidence, f"max-t over {int(some.sum())}")
+def _effective_number(weights: np.ndarray) -> np.ndarray:
+    """How many equally weighted groups would say as much as groups with these weights (G, K), by class (Kish)."""
+    return _ratio(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
+
+
+def _simultaneous(value: np.ndarray, replicates: np.ndarray, units: np.ndarray, highest: Any, confidence: float) -> Estimate:
+    """Intervals that hold for all classes at once; NaN for a class with a single unit or none.
+
+    Bonferroni loses little here, since classes have different instances, and lets each class have the t quantile of its own units.
+    """
+    some = np.isfinite(value) & (units > 1)
+    family = int(some.sum())
+    level = 1 - (1 - confidence) / max(family, 1)
+    ends = t_interval(value, bootstrap_error(replicates, units), np.fmax(units - 1, 1), level, (0.0, highest), units)
+    low, high = (np.where(some, end, np.nan) for end in ends)
+    return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
 
 
 def _share_first(x: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
+from .._checks import Check
 from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted, enumerated, shortened, some
 from ..distributions import Distribution
@@ -58,7 +59,7 @@ class Finding:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class EnsembleCheck(Shown):
+class EnsembleCheck(Check, Shown):
     """What `check_ensemble` found."""
 
     n_members: int

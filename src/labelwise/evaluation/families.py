@@ -32,8 +32,8 @@ def simultaneous_intervals(
     standard_error : array (J,), optional
         Standard error of each number, instead of ``replicates``.
     freedom : float
-        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default. With ``replicates`` the quantile is enlarged by the ratio of
-        the t to the normal quantile.
+        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default. With ``replicates`` the normal quantile is replaced by that of
+        Student's t at the same level, and the standard error is freed from the bootstrap's bias.
     confidence : float
         Probability that no interval misses.
 
@@ -47,12 +47,12 @@ def simultaneous_intervals(
     0.800 (95 % interval 0.773 to 0.827)
     0.700 (95 % interval 0.646 to 0.754)
     """
-    from scipy.special import stdtrit
+    from scipy.special import ndtr, stdtrit
 
     check_confidence(confidence)
     if (replicates is None) == (standard_error is None):
         raise ValueError("give `replicates` or `standard_error`, and not both")
-    if not freedom > 0:
+    if isinstance(freedom, bool) or not isinstance(freedom, int | float | np.number) or not freedom > 0:
         raise ValueError(f"`freedom` must be positive: the number of runs or groups, minus 1; got {freedom!r}")
     values = as_numpy(value, "value").astype(float)
     if values.ndim != 1 or not values.size:
@@ -68,11 +68,14 @@ def simultaneous_intervals(
         raise ValueError(
             f"`replicates` must have one column for each of {len(values)} values, shape (B, {len(values)}); got shape {again.shape}"
         )
+    empty = np.flatnonzero(np.isnan(again).all(axis=0))
+    if empty.size:
+        raise ValueError(f"`replicates` must be defined in some row for each value; column {empty[0]} is NaN. Leave that value out")
     away = again - np.nanmean(again, axis=0)
     se = np.sqrt(np.nanmean(away**2, axis=0))
     largest = np.nan_to_num(np.abs(away) / np.where(se > 0, se, inf)).max(axis=1)
-    side = (1 + confidence) / 2
-    factor = float(np.quantile(largest, confidence) * stdtrit(freedom, side) / stdtrit(inf, side))
+    factor = float(stdtrit(freedom, ndtr(np.quantile(largest, confidence))))
+    se = se * (1 + 1 / freedom) ** 0.5  # a bootstrap divides by n
     return Estimate(values, values - factor * se, values + factor * se, confidence, f"max-t over {len(values)}")
 
 
@@ -94,7 +97,7 @@ def clustered_mean(
     estimand : {"case", "group"}
         What the mean is of.
     bounds : tuple of float
-        Lowest and highest possible mean, such as (0, 1) for a share.
+        Lowest and highest possible value, such as (0, 1) for a share.
     confidence : float
         Of the interval, which has the number of groups − 1 as degrees of freedom.
 
@@ -114,6 +117,8 @@ def clustered_mean(
     if estimand not in ESTIMANDS:
         raise ValueError(f"`estimand` must be 'case' (a random case) or 'group' (a random group, all counting the same); got {estimand!r}")
     x = as_scores(values, "values").astype(float)
+    if not bounds[0] <= x.min() <= x.max() <= bounds[1]:
+        raise ValueError(f"`values` must lie within `bounds` {bounds}; they range from {x.min():.4g} to {x.max():.4g}")
     code, n = group_codes(groups, len(x))
     if n < 2:
         raise ValueError(f"a t-interval needs at least 2 groups; got {n}. One group says nothing about the spread")

@@ -52,7 +52,7 @@ def bootstrap_uncertainty(
     replicates of a single member are dropped. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} / \text{estimate})` with
     the bootstrap standard error, widened by :math:`\sqrt{n/(n-1)}`, and Student's t with n − 1 degrees of freedom, n the number of
     members or of instances (groups); for both, degrees of freedom follow Satterthwaite. ``docs/evaluation.md`` has the coverage in
-    simulations: 96 to 99 % with healthy members.
+    simulations: 95 to 99 % with healthy members.
 
     The interval is for the expected value with M members, whose EU is lower than with infinitely many: see `members_needed`. Over members it
     assumes that they are independent trainings of the same kind. What is rare among trainings cannot be seen in a few of them: if

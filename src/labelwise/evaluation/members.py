@@ -8,7 +8,6 @@ from math import ceil, sqrt
 import numpy as np
 
 from .._arrays import Array
-from .._resampling import check_confidence
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..events import Family
@@ -81,7 +80,8 @@ def members_needed(q: Distribution, loss: LossName | Loss = "log", *, events: Fa
     With 5 members the mean epistemic uncertainty is 0.103, with a standard error of 13 % (42 % for a single instance); for 5 %
     train 36 members. It is about 20 % lower than with infinitely many members.
     """
-    check_confidence(target)
+    if isinstance(target, bool) or not isinstance(target, int | float) or not 0 < target < 1:
+        raise ValueError(f"`target` must be a relative standard error between 0 and 1, such as 0.05; got {target!r}")
     m = count_members(q, 3)
     if q.weights is not None:
         raise ValueError("`q` must have equally weighted members: the standard error assumes exchangeable members")

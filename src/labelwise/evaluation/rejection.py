@@ -135,7 +135,7 @@ class RejectionCurve:
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
     def risk_at_coverage(self, coverage: float) -> float:
-        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the loss itself, or minus the utility."""
+        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the risk itself, or minus the utility."""
         value = self.at_coverage(coverage)
         return 1 - value if self.kind == "accuracy" else -value if self.higher_is_better else value
 
@@ -238,7 +238,14 @@ def _shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
             raise ValueError(f"`grid` must have at least one point; got {grid}")
         return np.linspace(0, 1, int(grid), endpoint=False)
     shares = np.asarray(grid, dtype=float)
-    if shares.ndim != 1 or not shares.size or not np.all(np.diff(shares) > 0) or shares[0] < 0 or shares[-1] >= 1:
+    if (
+        shares.ndim != 1
+        or not shares.size
+        or not np.all(np.isfinite(shares))
+        or not np.all(np.diff(shares) > 0)
+        or shares[0] < 0
+        or shares[-1] >= 1
+    ):
         raise ValueError(
             "`grid` must be a number of points or increasing shares from 0 to below 1 (rejecting everything leaves nothing to evaluate); "
             f"got {grid!r}"

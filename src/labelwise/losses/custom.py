@@ -11,6 +11,7 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, like, namespace, smallest
+from .._checks import Check
 from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
@@ -36,7 +37,7 @@ class CustomLoss(Loss):
         if isinstance(self.function, Loss):
             raise TypeError(f"`phi` must be a function φ(forecast, y); got a {type(self.function).__name__}, which is already a loss")
         report = check_proper(self.function)
-        if not report.proper:
+        if not report.ok:
             raise ValueError(f"`phi` must be a proper loss; it is {report}")
         edge = 10.0 ** np.arange(-12, -2)
         t = np.concatenate([edge, np.linspace(0.01, 0.99, 99), 1 - edge])
@@ -116,18 +117,17 @@ class CustomLoss(Loss):
 
 
 @dataclass(frozen=True)
-class ProperCheck:
+class ProperCheck(Check):
     """Whether a loss is proper; if not, the truth at which another forecast does better."""
 
-    proper: bool
+    ok: bool
+    """Whether it is proper."""
     strict: bool
+    """Whether the truth is the only best forecast."""
     truth: float | None = None
     forecast: float | None = None
     honest_loss: float | None = None
     best_loss: float | None = None
-
-    def __bool__(self) -> bool:
-        return self.proper
 
     def __str__(self) -> str:
         if self.strict:
@@ -136,7 +136,7 @@ class ProperCheck:
             f"when the truth is {self.truth:.6g}, forecasting {self.forecast:.6g} costs {self.best_loss:.6g} "
             f"and the truth itself {self.honest_loss:.6g}"
         )
-        return f"proper, not strictly: {place}" if self.proper else f"not proper: {place}"
+        return f"proper, not strictly: {place}" if self.ok else f"not proper: {place}"
 
 
 def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
@@ -148,7 +148,7 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
 
     >>> print(check_proper(lambda f, y: abs(f - y)))
     not proper: when the truth is 0.3, forecasting 1e-06 costs 0.3 and the truth itself 0.42
-    >>> check_proper(lw.ZeroOneLoss()).proper, check_proper(lw.ZeroOneLoss()).strict
+    >>> check_proper(lw.ZeroOneLoss()).ok, check_proper(lw.ZeroOneLoss()).strict
     (True, False)
     """
     function = loss.phi if isinstance(loss, Loss) else loss

@@ -207,12 +207,13 @@ def canonical(setting: Setting) -> Setting:
     return setting.canonical(lambda each: recipe_for(each, PLANS[each.data], DIGITS)) if setting.data in PLANS else setting
 
 
-def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] | None = None) -> dict[str, Any]:
+def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] | None = None, first_run: int = 0) -> dict[str, Any]:
     """Train what is missing; write ``runs.npz``, ``holdout.json`` and ``holdout.png``; returns the numbers.
 
-    ``arms`` are run besides swap and no-swap, which all others are compared with; by default all.
+    ``arms`` are run with what each is compared with, and with swap and no-swap, if these are not stored; by default all. Runs before ``first_run`` are used as far as
+    they are stored, so that several machines can share the work.
     """
-    from .holdout_numbers import draw, numbers_of
+    from .holdout_numbers import CONTROLS, draw, numbers_of
 
     if setting.data not in PLANS:
         raise ValueError(f"the hold-out experiment is on {', '.join(PLANS)}; got {setting.data!r}")
@@ -225,8 +226,11 @@ def run(setting: Setting, runs: int, options: Options, *, arms: tuple[str, ...] 
         raise ValueError(f"`members` must be at least 2: a single network has no epistemic uncertainty; got {setting.members}")
     path = options.results / f"holdout-{setting.name}" / "runs.npz"
     stored = Runs.read(path)
-    wanted = arms_of(recipe_for(setting, plan), None if arms is None else tuple(dict.fromkeys(("swap", "no-swap", *arms))))
-    for r in range(runs):
+    asked = {name for arm in arms or ARMS for name in (arm, CONTROLS.get(arm, arm))}
+    if "swap" not in stored.arms:
+        asked |= {"swap", "no-swap"}  # what the experiment is about
+    wanted = arms_of(recipe_for(setting, plan), tuple(name for name in ARMS if name in asked))
+    for r in range(first_run, runs):
         if not stored.has(r, wanted):
             stored = stored.with_run(r, run_one(setting, r, options, arms=wanted))
             stored.write(path)

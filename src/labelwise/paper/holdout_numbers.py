@@ -26,7 +26,7 @@ def numbers_of(runs: Runs) -> dict[str, Any]:
     """All numbers of the experiment: Table 2 as the paper has it and for each arm, and the paired effects."""
     of = runs.arrays
     numbers: dict[str, Any] = {
-        "selected": of["swap label"].astype(int),
+        "selected": of["swap label"][runs.rows("swap label")].astype(int),
         "same class on half of the test set": runs.same_label("half"),
         "same class by mean over own instances": runs.same_label("own"),  # as the paper's text has it
         "accuracy": {name: over_runs(of[f"{name} accuracy"][runs.rows(f"{name} accuracy")]) for name in ("before", *runs.arms)},

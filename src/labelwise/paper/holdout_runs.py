@@ -95,7 +95,7 @@ class Runs:
 
 def summary(run: Run) -> dict[str, np.ndarray]:
     """One row of each array."""
-    selected = run.labels["swap"]
+    selected = int(run.before.mean(axis=0).argmax())  # as the experiment selects it, whatever the arms
     own = [run.before[run.y_true == k, k].mean() for k in range(run.before.shape[1])]
     row: dict[str, np.ndarray] = {
         "own label": np.asarray(np.argmax(own), float),

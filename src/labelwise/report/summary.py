@@ -196,7 +196,7 @@ def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions
     if cases.multilabel or len(y) < FEWEST:
         return None
     check = check_calibration(mean, y, rng=0, n_bootstrap=200)
-    return {"bad": bool(check), "ece": check.ece, "at_least": check.at_least, "n": len(y), "classes": check.classes}
+    return {"bad": not check.ok, "ece": check.ece, "at_least": check.at_least, "n": len(y), "classes": check.classes}
 
 
 def _curve(score: np.ndarray, out: Outcomes) -> Any:
@@ -258,21 +258,28 @@ def _agreement(tallies: Mapping[LossName, Tally], index: np.ndarray) -> dict[str
     return found
 
 
-def detection(tallies: Mapping[str, Tally], others: Mapping[str, Predictions], events: Events | None) -> list[dict[str, Any]]:
-    """Out-of-distribution detection by each score."""
+def detection(
+    tallies: Mapping[str, Tally], others: Mapping[str, Predictions], events: Events | None, groups: Any = None
+) -> list[dict[str, Any]]:
+    """Out-of-distribution detection by each score; where both sides have ``groups``, intervals allow for dependence within them."""
     found = []
     for title, cases in others.items():
         outside = {name: Tally(len(cases)) for name in LOSSES}
         for part, block in cases.blocks():
             for name, u in decompose_all(block.distribution(), events).items():
                 outside[name].add(part, u, {})
-        losses = {name: {part: _told_apart(tallies[name].scores[part], outside[name].scores[part]) for part in PARTS} for name in LOSSES}
+        both = (np.asarray(groups), np.asarray(cases.groups)) if groups is not None and cases.groups is not None else (None, None)
+        losses = {
+            name: {part: _told_apart(tallies[name].scores[part], outside[name].scores[part], *both) for part in PARTS} for name in LOSSES
+        }
         found.append({"name": title, "n": len(cases), "losses": losses})
     return found
 
 
-def _told_apart(inside: np.ndarray, outside: np.ndarray) -> dict[str, Any]:
-    scores = detection_scores(inside, outside, n_bootstrap=0)
+def _told_apart(
+    inside: np.ndarray, outside: np.ndarray, groups_in: np.ndarray | None = None, groups_out: np.ndarray | None = None
+) -> dict[str, Any]:
+    scores = detection_scores(inside, outside, n_bootstrap=0, groups_in=groups_in, groups_out=groups_out)
     top = max(float(inside.max()), float(outside.max())) or 1.0
     places = [np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)]  # most scores are close to 0
     edges = np.unique(np.concatenate([np.linspace(0, top, 41), *places]))

@@ -137,7 +137,7 @@ def build_report(
         "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in resolved or ()],
         "averaged": family is not None and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
         "costs": given,
-        "detection": detection(tallies, others, family),
+        "detection": detection(tallies, others, family, cases.groups),
         "sets": None if sets is None else _coverage(sets, cases),
         "check": _check(cases),
         "sources": _sources(cases, family),
