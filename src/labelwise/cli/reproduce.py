@@ -251,7 +251,7 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
     if found.different:
         rows = [(name, f"{a:.7f}", f"{b:.7f}", f"{b - a:+.1e}") for name, a, b in found.different]
         echo_table("Numbers that differ", ("number", "stored", "recomputed", "difference"), rows)
-    limits = f"differ by more than {TOLERANCE:g} (areas 5e-06, distances in standard errors 0.02)"
+    limits = f"differ by more than {TOLERANCE:g} (areas 5e-06, distances in standard errors 0.05)"
     echo(f"{found.count} numbers recomputed, {len(found.different)} {limits}")
     echo(f"{counted(len(found.skipped), 'result')} not recomputed, {len(found.unreadable)} unreadable")
     if not found.count:

@@ -26,7 +26,7 @@ def stored():
 def wrong(stored, numbers) -> set[str]:
     checks = [check for check in fingerprint(FOLDER, numbers, stored["about"]) if "members, " not in check[0]]
     assert len(checks) > 100
-    return {name for name, a, b in checks if abs(a - b) > (0.02 if "distance" in name else TOLERANCE)}
+    return {name for name, a, b in checks if abs(a - b) > (0.05 if "distance" in name else TOLERANCE)}
 
 
 def test_it_stands(stored) -> None:
@@ -36,7 +36,7 @@ def test_it_stands(stored) -> None:
 def test_changed_numbers_are_found(stored) -> None:
     numbers = copy.deepcopy(stored["numbers"])
     numbers["trainings"]["fashion-mnist-code"]["mnist | variance"] += 1e-4
-    numbers["distance"]["fashion-mnist-code"]["kmnist | entropy"] += 0.05
+    numbers["distance"]["fashion-mnist-code"]["kmnist | entropy"] += 0.1
     numbers["ours − paper's"]["fashion-mnist-paper"]["mnist | entropy"]["low"] -= 1e-4
     assert wrong(stored, numbers) == {
         "fashion-mnist-code, mnist | variance",
