@@ -36,6 +36,14 @@ def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
     assert "none of 5 runs, 2 of 5 members of run 0; `labelwise reproduce ood --data cifar10" in line
 
 
+def test_runs_of_the_holdout_are_counted_by_arm(tmp_path) -> None:
+    (tmp_path / "holdout-cifar10-paper").mkdir()
+    effects = {"swap − no-swap": {"runs": [0.1, 0.2]}, "swap-constant − no-swap-constant": {"runs": [0.1]}}
+    (tmp_path / "holdout-cifar10-paper" / "holdout.json").write_text(json.dumps({"about": {"runs": 3}, "numbers": {"effect": effects}}))
+    (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "CIFAR-10, hold-out" in line)
+    assert "2 of 100 runs, 1 of 100 runs with a constant rate; `labelwise reproduce holdout" in line
+
+
 def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint").mkdir()
     near, confirmed = list(TRAININGS)[:2]

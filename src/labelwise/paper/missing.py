@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .provenance import TITLES, Results, data_of
-from .tables import runs_word
 
 __all__ = ["TRAININGS", "missing"]
 
@@ -34,20 +33,8 @@ def missing(folder: Results) -> Iterator[str]:
             yield f"- {TITLES[data]}, accuracy–rejection curves: {why}. `labelwise reproduce arc --data {data} --runs 5`"
     if not any((folder.folder / "mnist-paper").glob("run-0/*.npz")):
         yield "- MNIST: its predictions were not stored, so that the audit cannot recompute them. `labelwise reproduce arc --data mnist --runs 1`"
-    for data, experiment in (("fashion-mnist", "ood"), ("cifar10", "ood"), ("fashion-mnist", "holdout"), ("cifar10", "holdout")):
-        found = {name.removeprefix("holdout-"): stored for name, stored in folder.find(experiment, data)}
-        paper = found.get(f"{data}-paper")
-        wanted = 100 if experiment == "holdout" else 5
-        arms = " --arm swap --arm no-swap" if experiment == "holdout" else ""
-        if data == "cifar10" and arms:
-            arms += " --arm swap-constant --arm no-swap-constant"
-        command = f"`labelwise reproduce {experiment} --data {data} --runs {wanted}{arms}` starts or resumes it"
-        if paper is None or paper["about"]["runs"] < wanted:
-            have = "none" if paper is None else runs_word(paper["about"]["runs"])
-            what = "hold-out" if experiment == "holdout" else "the paper's recipe"
-            begun = sorted((folder.folder / f"{data}-paper").glob("run-*/members")) if not arms else []
-            parts = [f", {len(list(m.glob(f'{data}-?.npz')))} of 5 members of {m.parent.name.replace('-', ' ')}" for m in begun]
-            yield f"- {TITLES[data]}, {what}: {have} of {wanted} runs{''.join(parts)}; {command}."
+    yield from _runs_of_recipes(folder)
+    yield from _runs_of_holdout(folder)
     prints = folder.fingerprint()
     for name, (_, change) in TRAININGS.items():
         if prints is None or name not in prints["numbers"]["trainings"]:
@@ -59,3 +46,27 @@ def missing(folder: Results) -> Iterator[str]:
     if not any(data_of(name) == "cifar10.2" for name, _ in folder.find("ood")):
         yield "- CIFAR-10.2: the images were not available."
     yield "- PET/CT (Figs. 2 and 4, left column of Appendix C.2): the volumes were not available, and the authors' slices are not published."
+
+
+def _runs_of_recipes(folder: Results, wanted: int = 5) -> Iterator[str]:
+    for data in ("fashion-mnist", "cifar10"):
+        stored = dict(folder.find("ood", data)).get(f"{data}-paper")
+        have = 0 if stored is None else stored["about"]["runs"]
+        if have < wanted:
+            begun = sorted((folder.folder / f"{data}-paper").glob("run-*/members"))
+            parts = [f", {len(list(m.glob(f'{data}-?.npz')))} of 5 members of {m.parent.name.replace('-', ' ')}" for m in begun]
+            command = f"`labelwise reproduce ood --data {data} --runs {wanted}` starts or resumes it"
+            yield f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} runs{''.join(parts)}; {command}."
+
+
+def _runs_of_holdout(folder: Results, wanted: int = 100) -> Iterator[str]:
+    """Runs of an arm with its control; the learning rate of FashionMNIST is constant anyway."""
+    for data, arms in {"fashion-mnist": ["swap"], "cifar10": ["swap", "swap-constant"]}.items():
+        stored = dict(folder.find("holdout", data)).get(f"holdout-{data}-paper")
+        effects = {} if stored is None else stored["numbers"]["effect"]
+        have = {arm: len(effects.get(f"{arm} − no-{arm}", {"runs": []})["runs"]) for arm in arms}
+        if min(have.values()) < wanted:
+            counts = ", ".join(f"{n or 'none'} of {wanted} runs" + " with a constant rate" * ("constant" in arm) for arm, n in have.items())
+            options = "".join(f" --arm {arm}" for arm in arms)
+            command = f"`labelwise reproduce holdout --data {data} --runs {wanted}{options}` starts or resumes it"
+            yield f"- {TITLES[data]}, hold-out: {counts}; {command}."

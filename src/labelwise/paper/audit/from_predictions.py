@@ -218,7 +218,7 @@ def _holdout(folder: Path, numbers: dict[str, Any], about: dict[str, Any]) -> It
         yield from _detectable(rule, numbers["effect"][rule], values)
     for name, other in (("on half of the test set", "half"), ("by mean over own instances", "own")):
         label = of.get(f"{other} label", np.full(len(of["before"]), np.nan))
-        equal = (label == of["swap label"])[np.isfinite(label)]
+        equal = (label == of["swap label"])[np.isfinite(label) & np.isfinite(of["swap label"])]
         for what, stored, value in zip(("same", "known"), numbers[f"same class {name}"], (equal.sum(), len(equal)), strict=True):
             yield f"class selected {name}, {what}", stored, float(value)
 
