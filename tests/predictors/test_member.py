@@ -58,7 +58,10 @@ def test_a_loss_that_explodes_is_said(tmp_path):
 
 def test_a_single_instance_is_not_left_alone():
     assert [len(part) for part in _member._batches(65, 32, None)] == [32, 33]
-    assert [len(part) for part in _member._batches(66, 32, None)] == [32, 32, 2]
+    assert [len(part) for part in _member._batches(67, 32, None)] == [32, 35]  # too few for batch normalization
+    assert [len(part) for part in _member._batches(68, 32, None)] == [32, 32, 4]
+    assert [len(part) for part in _member._batches(5, 2, None)] == [2, 3]
+    assert [len(part) for part in _member._batches(3, 32, None)] == [3]
     assert [len(part) for part in _member._batches(1, 32, None)] == [1]
     order = torch.cat(list(_member._batches(65, 32, torch.Generator().manual_seed(0))))
     assert sorted(order.tolist()) == list(range(65))

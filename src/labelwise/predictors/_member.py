@@ -160,10 +160,13 @@ def _rows(data: tuple[torch.Tensor, torch.Tensor], rows: np.ndarray) -> tuple[to
 
 
 def _batches(n: int, size: int, generator: torch.Generator | None) -> Iterator[torch.Tensor]:
-    """Indices of one epoch. A single instance left over joins the batch before: one instance has no batch statistics."""
+    """Indices of one epoch. Fewer instances left over than an eighth of a batch join the batch before.
+
+    Batch normalization over a few instances spoils the running statistics of an epoch's end; a single one has no statistics.
+    """
     order = torch.arange(n) if generator is None else torch.randperm(n, generator=generator)
     parts = list(order.split(size))
-    if len(parts) > 1 and len(parts[-1]) == 1:
+    if len(parts) > 1 and len(parts[-1]) < max(2, size // 8):
         parts[-2:] = [torch.cat(parts[-2:])]
     yield from parts
 
