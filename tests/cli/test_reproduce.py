@@ -185,7 +185,7 @@ def test_the_page(quick, tmp_path):
     assert f"| protocol “paper”, 2 runs | {mean['mean']:.3f} ± {mean['sd']:.3f} |" in text
     assert "CIFAR-10, protocol “paper”, changed: 2 members, 2 runs" in tables
     assert "2 runs are too few" in text
-    assert "FashionMNIST, the paper's recipe: 2 runs of 5 runs" in text
+    assert "FashionMNIST, the paper's recipe: 2 of 5 runs" in text
     assert "KMNIST, accuracy–rejection curves: only its test set was available" in text
 
 
