@@ -178,6 +178,13 @@ def _holdout(folder: Results) -> Iterator[str]:
                     "In the very epoch of the swap, the learning rate falls 100-fold by the text's schedule, which we follow (10-fold in the published "
                     "script): the arms with a constant rate separate the two.\n"
                 )
+            constant = [numbers["table"].get(f"{arm}-constant") for arm in ("swap", "no-swap")]
+            if all(constant):
+                means = [number(table["drop"]["relative"]["selected"]["mean"], 3) for table in constant if table]
+                yield (
+                    f"With a constant rate, the relative drop (negative: a rise) is {means[0]} with new images and {means[1]} without ({runs_word(constant[0]['runs'])}, from other "
+                    f"checkpoints; with the falling rate {' and '.join(number(cell['mean'], 3) for cell in drop.values())}).\n"
+                )
             others = {arm: cell for arm, cell in numbers["effect"].items() if any(word in arm for word in ("pool", "random", "constant"))}
             if others:
                 each = (f"{arm.replace('-', ' ')} {interval(cell)} ({_found(cell)})" for arm, cell in others.items())
