@@ -105,9 +105,11 @@ def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
     """Left: the effect of the new images in each run, and the mean of each arm. Then ECDFs of the selected class and of the others."""
     from ..plots._style import line, pyplot, tidy
 
-    panels = 3 if "before ecdf" in runs.arrays else 1
+    panels = 3 if {"before ecdf", "swap ecdf", "no-swap ecdf"} <= set(runs.arrays) else 1
     ratios = (1.2, 1, 1)[:panels]
-    figure, axes = pyplot().subplots(1, panels, figsize=(3.6 * panels, 3.6), layout="constrained", width_ratios=ratios, squeeze=False)
+    figure, axes = pyplot().subplots(
+        1, panels, figsize=(3.6 * panels if panels > 1 else 6.4, 3.6), layout="constrained", width_ratios=ratios, squeeze=False
+    )
     ax = axes[0, 0]
     tidy(ax)
     names = list(numbers["effect"])
