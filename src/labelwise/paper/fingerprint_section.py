@@ -61,7 +61,7 @@ def _trainings(numbers: dict[str, Any]) -> Iterator[str]:
     """Each stored training with its distances, and whether one is a candidate."""
     yield (
         "Trainings, with the distance of each quantity from the paper's in standard errors, which are borrowed from our runs of protocol “paper”. Each "
-        "other row changes one thing of it; the rows after 5, 10 and 15 epochs are one training. “Variance” is in single precision, as published:\n"
+        "other row changes it as named; the rows after 5, 10 and 15 epochs are one training. “Variance” is in single precision, as published:\n"
     )
     short = {
         "entropy": "level",
