@@ -9,7 +9,9 @@ __all__ = ["PYTHON_FIXES", "InputError"]
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its options.
 PYTHON_FIXES: Mapping[str, str] = {
+    "name_classes": "Leave it out of the file, or name the columns of the classes: class_names=[{names}]",
     "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]",
+    "not_logits": "Read them as `probs`, without logits=True",
 }
 
 

@@ -185,7 +185,11 @@ main(sys.argv[1:], prog_name="labelwise")
     args = [sys.executable, "-c", script, "report", str(preds), "-o", str(out / "report.html")]
     done = subprocess.run(args, capture_output=True, text=True, timeout=120)
     assert done.returncode == 130
-    assert done.stderr.splitlines() == ["preds.npz: 4 members × 50 cases × 3 classes", "Interrupted."]
+    assert done.stderr.splitlines() == [
+        "preds.npz: 4 members × 50 cases × 3 classes",
+        "  labels 0, 1, 2 = none, mild, severe",
+        "Interrupted.",
+    ]
     assert list(out.iterdir()) == []
 
 

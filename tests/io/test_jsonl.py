@@ -24,7 +24,7 @@ def test_json_lines_of_a_service(tmp_path) -> None:
     members = [{"id": IDS[i], "label": int(Y[i]), "probs": PROBS[:, i].tolist()} for i in range(6)]
     check(lw.load_predictions(write(members)), (0, 1), names=None)
     for damage, words in (
-        (members[2] | {"probs": [0.5, 0.5]}, "its lines must all hold the same number|one number for each class"),
+        (members[2] | {"probs": [0.5, 0.5]}, r"line 3 does not hold what the first one does: `probs` has shape \(2,\), not \(2, 3\)"),
         (members[2] | {"probs": "x"}, "line 3 does not hold what the first one does"),
         ({}, "line 3 does not hold what the first one does"),
     ):

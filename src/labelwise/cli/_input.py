@@ -8,7 +8,7 @@ import shutil
 import sys
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ..io.files import reading
+from ..io.files import format_of, reading
 from ._output import echo, one_line
 
 if TYPE_CHECKING:
@@ -52,7 +52,8 @@ class Given:
 
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
-        return Path(self.files[0].resolve().stem + ending)
+        name = self.files[0].resolve().name
+        return Path((name[: -len(format_of(Path(name)))] if Path(name).suffix else name) + ending)
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
@@ -80,8 +81,13 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
     """``PREDICTIONS...`` and the options about reading them; the command gets both as one `Given`."""
     options = (
         click.option("--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."),
-        click.option("--class-names", metavar="NAMES", callback=_class_names, help="Class names: a,b,c, or a text file with one per line."),
-        click.option("--labels", type=FILE, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."),
+        click.option(
+            "--class-names",
+            metavar="NAMES",
+            callback=_class_names,
+            help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
+        ),
+        click.option("--labels", type=FILE, help="True labels (.npy, .npz, .txt or a table), matched by id; by number if neither has ids."),
         click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
         click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
         click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
@@ -105,7 +111,19 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
 def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
     if value is None:
         return None
-    if Path(value).suffix == ".txt" or Path(value).is_file():
+    path = Path(value)
+    if path.suffix == ".json":
+        from ..io.arrange import as_class_names
+        from ..io.files import read_json
+
+        with reading(path):
+            content = read_json(path)
+            if isinstance(content, dict) and "id2label" in content:  # config.json of Hugging Face
+                content = content["id2label"]
+            if not isinstance(content, list | dict):
+                raise ValueError('class names must be a list, or a dictionary such as {"0": "cat", "1": "dog"}')
+            return as_class_names(content)
+    if path.suffix == ".txt" or path.is_file():
         from ..io.files import read_text
 
         return tuple(line.strip() for line in read_text(value).splitlines() if line.strip())
@@ -158,8 +176,15 @@ def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions
     with notes():
         predictions = load_predictions(given.path, **given.options)
     if not quiet:
-        echo(f"{given.name}: {in_words(predictions.shape, predictions.n_members)}", err=True)
+        echo_reading(given, predictions.shape, predictions.n_members, predictions.notes)
     return predictions
+
+
+def echo_reading(given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]) -> None:
+    """What predictions were taken for and what was assumed, on standard error."""
+    echo(f"{given.name}: {in_words(shape, n_members)}", err=True)
+    for sentence in assumptions:
+        echo(one_line(f"  {sentence}"), err=True)
 
 
 def in_words(shape: tuple[int, ...], n_members: int | None) -> str:

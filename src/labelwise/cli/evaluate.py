@@ -96,7 +96,7 @@ def _read_other(given: Given, stored: Predictions, name: str, *, quiet: bool) ->
         raise ValueError(
             f"the labels of {given.name} may occur together, and {name} has one class for each instance; they must come from the same model"
         )
-    stored.check_same_classes(other, given.name)
+    stored.check_same_model(other, given.name)
     if (stored.groups is None) != (other.groups is None):
         having, lacking = (name, given.name) if other.groups is None else (given.name, name)
         echo(f"Note: {having} has `groups` and {lacking} has none, so the intervals of AUROC take all instances as independent", err=True)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import FILE, Given, in_words, notes, predictions_argument
+from ._input import FILE, Given, echo_reading, notes, predictions_argument
 from ._output import echo, echo_json, echo_table, json_option, loss_option, progress_bar
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def command(
             {"output": str(done.path), "instances": done.instances, "blocks": done.blocks, "computed": done.computed, "means": done.means}
         )
         return
-    echo(f"{predictions.name}: {in_words(done.shape, done.shape[0] if len(done.shape) == 3 else None)}", err=True)
+    echo_reading(predictions, done.shape, done.shape[0] if len(done.shape) == 3 else None, done.notes)
     single = len(done.shape) == 3 and done.shape[0] == 1
     rows = [(name, *("–" if single and part == "epistemic" else means[part] for part in PARTS)) for name, means in done.means.items()]
     echo_table(f"{done.instances:,} instances", ("loss", *PARTS), rows)

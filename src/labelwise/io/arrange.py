@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
-from .csv import open_table
+from .._arrays import SUM_TOLERANCE, to_numpy
+from .._errors import InputError
+from .._labels import integer_names, plain_labels
 from .files import read_text
 from .grid import flatten_instances
+from .members import labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
-from .tables import ROLES, typed
+from .tables import ROLES, Table, id_columns, is_row_number, text_array, typed
 
-__all__ = ["arrange_axes", "arrange_labels", "normalized", "read_labels", "two_classes"]
+__all__ = [
+    "arrange_axes",
+    "arrange_labels",
+    "as_class_names",
+    "check_logits",
+    "match_labels",
+    "name_classes",
+    "normalized",
+    "two_classes",
+    "unrounded",
+]
 
 _SAMPLE = 64
 _TOLERANCE = 0.02
+_MANY = 1000  # instances that show whether logits are probabilities, and how probabilities were rounded
+_LOGIT_TOLERANCE = 1e-3
+_MOST_ROUNDING = 0.2  # rows further from 1 are no rounded probabilities, whatever the number of classes
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,27 +239,241 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
     return np.asarray(y)
 
 
-def read_labels(path: Path) -> tuple[np.ndarray, np.ndarray | None]:
-    """True labels from a file (.npy, .npz, .txt, .csv or .tsv), and the ids of their cases if it has them."""
+def as_class_names(names: Any) -> tuple[str, ...]:
+    """Class names in their order: a sequence, or a dictionary such as ``id2label`` of Hugging Face, or its inverse.
+
+    >>> as_class_names({"1": "dog", "0": "cat"})
+    ('cat', 'dog')
+    """
+    if not isinstance(names, Mapping):
+        return tuple(str(name) for name in names)
+    pairs = list(names.items())
+    if not all(_is_position(key) for key, _ in pairs):
+        pairs = [(value, key) for key, value in pairs]
+    positions = {int(key): str(name) for key, name in pairs if _is_position(key)}
+    if len(positions) != len(names) or set(positions) != set(range(len(names))):
+        raise InputError(f"`class_names` as a dictionary must give a name to each position 0 … {len(names) - 1}; got {str(names)[:100]}")
+    return tuple(positions[k] for k in range(len(positions)))
+
+
+def _is_position(key: Any) -> bool:
+    return isinstance(key, int | np.integer) or (isinstance(key, str) and key.isdigit())
+
+
+def name_classes(
+    found: dict[str, Any], given: Sequence[str] | None, file: str, notes: list[str]
+) -> tuple[dict[str, Any], list[int] | None]:
+    """The class names that the user gave: matched by name where the file has names, else by position.
+
+    Labels of the file are already in the new order; where each class is in the file comes second, for the predictions.
+    """
+    there = list(found.get("class_names", ()))
+    positions = [str(k) for k in range(len(there))]
+    if given is None:
+        if there == positions:
+            found.pop("class_names", None)
+        return found, None
+    wanted = list(given)
+    if there == wanted:
+        return found, None
+    if len(there) == 1 and len(wanted) == 2:  # the probability of the second of two classes
+        if there[0] == wanted[0]:
+            raise InputError(f"column {there[0]!r} would be the second of the classes {wanted[0]!r} and {wanted[1]!r}", where=file)
+        return found | {"class_names": tuple(wanted)}, None
+    if not there or (sorted(there) == sorted(positions) and len(wanted) == len(there)):
+        notes.append(f"classes {_numbered(wanted)}")
+        words = positions
+    elif sorted(there) == sorted(wanted):
+        notes.append("classes matched by name, in the order that was given")
+        words = wanted
+    else:
+        other = next((name for name in wanted if name not in there), wanted[0])
+        listed = ", ".join(there[:8]) + (", …" if len(there) > 8 else "")
+        raise InputError(
+            f"`class_names` has {other!r}, which is no class of the file; its classes are {listed}. To rename them, rename them in the file",
+            where=file,
+        )
+    order = [there.index(word) for word in words]
+    found = found | {"class_names": tuple(wanted)}
+    if "y_true" in found and words is wanted:
+        found["y_true"] = labels_in_order(np.asarray(found["y_true"]), there, order)
+    return found, None if order == list(range(len(order))) else order
+
+
+def select_classes(values: Any, order: list[int]) -> Any:
+    """``values`` (..., K) with the classes in another order."""
+    if isinstance(values, np.ndarray):
+        return values[..., order]
+    return View(values, tuple(values.shape), values.dtype, tuple(range(len(values.shape))), lambda block: block[..., order])
+
+
+def _numbered(names: Sequence[str]) -> str:
+    """0, 1, 2 = cat, dog, fox."""
+    shown = list(names[:8])
+    more = ", …" if len(names) > len(shown) else ""
+    return f"{', '.join(map(str, range(len(shown))))}{more} = {', '.join(shown)}{more}"
+
+
+def say_positions(y: np.ndarray, found: dict[str, Any], notes: list[str]) -> None:
+    """A note on labels that are positions of classes that have names."""
+    names = found.get("class_names")
+    if names is not None and y.ndim == 1 and y.dtype.kind in "iu" and integer_names(names) is None:
+        notes.append(f"labels {_numbered(names)}")
+
+
+# ---------------------------------------------------------------------------------------------------------------------- labels
+
+
+@dataclass(frozen=True, eq=False)
+class Labels:
+    """True labels of a file or an array, and what their cases are called."""
+
+    values: np.ndarray
+    ids: np.ndarray | None = None
+    id_name: str = "ids"
+
+
+def match_labels(labels: Labels, found: dict[str, Any], file: str, notes: list[str]) -> np.ndarray:
+    """Labels in the order of the cases: by id where both have ids; refused if only the labels have any."""
+    kind = next(kind for kind in KINDS if kind in found)
+    if labels.ids is None:
+        notes.append("labels matched by number")
+        return labels.values
+    there = np.asarray(labels.ids).astype(str)
+    if "ids" in found:
+        wanted = np.asarray(found["ids"][:]).astype(str)
+        if is_row_number(there) and not is_row_number(wanted) and len(there) == len(wanted):
+            notes.append("labels matched by number")
+            return labels.values
+        notes.append(f"labels matched by `{labels.id_name}`")
+        return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
+    rows = np.arange(len(there)).astype(str)
+    if not np.array_equal(np.sort(there), np.sort(rows)):
+        shape = tuple(found[kind].shape)
+        raise InputError(
+            f"{file} has ids (`{labels.id_name}`: {str(there[0])!r}, …), and the predictions of shape {shape} have none, so that they cannot "
+            "be matched. Add the ids to the predictions; if the rows are in the same order, leave them out of the labels"
+        )
+    notes.append(f"labels matched by `{labels.id_name}`, as the numbers of the rows")
+    return np.asarray(labels.values[same_order("the predictions", rows, file, there)])
+
+
+def labels_of_array(labels: Any) -> Labels:
+    """Labels in memory; the index of a pandas Series holds the ids, unless it only counts."""
+    index = getattr(labels, "index", None)
+    values = np.asarray(to_numpy(labels)) if index is None else plain_labels(labels, "labels")
+    if index is None or callable(index):
+        return Labels(values)
+    ids = np.asarray(index)
+    return Labels(values, None if is_row_number(ids) else ids, "index")
+
+
+def labels_of_table(table: Table, found: dict[str, Any]) -> Labels:
+    """Labels in a table: a column of them, or 0 and 1 in a column for each class; and the column of ids that fits the predictions."""
+    classes = [str(name) for name in found.get("class_names", ())]
+    by_name = {name.strip(): name for name in table.names}
+    label = next((name for word in ROLES["y_true"] for name in table.names if name.strip().lower() == word), None)
+    if label is None and classes and set(classes) <= set(by_name):
+        columns = [by_name[name] for name in classes]
+        values = np.asarray(table.numbers(columns)[:])
+        if values.size and np.all((values == 0) | (values == 1)):
+            values = values.astype(np.int64)
+        return _with_ids(values, table, columns, found)
+    if label is None:
+        ids = id_columns(table)[:1]
+        others = [name for name in table.names if name not in ids]
+        if len(others) != 1 and len(table.names) != 1:
+            raise ValueError(f"{table.file} must have a column `y_true`; it has {', '.join(map(repr, table.names[:8]))}")
+        label = others[0] if others else table.names[0]
+    values = table.column(label)
+    return _with_ids(typed(values) if values.dtype.kind == "U" else values, table, [label], found)
+
+
+def _with_ids(values: np.ndarray, table: Table, columns: Sequence[str], found: dict[str, Any]) -> Labels:
+    """Labels with the best column of ids; of several that may be, one with the ids of the predictions."""
+    names = id_columns(table, columns)
+    if "ids" in found:
+        wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
+        names.sort(key=lambda name: not np.array_equal(np.unique(table.column(name).astype(str)), wanted))
+    if not names:
+        return Labels(values)
+    return Labels(values, table.column(names[0]), names[0])
+
+
+def read_label_arrays(path: Path) -> Labels:
+    """True labels from .npy, .npz or .txt, and the ids of their cases if an .npz has them."""
     suffix = path.suffix.lower()
     if suffix == ".npy":
-        return read_npy(path), None
-    if suffix == ".npz":
-        arrays = read_npz(path, lambda names: [name for name in names if name in ("y_true", "labels", "label", "ids")] or names[:1])
-        y = next((x for name, x in arrays.items() if name != "ids"), None)
-        if y is None:
-            raise ValueError(f"{path.name} holds no labels (`y_true`)")
-        return y, arrays.get("ids")
+        return Labels(read_npy(path))
     if suffix == ".txt":
-        return typed([line.strip() for line in read_text(path, 1 << 28).splitlines() if line.strip()], path.name), None
-    if suffix not in (".csv", ".tsv"):
-        raise ValueError(f"labels are read from .npy, .npz, .csv, .tsv and .txt; got {path.name!r}")
-    with open_table(path) as (header, rows):
-        names = [name.strip().lower() for name in header]
-        where = {role: names.index(word) for role in ("ids", "y_true") for word in reversed(ROLES[role]) if word in names}
-        if "y_true" not in where and len(names) > 2:
-            raise ValueError(f"{path.name} must have a column `y_true`; it has {', '.join(map(repr, header[:8]))}")
-        label = where.get("y_true", len(names) - 1)
-        cells = [(row[label], row[where["ids"]] if "ids" in where else "") for row in rows]
-    y, ids = (typed([cell[i] for cell in cells], path.name) for i in (0, 1))
-    return y, ids if "ids" in where and where["ids"] != label else None
+        return Labels(typed(text_array([line.strip() for line in read_text(path, 1 << 28).splitlines() if line.strip()], path.name)))
+    arrays = read_npz(path, lambda names: [name for name in names if name in ("y_true", "labels", "label", "ids")] or names[:1])
+    y = next((x for name, x in arrays.items() if name != "ids"), None)
+    if y is None:
+        raise ValueError(f"{path.name} holds no labels (`y_true`)")
+    return Labels(y, arrays.get("ids"))
+
+
+# ----------------------------------------------------------------------------------------------------------------------- units
+
+
+def check_logits(values: Any, multilabel: bool | None) -> None:
+    """Refuse logits (M, N, K) that are probabilities already: a softmax of them would hide nearly all differences."""
+    sample = np.asarray(values[:, :_MANY])
+    if sample.dtype.kind != "f" or not sample.size or not np.isfinite(sample).all() or sample.min() < 0 or sample.max() > 1:
+        return
+    if sample.shape[-1] > 1 and not multilabel:
+        if np.allclose(sample.sum(axis=-1, dtype=float), 1, atol=_LOGIT_TOLERANCE):
+            raise InputError(
+                "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities", fix="not_logits"
+            )
+    elif len(np.unique(sample)) > 2:
+        warnings.warn("`logits` lie between 0 and 1, like probabilities; if they are, do not read them as logits", stacklevel=4)
+
+
+def unrounded(values: Any, notes: list[str]) -> Any:
+    """Probabilities (M, N, K) that were rounded to a few decimals, divided by their sums; others as they are.
+
+    Rounding K numbers to d decimals changes their sum by at most K · ½ · 10⁻ᵈ. Rows that are off by more are not rounded but wrong.
+    """
+    in_memory = type(values) is np.ndarray
+    sample = np.asarray(values[:, :] if in_memory else values[:, :_MANY])
+    if sample.dtype.kind != "f" or not sample.size or not np.isfinite(sample).all() or sample.min() < 0 or sample.max() > 1:
+        return values
+    sums = sample.sum(axis=-1, dtype=float)
+    if np.allclose(sums, 1, atol=SUM_TOLERANCE[sample.dtype.name], rtol=0):
+        return values
+    decimals = _decimals(sample)
+    if decimals is None:
+        return values
+    most = min(sample.shape[-1] * 0.5 * 10.0**-decimals, _MOST_ROUNDING) + 1e-9
+    if np.abs(sums - 1).max() > most:
+        return values
+    low, high = f"{float(sums.min()):.{decimals}f}", f"{float(sums.max()):.{decimals}f}"
+    notes.append(f"probabilities rounded to {decimals} decimals: rows summed to between {low} and {high}, and were divided by their sums")
+
+    def change(block: np.ndarray) -> np.ndarray:
+        wide = block.astype(np.float64)
+        totals = wide.sum(axis=-1, keepdims=True)
+        if block.size and np.abs(totals - 1).max() > most:
+            worst = float(totals.flat[np.abs(totals - 1).argmax()])
+            raise ValueError(
+                f"`probs` must sum to 1 over the classes; a row sums to {worst:.4g}, more than rounding to {decimals} decimals explains"
+            )
+        return np.asarray(wide / totals)
+
+    view = View(values, tuple(values.shape), np.dtype(np.float64), (0, 1, 2), change)
+    return view[:, :] if in_memory else view
+
+
+def _decimals(values: np.ndarray) -> int | None:
+    """To how many decimals all values are rounded; ``None``: to more than can be told."""
+    wide = values.astype(np.float64)
+    resolution = float(np.finfo(values.dtype).eps)
+    for decimals in range(1, 9):
+        scaled = wide * 10**decimals
+        if 10**decimals * resolution > 0.01:  # any number looks rounded
+            return None
+        if np.abs(scaled - np.round(scaled)).max() < max(1e-6, 2 * 10**decimals * resolution):
+            return decimals
+    return None

@@ -8,24 +8,25 @@ from __future__ import annotations
 
 import os
 import struct
+from collections.abc import Sequence
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
 
 from .._lazy import imported
-from .files import allowed, open_regular
-from .tables import ROLES, find_roles, table_fields
+from .files import allowed, open_regular, reading
+from .parquet import NUMBERS
+from .tables import Table
 
 __all__ = ["read_arrow"]
 
 _MAGIC = b"ARROW1"
 _LONGEST_METADATA = 1 << 24
-_FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
 
 
-def read_arrow(path: Path) -> dict[str, Any]:
-    """The predictions in a table with a column for each class (and `id`, `y_true` or `label`, `group`, `model`)."""
+def read_arrow(path: Path) -> Table:
+    """The table in a file, of which columns are read when they are asked for."""
     pa = imported("pyarrow", f"{path.suffix} files need pyarrow", "dask")
     with open_regular(path) as file:
         length = os.fstat(file.fileno()).st_size
@@ -37,19 +38,27 @@ def read_arrow(path: Path) -> dict[str, Any]:
         raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
     with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
         schema = reader.schema
-        wanted = {name for words in ROLES.values() for name in schema.names if name.strip().lower() in words}
-        numeric = [field.name for field in schema if str(field.type) in _FLOATS]
-        roles = find_roles(path.name, schema.names, numeric)
-        names = [*roles.classes, *(name for name in roles.others.values() if name in wanted)]
-        chosen = [schema.names.index(name) for name in names]
-    with pa.OSFile(str(path)) as source, pa.ipc.open_file(source, options=pa.ipc.IpcReadOptions(included_fields=sorted(chosen))) as reader:
-        table = reader.read_all()
-    table.validate(full=True)
-    columns = [_column(path, table, name) for name in names]
-    k = len(roles.classes)
-    values = np.stack([column.to_numpy() for column in columns[:k]], axis=-1)
-    others = {role: _small(path, column, length) for role, column in zip(roles.others, columns[k:], strict=True)}
-    return table_fields(path.name, roles, values, others)
+        names = tuple(schema.names)
+    numeric = frozenset(field.name for field in schema if str(field.type) in NUMBERS)
+
+    def read(wanted: Sequence[str]) -> Any:
+        fields = sorted(names.index(name) for name in wanted)
+        options = pa.ipc.IpcReadOptions(included_fields=fields)
+        with reading(path), pa.OSFile(str(path)) as source, pa.ipc.open_file(source, options=options) as reader:
+            table = reader.read_all()
+            table.validate(full=True)
+            return table
+
+    def read_column(name: str) -> np.ndarray:
+        return _small(path, _column(path, read([name]), name), length)
+
+    def read_numbers(wanted: Sequence[str]) -> np.ndarray:
+        table = read(wanted)
+        dtype = np.result_type(*(NUMBERS[str(schema.field(name).type)] for name in wanted))
+        return np.stack([_column(path, table, name).to_numpy().astype(dtype, copy=False) for name in wanted], axis=-1)
+
+    rows = len(read(names[:1])) if names else 0
+    return Table(path.name, rows, names, numeric, read_column, read_numbers)
 
 
 def _column(path: Path, table: Any, name: str) -> Any:

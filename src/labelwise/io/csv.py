@@ -4,90 +4,181 @@ from __future__ import annotations
 
 import csv
 import io
-import os
+import math
+import re
 import warnings
-from array import array
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .files import open_regular
-from .tables import find_roles, table_fields, typed
+from .files import open_text_file
+from .tables import Table, text_array
 
-__all__ = ["cell", "csv_text", "open_table", "read_csv"]
+__all__ = ["cell", "csv_text", "read_csv"]
 
 LARGEST = 1 << 30
 """Bytes of a table; more are better kept as .npy or .parquet."""
+_ROWS_AT_ONCE = 4096
+_ROWS_THAT_TELL = 100  # whether the first one is a header
+_MISSING = ("", "na", "n/a", "null", "none", "-", "?")
 # A spreadsheet runs a cell that begins like this; full-width signs count there too. Others drop a leading tab or line end first.
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 
 
-def read_csv(path: Path) -> dict[str, Any]:
-    """The predictions in a table with a column for each class (and `id`, `y_true` or `label`, `group`, `model`)."""
-    with open_table(path) as (header, rows):
-        first = next(rows, None)
-        if first is None:
-            raise ValueError(f"{path.name} has no rows below its header")
-        numeric = [name for name, text in zip(header, first, strict=True) if _number(text) is not None or not text.strip()]
-        roles = find_roles(path.name, header, numeric)
-        where = [header.index(name) for name in roles.classes]
-        asides = {role: header.index(name) for role, name in roles.others.items()}
-        numbers, others = array("d"), {role: list[str]() for role in asides}
-        for i, row in enumerate(chain([first], rows)):
-            for k in where:
-                value = _number(row[k])
-                if value is None:
-                    raise ValueError(f"{path.name}: row {i + 1} of column {header[k]!r} must be a number; got {row[k][:50]!r}")
-                numbers.append(value)
-            for role, k in asides.items():
-                if not row[k] and role != "ids":
-                    raise ValueError(f"{path.name}: row {i + 1} has no value in column {header[k]!r}")
-                others[role].append(row[k])
-    columns = {role: typed(texts, f"{path.name}: column {roles.others[role]!r}") for role, texts in others.items()}
-    return table_fields(path.name, roles, np.array(numbers).reshape(-1, len(where)), columns)
+def read_csv(path: Path) -> Table:
+    """A table with commas, semicolons or tabs between its cells, with or without a byte order mark or a header."""
+    with _open_rows(path) as (header, rows, named):
+        columns = [_Column() for _ in header]
+        n = 0
+        while chunk := list(islice(rows, _ROWS_AT_ONCE)):
+            n += len(chunk)
+            for column, cells in zip(columns, zip(*chunk, strict=True), strict=True):
+                column.extend(cells)
+    if not n:
+        raise ValueError(f"{path.name} has no rows below its header")
+    by_name = dict(zip(header, columns, strict=True))
+
+    def read_column(name: str) -> np.ndarray:
+        texts = by_name[name].texts
+        if texts is None:  # numbers with fractions, of which nobody needed the text before
+            place = header.index(name)
+            with _open_rows(path, say=False) as (_, again, _):
+                texts = [row[place] for row in again]
+        return text_array(texts, f"{path.name}: column {name!r}")
+
+    def read_numbers(names: Sequence[str]) -> np.ndarray:
+        for name in names:
+            bad = by_name[name].not_a_number
+            if bad is not None:
+                raise ValueError(f"{path.name}: row {bad[0] + 1} of column {name!r} must be a number; got {bad[1][:50]!r}")
+        return np.stack([by_name[name].numbers() for name in names], axis=-1)
+
+    numeric = frozenset(name for name, column in by_name.items() if column.n_numbers >= max(column.n_texts, 1))
+    return Table(path.name, n, tuple(header), numeric, read_column, read_numbers, named=named)
+
+
+class _Column:
+    """The cells of a column, as numbers and, until a fraction shows that they are probabilities, as text."""
+
+    def __init__(self) -> None:
+        self.texts: list[str] | None = []
+        self.n_numbers = self.n_texts = self.rows = 0
+        self.not_a_number: tuple[int, str] | None = None
+        """The first cell that is missing or text, and its row."""
+        self._numbers: list[np.ndarray] = []
+
+    def extend(self, cells: Sequence[str]) -> None:
+        try:
+            values = np.fromiter(map(float, cells), np.float64, len(cells))
+            self.n_numbers += len(cells)
+        except ValueError:
+            values = self._slowly(cells)
+        fractions = values != np.floor(values)
+        if self.texts is not None and self.n_texts == 0 and bool((fractions & ~np.isnan(values)).any()):
+            self.texts = None
+        if self.texts is not None:
+            self.texts.extend(cells)
+        self._numbers.append(values)
+        self.rows += len(cells)
+
+    def _slowly(self, cells: Sequence[str]) -> np.ndarray:
+        """The numbers of cells of which some have a decimal comma, are missing, or are text; these are NaN."""
+        values = np.full(len(cells), np.nan)
+        for i, text in enumerate(cells):
+            value = _number(text)
+            if value is not None:
+                values[i] = value
+                self.n_numbers += 1
+                continue
+            if self.not_a_number is None:
+                self.not_a_number = self.rows + i, text
+            if text.strip().lower() not in _MISSING:
+                self.n_texts += 1
+        return values
+
+    def numbers(self) -> np.ndarray:
+        if len(self._numbers) > 1:
+            self._numbers = [np.concatenate(self._numbers)]
+        return self._numbers[0]
 
 
 @contextmanager
-def open_table(path: Path) -> Iterator[tuple[list[str], Iterator[list[str]]]]:
-    """The header and the rows of a table with commas, semicolons or tabs between its cells, with or without a byte order mark."""
-    with open_regular(path) as file:
-        size = os.fstat(file.fileno()).st_size
-        if size > LARGEST:
-            raise ValueError(f"{path.name} has {size:,} bytes; tables of more than {LARGEST:,} are refused. Save it as .npy or .parquet")
-        start = file.read(1 << 16)
+def _open_rows(path: Path, *, say: bool = True) -> Iterator[tuple[list[str], Iterator[list[str]], bool]]:
+    """The names of the columns, the rows, and whether the names are in the file."""
+    with open_text_file(path, LARGEST) as file:
+        start = file.peek(1 << 16)
         if start[:2] in (b"\xff\xfe", b"\xfe\xff"):
             raise ValueError(f"{path.name} is text in UTF-16; save it as UTF-8 (in Excel: CSV UTF-8)")
-        file.seek(0)
         line = start.split(b"\n")[0]
         delimiter = max("\t;,", key=lambda sign: line.count(sign.encode()))
         try:
             text = io.TextIOWrapper(file, encoding="utf-8-sig", newline="")
-            cells = (row for row in csv.reader(text, delimiter=delimiter) if any(cell.strip() for cell in row))
+            # strict: a quote that is never closed must not swallow the rows after it
+            reader = csv.reader(text, delimiter=delimiter, strict=True)
+            cells = (row for row in reader if any(cell.strip() for cell in row))
             header = next(cells, None)
             if header is None:
                 raise ValueError(f"{path.name} is empty: it has no header")
-            if all(_number(name) is not None for name in header) and any(not name.strip().isdigit() for name in header):
-                warnings.warn(
-                    f"{path.name} has no header; its {len(header)} columns are taken for the classes 0 … {len(header) - 1}", stacklevel=4
-                )
-                yield [str(k) for k in range(len(header))], _full(path, chain([header], cells), len(header))
+            following = list(islice(cells, _ROWS_THAT_TELL))
+            if _is_header(path, header, following):
+                yield header, _check_rows(path, chain(following, cells), len(header), delimiter), True
             else:
-                yield header, _full(path, cells, len(header))
+                if say:
+                    last = len(header) - 1
+                    warnings.warn(
+                        f"{path.name} has no header; its {len(header)} columns are taken for the classes 0 … {last}", stacklevel=4
+                    )
+                names = [str(k) for k in range(len(header))]
+                yield names, _check_rows(path, chain([header], following, cells), len(header), delimiter), False
         except UnicodeDecodeError as error:
             raise ValueError(f"{path.name}: not a text file in UTF-8 ({error.reason}); in Excel, save it as CSV UTF-8") from error
         except csv.Error as error:
-            raise ValueError(f"{path.name} is not a readable table: {error}") from error
+            row = f" near line {reader.line_num}" if "end of data" not in str(error) else ""
+            hint = '; is a quote (") not closed?' if "end of data" in str(error) or "expected after" in str(error) else ""
+            raise ValueError(f"{path.name} is not a readable table{row}: {error}{hint}") from error
 
 
-def _full(path: Path, rows: Iterable[list[str]], width: int) -> Iterator[list[str]]:
+def _is_header(path: Path, first: list[str], following: list[list[str]]) -> bool:
+    """Whether the first row names the columns. Numbers do so only if they are whole and different, as in `0,1,2`."""
+    numbers = [_number(cell) for cell in first]
+    fractions = [x for x in numbers if x is not None and x != math.floor(x)]
+    if None in numbers:
+        if 2 * len(fractions) >= len(first):
+            shown = ", ".join(map(repr, first[:4]))
+            raise ValueError(
+                f"{path.name}: the first row must name the columns; it holds numbers: {shown}. Add a header, such as id,cat,dog"
+            )
+        return True
+    if fractions or len(set(numbers)) < len(first) or len(first) == 1 or any(not cell.strip().isdigit() for cell in first):
+        return False
+    cells = [cell for row in following for cell in row]
+    all_whole = all(re.fullmatch(r"\s*[0-9]+\s*", cell) for cell in cells)
+    if set(numbers) == {0, 1} and any(re.fullmatch(r"\s*[01]\s*", cell) for cell in cells):
+        raise ValueError(
+            f"{path.name}: its first row, {','.join(first)}, may be a header or a case. Add a header with the class names, such as cat,dog"
+        )
+    counted = set(numbers) in ({*range(len(first))}, {*range(1, len(first) + 1)})
+    return counted or not all_whole
+
+
+def _check_rows(path: Path, rows: Iterable[list[str]], width: int, delimiter: str) -> Iterator[list[str]]:
+    """The rows, if all have as many cells as the header and no cell holds other rows."""
     for i, row in enumerate(rows):
         if len(row) != width:
             raise ValueError(f"{path.name}: row {i + 1} has {len(row)} cells where the header has {width}; cut short?")
+        for text in row:
+            if "\n" in text and any(_looks_like_a_row(line, width, delimiter) for line in text.split("\n")):
+                raise ValueError(f'{path.name}: a cell of row {i + 1} holds whole rows: {text[:50]!r}; is a quote (") not closed?')
         yield row
+
+
+def _looks_like_a_row(line: str, width: int, delimiter: str) -> bool:
+    cells = line.split(delimiter)
+    return len(cells) >= max(width, 2) and any(_number(cell) is not None for cell in cells)
 
 
 def _number(text: str) -> float | None:

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import os
 import re
 import stat
 import tomllib
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
-__all__ = ["FLOOR", "LONGEST_TEXT", "RATIO", "allowed", "open_regular", "read_bytes", "read_json", "read_text", "read_toml", "reading"]
+__all__ = [
+    "FLOOR",
+    "LONGEST_TEXT",
+    "RATIO",
+    "allowed",
+    "format_of",
+    "open_regular",
+    "open_text_file",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "read_toml",
+    "reading",
+]
 
 FLOOR, RATIO = 1 << 28, 100
 """The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that is more.
@@ -32,7 +48,13 @@ def allowed(stored: int) -> int:
     return max(FLOOR, RATIO * stored)
 
 
-def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
+def format_of(path: Path) -> str:
+    """The ending that tells the format, in lower case; with a compression also that before it, such as ``.csv.gz``."""
+    suffix = path.suffix.lower()
+    return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
+
+
+def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
     """The file, open for reading, if it is a regular one: a pipe would block, and a device may never end."""
     # O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files.
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
@@ -46,6 +68,41 @@ def open_regular(path: str | os.PathLike[str]) -> IO[bytes]:
     except BaseException:
         os.close(handle)
         raise
+
+
+@contextmanager
+def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
+    """A text file of at most ``largest`` bytes, open for reading its bytes; one that ends in .gz is unpacked."""
+    with open_regular(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        if size > largest:
+            raise ValueError(f"{path.name} has {size:,} bytes; tables of more than {largest:,} are refused. Save it as .npy or .parquet")
+        if path.suffix.lower() != ".gz":
+            yield file
+            return
+        try:
+            with gzip.GzipFile(fileobj=file) as unpacked:
+                yield io.BufferedReader(_Limited(unpacked, path.name, min(allowed(size), largest)))
+        except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+            raise ValueError(f"{path.name} is damaged, or not a file of gzip ({error})") from error
+
+
+class _Limited(io.RawIOBase):
+    """What a compressed file unpacks to, as long as it is not far more than the file's size allows."""
+
+    def __init__(self, file: gzip.GzipFile, name: str, most: int) -> None:
+        self._file, self._name, self._left = file, name, most
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read(len(buffer))
+        self._left -= len(data)
+        if self._left < 0:
+            raise ValueError(f"{self._name} unpacks to far more than its size; such files are refused")
+        buffer[: len(data)] = data
+        return len(data)
 
 
 def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:

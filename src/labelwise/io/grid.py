@@ -18,7 +18,7 @@ class Grid:
     shape: tuple[int, ...]
     """Cases first: (N, height, width)."""
     label_axis: int
-    """Where the classes go among them in a file of results: 1 for (N, K, height, width)."""
+    """Where the classes go among them in a file of results: 1 for (N, K, height, width), 0 for (K, height, width)."""
     ids: np.ndarray | None = None
     """What the user calls the cases, (N,)."""
 
@@ -35,13 +35,19 @@ class Grid:
 
     def row_shape(self, n_classes: int) -> tuple[int, ...]:
         """Shape of the label-wise results of one case."""
-        return (*self.shape[1 : self.label_axis], n_classes, *self.shape[self.label_axis :])
+        axis = self._staged_axis
+        return (*self.shape[1:axis], n_classes, *self.shape[axis:])
+
+    @property
+    def _staged_axis(self) -> int:
+        """Where the classes are while results are computed, block by block along the first axis of instances."""
+        return max(self.label_axis, 1)
 
     def restored(self, values: np.ndarray, *, labels: bool) -> np.ndarray:
-        """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file."""
+        """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file, but for classes before the cases."""
         if not labels:
             return values.reshape(-1, *self.shape[1:])
-        return np.moveaxis(values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self.label_axis)
+        return np.moveaxis(values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self._staged_axis)
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,7 +78,7 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
     values = found[kind]
     shape = tuple(int(n) for n in values.shape)
     ids = None if "ids" not in found else np.asarray(found["ids"][:])
-    grid = Grid(shape[1:-1], max(label_axis, 1), ids)
+    grid = Grid(shape[1:-1], label_axis, ids)
     flat: dict[str, Any] = {key: x for key, x in found.items() if key not in ("ids", "images")}
     flat |= {kind: Flattened(values, (shape[0], prod(grid.shape), shape[-1]), values.dtype), "grid": grid}
     if "y_true" in found:

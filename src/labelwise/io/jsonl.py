@@ -3,66 +3,91 @@
 from __future__ import annotations
 
 import json
-from array import array
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .files import open_regular
+from .csv import LARGEST
+from .files import open_text_file
 from .predictions import KINDS
-from .tables import find_roles, table_fields, typed
+from .tables import Table, text_array
 
 __all__ = ["read_jsonl"]
 
 LONGEST_LINE = 1 << 22
 
 
-def read_jsonl(path: Path) -> dict[str, Any]:
-    """The predictions in the lines of a file.
+def read_jsonl(path: Path) -> Table:
+    """The lines of a file as the rows of a table.
 
     A line has ``probs`` (or ``logits`` and so on) as a list of K numbers, as M lists of K for M members, or as an object with a number for
     each class; or it has a number for each class directly. It may have `id`, `y_true` or `label`, `group` and `model`.
     """
-    rows = _lines(path)
-    first = next(rows, None)
-    if first is None:
+    rows = list(_lines(path))
+    if not rows:
         raise ValueError(f"{path.name} has no lines")
-    kind = next((kind for kind in KINDS if kind in first), None)
-    inner: Any = first if kind is None else first[kind]
-    names = [name for name in inner if _is_number(inner[name])] if isinstance(inner, dict) else None
+    kind = next((kind for kind in KINDS if kind in rows[0]), None)
+    # All lines are looked at: a class may be missing in the first one.
+    keys = dict.fromkeys(key for row in rows for key in row if key != kind)
+
+    def read_column(name: str) -> np.ndarray:
+        return text_array([_text(path, i, name, row.get(name)) for i, row in enumerate(rows)], f"{path.name}: {name!r}")
+
+    def read_numbers(names: Sequence[str]) -> np.ndarray:
+        return np.array([[_class_number(path, i, name, row.get(name)) for name in names] for i, row in enumerate(rows)])
+
+    numeric = frozenset(key for key in keys if _holds_numbers([row.get(key) for row in rows]))
     if kind is None:
-        roles = find_roles(path.name, list(first), names or [])
+        return Table(path.name, len(rows), tuple(keys), numeric, read_column, read_numbers)
+    if isinstance(rows[0][kind], dict):
+        classes, values = _from_objects(path, kind, rows)
     else:
-        shape = np.shape(inner if names is None else names)
-        classes = [str(k) for k in range(shape[-1] if shape else 0)] if names is None else names
-        roles = find_roles(path.name, [*classes, *(key for key in first if key != kind)], classes)
-    numbers, others = array("d"), {role: list[str]() for role in roles.others}
-    count = 0
-    for row in chain([first], rows):
-        count += 1
+        classes, values = None, _from_lists(path, kind, rows)
+    return Table(path.name, len(rows), tuple(keys), numeric, read_column, read_numbers, kind=kind, listed=values, class_names=classes)
+
+
+def _holds_numbers(values: list[Any]) -> bool:
+    numbers = sum(map(_is_number, values))
+    return numbers > 0 and numbers >= sum(isinstance(value, str) for value in values)
+
+
+def _from_objects(path: Path, kind: str, rows: list[dict[str, Any]]) -> tuple[tuple[str, ...], np.ndarray]:
+    """The classes of all lines, and their numbers."""
+    objects = []
+    for i, row in enumerate(rows):
+        if not isinstance(row.get(kind), dict):
+            raise ValueError(f"{path.name}: line {i + 1} does not hold what the first one does: `{kind}` must be an object")
+        objects.append(row[kind])
+    classes = tuple(dict.fromkeys(name for numbers in objects for name in numbers))
+    if not classes:
+        raise ValueError(f"{path.name}: `{kind}` must have a number for each class; it has none")
+    values = [[_class_number(path, i, name, numbers.get(name)) for name in classes] for i, numbers in enumerate(objects)]
+    return classes, np.array(values)
+
+
+def _from_lists(path: Path, kind: str, rows: list[dict[str, Any]]) -> np.ndarray:
+    """(N, K), or (M, N, K) of lists of lists; every line must have the shape of the first."""
+    values: list[np.ndarray] = []
+    for i, row in enumerate(rows):
         try:
-            inner = row if kind is None else row[kind]
-            numbers.extend(np.ravel(inner if names is None else [inner[name] for name in roles.classes]).astype(float).tolist())
-            for role, name in roles.others.items():
-                others[role].append(_text(row[name]))
-        except (KeyError, TypeError, ValueError, OverflowError) as error:
-            raise ValueError(f"{path.name}: line {count} does not hold what the first one does ({error})") from error
-    if len(numbers) != count * (len(numbers) // count):
-        raise ValueError(f"{path.name}: its lines must all hold the same number of values")
-    shape = (len(roles.classes),) if names is not None else np.shape(first[kind]) if kind else ()
-    if len(shape) not in (1, 2) or count * int(np.prod(shape)) != len(numbers):
-        raise ValueError(f"{path.name}: each line must hold one number for each class; the first has shape {shape}")
-    values = np.array(numbers).reshape(count, *shape)
-    columns = {role: typed(texts, f"{path.name}: {roles.others[role]!r}") for role, texts in others.items()}
-    found = table_fields(path.name, roles, values if len(shape) == 1 else values.transpose(1, 0, 2), columns)
-    return {kind: found.pop(roles.kind), **found} if kind else found
+            value = np.asarray(row.get(kind), dtype=float)
+        except (TypeError, ValueError, OverflowError) as error:
+            raise ValueError(f"{path.name}: line {i + 1} does not hold what the first one does ({error})") from error
+        if i == 0 and (value.ndim not in (1, 2) or not value.size):
+            raise ValueError(f"{path.name}: each line must hold one number for each class; the first has shape {value.shape}")
+        if i and value.shape != values[0].shape:
+            raise ValueError(
+                f"{path.name}: line {i + 1} does not hold what the first one does: `{kind}` has shape {value.shape}, not {values[0].shape}"
+            )
+        values.append(value)
+    stacked = np.stack(values)
+    return stacked if stacked.ndim == 2 else stacked.transpose(1, 0, 2)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with open_regular(path) as file:
+    with open_text_file(path, LARGEST) as file:
         number = 0
         while line := file.readline(LONGEST_LINE + 1):
             number += 1
@@ -83,7 +108,19 @@ def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def _text(value: Any) -> str:
+def _class_number(path: Path, i: int, name: str, value: Any) -> float:
+    if not _is_number(value):
+        came = "it has none" if value is None else f"got {str(value)[:50]!r}"
+        raise ValueError(f"{path.name}: line {i + 1} does not hold what others do: {name!r} must be a number; {came}")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ValueError(f"{path.name}: line {i + 1}: {name!r} is too large a number") from error
+
+
+def _text(path: Path, i: int, name: str, value: Any) -> str:
     if not isinstance(value, str | int | float) or isinstance(value, bool):
-        raise TypeError(f"{str(value)[:50]!r} is neither text nor a number")
+        raise ValueError(
+            f"{path.name}: line {i + 1} does not hold what others do: {name!r} must be text or a number; got {str(value)[:50]!r}"
+        )
     return str(value)

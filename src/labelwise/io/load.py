@@ -15,24 +15,39 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
 from .._suggestions import suggest
-from .arrange import arrange_axes, arrange_labels, normalized, read_labels, two_classes
+from .arrange import (
+    arrange_axes,
+    arrange_labels,
+    as_class_names,
+    check_logits,
+    labels_of_array,
+    labels_of_table,
+    match_labels,
+    name_classes,
+    normalized,
+    read_label_arrays,
+    say_positions,
+    select_classes,
+    two_classes,
+    unrounded,
+)
 from .arrow import read_arrow
 from .csv import read_csv
-from .files import reading
+from .files import format_of, reading
 from .jsonl import read_jsonl
-from .members import combine, find_files, look_alike, same_order
+from .members import combine_files, find_files, look_alike
 from .npz import read_npy, read_npz
 from .parquet import read_parquet
 from .predictions import KEYS, KINDS, Predictions
 from .pt import read_pt
+from .tables import Table, read_tables
 from .zarr import read_zarr
 
 __all__ = ["FORMATS", "load_predictions"]
 
 SMALL_BLOCK, LARGEST_BLOCK = 1 << 24, 1 << 29  # bytes: what a file's own chunking may always, and never, make us hold
-READERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
+READERS: dict[str, Callable[[Path, int], Table | dict[str, Any]]] = {
     ".npz": lambda path, largest: read_npz(path, partial(_pick, path.name)),
     ".npy": lambda path, largest: {"probs": read_npy(path)},
     ".zarr": lambda path, largest: read_zarr(path, partial(_pick, path.name), largest),
@@ -43,15 +58,20 @@ READERS: dict[str, Callable[[Path, int], dict[str, Any]]] = {
     ".csv": lambda path, largest: read_csv(path),
     ".tsv": lambda path, largest: read_csv(path),
     ".jsonl": lambda path, largest: read_jsonl(path),
+    ".csv.gz": lambda path, largest: read_csv(path),
+    ".tsv.gz": lambda path, largest: read_csv(path),
+    ".jsonl.gz": lambda path, largest: read_jsonl(path),
 }
 FORMATS = tuple(READERS)
-_TABLES = (".parquet", ".feather", ".arrow", ".csv", ".tsv", ".jsonl")
+TABLES = (".parquet", ".feather", ".arrow", ".csv", ".tsv", ".jsonl", ".csv.gz", ".tsv.gz", ".jsonl.gz")
 _MEANT = {
     "label": "y_true", "labels": "y_true", "y": "y_true", "target": "y_true", "targets": "y_true", "truth": "y_true",
     "names": "class_names", "classes": "class_names", "classnames": "class_names", "labels_names": "class_names",
     "id": "ids", "group": "groups", "image": "images", "weight": "weights",
 }  # fmt: skip
 """Keys that are not read, and what they probably mean."""
+_ELSEWHERE = ("votes", "annotators")
+"""Keys that other functions read from the same file."""
 
 
 def load_predictions(
@@ -112,31 +132,56 @@ def load_predictions(
     """
     files, beside = find_files(path, FORMATS)
     largest = min(max(memory // 2, SMALL_BLOCK), LARGEST_BLOCK)
-    parts = [_read(file, largest, logits) for file in files]
-    found = parts[0] if len(files) == 1 else combine(files, parts)
+    given = None if class_names is None else as_class_names(class_names)
+    notes: list[str] = []
+    parts = _read(files, largest, logits, exclusive=not logits and not multilabel, class_names=given, notes=notes)
     named = files[0] if len(files) == 1 else files[0].parent
-    table = len(files) > 1 or named.suffix.lower() in _TABLES
     with reading(named):
-        if class_names is not None:
-            found["class_names"] = tuple(str(name) for name in class_names)
-        truth = _labels(beside if labels is None and "y_true" not in found else labels, found)
+        found = parts[0] if len(files) == 1 else combine_files(files, parts, notes)
+        found, class_order = name_classes(found, given, named.name, notes)
+        truth = _labels(beside if labels is None and "y_true" not in found else labels, found, largest, notes)
+        table = len(files) > 1 or format_of(named) in TABLES
         found = arrange_axes(
             found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table or bool(multilabel)
         )
-        return Predictions(**_in_units(found, normalize, multilabel), multilabel=multilabel, path=named)
+        if class_order is not None:
+            kind = next(kind for kind in KINDS if kind in found)
+            found[kind] = select_classes(found[kind], class_order)
+        found = _in_units(found, normalize, multilabel, notes if table else None)
+        if "y_true" in found:
+            say_positions(found["y_true"], found, notes)
+        return Predictions(**found, multilabel=multilabel, path=named, notes=tuple(notes))
 
 
-def _read(path: Path, largest: int, logits: bool) -> dict[str, Any]:
-    """The fields in one file."""
+def _read(
+    files: Sequence[Path], largest: int, logits: bool, *, exclusive: bool, class_names: Sequence[str] | None, notes: list[str]
+) -> list[dict[str, Any]]:
+    """The fields in each file."""
+    opened = [_open(file, largest) for file in files]
+    tables = [one for one in opened if isinstance(one, Table)]
+    named = files[0] if len(files) == 1 else files[0].parent
+    with reading(named):
+        from_tables = iter(read_tables(tables, class_names=class_names, exclusive=exclusive, notes=notes) if tables else ())
+    parts = []
+    for one in opened:
+        fields = next(from_tables) if isinstance(one, Table) else one
+        if logits and "probs" in fields:
+            fields["logits"] = fields.pop("probs")
+        parts.append(fields)
+    return parts
+
+
+def _open(path: Path, largest: int) -> Table | dict[str, Any]:
+    """A table whose columns are to be understood, or the fields in a file of arrays."""
     if path.is_file() and path.stat().st_size == 0:
         raise ValueError(f"{path.name} is empty (0 bytes)")
     with reading(path):
-        found = READERS[path.suffix.lower()](path, largest)
+        found = READERS[format_of(path)](path, largest)
+        if isinstance(found, Table):
+            return found
         for name in list(found):
             if name not in KEYS:  # the only array there
                 found["probs"] = found.pop(name)
-        if logits and "probs" in found:
-            found["logits"] = found.pop("probs")
         if "class_names" in found:
             found["class_names"] = _text(found["class_names"])
     return found
@@ -144,7 +189,7 @@ def _read(path: Path, largest: int, logits: bool) -> dict[str, Any]:
 
 def _pick(file: str, names: Sequence[str]) -> list[str]:
     """Which of the arrays in a file to read; warns of what is not, and of the only array there if it has no known name."""
-    unknown = [name for name in names if name not in KEYS]
+    unknown = [name for name in names if name not in KEYS and name not in _ELSEWHERE]
     chosen = [name for name in names if name in KEYS]
     if not any(kind in names for kind in KINDS):
         candidates = [name for name in unknown if name.lower() not in _MEANT]
@@ -169,22 +214,32 @@ def _text(names: Any) -> tuple[str, ...]:
     return tuple(array.astype(str).tolist())
 
 
-def _labels(labels: Any, found: dict[str, Any]) -> Any:
+def _labels(labels: Any, found: dict[str, Any], largest: int, notes: list[str]) -> Any:
     """Labels from an array or a file, in the order of the cases."""
+    if labels is None:
+        return None
     if not isinstance(labels, str | os.PathLike):
-        return None if labels is None else np.asarray(to_numpy(labels))
+        given = labels_of_array(labels)
+        return given.values if given.ids is None else match_labels(given, found, "`labels`", notes)
     path = Path(labels)
     if not path.exists():
         raise FileNotFoundError(f"there is no file of labels {str(path)!r}{look_alike(path)}")
+    if format_of(path) not in (*TABLES, ".npy", ".npz", ".txt"):
+        raise ValueError(f"labels are read from .npy, .npz, .txt and tables ({', '.join(TABLES)}); got {path.name!r}")
     with reading(path):
-        y, ids = read_labels(path)
-    if ids is None or "ids" not in found:
-        return y
-    return np.asarray(y)[same_order("the predictions", np.asarray(found["ids"][:]).astype(str), path.name, np.asarray(ids).astype(str))]
+        if format_of(path) not in TABLES:
+            return match_labels(read_label_arrays(path), found, path.name, notes)
+        opened = READERS[format_of(path)](path, largest)
+        if not isinstance(opened, Table):
+            raise TypeError(f"{path.name} must be a table of labels")
+        return match_labels(labels_of_table(opened, found), found, path.name, notes)
 
 
-def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -> dict[str, Any]:
-    """Probabilities as such, and labels as they are meant; bytes and percentages are refused, as nothing later would know what they are."""
+def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None, rounding_notes: list[str] | None) -> dict[str, Any]:
+    """Probabilities as such, and labels as they are meant; bytes and percentages are refused, as nothing later would know what they are.
+
+    Rounded probabilities are expected in tables alone; that they are is added to ``rounding_notes``.
+    """
     kind = next(kind for kind in KINDS if kind in found)
     values = found[kind]
     if normalize:
@@ -199,6 +254,10 @@ def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -
                 raise ValueError(
                     "`probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide by 100, or use normalize=True"
                 )
+    if kind == "logits":
+        check_logits(values, multilabel)
+    elif kind == "probs" and rounding_notes is not None and not normalize and not multilabel and values.shape[-1] > 1:
+        found[kind] = unrounded(values, rounding_notes)
     if kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel and not np.all(np.asarray(values[:, :64]) == 1):
         found = two_classes(values, kind, found)
     if "y_true" in found:

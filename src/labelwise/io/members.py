@@ -12,9 +12,21 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
+from .._labels import as_labels, integer_names
+from .files import format_of
 from .predictions import KINDS
 
-__all__ = ["Stacked", "combine", "find_files", "look_alike", "same_order"]
+__all__ = [
+    "Stacked",
+    "check_unique",
+    "combine",
+    "combine_files",
+    "find_files",
+    "labels_in_order",
+    "look_alike",
+    "same_order",
+]
 
 LABEL_FILES = ("y_true", "labels", "label")
 """A file of a folder with such a name holds the true labels."""
@@ -48,19 +60,19 @@ def find_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], 
         raise ValueError("there are no prediction files; name at least one")
     if len(paths) > 1 or not paths[0].is_dir() or paths[0].suffix == ".zarr":
         for one in paths:
-            if one.suffix.lower() not in formats:
+            if format_of(one) not in formats:
                 raise ValueError(f"predictions are read from {', '.join(formats)}, or a folder of such files; got {one.name or str(one)!r}")
             if not one.exists():
                 raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
         return paths, None
-    inside = sorted((one for one in paths[0].iterdir() if one.suffix.lower() in formats and not one.name.startswith(".")), key=_natural)
-    labels = [one for one in inside if one.stem in LABEL_FILES]
-    files = [one for one in inside if one.stem not in LABEL_FILES]
+    inside = sorted((one for one in paths[0].iterdir() if format_of(one) in formats and not one.name.startswith(".")), key=_natural)
+    labels = [one for one in inside if one.name[: -len(format_of(one))] in LABEL_FILES]
+    files = [one for one in inside if one not in labels]
     if not files:
         raise ValueError(f"the folder {str(paths[0])!r} holds no prediction files ({', '.join(formats)})")
     if len(files) > _MOST_FILES:
         raise ValueError(f"the folder {str(paths[0])!r} holds {len(files):,} files; at most {_MOST_FILES:,} members are read")
-    kinds = sorted({one.suffix.lower() for one in files})
+    kinds = sorted({format_of(one) for one in files})
     if len(kinds) > 1:
         raise ValueError(f"the folder {str(paths[0])!r} holds files of several formats ({', '.join(kinds)}); name those of the members")
     return files, labels[0] if labels else None
@@ -81,84 +93,182 @@ def look_alike(path: Path) -> str:
     return f". Did you mean {str(path.with_name(close[0]))!r}?" if close else ""
 
 
-def combine(files: Sequence[Path], parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields of one ensemble from those of its members' files: cases aligned by ``ids``, classes by name."""
-    first, name = parts[0], files[0].name
+def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
+    """The fields of one ensemble from those of its members, which messages call ``names``: cases aligned by ``ids``, classes by name."""
+    first, name = parts[0], names[0]
     kind = _kind(first)
-    whole = dict(first)
-    for file, part in zip(files, parts, strict=True):
+    for owner, part in zip(names, parts, strict=True):
         shape = tuple(part[_kind(part)].shape)
         if len(shape) not in (2, 3):
-            raise ValueError(f"{file.name}: `{_kind(part)}` must have the axes (instances, classes); got shape {shape}")
-    for file, part in zip(files[1:], parts[1:], strict=True):
+            raise ValueError(f"{owner}: `{_kind(part)}` must have the axes (instances, classes); got shape {shape}")
         if _kind(part) != kind:
-            raise ValueError(f"{name} holds `{kind}` and {file.name} `{_kind(part)}`; all members must be given in the same way")
-        if "weights" in part or "weights" in first:
-            raise ValueError(f"{file.name}: `weights` of members in several files have no meaning; put the members into one file")
-        _align_classes(name, first, file.name, part, kind)
-        _align_cases(name, first, file.name, part, kind)
+            raise ValueError(f"{name} holds `{kind}` and {owner} `{_kind(part)}`; all members must be given in the same way")
+        if "weights" in part and len(parts) > 1:
+            raise ValueError(f"{owner}: `weights` of members in several files have no meaning; put the members into one file")
+    _check_ids(names, parts)
+    whole = dict(first)
+    owners = dict.fromkeys(first, name)  # who said it first
+    for owner, part in zip(names[1:], parts[1:], strict=True):
+        _align_classes(name, whole, owner, part, kind)
+        _align_cases(name, first, owner, part, kind)
         for key in ("y_true", "groups", "images"):
-            if key in part and key not in whole:
-                whole[key] = part[key]
+            if key not in part:
+                continue
+            if key not in whole:
+                whole[key], owners[key] = part[key], owner
+            elif key != "images":
+                _check_agreement(key, owners[key], whole, owner, part)
     arrays = [part[kind] for part in parts]
     count = sum(1 if len(x.shape) == 2 else int(x.shape[0]) for x in arrays)
     shape = (count, *(int(n) for n in arrays[0].shape[-2:]))
-    for file, x in zip(files, arrays, strict=True):
+    for owner, x in zip(names, arrays, strict=True):
         if tuple(x.shape[-2:]) != shape[1:]:
-            raise ValueError(
-                f"{file.name}: `{kind}` has shape {tuple(x.shape)}; {name} has {tuple(arrays[0].shape)}. All need the same cases"
-            )
+            raise ValueError(f"{owner}: `{kind}` has shape {tuple(x.shape)}; {name} has {tuple(arrays[0].shape)}. All need the same cases")
     stacked = Stacked(tuple(arrays), shape, np.result_type(*(x.dtype for x in arrays)))
     in_memory = all(type(x) is np.ndarray for x in arrays)
     return whole | {kind: stacked[:, :] if in_memory else stacked}
+
+
+def combine_files(files: Sequence[Path], parts: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
+    """The fields of one ensemble from those of its files; says how cases and classes were matched."""
+    names = [file.name for file in files]
+    if not all(_only_positions(part) for part in parts):
+        for part in parts:
+            if _only_positions(part):
+                part.pop("class_names", None)
+    nameless = [name for name, part in zip(names, parts, strict=True) if "class_names" not in part]
+    if 0 < len(nameless) < len(parts):
+        notes.append(f"classes of {nameless[0]} matched by position: it has no class names")
+    whole = combine(names, parts)
+    if "ids" not in whole:
+        notes.append("rows matched by number: the files have no ids")
+    elif not any(note.startswith("rows matched") for note in notes):
+        notes.append("rows matched by `ids`")
+    return whole | _member_names(files, parts)
+
+
+def _only_positions(part: dict[str, Any]) -> bool:
+    """Whether classes have no names, or are called 0, 1, … in this order."""
+    names = part.get("class_names")
+    return names is None or list(names) == [str(k) for k in range(len(names))]
+
+
+def _member_names(files: Sequence[Path], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """What the members are called, by their files, and their factors if all files have the same ones."""
+    names: list[str] = []
+    for file, part in zip(files, parts, strict=True):
+        stem = file.name[: -len(format_of(file))]
+        values = part[_kind(part)]
+        if "member_names" in part:
+            names += [f"{stem} / {name}" for name in part["member_names"]]
+        elif len(values.shape) == 2 or values.shape[0] == 1:
+            names.append(stem)
+        else:
+            names += [f"{stem} / {number}" for number in range(values.shape[0])]
+    found: dict[str, Any] = {"member_names": tuple(names), "factors": None}
+    factors = [part.get("factors") or {} for part in parts]
+    if factors[0] and all(list(one) == list(factors[0]) for one in factors):
+        found["factors"] = {name: tuple(level for one in factors for level in one[name]) for name in factors[0]}
+    return found
 
 
 def _kind(part: dict[str, Any]) -> str:
     return next(kind for kind in KINDS if kind in part)
 
 
-def _align_classes(name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> None:
-    """The classes of ``part`` in the order of the first file's."""
-    if "class_names" not in part or "class_names" not in first:
+def _check_ids(names: Sequence[str], parts: Sequence[dict[str, Any]]) -> None:
+    """Refuse ids that are repeated, and members of which only some have ids."""
+    for owner, part in zip(names, parts, strict=True):
+        if "ids" in part:
+            check_unique(owner, np.asarray(part["ids"][:]).astype(str))
+    with_ids = [owner for owner, part in zip(names, parts, strict=True) if "ids" in part]
+    without = [owner for owner, part in zip(names, parts, strict=True) if "ids" not in part]
+    if with_ids and without:
+        raise InputError(
+            f"{with_ids[0]} has ids and {without[0]} has none, so that their rows cannot be matched. "
+            "Give all files the same ids, or none if their rows are in the same order"
+        )
+
+
+def check_unique(owner: str, ids: np.ndarray) -> None:
+    """Refuse an id that is there more than once."""
+    values, counts = np.unique(ids, return_counts=True)
+    if (counts > 1).any():
+        raise InputError(f"{owner} has the id {str(values[counts > 1][0])!r} more than once; cases cannot be aligned by it")
+
+
+def _align_classes(name: str, whole: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> None:
+    """The classes of ``part``, and labels that are positions among them, in the order of the first file that names any."""
+    if "class_names" not in part:
         return
-    wanted, there = list(first["class_names"]), list(part["class_names"])
+    if "class_names" not in whole:
+        whole["class_names"] = part["class_names"]
+        return
+    wanted, there = list(whole["class_names"]), list(part["class_names"])
     if wanted == there:
         return
     if sorted(wanted) != sorted(there):
         missing = [word for word in wanted if word not in there] or [word for word in there if word not in wanted]
         raise ValueError(f"{name} and {file} have different classes; only one of them has {missing[0]!r}")
-    part[kind] = np.asarray(part[kind][:, :] if len(part[kind].shape) == 3 else part[kind][:])[..., [there.index(word) for word in wanted]]
+    order = [there.index(word) for word in wanted]
+    values = part[kind][:, :] if len(part[kind].shape) == 3 else part[kind][:]
+    part[kind] = np.asarray(values)[..., order]
+    part["class_names"] = tuple(wanted)
+    if "y_true" in part:
+        part["y_true"] = labels_in_order(np.asarray(part["y_true"]), there, order)
+
+
+def labels_in_order(y: np.ndarray, names: Sequence[str], order: Sequence[int]) -> np.ndarray:
+    """Labels of the classes ``names`` after these were put into another order; only positions change."""
+    if y.ndim == 2 and y.shape[1] == len(names):  # 0 or 1 for each class
+        return np.asarray(y[:, list(order)])
+    whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and bool(np.all(y == np.floor(y))))
+    if not whole or not y.size or integer_names(names) is not None or y.min() < 0 or y.max() >= len(names):
+        return y
+    return np.asarray(np.argsort(order)[y.astype(np.int64)])
 
 
 def _align_cases(name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> None:
     """The cases of ``part`` in the order of the first file's ``ids``; without any, there must be as many."""
     n, m = int(first[kind].shape[-2]), int(part[kind].shape[-2])
-    if "ids" not in first or "ids" not in part:
+    if "ids" not in first:
         if n != m:
             raise ValueError(f"{name} has {n:,} cases and {file} {m:,}; all members need the same ones (a column `id` would align them)")
-    else:
-        wanted, there = np.asarray(first["ids"][:]).astype(str), np.asarray(part["ids"][:]).astype(str)
-        if not np.array_equal(wanted, there):
-            order = same_order(name, wanted, file, there)
-            axis = len(part[kind].shape) - 2
-            part[kind] = np.take(np.asarray(part[kind][:, :] if axis else part[kind][:]), order, axis=axis)
-            for key in ("y_true", "groups"):
-                if key in part:
-                    part[key] = np.asarray(part[key])[order]
-    if "y_true" in first and "y_true" in part:
-        a, b = np.asarray(first["y_true"]), np.asarray(part["y_true"])
-        if a.shape == b.shape and (a != b).any():
-            at = int(np.flatnonzero((a != b).reshape(len(a), -1).any(axis=-1))[0])
-            case = str(first["ids"][:][at]) if "ids" in first else f"number {at}"
-            raise ValueError(f"{name} and {file} disagree about the true label of case {case!r}")
+        return
+    wanted, there = np.asarray(first["ids"][:]).astype(str), np.asarray(part["ids"][:]).astype(str)
+    if np.array_equal(wanted, there):
+        return
+    order = same_order(name, wanted, file, there)
+    axis = len(part[kind].shape) - 2
+    part[kind] = np.take(np.asarray(part[kind][:, :] if axis else part[kind][:]), order, axis=axis)
+    for key in ("y_true", "groups", "images"):
+        if key in part:
+            part[key] = np.asarray(part[key][:])[order]
+
+
+def _check_agreement(key: str, name: str, whole: dict[str, Any], file: str, part: dict[str, Any]) -> None:
+    """Refuse members that disagree about the label or group of a case."""
+    class_names = whole.get("class_names")
+    a, b = (_comparable(one[key], key, class_names) for one in (whole, part))
+    if a.shape == b.shape and (a != b).any():
+        row = int(np.flatnonzero((a != b).reshape(len(a), -1).any(axis=-1))[0])
+        case = str(whole["ids"][:][row]) if "ids" in whole else f"number {row}"
+        word = "true label" if key == "y_true" else "group"
+        raise ValueError(f"{name} and {file} disagree about the {word} of case {case!r}")
+
+
+def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.ndarray:
+    """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same; else text."""
+    values = np.asarray(values[:])
+    if key == "y_true" and class_names is not None and values.ndim == 1:
+        return np.asarray(as_labels(values, key, class_names, values.shape))
+    return np.asarray(values.astype(str))
 
 
 def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
     """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one side is named."""
     for owner, ids in ((name, wanted), (file, there)):
-        values, counts = np.unique(ids, return_counts=True)
-        if (counts > 1).any():
-            raise ValueError(f"{owner} has the id {str(values[counts > 1][0])!r} more than once; cases cannot be aligned by it")
+        check_unique(owner, ids)
     for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
         missing = np.flatnonzero(~np.isin(ids, others))
         if missing.size:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,12 +19,13 @@ from .._lazy import imported
 from .files import allowed, open_regular
 from .parquet_pages import Group, check_pages, column_of, read_footer
 from .predictions import KINDS
-from .tables import ROLES, find_roles, table_fields
+from .tables import Table
 
 _AT_ONCE = 1 << 22
 """Bytes of values that are decoded at a time."""
-_SMALL = ("y_true", "ids", "groups")
-_FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
+FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
+# Whole numbers are probabilities too: those of a member that is sure.
+NUMBERS = FLOATS | dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), np.float64)
 
 
 @dataclass
@@ -118,8 +119,8 @@ class ParquetColumn:
         return block
 
 
-def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest: int) -> dict[str, Any]:
-    """Those columns of a file that ``pick`` chooses from the names there, the predictions not yet read.
+def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest: int) -> Table:
+    """The table in a file, the predictions not yet read; ``pick`` chooses a column of lists from their names.
 
     None of its pages may take more than ``largest`` bytes.
     """
@@ -129,16 +130,21 @@ def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest
     with _sentences(path):
         groups = read_footer(path)
         found = pq.read_schema(path)
-        words = [word for names in ROLES.values() for word in names]
-        text = [field.name for field in found if field.name.lower() in words and str(field.type) in ("string", "large_string")]
+        text = [field.name for field in found if str(field.type) in ("string", "large_string")]
         file = pq.ParquetFile(path, read_dictionary=text, buffer_size=1 << 20, pre_buffer=False)
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise ValueError(f"{path.name} is damaged: two of its columns have the same name")
         stored = _Stored(path, file, groups, sum(group.rows for group in groups), allowed(length), length, largest)
-        numeric = [field.name for field in file.schema_arrow if str(field.type) in _FLOATS]
-        lists = any(str(field.type).startswith(("list", "large_list", "fixed_size_list")) and field.name in KINDS for field in found)
-        return _table(stored, numeric) if numeric and not lists else _lists(stored, pick(names))
+        lists = [field.name for field in found if str(field.type).startswith(("list", "large_list", "fixed_size_list"))]
+        numeric = [field.name for field in file.schema_arrow if str(field.type) in NUMBERS]
+        if not numeric and not lists:
+            pick(names)  # refuses, and says what is there
+        table = Table(path.name, stored.n, tuple(names), frozenset(numeric), stored.small, stored.numbers)
+        if any(name in KINDS for name in lists) or (lists and not set(numeric) - {"y_true"}):
+            kind = next(name for name in pick(lists) if name != "y_true")
+            table = _with_lists(table, stored, kind)
+    return table
 
 
 @dataclass(frozen=True)
@@ -165,46 +171,43 @@ class _Stored:
         return counts
 
     def small(self, name: str) -> np.ndarray:
-        return _small_column(self.path, self.file, self.groups, name, self.n, self.largest, self.most)
+        with _sentences(self.path):
+            self.counts([name], 8, 1)
+            return _small_column(self.path, self.file, self.groups, name, self.n, self.largest, self.most)
+
+    def numbers(self, names: Sequence[str]) -> ParquetColumn:
+        """A column for each class."""
+        with _sentences(self.path):
+            types = [str(self.file.schema_arrow.field(name).type) for name in names]
+            dtype = np.result_type(*(NUMBERS[kind] for kind in types))
+            counts = self.counts(names, dtype.itemsize, len(names))
+        uneven = [name for name in names if counts[name] != self.n]
+        if uneven:
+            raise ValueError(f"{self.path.name} is damaged: column `{uneven[0]}` has {counts[uneven[0]]:,} values in {self.n:,} rows")
+        return ParquetColumn(self.path, self.file, self.groups, tuple(names), self.n, len(names), None, dtype, self.largest, True)
 
 
-def _table(stored: _Stored, numeric: list[str]) -> dict[str, Any]:
-    """A column for each class."""
-    schema = stored.file.schema_arrow
-    roles = find_roles(stored.path.name, schema.names, numeric)
-    dtype = np.result_type(*(_FLOATS[str(schema.field(name).type)] for name in roles.classes))
-    counts = stored.counts([*roles.classes, *roles.others.values()], dtype.itemsize, len(roles.classes))
-    uneven = [name for name in roles.classes if counts[name] != stored.n]
-    if uneven:
-        raise ValueError(f"{stored.path.name} is damaged: column `{uneven[0]}` has {counts[uneven[0]]:,} values in {stored.n:,} rows")
-    k = len(roles.classes)
-    values = ParquetColumn(stored.path, stored.file, stored.groups, tuple(roles.classes), stored.n, k, None, dtype, stored.largest, True)
-    return table_fields(stored.path.name, roles, values, {role: stored.small(name) for role, name in roles.others.items()})
-
-
-def _lists(stored: _Stored, chosen: Sequence[str]) -> dict[str, Any]:
-    """A column of lists with all numbers of a row."""
+def _with_lists(table: Table, stored: _Stored, name: str) -> Table:
+    """A table with a column of lists, which hold all numbers of a row."""
     path, schema = stored.path, stored.file.schema_arrow
-    small = [name for name in chosen if name in _SMALL]
-    kind = next(name for name in chosen if name not in _SMALL)
-    dtype, fixed = _list_type(path, kind, schema.field(kind).type)
-    count = stored.counts([kind, *small], dtype.itemsize, 1)[kind]
+    kind = name if name in KINDS else "probs"
+    dtype, fixed = _list_type(path, name, schema.field(name).type)
+    count = stored.counts([name], dtype.itemsize, 1)[name]
     width = count // max(stored.n, 1) if fixed is None else fixed
     if width * stored.n != count:
         raise ValueError(
-            f"{path.name}: column `{kind}` must hold the same number of values in every row; got {count:,} in {stored.n:,} rows"
+            f"{path.name}: column `{name}` must hold the same number of values in every row; got {count:,} in {stored.n:,} rows"
         )
     metadata = {key: (schema.metadata or {}).get(key.encode(), b"").decode() for key in ("members", "class_names")}
-    members = _members(path, metadata["members"], width, kind) if metadata["members"] else None
-    columns: dict[str, Any] = {
-        kind: ParquetColumn(path, stored.file, stored.groups, (kind,), stored.n, width, members, dtype, stored.largest)
-    }
+    members = _members(path, metadata["members"], width, name) if metadata["members"] else None
+    values = ParquetColumn(path, stored.file, stored.groups, (name,), stored.n, width, members, dtype, stored.largest)
     if members is None and kind == "probs":
-        sums = columns[kind][: min(8, stored.n)].sum(axis=-1)
+        sums = values[: min(8, stored.n)].sum(axis=-1)
         if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
-            _members(path, "", width, kind)  # several members, and nothing says how many
-    columns |= {name: stored.small(name) for name in small}
-    return columns | ({"class_names": metadata["class_names"].split("\n")} if metadata["class_names"] else {})
+            _members(path, "", width, name)  # several members, and nothing says how many
+    class_names = tuple(metadata["class_names"].split("\n")) if metadata["class_names"] else None
+    names = tuple(other for other in table.names if other != name)
+    return replace(table, names=names, kind=kind, listed=values, class_names=class_names)
 
 
 def _list_type(path: Path, name: str, stored: Any) -> tuple[np.dtype[Any], int | None]:
@@ -213,7 +216,7 @@ def _list_type(path: Path, name: str, stored: Any) -> tuple[np.dtype[Any], int |
 
     if not (pa.types.is_list(stored) or pa.types.is_fixed_size_list(stored) or pa.types.is_large_list(stored)):
         raise TypeError(f"{path.name}: column `{name}` must hold lists of numbers; got {stored}")
-    dtype = np.dtype(_FLOATS.get(str(stored.value_type), object))
+    dtype = np.dtype(FLOATS.get(str(stored.value_type), object))
     if dtype.kind != "f":
         nested = "list" in str(stored.value_type)
         hint = f". Lists of lists? Store a column for each class, or the M · K numbers of a row as one list in `{name}`" if nested else ""
@@ -260,6 +263,6 @@ def _small_column(path: Path, file: Any, groups: list[Group], name: str, n: int,
         if name != "y_true" or not pa.types.is_integer(kind.value_type) or flat.null_count or len(flat) % max(n, 1):
             raise TypeError(f"{path.name}: column `{name}` must hold whole numbers, or lists of them of one length; got {kind}")
         return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(n, -1)
-    if not pa.types.is_integer(kind) and not (name not in ("id", "ids") and pa.types.is_floating(kind)):
+    if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
         raise TypeError(f"{path.name}: column `{name}` must hold texts or whole numbers; got {kind}")
     return np.asarray(column.to_numpy())

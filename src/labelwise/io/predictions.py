@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, check_names, to_numpy
+from .._errors import InputError
 from .._labels import as_labels
+from .._tables import counted
 from ..distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import not_a_distribution
 from .files import reading
@@ -74,6 +76,12 @@ class Predictions:
     """Whether the labels may occur together; by default what ``y_true`` (N, K) or ``q`` says."""
     grid: Grid | None = None
     """The axes of instances in the file, if there were several."""
+    factors: Mapping[str, Sequence[str]] | None = None
+    """What distinguishes the members, such as the prompt and the model of each."""
+    member_names: tuple[str, ...] | None = None
+    """What the members are called in the file, or their files."""
+    notes: tuple[str, ...] = ()
+    """What was assumed when they were read, such as that rows were matched by number."""
     path: Path | None = field(default=None, repr=False)
     """The file they are in, for error messages."""
 
@@ -192,8 +200,8 @@ class Predictions:
         y = np.asarray(to_numpy(self.y_true))
         return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
 
-    def check_same_classes(self, other: Predictions, name: str) -> None:
-        """Refuse predictions called ``name`` that are about other classes: they cannot be of the same model."""
+    def check_same_model(self, other: Predictions, name: str) -> None:
+        """Refuse predictions called ``name`` of other classes, or of another number of members: they cannot be of the same model."""
         if other.n_classes != self.n_classes:
             raise ValueError(
                 f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they must come from the same model"
@@ -203,6 +211,12 @@ class Predictions:
             order = "the same classes in another order" if {*self.names} == {*other.names} else "other classes"
             raise ValueError(
                 f"{name} has {order}: {differing[0][1]!r} where the predictions have {differing[0][0]!r}; they must come from the same model"
+            )
+        if other.n_members != self.n_members:
+            here, there = (_members_in_words(one.n_members) for one in (self, other))
+            raise InputError(
+                f"{name} has {there} and the predictions {here}. Epistemic uncertainty grows with the number of members, so that the two cannot be "
+                "compared. Give both the same members"
             )
 
     def __getitem__(self, index: Any) -> Predictions:
@@ -250,6 +264,7 @@ class Predictions:
                 return Dirichlet(values, class_names=self.class_names)
             return DirichletMixture(values, self.weights, class_names=self.class_names)
         options: dict[str, Any] = {"weights": self.weights, "member_axis": 0, "class_names": self.class_names}
+        options["factors"] = self.factors
         if self.kind == "logits":
             if not self.multilabel:
                 return Ensemble.from_logits(values, **options)
@@ -257,6 +272,10 @@ class Predictions:
         elif self.kind == "log_probs":
             values = np.exp(values)
         return (MultiLabelEnsemble if self.multilabel else Ensemble)(values, **options)
+
+
+def _members_in_words(n_members: int | None) -> str:
+    return "a continuous distribution instead of members" if n_members is None else counted(n_members, "member")
 
 
 def _rows(index: Any, n: int) -> Any:

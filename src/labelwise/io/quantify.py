@@ -47,6 +47,8 @@ class Quantified:
     """How many of the blocks this call computed; the others were there from an interrupted one."""
     means: dict[str, dict[str, float]]
     """For each loss the means over all instances of the sums of total, aleatoric and epistemic uncertainty."""
+    notes: tuple[str, ...] = ()
+    """What was assumed when the predictions were read."""
 
     @property
     def instances(self) -> int:
@@ -73,7 +75,8 @@ def quantify(
     target : path
         .npz, .zarr, .parquet or .csv. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
         their sums ``log_sum_total`` and so on (N,); in tables a column for each class, ``log_total.melanoma``. Predictions of images keep their axes: those of
-        (M, N, K, height, width) with ``class_axis=2`` give (N, K, height, width), in .npz and .zarr.
+        (M, N, K, height, width) with ``class_axis=2`` give (N, K, height, width), those of one volume (M, K, height, width) with
+        ``class_axis=1`` give (K, height, width), in .npz and .zarr.
     losses : sequence of str or Loss
         Several are computed from one reading of the predictions.
     labelwise : bool
@@ -121,7 +124,7 @@ def quantify(
         computed = _fill(staging, stored, reader, chosen, labelwise, scheduler, progress)
         means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
         staging.finish({} if grid.ids is None else {"ids": grid.ids}, stored.names)
-    return Quantified(target, stored.shape, -(-grid.shape[0] // rows), computed, means)
+    return Quantified(target, stored.shape, -(-grid.shape[0] // rows), computed, means, stored.notes)
 
 
 def _columns(stored: Predictions, grid: Grid, losses: dict[str, Loss], labelwise: bool) -> Columns:

@@ -145,7 +145,12 @@ class Staging:
 
     def _npz(self, extra: dict[str, np.ndarray], class_names: tuple[str, ...]) -> None:
         with replacing(self.target) as file:
-            write_npz(file, {**self._arrays, "class_names": np.asarray(class_names), **extra})
+            arrays = {name: self._in_file(array) for name, array in self._arrays.items()}
+            write_npz(file, {**arrays, "class_names": np.asarray(class_names), **extra})
+
+    def _in_file(self, array: np.ndarray) -> np.ndarray:
+        """Staged results, or some rows of them, with the axes of the file, where classes may come before the rows."""
+        return np.moveaxis(array, 1, 0) if self.axes[0] == "label" and array.ndim == len(self.axes) else array
 
     @property
     def _step(self) -> int:
@@ -168,15 +173,17 @@ class Staging:
         # with these names, and the classes as `label`, xarray.open_zarr gives what `to_xarray` gives
         axes = {len(self.axes): self.axes, len(self.axes) - 1: tuple(name for name in self.axes if name != "label")}
         chunk = min(max(self.n, 1), self._step)
-        out = {
-            name: group.create_array(name, shape=a.shape, dtype=a.dtype, chunks=(chunk, *a.shape[1:]), dimension_names=axes[a.ndim])
-            for name, a in self._arrays.items()
-        }
+        out = {}
+        for name, array in self._arrays.items():
+            whole = self._in_file(array)
+            chunks = tuple(chunk if axis == "instance" else length for axis, length in zip(axes[array.ndim], whole.shape, strict=True))
+            out[name] = group.create_array(name, shape=whole.shape, dtype=array.dtype, chunks=chunks, dimension_names=axes[array.ndim])
         for start, stop in self._pieces():
             for name, array in self._arrays.items():
-                out[name][start:stop] = np.asarray(array[start:stop])
+                place = tuple(slice(start, stop) if axis == "instance" else slice(None) for axis in axes[array.ndim])
+                out[name][place] = self._in_file(np.asarray(array[start:stop]))
         group.attrs["class_names"] = list(class_names)
-        for name, values, axis in (("label", np.asarray(class_names), "label"), *((name, x, self.axes[0]) for name, x in extra.items())):
+        for name, values, axis in (("label", np.asarray(class_names), "label"), *((name, x, "instance") for name, x in extra.items())):
             dtype = str if values.dtype.kind == "U" else values.dtype  # text of a fixed width has no specification in version 3
             group.create_array(name, shape=values.shape, dtype=dtype, dimension_names=(axis,))[:] = values
         if self.target.exists():

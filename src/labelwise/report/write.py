@@ -217,7 +217,7 @@ def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predict
         raise TypeError(f"`ood` must be a distribution, Predictions, or a mapping from names to these; got {type(ood).__name__}")
     others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
-        cases.check_same_classes(other, f"`ood` {name!r}")
+        cases.check_same_model(other, f"`ood` {name!r}")
     return others
 
 
