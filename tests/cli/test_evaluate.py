@@ -114,3 +114,17 @@ def test_multilabel_risk_is_the_share_of_wrong_labels(tmp_path) -> None:
         lw.evaluation.rejection_curve(u.total, utility=1 - wrong).at_coverage(0.8)
     )
     assert 0 < found["rejection"]["mean certainty"]["augrc"] < 0.5
+
+
+def test_out_of_distribution_predictions_need_as_many_members(preds, tmp_path) -> None:
+    stored = lw.load_predictions(preds)
+    save_predictions(tmp_path / "other.npz", probs=stored.probs[:3], class_names=stored.class_names)
+    words = "other.npz has 3 members and the predictions have 5 members. Epistemic uncertainty grows with the number of members"
+    result = run("evaluate", preds, "--ood", tmp_path / "other.npz")
+    assert result.exit_code == 2
+    assert words in result.output
+    result = run("report", preds, "--ood", tmp_path / "other.npz", "-o", tmp_path / "r.html")
+    assert result.exit_code == 2
+    assert words.partition(" ")[2] in result.output
+    with pytest.raises(ValueError, match="Give both the same members"):
+        lw.report.write_report(tmp_path / "r.html", stored, ood=lw.Ensemble(stored.probs[:4], class_names=stored.class_names))

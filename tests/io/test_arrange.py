@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 
 import labelwise as lw
-from small_tables import IDS, NAMES, PROBS, Y, check
+from command_line import run
+from small_tables import IDS, NAMES, PROBS, RNG, Y, check
 
 
 @pytest.mark.parametrize("name", ["y.npy", "y.npz", "y.txt", "y.csv", "column.csv"])
@@ -40,3 +46,160 @@ def test_axes_of_columns_on_disk(tmp_path, optional) -> None:
         lw.load_predictions(tmp_path / "p.zarr", class_axis=3)
     with pytest.raises(ValueError, match="must be different; both are 1"):
         lw.load_predictions(tmp_path / "p.zarr", class_axis=1, member_axis=1)
+
+
+def save(path: Path, names: Sequence[str] = NAMES, ids: str | None = "image_id") -> Path:
+    """A table of the first member, with the classes in the order of ``names``."""
+    columns = [NAMES.index(name) for name in names]
+    lines = [",".join([*([IDS[i]] if ids else []), *(repr(float(PROBS[0, i, k])) for k in columns)]) for i in range(6)]
+    path.write_text("\n".join([",".join([*([ids] if ids else []), *names]), *lines]))
+    return path
+
+
+def test_class_names_in_another_order_are_matched_by_name(tmp_path) -> None:
+    truth = ",".join(["id", "y_true"]) + "\n" + "\n".join(f"{IDS[i]},{NAMES[Y[i]]}" for i in range(6))
+    (tmp_path / "y.csv").write_text(truth)
+    wanted = ["eel", "cat", "dog"]
+    p = lw.load_predictions(save(tmp_path / "p.csv"), class_names=wanted, labels=tmp_path / "y.csv")
+    assert p.class_names == tuple(wanted)
+    np.testing.assert_array_equal(p.probs[0], PROBS[0][:, [2, 0, 1]])
+    assert [wanted[k] for k in p.true_class] == [NAMES[k] for k in Y]
+    assert "classes matched by name, in the order that was given" in p.notes
+    np.savez(tmp_path / "p.npz", probs=PROBS, y_true=Y, class_names=NAMES)
+    p = lw.load_predictions(tmp_path / "p.npz", class_names=wanted)
+    np.testing.assert_array_equal(p.probs, PROBS[..., [2, 0, 1]])
+    assert [wanted[k] for k in p.true_class] == [NAMES[k] for k in Y]
+    result = run("evaluate", tmp_path / "p.npz", "--class-names", "eel,cat,dog", "--json")
+    assert json.loads(result.stdout)["accuracy"] == (PROBS.mean(0).argmax(-1) == Y).mean()
+
+
+def test_class_names_in_another_order_on_disk(tmp_path, optional) -> None:
+    group = optional("zarr").open_group(str(tmp_path / "p.zarr"), mode="w", zarr_format=3)
+    group.create_array("probs", data=PROBS.transpose(0, 2, 1).copy(), chunks=(2, 3, 2))
+    group.attrs["class_names"] = NAMES
+    p = lw.load_predictions(tmp_path / "p.zarr", class_axis=1, class_names=["eel", "cat", "dog"])
+    np.testing.assert_array_equal(p[2:5].probs, PROBS[:, 2:5, [2, 0, 1]])
+
+
+def test_other_class_names_than_those_of_the_file_are_refused(tmp_path) -> None:
+    with pytest.raises(
+        ValueError, match=r"`class_names` has 'emu', which is no class of the file; its classes are cat, dog, eel. To rename"
+    ):
+        lw.load_predictions(save(tmp_path / "p.csv"), class_names=["cat", "dog", "emu"])
+
+
+def test_class_names_of_positions_are_said(tmp_path) -> None:
+    np.save(tmp_path / "p.npy", PROBS)
+    p = lw.load_predictions(tmp_path / "p.npy", class_names=NAMES, labels=Y)
+    assert p.notes == ("classes 0, 1, 2 = cat, dog, eel", "labels 0, 1, 2 = cat, dog, eel")
+    result = run("evaluate", tmp_path / "p.npy", "--class-names", "cat,dog,eel", "--labels", tmp_path / "y.txt")
+    assert result.exit_code == 2
+    (tmp_path / "y.txt").write_text("\n".join(map(str, Y)))
+    result = run("evaluate", tmp_path / "p.npy", "--class-names", "cat,dog,eel", "--labels", tmp_path / "y.txt")
+    said = [
+        "p.npy: 2 members × 6 cases × 3 classes",
+        "  classes 0, 1, 2 = cat, dog, eel",
+        "  labels matched by number",
+        "  labels 0, 1, 2 = cat, dog, eel",
+    ]
+    assert result.stderr.splitlines()[:4] == said
+
+
+@pytest.mark.parametrize(
+    "content",
+    [{"0": "cat", "1": "dog", "2": "eel"}, {"id2label": {"2": "eel", "0": "cat", "1": "dog"}}, NAMES, {"eel": 2, "cat": 0, "dog": 1}],
+)
+def test_id2label_names_the_classes(content: Any, tmp_path) -> None:
+    np.save(tmp_path / "p.npy", PROBS)
+    (tmp_path / "config.json").write_text(json.dumps(content))
+    result = run("quantify", tmp_path / "p.npy", "--class-names", tmp_path / "config.json", "-o", tmp_path / "u.npz")
+    assert result.exit_code == 0, result.output
+    with np.load(tmp_path / "u.npz") as file:
+        assert file["class_names"].tolist() == NAMES
+    names = content.get("id2label", content) if isinstance(content, dict) else content
+    assert lw.load_predictions(tmp_path / "p.npy", class_names=names).class_names == tuple(NAMES)
+    with pytest.raises(ValueError, match="must give a name to each position 0 … 1"):
+        lw.load_predictions(tmp_path / "p.npy", class_names={0: "cat", 2: "dog"})
+
+
+ORDER = [3, 0, 5, 1, 2, 4]
+
+
+@pytest.mark.parametrize("header", ["image_id,diagnosis", "case,y_true", "image_id,label,age", "filename,truth"])
+def test_labels_are_matched_by_ids_whatever_their_name(header: str, tmp_path) -> None:
+    extra = ",70" * (header.count(",") - 1)
+    (tmp_path / "y.csv").write_text(header + "\n" + "\n".join(f"{IDS[i]},{NAMES[Y[i]]}{extra}" for i in ORDER))
+    p = lw.load_predictions(save(tmp_path / "p.csv"), labels=tmp_path / "y.csv")
+    check(p)
+    assert f"labels matched by `{header.partition(',')[0]}`" in p.notes
+
+
+@pytest.mark.parametrize("with_index", [False, True])
+def test_ids_of_labels_that_predictions_lack_are_refused(with_index: bool, tmp_path) -> None:
+    start = "Unnamed: 0," if with_index else ""
+    rows = [(f"{k}," if with_index else "") + f"{IDS[i]},{NAMES[Y[i]]}" for k, i in enumerate(ORDER)]
+    (tmp_path / "y.csv").write_text("\n".join([f"{start}image_id,y_true", *rows]))
+    with pytest.raises(ValueError, match=r"y\.csv has ids \(`image_id`: 'case 3', …\), and the predictions of shape \(6, 3\) have none"):
+        lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.csv")
+    np.savez(tmp_path / "y.npz", y_true=Y[ORDER], ids=np.array(IDS)[ORDER])
+    with pytest.raises(ValueError, match="cannot be matched"):
+        lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.npz")
+
+
+def test_row_numbers_as_ids_of_labels(tmp_path) -> None:
+    (tmp_path / "y.csv").write_text("id,y_true\n" + "\n".join(f"{i},{NAMES[Y[i]]}" for i in ORDER))
+    p = lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.csv")
+    check(p, ids=None)
+    assert "labels matched by `id`, as the numbers of the rows" in p.notes
+
+
+def test_labels_without_ids_are_matched_by_number(tmp_path) -> None:
+    (tmp_path / "y.csv").write_text("y_true\n" + "\n".join(NAMES[k] for k in Y))
+    p = lw.load_predictions(save(tmp_path / "p.csv"), labels=tmp_path / "y.csv")
+    check(p)
+    assert "labels matched by number" in p.notes
+
+
+def test_a_series_of_labels_is_matched_by_its_index(tmp_path, optional) -> None:
+    labels = optional("pandas").Series([NAMES[Y[i]] for i in ORDER], index=[IDS[i] for i in ORDER])
+    check(lw.load_predictions(save(tmp_path / "p.csv"), labels=labels))
+    check(lw.load_predictions(save(tmp_path / "p.csv"), labels=optional("pandas").Series([NAMES[k] for k in Y])))
+    with pytest.raises(ValueError, match="cannot be matched"):
+        lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=labels)
+
+
+def test_multilabel_truth_as_a_table(tmp_path) -> None:
+    probs, y = RNG.random((2, 6, 3)), RNG.integers(0, 2, (6, 3))
+    np.savez(tmp_path / "p.npz", probs=probs, ids=np.array(IDS), class_names=NAMES)
+    wanted = ["eel", "cat", "dog"]
+    rows = [f"{IDS[i]}," + ",".join(str(y[i, NAMES.index(name)]) for name in wanted) for i in ORDER]
+    (tmp_path / "y.csv").write_text("\n".join(["image_id," + ",".join(wanted), *rows]))
+    p = lw.load_predictions(tmp_path / "p.npz", labels=tmp_path / "y.csv", multilabel=True)
+    np.testing.assert_array_equal(p.true_class, y.astype(bool))
+    result = run("evaluate", tmp_path / "p.npz", "--labels", tmp_path / "y.csv", "--multilabel", "--json")
+    assert result.exit_code == 0, result.output
+    assert json.loads(result.stdout)["accuracy"] == pytest.approx(((probs.mean(0) > 0.5) == y).mean())
+
+
+@pytest.mark.parametrize("name", ["p.npz", "p.csv", "logits.npz", "logits.csv"])
+def test_probabilities_are_not_read_as_logits(name: str, tmp_path) -> None:
+    if name.endswith(".npz"):
+        np.savez(tmp_path / name, **{"logits" if name.startswith("logits") else "probs": PROBS})
+    elif name == "p.csv":
+        save(tmp_path / name)
+    else:
+        save(tmp_path / name)
+        (tmp_path / name).write_text((tmp_path / name).read_text().replace("cat,dog,eel", "logit_cat,logit_dog,logit_eel"))
+    with pytest.raises(
+        ValueError, match="`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities"
+    ):
+        lw.load_predictions(tmp_path / name, logits=not name.startswith("logits"))
+    result = run("quantify", tmp_path / name, *([] if name.startswith("logits") else ["--logits"]), "-o", tmp_path / "u.npz")
+    assert result.exit_code == 2
+    assert "like probabilities" in result.output
+
+
+def test_logits_of_labels_that_look_like_probabilities_are_noted(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", logits=RNG.random((2, 6, 3)))
+    with pytest.warns(UserWarning, match="`logits` lie between 0 and 1, like probabilities"):
+        lw.load_predictions(tmp_path / "p.npz", multilabel=True)

@@ -55,6 +55,24 @@ def test_other_orders(order, options, label_axis, tmp_path):
         np.testing.assert_allclose(file["log_epistemic"], np.moveaxis(U.epistemic, -1, label_axis), atol=1e-12)
 
 
+@pytest.mark.parametrize("memory", ["500MB", "1MB"])
+@pytest.mark.parametrize(("order", "options"), [((0, 3, 1, 2), {"class_axis": 1}), ((3, 0, 1, 2), {"class_axis": 0, "member_axis": 1})])
+def test_a_volume_with_its_classes_first_stays_so(order, options, memory, tmp_path, optional):
+    """The command of the tutorial on volumes: (M, K, height, width) in, (K, height, width) out."""
+    probs = np.random.default_rng(1).dirichlet(np.ones(3), (2, 80, 60))
+    u = lw.decompose(lw.Ensemble(probs))
+    path = saved(tmp_path, ".npy", probs.transpose(order))
+    lw.quantify(path, tmp_path / "u.npz", memory=memory, **options)
+    with np.load(tmp_path / "u.npz") as file:
+        np.testing.assert_allclose(file["log_total"], np.moveaxis(u.total, -1, 0), atol=1e-12)
+        np.testing.assert_allclose(file["log_sum_epistemic"], u.sum().epistemic, atol=1e-12)
+    xarray, _ = optional("xarray"), optional("zarr")
+    lw.quantify(path, tmp_path / "u.zarr", memory=memory, **options)
+    maps = xarray.open_zarr(tmp_path / "u.zarr", consolidated=False)
+    assert maps["log_total"].dims == ("label", "instance", "axis_1")
+    np.testing.assert_allclose(maps["log_total"], np.moveaxis(u.total, -1, 0), atol=1e-12)
+
+
 def test_results_in_zarr_are_maps(tmp_path, optional):
     xarray, _ = optional("xarray"), optional("zarr")
     path = saved(tmp_path, ".npz", FIRST, class_names=["a", "b", "c"], ids=list("vwxyz"))

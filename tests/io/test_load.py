@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -86,3 +88,13 @@ def test_one_number_for_each_case_is_the_second_of_two_classes(shape, logits, tm
     with pytest.warns(UserWarning, match="the second of two classes"):
         stored = lw.load_predictions(tmp_path / "p.npy", logits=logits, labels=[0, 1, 1])
     np.testing.assert_allclose(stored.distribution().probs, np.stack([1 - p, p], axis=-1), atol=1e-12)
+
+
+def test_votes_in_the_file_are_known(tmp_path) -> None:
+    votes = RNG.integers(0, 5, (6, 3))
+    for name in ("probs", "predictions"):
+        np.savez(tmp_path / "p.npz", **{name: PROBS}, votes=votes, annotators=np.array(["a", "b", "c"]))
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            assert lw.load_predictions(tmp_path / "p.npz").shape == PROBS.shape
+        assert not [one for one in said if "votes" in str(one.message) or "annotators" in str(one.message)]

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import labelwise as lw
+from command_line import run
 from small_tables import PROBS, Y, check, frame
 
 
@@ -42,3 +46,136 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
         lw.load_predictions([tmp_path / "a.npy", tmp_path / "c.npy"])
     with pytest.raises(ValueError, match="name at least one"):
         lw.load_predictions([])
+
+
+def write_models(folder: Path, id_name: str, *, order: Sequence[int] = range(6)) -> list[Path]:
+    """Two files, the rows of the second in another order, with a column of ids under any name."""
+    paths = []
+    for member, rows in enumerate((range(6), order)):
+        lines = [",".join([f"img_{i:03}.png", *(f"{p!r}" for p in PROBS[member, i].tolist())]) for i in rows]
+        path = folder / f"model{member}.csv"
+        path.write_text("\n".join([f"{id_name},cat,dog,eel", *lines]))
+        paths.append(path)
+    return paths
+
+
+@pytest.mark.parametrize("name", ["image_id", "filename", "patient_id", "Image ID", "imageId", "file", "path", "case", "whatever"])
+def test_rows_are_matched_by_a_column_of_ids_whatever_its_name(name: str, tmp_path) -> None:
+    p = lw.load_predictions(write_models(tmp_path, name, order=[3, 0, 5, 1, 4, 2]))
+    np.testing.assert_array_equal(p.probs, PROBS)
+    assert p.ids.tolist() == [f"img_{i:03}.png" for i in range(6)]
+    assert p.notes == (f"rows matched by `{name}`",)
+    assert p.member_names == ("model0", "model1")
+
+
+def test_the_command_says_by_what_rows_were_matched(tmp_path) -> None:
+    paths = write_models(tmp_path, "image_id", order=[3, 0, 5, 1, 4, 2])
+    result = run("quantify", *paths, "-o", tmp_path / "u.csv")
+    assert result.exit_code == 0, result.output
+    assert "2 members × 6 cases × 3 classes\n  rows matched by `image_id`\n" in result.output
+    assert "img_000.png" in (tmp_path / "u.csv").read_text().splitlines()[1]
+
+
+def test_rows_without_ids_are_matched_by_number_and_it_is_said(tmp_path) -> None:
+    for i in range(2):
+        (tmp_path / f"m{i}.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
+        np.save(tmp_path / f"m{i}.npy", PROBS[i])
+    for suffix in (".csv", ".npy"):
+        p = lw.load_predictions([tmp_path / f"m0{suffix}", tmp_path / f"m1{suffix}"])
+        assert p.notes == ("rows matched by number: the files have no ids",)
+
+
+def test_pandas_row_numbers_are_no_ids_where_there_are_real_ones(tmp_path) -> None:
+    for member, rows in enumerate((range(6), [3, 0, 5, 1, 4, 2])):
+        lines = [f"{k},img{i}," + ",".join(map(repr, PROBS[member, i].tolist())) for k, i in enumerate(rows)]
+        (tmp_path / f"m{member}.csv").write_text("\n".join([",image_id,cat,dog,eel", *lines]))
+    np.testing.assert_array_equal(lw.load_predictions(tmp_path).probs, PROBS)
+
+
+def test_members_of_which_only_some_have_ids_are_refused(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
+    (tmp_path / "m1.csv").write_text("id,cat,dog\nb,.25,.75\na,.5,.5\n")
+    (tmp_path / "m2.csv").write_text("id,cat,dog\na,.5,.5\nb,.25,.75\n")
+    with pytest.raises(ValueError, match=r"m1\.csv has ids and m0\.csv has none, so that their rows cannot be matched"):
+        lw.load_predictions(tmp_path)
+
+
+def test_other_orders_of_repeated_ids_are_refused(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("patient_id,cat,dog\na,.5,.5\na,.1,.9\nb,.25,.75\n")
+    (tmp_path / "m1.csv").write_text("patient_id,cat,dog\nb,.25,.75\na,.5,.5\na,.1,.9\n")
+    with pytest.raises(ValueError, match=r"m0\.csv and m1\.csv differ in column 'patient_id', first in row 1: 'a' and 'b'"):
+        lw.load_predictions(tmp_path)
+
+
+def test_ids_are_text(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("id,cat,dog\n001,.5,.5\n1,.25,.75\n")
+    (tmp_path / "m1.csv").write_text("id,cat,dog\n1,.2,.8\n001,.6,.4\n")
+    p = lw.load_predictions(tmp_path)
+    assert p.ids.tolist() == ["001", "1"]
+    assert p.probs[1].tolist() == [[0.6, 0.4], [0.2, 0.8]]
+
+
+@pytest.mark.parametrize("text", ["id,cat,dog\na,.5,.5\nb,.5,.5\na,.5,.5\n"])
+def test_repeated_ids_are_refused(text: str, tmp_path) -> None:
+    for i in range(2):
+        (tmp_path / f"m{i}.csv").write_text(text)
+    for paths in ([tmp_path / "m0.csv"], [tmp_path / "m0.csv", tmp_path / "m1.csv"]):
+        with pytest.raises(ValueError, match=r"m0\.csv: has the id 'a' more than once in column 'id'"):
+            lw.load_predictions(paths)
+    for i in range(2):
+        np.savez(tmp_path / f"m{i}.npz", probs=PROBS[0], ids=["a", "b", "c", "a", "e", "f"])
+    with pytest.raises(ValueError, match=r"m0\.npz has the id 'a' more than once"):
+        lw.load_predictions([tmp_path / "m0.npz", tmp_path / "m1.npz"])
+
+
+def test_classes_with_numbers_for_names_are_aligned(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("0,1,2\n.7,.2,.1\n")
+    (tmp_path / "m1.csv").write_text("2,1,0\n.1,.2,.7\n")
+    p = lw.load_predictions(tmp_path)
+    assert p.probs.tolist() == [[[0.7, 0.2, 0.1]]] * 2
+    assert p.class_names is None
+    p = lw.load_predictions([tmp_path / "m1.csv", tmp_path / "m0.csv"], class_names=["cat", "dog", "eel"])
+    assert p.probs.tolist() == [[[0.7, 0.2, 0.1]]] * 2
+
+
+def test_labels_that_are_positions_follow_the_classes_of_their_file(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("id,cat,dog,eel\na,.7,.2,.1\nb,.1,.8,.1\n")
+    (tmp_path / "m1.csv").write_text("id,eel,dog,cat,label\na,.1,.2,.7,2\nb,.1,.8,.1,1\n")
+    assert lw.load_predictions(tmp_path).true_class.tolist() == [0, 1]
+
+
+@pytest.mark.parametrize("label", ["1", "dog"])
+def test_members_that_disagree_about_a_label_are_refused(label: str, tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("id,cat,dog\na,.7,.3\nb,.1,.9\n")
+    (tmp_path / "m1.csv").write_text("id,cat,dog,label\na,.7,.3,cat\nb,.1,.9,dog\n")
+    (tmp_path / "m2.csv").write_text(f"id,cat,dog,label\na,.7,.3,{label}\nb,.1,.9,{label}\n")
+    with pytest.raises(ValueError, match=r"m1\.csv and m2\.csv disagree about the true label of case 'a'"):
+        lw.load_predictions(tmp_path)
+    rows = "model,id,cat,dog,label\nx,a,.7,.3,cat\nx,b,.1,.9,dog\ny,b,.1,.9,dog\ny,a,.7,.3,dog\n"
+    (tmp_path / "long.csv").write_text(rows)
+    with pytest.raises(ValueError, match=r"member 'x' and long\.csv, member 'y' disagree about the true label of case 'a'"):
+        lw.load_predictions(tmp_path / "long.csv")
+
+
+def test_a_name_and_a_position_are_the_same_label(tmp_path) -> None:
+    (tmp_path / "m0.csv").write_text("id,cat,dog,label\na,.7,.3,cat\nb,.1,.9,dog\n")
+    (tmp_path / "m1.csv").write_text("id,cat,dog,label\na,.7,.3,0\nb,.1,.9,1\n")
+    assert lw.load_predictions(tmp_path).true_class.tolist() == [0, 1]
+
+
+def test_images_are_reordered_with_their_ids(tmp_path) -> None:
+    images = np.arange(6)[:, None, None] * np.ones((6, 2, 2))
+    order = [3, 0, 5, 1, 4, 2]
+    np.savez(tmp_path / "m0.npz", probs=PROBS[0], ids=np.arange(6))
+    np.savez(tmp_path / "m1.npz", probs=PROBS[1, order], ids=np.array(order), images=images[order])
+    p = lw.load_predictions([tmp_path / "m0.npz", tmp_path / "m1.npz"])
+    np.testing.assert_array_equal(p.images, images)
+    np.testing.assert_array_equal(p.probs, PROBS)
+
+
+def test_classes_of_a_file_without_names_are_matched_by_position_and_it_is_said(tmp_path) -> None:
+    np.savez(tmp_path / "m0.npz", probs=PROBS[0], class_names=["cat", "dog", "eel"])
+    np.savez(tmp_path / "m1.npz", probs=PROBS[1])
+    p = lw.load_predictions([tmp_path / "m0.npz", tmp_path / "m1.npz"])
+    assert p.class_names == ("cat", "dog", "eel")
+    assert "classes of m1.npz matched by position: it has no class names" in p.notes

@@ -132,9 +132,9 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
 def combine_files(files: Sequence[Path], parts: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
     """The fields of one ensemble from those of its files; says how cases and classes were matched."""
     names = [file.name for file in files]
-    if not all(_only_positions(part) for part in parts):
-        for part in parts:
-            if _only_positions(part):
+    if any("class_names" in part and not _are_positions(part["class_names"]) for part in parts):
+        for part in parts:  # beside real names, 0, 1, … are none
+            if _are_positions(part.get("class_names", ())):
                 part.pop("class_names", None)
     nameless = [name for name, part in zip(names, parts, strict=True) if "class_names" not in part]
     if 0 < len(nameless) < len(parts):
@@ -147,10 +147,9 @@ def combine_files(files: Sequence[Path], parts: list[dict[str, Any]], notes: lis
     return whole | _member_names(files, parts)
 
 
-def _only_positions(part: dict[str, Any]) -> bool:
-    """Whether classes have no names, or are called 0, 1, … in this order."""
-    names = part.get("class_names")
-    return names is None or list(names) == [str(k) for k in range(len(names))]
+def _are_positions(names: Sequence[str]) -> bool:
+    """Whether classes are called 0, 1, … in any order."""
+    return sorted(names) == sorted(str(k) for k in range(len(names)))
 
 
 def _member_names(files: Sequence[Path], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:

@@ -215,7 +215,7 @@ class Predictions:
         if other.n_members != self.n_members:
             here, there = (_members_in_words(one.n_members) for one in (self, other))
             raise InputError(
-                f"{name} has {there} and the predictions {here}. Epistemic uncertainty grows with the number of members, so that the two cannot be "
+                f"{name} has {there} and the predictions have {here}. Epistemic uncertainty grows with the number of members, so that the two cannot be "
                 "compared. Give both the same members"
             )
 

@@ -185,8 +185,10 @@ def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_n
     if not plain:
         fractions = [name for name in suspects if not table.is_whole(name)]
         return fractions[:1]  # a score or confidence by itself is that of one class
-    if not exclusive or len(plain) == 1 or _sum_to_one(table, plain):
+    if not exclusive or _sum_to_one(table, plain):
         return plain
+    if len(plain) == 1:  # one column is the probability of one class, and a confidence beside it may be 1 minus that
+        suspects = [name for name in suspects if not _NOT_A_CLASS.fullmatch(_word(name))]
     for extra in [*([name] for name in suspects), suspects]:
         columns = [name for name in table.names if name in plain or name in extra]
         if extra and _sum_to_one(table, columns):
@@ -367,7 +369,7 @@ def _check_equal_columns(tables: Sequence[Table], meanings: Sequence[Columns]) -
             if len(other) == len(values) and not np.array_equal(values, other):
                 row = int(np.flatnonzero(values != other)[0])
                 raise InputError(
-                    f"{first.file} and {table.file} differ in column {name!r}, first in row {row + 1}: {values[row]!r} and {other[row]!r}. "
+                    f"{first.file} and {table.file} differ in column {name!r}, first in row {row + 1}: {str(values[row])!r} and {str(other[row])!r}. "
                     "It has repeated values, so that rows cannot be matched by it. Add a column `id`, another for each case"
                 )
 
