@@ -203,3 +203,21 @@ def test_logits_of_labels_that_look_like_probabilities_are_noted(tmp_path) -> No
     np.savez(tmp_path / "p.npz", logits=RNG.random((2, 6, 3)))
     with pytest.warns(UserWarning, match="`logits` lie between 0 and 1, like probabilities"):
         lw.load_predictions(tmp_path / "p.npz", multilabel=True)
+
+
+def test_a_frame_of_labels_is_matched_by_its_columns(tmp_path, optional) -> None:
+    probs, y = RNG.random((2, 6, 3)), RNG.integers(0, 2, (6, 3))
+    np.savez(tmp_path / "p.npz", probs=probs, ids=np.array(IDS), class_names=NAMES)
+    frame = optional("pandas").DataFrame(y, columns=NAMES, index=IDS)
+    p = lw.load_predictions(tmp_path / "p.npz", labels=frame.iloc[ORDER][["eel", "cat", "dog"]], multilabel=True)
+    np.testing.assert_array_equal(p.true_class, y.astype(bool))
+    with pytest.raises(ValueError, match="`labels` has the column 'emu', which is no class"):
+        lw.load_predictions(tmp_path / "p.npz", labels=frame.rename(columns={"eel": "emu"}), multilabel=True)
+
+
+def test_multilabel_truth_without_class_names(tmp_path) -> None:
+    probs, y = RNG.random((2, 6, 3)), RNG.integers(0, 2, (6, 3))
+    np.save(tmp_path / "p.npy", probs)
+    (tmp_path / "y.csv").write_text("0,1,2\n" + "\n".join(",".join(map(str, row)) for row in y))
+    p = lw.load_predictions(tmp_path / "p.npy", labels=tmp_path / "y.csv", multilabel=True)
+    np.testing.assert_array_equal(p.true_class, y.astype(bool))

@@ -31,3 +31,9 @@ def test_wrong_paths(tmp_path):
         load_predictions(tmp_path / "p.npz")
     with pytest.raises(TypeError, match="not both"):
         save_predictions(tmp_path / "p.npz", Predictions(probs=PROBS), y_true=np.zeros(7, int))
+
+
+def test_factors_are_not_written_and_it_is_said(tmp_path) -> None:
+    p = Predictions(probs=PROBS, factors={"model": [str(k) for k in range(len(PROBS))]})
+    with pytest.warns(UserWarning, match="holds no `factors`"):
+        save_predictions(tmp_path / "p.npz", p)

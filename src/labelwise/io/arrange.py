@@ -358,22 +358,35 @@ def match_labels(labels: Labels, found: dict[str, Any], file: str, notes: list[s
     return np.asarray(labels.values[same_order("the predictions", rows, file, there)])
 
 
-def labels_of_array(labels: Any) -> Labels:
-    """Labels in memory; the index of a pandas Series holds the ids, unless it only counts."""
+def labels_of_array(labels: Any, found: dict[str, Any]) -> Labels:
+    """Labels in memory; the index of a pandas object holds the ids, unless it only counts, and its columns are classes."""
     index = getattr(labels, "index", None)
-    values = np.asarray(to_numpy(labels)) if index is None else plain_labels(labels, "labels")
-    if index is None or callable(index):
-        return Labels(values)
+    if index is None or callable(index):  # that of a list
+        return Labels(np.asarray(to_numpy(labels)))
+    values = plain_labels(labels, "labels")
+    classes = _class_names(found)
+    if values.ndim == 2 and values.shape[1] == len(classes):
+        columns = [str(name) for name in labels.columns]
+        if sorted(columns) != sorted(classes):
+            other = next((name for name in columns if name not in classes), columns[0])
+            raise InputError(f"`labels` has the column {other!r}, which is no class; the classes are {', '.join(classes[:8])}")
+        values = values[:, [columns.index(name) for name in classes]]
     ids = np.asarray(index)
     return Labels(values, None if is_row_number(ids) else ids, "index")
 
 
+def _class_names(found: dict[str, Any]) -> list[str]:
+    """The names of the classes, or their positions as text."""
+    kind = next(kind for kind in KINDS if kind in found)
+    return [str(name) for name in found.get("class_names", range(int(found[kind].shape[-1])))]
+
+
 def labels_of_table(table: Table, found: dict[str, Any]) -> Labels:
     """Labels in a table: a column of them, or 0 and 1 in a column for each class; and the column of ids that fits the predictions."""
-    classes = [str(name) for name in found.get("class_names", ())]
+    classes = _class_names(found)
     by_name = {name.strip(): name for name in table.names}
     label = next((name for word in ROLES["y_true"] for name in table.names if name.strip().lower() == word), None)
-    if label is None and classes and set(classes) <= set(by_name):
+    if label is None and set(classes) <= set(by_name):
         columns = [by_name[name] for name in classes]
         values = np.asarray(table.numbers(columns)[:])
         if values.size and np.all((values == 0) | (values == 1)):

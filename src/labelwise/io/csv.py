@@ -72,6 +72,10 @@ class _Column:
         self._numbers: list[np.ndarray] = []
 
     def extend(self, cells: Sequence[str]) -> None:
+        if self.n_texts and not self.n_numbers and self.texts is not None:  # a column of text, as thousands of rows have shown
+            self.texts.extend(cells)
+            self.n_texts += len(cells)
+            return
         try:
             values = np.fromiter(map(float, cells), np.float64, len(cells))
             self.n_numbers += len(cells)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -78,7 +78,7 @@ def load_predictions(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     logits: bool = False,
-    class_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | Mapping[Any, Any] | None = None,
     labels: Any = None,
     member_axis: int | None = None,
     class_axis: int | None = None,
@@ -86,22 +86,26 @@ def load_predictions(
     multilabel: bool | None = None,
     memory: int = 1 << 30,
 ) -> Predictions:
-    """Open predictions: .npz, .npy, .zarr, .pt, .parquet, .feather, .arrow, .csv, .tsv or .jsonl.
+    """Open predictions: .npz, .npy, .zarr, .pt, .parquet, .feather, .arrow, or .csv, .tsv and .jsonl, also as .gz.
 
     Arrays that are stored uncompressed in .npy and .npz files are mapped; of .zarr and .parquet files only the instances that are asked
-    for are read. Whatever had to be assumed about a file is said in a warning.
+    for are read. Rows, classes and labels are matched by ids and names where there are any, else by number. What was assumed is in
+    ``notes``; surprising assumptions are warnings.
 
     Parameters
     ----------
     path : path, or sequence of paths
-        Several files, or a folder of them, are the members of an ensemble: their cases are aligned by id where they have any. In a
-        folder, a file called ``y_true`` or ``labels`` holds the labels.
+        Several files, or a folder of them, are the members of an ensemble. Their cases are matched by a column of ids, whatever its name,
+        if all files have the same ones; files of which only some have ids are refused. In a folder, a file called ``y_true`` or
+        ``labels`` holds the labels.
     logits : bool
         The numbers are network outputs before softmax, whatever they are called.
-    class_names : sequence of str, optional
-        Instead of those in the file.
+    class_names : sequence of str, or mapping, optional
+        The classes in the order that you want; also ``id2label``. Where the file names its classes they must be the same ones, in any
+        order; else these are the names of its positions. In a table, columns with these names are the classes.
     labels : array or path, optional
-        True labels: .npy, .npz, .csv, .tsv or .txt; aligned by id where both have any.
+        True labels: .npy, .npz, .txt or a table; also a column of 0 and 1 for each class. Matched by id, and by number if the labels have
+        no ids; labels with ids are refused for predictions without.
     member_axis, class_axis : int, optional
         Where members and classes are, if not first and last. Arrays of four axes or more, such as images (M, N, height, width, K), are
         read as predictions of N · height · width instances.
@@ -129,6 +133,8 @@ def load_predictions(
     ...     p = lw.load_predictions(folder)
     >>> p.shape, p.class_names, p.distribution().mean()[:, 0]
     ((2, 2, 2), ('cat', 'dog'), array([0.8, 0.3]))
+    >>> p.notes
+    ('rows matched by `id`',)
     """
     files, beside = find_files(path, FORMATS)
     largest = min(max(memory // 2, SMALL_BLOCK), LARGEST_BLOCK)
@@ -219,7 +225,7 @@ def _labels(labels: Any, found: dict[str, Any], largest: int, notes: list[str]) 
     if labels is None:
         return None
     if not isinstance(labels, str | os.PathLike):
-        given = labels_of_array(labels)
+        given = labels_of_array(labels, found)
         return given.values if given.ids is None else match_labels(given, found, "`labels`", notes)
     path = Path(labels)
     if not path.exists():

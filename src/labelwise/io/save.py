@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +57,8 @@ def save_predictions(path: str | os.PathLike[str], predictions: Predictions | No
                 raise TypeError(f"`{key}` must be numbers or text, not Python objects; convert it first, e.g. np.asarray({key}, dtype=str)")
     if predictions.q is not None:
         raise TypeError("a prediction file holds numbers; save the arrays of the distribution by name, such as probs=q.probs")
+    if predictions.factors is not None:
+        warnings.warn("a prediction file holds no `factors`; those of the members are not written", stacklevel=2)
     if kind == ".npy" and set(present) != {"probs"}:
         raise ValueError(f"a .npy file holds `probs` alone; got {', '.join(present)}. Save to .npz instead")
     with replacing(path) as file:

@@ -10,7 +10,7 @@ import re
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
@@ -273,7 +273,11 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
     Of several columns, one that is called `id` counts first, then one that is called like an id, then one of unique text, then the row
     numbers that pandas writes; with several files, the first that has the same values in all of them.
     """
-    candidates = [dict(_id_candidates(table, columns)) for table, columns in zip(tables, meanings, strict=True)]
+    candidates = []
+    for table, columns in zip(tables, meanings, strict=True):
+        found = _id_candidates(table, columns)
+        # of one table the best will do: others are not even read
+        candidates.append(dict(islice(found, 1) if len(tables) == 1 else found))
     chosen = _shared_id(tables, candidates)
     if chosen is None:
         chosen = [next((name for name, rank in found.items() if rank != 2), None) for found in candidates]
