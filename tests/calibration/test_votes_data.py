@@ -18,8 +18,7 @@ def test_votes_beside_the_predictions_or_in_a_file_of_their_own(tmp_path: Path) 
     np.savez(tmp_path / "p.npz", probs=PROBS, votes=VOTES, groups=[0, 0, 1, 1])
     np.save(tmp_path / "votes.npy", VOTES)
     np.savez(tmp_path / "named.npz", votes=VOTES, annotators=["a", "b", "c"])
-    with pytest.warns(UserWarning, match="`votes` is not read"):
-        stored = lw.load_predictions(tmp_path / "p.npz")
+    stored = lw.load_predictions(tmp_path / "p.npz")
     for file in (None, tmp_path / "votes.npy", tmp_path / "named.npz"):
         data = with_votes("mine", stored, file)
         np.testing.assert_array_equal(data.votes, VOTES)

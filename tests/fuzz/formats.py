@@ -491,7 +491,7 @@ def command(*words: str) -> Callable[[Path], None]:
             raise AssertionError(f"exit code {result.exit_code}: {result.output[:300]}")
         if result.exit_code == 2:
             *said_before, said = result.stderr.strip().split("\n")
-            if any(not line.startswith(("Note: ", "preds.")) for line in said_before):
+            if any(not line.startswith(("Note: ", "preds.", "  ")) for line in said_before):
                 raise AssertionError(f"not notes: {said_before[0][:300]!r}")
             if not said.startswith("Error: ") or "\n" in said:
                 raise AssertionError(f"not one sentence: {said[:300]!r}")

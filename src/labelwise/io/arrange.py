@@ -269,11 +269,7 @@ def name_classes(
     """
     there = list(found.get("class_names", ()))
     positions = [str(k) for k in range(len(there))]
-    if given is None:
-        if there == positions:
-            found.pop("class_names", None)
-        return found, None
-    wanted = list(given)
+    wanted = there if given is None else list(given)
     if there == wanted:
         return found, None
     if len(there) == 1 and len(wanted) == 2:  # the probability of the second of two classes

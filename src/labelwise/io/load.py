@@ -36,7 +36,7 @@ from .arrow import read_arrow
 from .csv import read_csv
 from .files import format_of, reading
 from .jsonl import read_jsonl
-from .members import combine_files, find_files, look_alike
+from .members import are_positions, combine_files, find_files, look_alike
 from .npz import read_npy, read_npz
 from .parquet import read_parquet
 from .predictions import KEYS, KINDS, Predictions
@@ -144,6 +144,12 @@ def load_predictions(
     named = files[0] if len(files) == 1 else files[0].parent
     with reading(named):
         found = parts[0] if len(files) == 1 else combine_files(files, parts, notes)
+        if (
+            given is None
+            and all(format_of(file) in TABLES for file in files)
+            and are_positions(found.get("class_names", ()), in_order=True)
+        ):
+            found.pop("class_names", None)  # a header of 0, 1, … names nothing
         found, class_order = name_classes(found, given, named.name, notes)
         truth = _labels(beside if labels is None and "y_true" not in found else labels, found, largest, notes)
         table = len(files) > 1 or format_of(named) in TABLES

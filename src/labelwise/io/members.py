@@ -19,6 +19,7 @@ from .predictions import KINDS
 
 __all__ = [
     "Stacked",
+    "are_positions",
     "check_unique",
     "combine",
     "combine_files",
@@ -132,9 +133,9 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
 def combine_files(files: Sequence[Path], parts: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
     """The fields of one ensemble from those of its files; says how cases and classes were matched."""
     names = [file.name for file in files]
-    if any("class_names" in part and not _are_positions(part["class_names"]) for part in parts):
+    if any("class_names" in part and not are_positions(part["class_names"]) for part in parts):
         for part in parts:  # beside real names, 0, 1, … are none
-            if _are_positions(part.get("class_names", ())):
+            if are_positions(part.get("class_names", ())):
                 part.pop("class_names", None)
     nameless = [name for name, part in zip(names, parts, strict=True) if "class_names" not in part]
     if 0 < len(nameless) < len(parts):
@@ -147,9 +148,10 @@ def combine_files(files: Sequence[Path], parts: list[dict[str, Any]], notes: lis
     return whole | _member_names(files, parts)
 
 
-def _are_positions(names: Sequence[str]) -> bool:
-    """Whether classes are called 0, 1, … in any order."""
-    return sorted(names) == sorted(str(k) for k in range(len(names)))
+def are_positions(names: Sequence[str], *, in_order: bool = False) -> bool:
+    """Whether classes are called 0, 1, …, in this or any order."""
+    positions = [str(k) for k in range(len(names))]
+    return list(names) == positions if in_order else sorted(names) == sorted(positions)
 
 
 def _member_names(files: Sequence[Path], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
