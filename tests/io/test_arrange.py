@@ -82,10 +82,14 @@ def test_class_names_in_another_order_on_disk(tmp_path, optional) -> None:
 
 
 def test_other_class_names_than_those_of_the_file_are_refused(tmp_path) -> None:
-    with pytest.raises(
-        ValueError, match=r"`class_names` has 'emu', which is no class of the file; its classes are cat, dog, eel. To rename"
-    ):
+    with pytest.raises(ValueError, match=r"the class name 'emu' is none of the file's: cat, dog, eel\. Give the same names"):
         lw.load_predictions(save(tmp_path / "p.csv"), class_names=["cat", "dog", "emu"])
+
+
+def test_labels_that_are_positions_in_one_of_two_orders_are_refused(tmp_path) -> None:
+    with pytest.raises(ValueError, match="labels are positions, and whether 0 is 'cat', as in the file, or 'eel', as in the class names"):
+        lw.load_predictions(save(tmp_path / "p.csv"), class_names=["eel", "cat", "dog"], labels=Y)
+    check(lw.load_predictions(save(tmp_path / "p.csv"), class_names=NAMES, labels=Y))
 
 
 def test_class_names_of_positions_are_said(tmp_path) -> None:

@@ -15,7 +15,7 @@ from .._errors import InputError
 from .._labels import integer_names, plain_labels
 from .files import read_text
 from .grid import flatten_instances
-from .members import labels_in_order, same_order
+from .members import are_positions, labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
 from .tables import ROLES, Table, id_columns, is_row_number, text_array, typed
@@ -286,7 +286,7 @@ def name_classes(
         other = next((name for name in wanted if name not in there), wanted[0])
         listed = ", ".join(there[:8]) + (", …" if len(there) > 8 else "")
         raise InputError(
-            f"`class_names` has {other!r}, which is no class of the file; its classes are {listed}. To rename them, rename them in the file",
+            f"the class name {other!r} is none of the file's: {listed}. Give the same names, in any order; to rename classes, rename them in the file",
             where=file,
         )
     order = [there.index(word) for word in words]
@@ -294,6 +294,15 @@ def name_classes(
     if "y_true" in found and words is wanted:
         found["y_true"] = labels_in_order(np.asarray(found["y_true"]), there, order)
     return found, None if order == list(range(len(order))) else order
+
+
+def check_positions(y: np.ndarray, there: Sequence[str], wanted: Sequence[str]) -> None:
+    """Refuse labels that are positions, if classes named in the file ``there`` are ``wanted`` in another order: either may be meant."""
+    if list(there) != list(wanted) and not are_positions(there) and y.dtype.kind in "iuf" and y.ndim == 1 and integer_names(wanted) is None:
+        raise InputError(
+            f"labels are positions, and whether 0 is {there[0]!r}, as in the file, or {wanted[0]!r}, as in the class names that were given, cannot "
+            "be known. Give labels as class names, or leave out the class names"
+        )
 
 
 def select_classes(values: Any, order: list[int]) -> Any:

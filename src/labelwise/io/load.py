@@ -21,6 +21,7 @@ from .arrange import (
     arrange_labels,
     as_class_names,
     check_logits,
+    check_positions,
     labels_of_array,
     labels_of_table,
     match_labels,
@@ -150,8 +151,11 @@ def load_predictions(
             and are_positions(found.get("class_names", ()), in_order=True)
         ):
             found.pop("class_names", None)  # a header of 0, 1, … names nothing
+        names_in_file = found.get("class_names", ())
         found, class_order = name_classes(found, given, named.name, notes)
         truth = _labels(beside if labels is None and "y_true" not in found else labels, found, largest, notes)
+        if truth is not None and class_order is not None:
+            check_positions(truth, names_in_file, found["class_names"])
         table = len(files) > 1 or format_of(named) in TABLES
         found = arrange_axes(
             found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table or bool(multilabel)
