@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from . import events
 from ._engine.kernel import kernel_info
+from ._errors import InputError
 from ._lazy import lazily
 from .accumulator import Accumulator
 from .decomposition import Components, Uncertainty, decompose
@@ -35,6 +36,7 @@ __all__ = [
     "DirichletMixture",
     "Distribution",
     "Ensemble",
+    "InputError",
     "LogLoss",
     "LogisticNormal",
     "Loss",

@@ -15,7 +15,7 @@ import click
 from .. import __version__
 from .._suggestions import suggest
 from .._tables import counted
-from ._input import in_options
+from ._errors import in_options
 from ._output import echo, one_line
 
 __all__ = ["main"]
@@ -176,7 +176,7 @@ class Commands(click.Group):
             if debug:
                 raise
             sentence, code = explain(error)
-            echo(f"Error: {one_line(in_options(sentence))}", err=True)
+            echo(f"Error: {one_line(sentence)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -198,7 +198,7 @@ def explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return f"not enough memory: {str(error) or 'an array does not fit'}", USER_ERROR
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
-        return str(error) or name, USER_ERROR
+        return in_options(error) or name, USER_ERROR
     what = f"{name}: {error}" if str(error) else name
     return (
         f"this is a bug in labelwise ({what}). "

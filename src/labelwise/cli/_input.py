@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import shutil
 import sys
 import tempfile
@@ -16,7 +15,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._errors import InputNote
 from ..io.files import reading
+from ._errors import in_options
 from ._output import echo, one_line
 
 if TYPE_CHECKING:
@@ -112,31 +113,6 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     return tuple(name.strip() for name in value.split(","))
 
 
-# What messages of the library advise, in the words of the command.
-_WORDS = (
-    (r"use Ensemble\.from_logits|take their sigmoid first, 1 / \(1 \+ exp\(-z\)\)", "use --logits"),
-    (r"divide by the sums: \S+ / \S+", "use --normalize"),
-    (r"use MultiLabelEnsemble", "use --multilabel"),
-    (r"`?\b(member|class)_axis=(-?[0-9]+)`?", r"--\1-axis \2"),
-    (r"`?\bnormalize=True`?", "--normalize"),
-    (r"class_names=\['no', 'yes'\]", "--class-names no,yes"),
-    (r"give class_names 1 … ([0-9]+)", r"give --class-names 1,…,\1"),
-    (r"Use task='(\w+)'", r"Use --task \1"),
-    (r"Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes", "Use --class-names"),
-)
-
-
-def in_options(message: str) -> str:
-    """A message of the library with the command's options instead of Python's.
-
-    >>> in_options("Saved as (N, M, K)? Use member_axis=1")
-    'Saved as (N, M, K)? Use --member-axis 1'
-    """
-    for pattern, words in _WORDS:
-        message = re.sub(pattern, words, message)
-    return message
-
-
 @contextmanager
 def notes() -> Iterator[None]:
     """What the library warns of while it reads becomes notes on standard error."""
@@ -145,8 +121,9 @@ def notes() -> Iterator[None]:
         try:
             yield
         finally:
-            for text in dict.fromkeys(str(one.message) for one in found if one.category is UserWarning):
-                echo(f"Note: {one_line(in_options(text))}", err=True)
+            said = [in_options(one.message) for one in found if one.category in (UserWarning, InputNote)]
+            for text in dict.fromkeys(said):
+                echo(f"Note: {one_line(text)}", err=True)
 
 
 def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions:

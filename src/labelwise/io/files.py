@@ -12,7 +12,21 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
 
-__all__ = ["FLOOR", "LONGEST_TEXT", "RATIO", "allowed", "open_regular", "read_bytes", "read_json", "read_text", "read_toml", "reading"]
+from .._errors import InputError
+
+__all__ = [
+    "FLOOR",
+    "LONGEST_TEXT",
+    "RATIO",
+    "allowed",
+    "file_name",
+    "open_regular",
+    "read_bytes",
+    "read_json",
+    "read_text",
+    "read_toml",
+    "reading",
+]
 
 FLOOR, RATIO = 1 << 28, 100
 """The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that is more.
@@ -95,6 +109,18 @@ def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
+def file_name(path: str | os.PathLike[str]) -> str:
+    """What to call a file or folder in a message.
+
+    >>> file_name("predictions/model1.csv"), file_name(".")
+    ('model1.csv', 'the current folder')
+    """
+    path = Path(path)
+    if path.name:
+        return path.name
+    return str(path) if path.is_absolute() else "the current folder"
+
+
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn any error of the block into one that names the file ``path``.
@@ -106,7 +132,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     ValueError, TypeError, OSError, ImportError, MemoryError
         As they came, with the file's name before them if they do not name it.
     """
-    name = Path(path).name
+    name = file_name(path)
     try:
         yield
     except (ImportError, MemoryError, Warning):
@@ -115,10 +141,18 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.filename is not None or name in str(error):
             raise
         raise OSError(f"{name}: {error}") from error
-    except (ValueError, TypeError) as error:
+    except InputError as error:
         if name in str(error):
             raise
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
+        raise error.found_in(name) from error
+    except TypeError as error:
+        if name in str(error):
+            raise
+        raise TypeError(f"{name}: {error}") from error
+    except ValueError as error:
+        if name in str(error):
+            raise
+        raise InputError(str(error), where=name) from error
     except Exception as error:
         if isinstance(error, RecursionError):
             raise ValueError(f"{name} is damaged: it is nested too deeply") from error

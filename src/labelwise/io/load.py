@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._errors import InputError
 from .._suggestions import suggest
 from .arrange import arrange_axes, arrange_labels, normalized, read_labels, two_classes
 from .arrow import read_arrow
@@ -191,14 +192,12 @@ def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None) -
         found[kind] = normalized(values, kind)
     elif kind == "probs" and not multilabel:
         if values.dtype == np.uint8:
-            raise TypeError("`probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True")
+            raise InputError("`probs` must be floating point; got uint8", fix="integers")
         if values.dtype.kind == "f" and 0 not in values.shape:
             with np.errstate(all="ignore"):  # damaged values, which have their sentence where they are used
                 sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
             if np.allclose(sums, 100, atol=2):
-                raise ValueError(
-                    "`probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide by 100, or use normalize=True"
-                )
+                raise InputError("`probs` must sum to 1 over the classes; they sum to 100", fix="file_percentages")
     if kind in ("probs", "logits") and values.shape[-1] == 1 and not multilabel and not np.all(np.asarray(values[:, :64]) == 1):
         found = two_classes(values, kind, found)
     if "y_true" in found:

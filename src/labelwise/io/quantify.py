@@ -18,9 +18,11 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import Loss, LossName, as_loss
+from .files import file_name
 from .grid import Grid
 from .load import load_predictions
 from .predictions import KINDS, Predictions
@@ -202,7 +204,9 @@ def _parts(stored: Predictions, losses: dict[str, Loss], labelwise: bool, start:
                     results[f"{name}_{part}"] = np.asarray(getattr(u, part))
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     except ValueError as error:
-        raise ValueError(f"{stored.path.name if stored.path else 'predictions'}, rows {start} to {stop}: {error}") from error
+        wrong = error if isinstance(error, InputError) else InputError(str(error))
+        place = "the predictions" if stored.path is None else file_name(stored.path)
+        raise wrong.found_in(f"{place}, rows {start} to {stop}") from error
     if grid is not None:
         results = {name: grid.restored(x, labels=x.ndim == 2) for name, x in results.items()}
     return results, _checksum(block)
