@@ -19,16 +19,12 @@ from .._errors import InputNote
 from ..io.files import reading
 from ._errors import in_options
 from ._output import echo, one_line
+from ._paths import READ_FILE, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
     from ..sets import LabelThresholds, SetPredictor
-
-
-FILE = click.Path(path_type=Path)
-FILE_OR_DASH = click.Path(path_type=Path, allow_dash=True)
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @dataclass(frozen=True)
@@ -53,18 +49,18 @@ class Given:
 
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
-        return Path(self.files[0].resolve().stem + ending)
+        return will_write(Path(self.files[0].resolve().stem + ending))
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
         return Given((path,), {key: value for key, value in self.options.items() if key != "labels"})
 
 
-class PredictionFile(click.Path):
+class PredictionFile(PredictionPath):
     """A prediction file; ``-`` is an .npz file from standard input, kept in a temporary file until the command ends."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path, allow_dash=True)
+        super().__init__(allow_dash=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value != "-" or ctx is None:
@@ -82,7 +78,9 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
     options = (
         click.option("--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."),
         click.option("--class-names", metavar="NAMES", callback=_class_names, help="Class names: a,b,c, or a text file with one per line."),
-        click.option("--labels", type=FILE, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."),
+        click.option(
+            "--labels", type=READ_FILE, help="True labels (.npy, .npz, .csv, .tsv or .txt); aligned by id where both files have any."
+        ),
         click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
         click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
         click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
@@ -109,6 +107,7 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     if Path(value).suffix == ".txt" or Path(value).is_file():
         from ..io.files import read_text
 
+        will_read(Path(value))
         return tuple(line.strip() for line in read_text(value).splitlines() if line.strip())
     return tuple(name.strip() for name in value.split(","))
 

@@ -127,6 +127,14 @@ def load_predictions(
         return Predictions(**_in_units(found, normalize, multilabel), multilabel=multilabel, path=named)
 
 
+def readable_files(path: str | os.PathLike[str]) -> list[Path]:
+    """A prediction file, or the files of a folder that may be read as predictions or labels; others may lie beside them."""
+    path = Path(path)
+    if not path.is_dir() or path.suffix == ".zarr":
+        return [path]
+    return [file for file in path.iterdir() if file.suffix.lower() in FORMATS]
+
+
 def _read(path: Path, largest: int, logits: bool) -> dict[str, Any]:
     """The fields in one file."""
     if path.is_file() and path.stat().st_size == 0:

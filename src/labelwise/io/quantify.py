@@ -24,7 +24,8 @@ from ..decomposition import PARTS, decompose
 from ..losses import Loss, LossName, as_loss
 from .files import file_name
 from .grid import Grid
-from .load import load_predictions
+from .load import load_predictions, readable_files
+from .overwriting import refuse_overwriting
 from .predictions import KINDS, Predictions
 from .staging import Columns, Staging, check_can_write, reserved
 
@@ -96,12 +97,13 @@ def quantify(
     at a time can write a file; a second one raises an error that names the first.
     """
     target, budget = Path(target), parse_memory(memory)
-    check_can_write(target)
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    labels = options.get("labels")
+    read = [file for one in sources for file in readable_files(one)]
+    refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
+    check_can_write(target)
     reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
     stored = load_predictions(source, memory=budget, **options)
-    if any(Path(one).resolve() == target.resolve() for one in sources):
-        raise ValueError("the results would overwrite the predictions; choose another name")
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
