@@ -37,7 +37,7 @@ class InputPath(click.Path):
         super().__init__(path_type=Path, **options)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        path = Path(super().convert(value, param, ctx))
+        path: Any = super().convert(value, param, ctx)
         if ctx is not None:
             ctx.meta.setdefault(_READ, []).extend(self.read_files(path))
         return path

@@ -22,6 +22,7 @@ from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import Loss, LossName, as_loss
+from .atomic import final_place
 from .files import file_name
 from .grid import Grid
 from .load import load_predictions, readable_files
@@ -101,15 +102,16 @@ def quantify(
     labels = options.get("labels")
     read = [file for one in sources for file in readable_files(one)]
     refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
-    check_can_write(target)
+    place = final_place(target)  # of a link: parts are kept, and others are locked out, where the results will be
+    check_can_write(place)
     reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
     stored = load_predictions(source, memory=budget, **options)
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
     grid = stored.grid or Grid((len(stored),), 1, None if stored.ids is None else np.asanyarray(stored.ids[: len(stored)]))
-    if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
-        raise ValueError(f"{target.suffix} is a table with a row for each case; write predictions of shape {grid.shape} to .npz or .zarr")
+    if len(grid.shape) > 1 and place.suffix in (".csv", ".parquet"):
+        raise ValueError(f"{place.suffix} is a table with a row for each case; write predictions of shape {grid.shape} to .npz or .zarr")
     columns = _columns(stored, grid, chosen, labelwise)
     per_row = 3 * prod(stored.shape) // max(grid.shape[0], 1) * stored.dtype.itemsize + sum(
         prod(row) * dtype.itemsize for row, dtype in columns.values()
@@ -120,8 +122,8 @@ def quantify(
         "kind": stored.kind, "shape": stored.shape, "grid": grid.dimension_names, "dtype": stored.dtype.str, "multilabel": stored.multilabel,
         "losses": {name: repr(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
-    with reserved(target):
-        staging = Staging(target, job, columns, grid.shape[0], rows, grid.dimension_names)
+    with reserved(place):
+        staging = Staging(place, job, columns, grid.shape[0], rows, grid.dimension_names)
         computed = _fill(staging, stored, reader, chosen, labelwise, scheduler, progress)
         means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
         staging.finish({} if grid.ids is None else {"ids": grid.ids}, stored.names)
