@@ -16,7 +16,8 @@ from .. import __version__
 from .._suggestions import suggest
 from .._tables import counted
 from ._errors import in_options
-from ._output import echo, one_line
+from ._output import echo, one_line, print_on_any_terminal
+from ._paths import Group
 
 __all__ = ["main"]
 
@@ -120,7 +121,7 @@ COMMANDS: dict[str, Callable[[], click.Command]] = {
 """Lazy import of each subcommand."""
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Lazily imported subcommands; every error becomes a short message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -157,6 +158,7 @@ class Commands(click.Group):
         run: Callable[[], Any] = functools.partial(super().main, words, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
+        print_on_any_terminal()
         debug = "--debug" in words
         if debug:
             sys.excepthook = _traceback

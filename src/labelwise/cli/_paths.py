@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from ..io.overwriting import refuse_overwriting
+from ._output import printable
 
 __all__ = [
     "DATA_FOLDER",
@@ -89,6 +90,9 @@ WRITE_FOLDER = OutputPath(file_okay=False, replaced=False)
 class Command(click.Command):
     """A command that refuses to overwrite what it reads, before it does any work."""
 
+    def get_help(self, ctx: click.Context) -> str:
+        return printable(super().get_help(ctx))
+
     def invoke(self, ctx: click.Context) -> Any:
         _check(ctx)
         return super().invoke(ctx)
@@ -98,6 +102,9 @@ class Group(click.Group):
     """Commands that belong together."""
 
     command_class = Command
+
+    def get_help(self, ctx: click.Context) -> str:
+        return printable(super().get_help(ctx))
 
 
 def will_read(*paths: Path) -> None:

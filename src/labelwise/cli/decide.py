@@ -48,6 +48,7 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
       abstain = 0.8
       [missed]
       melanoma = 20           # missing it is worse
+
     \b
     Or in full, for choosing one class:
       class_names = ["nevus", "melanoma"]
