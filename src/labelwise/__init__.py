@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import events
+# _interrupts comes first: the others take their time.
+from . import _interrupts, events  # noqa: F401
 from ._engine.kernel import kernel_info
 from ._errors import InputError
 from ._lazy import lazily

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._interrupts import INTERRUPTED, raised_as_usual
 from .._suggestions import suggest
 from .._tables import counted
 from ._errors import in_options
@@ -21,7 +22,7 @@ from ._paths import Group
 
 __all__ = ["main"]
 
-USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
+USER_ERROR, BUG = 2, 70
 """Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
 
 
@@ -163,14 +164,15 @@ class Commands(Group):
         if debug:
             sys.excepthook = _traceback
         try:
-            code = run()
+            with raised_as_usual():
+                code = run()
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)
             echo(usage.getvalue().rstrip() + _meant_choice(error), err=True)
             code = error.exit_code
-        except click.Abort as error:
-            if debug and error.__cause__ is not None:
+        except (click.Abort, KeyboardInterrupt) as error:
+            if debug and (error.__cause__ is not None or isinstance(error, KeyboardInterrupt)):
                 raise
             echo("Interrupted.", err=True)
             code = INTERRUPTED
