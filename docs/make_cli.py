@@ -16,7 +16,10 @@ This page is generated from the help pages by `python docs/make_cli.py`; a test 
 Exit codes: 0, success; 2, an error that the user can fix, such as a damaged file or too little memory, in one sentence; 70, a bug in labelwise; 130,
 interrupted. `labelwise --debug …` shows the traceback. Control characters in names, ids and file names are printed as `\\x1b`, never sent to the
 terminal. In CSV files, text that a spreadsheet would interpret as a formula (beginning with `=`, `+`, `-`, `@`, a tab or a line end) is prefixed with an
-apostrophe; numbers are not. Files are written atomically, so no output is ever incomplete. A second process that would write the same output
+apostrophe; numbers are not. Files are in UTF-8; on a terminal of another encoding, characters that it lacks are printed as look-alikes or escaped.
+
+Files are written atomically, so no output is ever incomplete. A file that is replaced keeps its mode, and a symbolic link its target. An output that
+the command also reads, under whatever name, is refused before any work is done. A second process that would write the same output
 of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
 formats of `docs/formats.md`; several files are the members.
 """

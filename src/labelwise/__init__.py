@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from . import events
+# _interrupts comes first: the others take their time.
+from . import _interrupts, events  # noqa: F401
 from ._engine.kernel import kernel_info
+from ._errors import InputError
 from ._lazy import lazily
 from .accumulator import Accumulator
 from .decomposition import Components, Uncertainty, decompose
@@ -35,6 +37,7 @@ __all__ = [
     "DirichletMixture",
     "Distribution",
     "Ensemble",
+    "InputError",
     "LogLoss",
     "LogisticNormal",
     "Loss",

@@ -20,6 +20,8 @@ from array_api_compat import (
     is_torch_array,
 )
 
+from ._errors import InputError
+
 Array: TypeAlias = Any
 """An array of any supported library."""
 namespace: Callable[..., Any] = array_namespace
@@ -237,8 +239,8 @@ def check_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
     return names
 
 
-def check_finite(x: Array, name: str, hint: str = "") -> None:
-    """Raise an error for NaN and infinity, with their number and the first position."""
+def check_finite(x: Array, name: str, **fix: Any) -> None:
+    """Raise an error for NaN and infinity, with their number and the first position; ``fix``: that of the `InputError`."""
     xp = namespace(x)
     good = xp.isfinite(x)
     if bool(xp.all(good)):
@@ -246,4 +248,4 @@ def check_finite(x: Array, name: str, hint: str = "") -> None:
     bad = ~to_numpy(good)
     first = tuple(int(i) for i in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(to_numpy(x)[first]) else "infinity"
-    raise ValueError(f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of {bad.size} values are not finite){hint}")
+    raise InputError(f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of {bad.size} values are not finite)", **fix)

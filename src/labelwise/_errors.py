@@ -1,40 +1,50 @@
-"""Errors about input: what is wrong, how to fix it, where it was found. Each front end words the fix for its users."""
+"""Errors and notes about input: what is wrong, how to fix it, where it was found. Each front end words the fix for its users."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
-__all__ = ["PYTHON_FIXES", "InputError"]
+__all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its options.
 PYTHON_FIXES: Mapping[str, str] = {
     "name_classes": "Leave it out of the file, or name the columns of the classes: class_names=[{names}]",
-    "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]",
     "not_logits": "Read them as `probs`, without logits=True",
+    "batch": "Use batch='top' or batch='diverse'",
+    "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
+    "class_axis_first": "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`",
+    "class_names": "Pass `class_names` to the prediction",
+    "class_names_or_costs": "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes",
+    "clip": "If that is rounding, clip it: {name}.clip(0, 1)",
+    "file_classes": "Use class_axis={axis}",
+    "file_members": "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0",
+    "file_percentages": "Percentages? Divide by 100, or use normalize=True",
+    "first_label": "Labels start at 1? Subtract 1, or give class_names=['1', …, '{last}']",
+    "groups": "Pass the group of each case, `groups`",
+    "integers": "If 255 stands for 1, divide by 255, or use normalize=True",
+    "label_wise": "Use strategy='label_wise'",
+    "logits": "If these are logits, use {kind}.from_logits",
+    "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits",
+    "logits_or_multilabel": "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble",
+    "multiclass": "Use task='multiclass'",
+    "no_seed": "Leave out `rng`, or fit them with smoothed=True",
+    "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it",
+    "overflow": "If a softmax overflowed, start from the logits: use {kind}.from_logits; else drop these instances first",
+    "per_label": "Use task='per_label'",
+    "per_label_or_matrix": "Use task='per_label', or if a wrong class costs its false positive plus the truth's false negative, "
+    "pass that matrix: matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
+    "saved_axes": "Saved as {saved}? Use member_axis={member} and class_axis={classes}",
+    "saved_classes": "Saved as {saved}? Use class_axis={classes}",
+    "saved_members": "Saved as {saved}? Use member_axis={member}",
+    "second_class": "If these are (M, N) probabilities of the second of two classes, give both class names: "
+    "class_names=['no', 'yes']; for one member of labels that may occur together, use multilabel=True",
+    "seed": "Pass `rng`, a seed such as 0",
 }
 
 
-class InputError(ValueError):
-    """Input that cannot be used.
-
-    Parameters
-    ----------
-    sentence : str
-        What is wrong: the rule, and what came. Without a full stop.
-    fix : str, optional
-        What to do about it: a key of `PYTHON_FIXES`, because an argument of a function and an option of the command have other names.
-    where : str, optional
-        Where it was found, such as a file and a row.
-    **values
-        What the words of the fix name, such as the axis to pass.
-
-    Examples
-    --------
-    >>> error = InputError("`probs` must sum to 1; the sums range from 0.98 to 1", fix="normalize", where="model2.csv", name="probs")
-    >>> print(error)
-    model2.csv: `probs` must sum to 1; the sums range from 0.98 to 1. If that is rounding, divide by the sums: probs / probs.sum(-1)[..., None]
-    """
+class _Worded(Exception):
+    """A sentence about input that carries its fix and its place."""
 
     def __init__(self, sentence: str, *, fix: str | None = None, where: str | None = None, **values: Any) -> None:
         self.sentence = sentence
@@ -52,10 +62,41 @@ class InputError(ValueError):
         advice = f". {fixes[self.fix].format(**self.values)}" if self.fix else ""
         return f"{place}{self.sentence}{advice}"
 
+    def found_in(self, place: str) -> Self:
+        """The same message with a place before its own, such as the file of a row."""
+        where = f"{place}, {self.where}" if self.where else place
+        return type(self)(self.sentence, fix=self.fix, where=where, **self.values)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return _rebuild, (type(self), self.sentence, self.fix, self.where, self.values)
 
 
-def _rebuild(kind: type[InputError], sentence: str, fix: str | None, where: str | None, values: dict[str, Any]) -> InputError:
+class InputError(_Worded, ValueError):
+    """Input that cannot be used.
+
+    Parameters
+    ----------
+    sentence : str
+        What is wrong: the rule, and what came. Without a full stop.
+    fix : str, optional
+        What to do about it: a key of `PYTHON_FIXES`, because an argument of a function and an option of the command have other names.
+    where : str, optional
+        Where it was found, such as a file and a row.
+    **values
+        What the words of the fix name, such as the axis to pass.
+
+    Examples
+    --------
+    >>> error = InputError("`probs` must sum to 1; the sums range from 0.98 to 1", fix="clip", where="model2.csv", name="probs")
+    >>> print(error)
+    model2.csv: `probs` must sum to 1; the sums range from 0.98 to 1. If that is rounding, clip it: probs.clip(0, 1)
+    """
+
+
+class InputNote(_Worded, UserWarning):
+    """An assumption about input that may be wrong; with the parts of an `InputError`."""
+
+
+def _rebuild(kind: type[_Worded], sentence: str, fix: str | None, where: str | None, values: dict[str, Any]) -> _Worded:
     """An error that comes back from another process."""
     return kind(sentence, fix=fix, where=where, **values)

@@ -26,6 +26,7 @@ from ._arrays import (
 )
 from ._engine import kernel
 from ._engine.host import on_host
+from ._errors import InputError
 from .events import Events
 
 
@@ -90,28 +91,27 @@ def probabilities(stored: Array, name: str, *, sum_to_one: bool) -> None:
         if values is not None and kernel.holds_probabilities(values, tolerance, sum_to_one):
             return
         probs = widen(stored)
-        check_range(probs, name, tolerance, "use Ensemble.from_logits" if sum_to_one else "use MultiLabelEnsemble.from_logits")
+        check_range(probs, name, tolerance, "Ensemble" if sum_to_one else "MultiLabelEnsemble")
         if sum_to_one:
             check_sums(probs, name, tolerance)
 
 
-def check_range(probs: Array, name: str, tolerance: float, from_logits: str) -> None:
-    """Every value in [0, 1] up to rounding, none of them NaN."""
+def check_range(probs: Array, name: str, tolerance: float, kind: str) -> None:
+    """Every value in [0, 1] up to rounding, none of them NaN; ``kind`` is the ensemble that logits would make."""
     xp = namespace(probs)
-    check_finite(probs, name, f". If a softmax overflowed, start from the logits: {from_logits}; else drop these instances first")
+    check_finite(probs, name, fix="overflow", kind=kind)
     probs = without_gradient(probs)
     low, high = float(xp.min(probs)), float(xp.max(probs))
     if low >= 0 and high <= 1 + tolerance:
         return
+    sentence = f"`{name}` must lie between 0 and 1; values range from {low:.4g} to {high:.8g} for shape {tuple(probs.shape)}"
     if low >= 0 and bool(xp.all(xp.abs(xp.sum(probs, axis=-1) - 100) < 1)):
-        hint = "They sum to 100. Percentages? Divide by 100"
-    elif bool(xp.all(probs == xp.round(probs))):
-        hint = f"Class labels must be one-hot encoded first; if these are logits, {from_logits}"
-    elif low < -1e-3 or high > 1.5:
-        hint = f"If these are logits, {from_logits}"
-    else:
-        hint = f"If that is rounding, clip it: {name}.clip(0, 1)"
-    raise ValueError(f"`{name}` must lie between 0 and 1; values range from {low:.4g} to {high:.8g} for shape {tuple(probs.shape)}. {hint}")
+        raise InputError(f"{sentence}. They sum to 100. Percentages? Divide by 100")
+    if bool(xp.all(probs == xp.round(probs))):
+        raise InputError(sentence, fix="logits_or_labels", kind=kind)
+    if low < -1e-3 or high > 1.5:
+        raise InputError(sentence, fix="logits", kind=kind)
+    raise InputError(sentence, fix="clip", name=name)
 
 
 def check_sums(probs: Array, name: str, tolerance: float) -> None:
@@ -129,17 +129,15 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
         return
     shape = tuple(probs.shape)
     other = [axis for axis in range(probs.ndim - 1) if sums(axis)[2]]
-    if other:
-        hint = f"They do over axis {other[0]}: if the classes are there, pass class_axis={other[0]}"
-        hint += " and `member_axis`" if other[0] == 0 else ""
-    elif low > 0.9 and high < 1.1:
-        hint = f"If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it"
-    else:
-        hint = "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble"
-    raise ValueError(
+    sentence = (
         f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within {tolerance:g}; "
-        f"sums range from {low:.7g} to {high:.7g} for shape {shape}. {hint}"
+        f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
     )
+    if other:
+        raise InputError(sentence, fix="class_axis" if other[0] else "class_axis_first", axis=other[0])
+    if low > 0.9 and high < 1.1:
+        raise InputError(sentence, fix="normalize", name=name)
+    raise InputError(sentence, fix="logits_or_multilabel")
 
 
 def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:

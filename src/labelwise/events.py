@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, Literal
 
+from ._errors import InputError
 from ._suggestions import suggest
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
@@ -64,9 +65,7 @@ class Events:
 def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> int:
     if isinstance(label, str):
         if names is None:
-            raise ValueError(
-                f"`events`: {event!r} names the class {label!r}, but the prediction has no class names. Pass `class_names` to it"
-            )
+            raise InputError(f"`events`: {event!r} names the class {label!r}, but the prediction has no class names", fix="class_names")
         if label in names:
             return list(names).index(label)
         raise ValueError(f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}")

@@ -185,7 +185,7 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("50 bad task", ["decide", "p.npz", "--costs", "c.toml", "--task", "perlabel"], 2, "Did you mean 'per_label'?"),
     ("50 bad choice unlike any", ["decide", "p.npz", "--costs", "c.toml", "--task", "xyz"], 2, "'xyz' is not one of 'multiclass', 'per_label'."),
     ("52 too little memory", ["quantify", "p.npz", "-o", "u.npz", "--memory", "1KB"], 2, "`memory` must be at least 1 MB; got '1KB'"),
-    ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "would overwrite the predictions"),
+    ("51 output = input", ["quantify", "p.npz", "-o", "p.npz"], 2, "'p.npz' is read and would be overwritten; choose another output"),
     ("63 unknown class in events", ["report", "p.npz", "-o", "r.html", "--events", "wolf.toml"], 2, "`events`: 'g' names the unknown class 'wolf'. Known: 'cat', 'dog', 'eel', 'fox'"),
     ("64 empty event", ["report", "p.npz", "-o", "r.html", "--events", "none.toml"], 2, "'g' has no classes; an event that never occurs has no uncertainty"),
     ("65 no file of events", ["report", "p.npz", "-o", "r.html", "--events", "wolff.toml"], 2, "there is no events file 'wolff.toml'. Did you mean 'wolf.toml'?"),

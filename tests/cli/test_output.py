@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import csv
 import json
+import os
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 from command_line import run
-from labelwise.cli import _output
+from labelwise.cli import _output, main
 from labelwise.io import save_predictions
 
 EVIL = "\x1b]0;owned\x07\x9b31m\u202e"
@@ -90,3 +95,74 @@ def test_halves_of_surrogate_pairs_do_not_stop_anything(tmp_path) -> None:
     ):
         result = run(*args)
         assert result.exit_code == 0, (args, result.output)
+
+
+@pytest.fixture
+def accents(tmp_path, monkeypatch):
+    """Predictions whose names are in few encodings."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), (4, 40))
+    ids = np.array([f"Fall № {i}" for i in range(40)])
+    save_predictions("p.npz", probs=probs, y_true=np.arange(40) % 3, class_names=["naevus", "mélanome", "黒色腫"], ids=ids)
+    Path("costs.toml").write_text("default = 1\nask = 0.3\n")
+    Path("events.toml").write_text('"≥ 2" = ["mélanome", "黒色腫"]\n', encoding="utf-8")
+    return tmp_path
+
+
+LINES = [
+    "evaluate p.npz",
+    "evaluate p.npz --ood p.npz --json",
+    "decide p.npz --costs costs.toml",
+    "decide p.npz --costs costs.toml --json",
+    "acquire p.npz --budget 3",
+    "quantify p.npz -o u.npz",
+    "report p.npz -o r.html --events events.toml",
+    "sets fit p.npz -o sets.npz --coverage .5",
+    "axioms --loss log",
+    "demo",
+    "decide 黒.npz --costs costs.toml",
+    "reproduce --help",
+    "reproduce arc --help",
+    "--help",
+]
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+@pytest.mark.parametrize("line", LINES)
+def test_every_command_prints_on_any_terminal(line: str, encoding: str, accents) -> None:
+    result = CliRunner(charset=encoding).invoke(main, line.split())
+    assert result.exit_code == (2 if "黒" in line else 0), result.output
+    said = (result.stdout_bytes + result.stderr_bytes).decode(encoding)  # all of it is in the encoding
+    assert "�" not in said
+    if "--json" in line:
+        assert "mélanome" in json.dumps(json.loads(result.stdout_bytes.decode(encoding)), ensure_ascii=False)
+
+
+def test_what_an_encoding_lacks_looks_alike_or_is_escaped(accents) -> None:
+    result = CliRunner(charset="ascii").invoke(main, ["evaluate", "p.npz"])
+    assert result.stderr_bytes == b"p.npz: 4 members x 40 cases x 3 classes\n"
+    assert b"m\\xe9lanome" in result.stdout_bytes
+    result = CliRunner(charset="latin-1").invoke(main, ["evaluate", "p.npz"])
+    assert result.stderr_bytes == "p.npz: 4 members × 40 cases × 3 classes\n".encode("latin-1")
+    assert "mélanome".encode("latin-1") in result.stdout_bytes
+    assert b"\\u9ed2" in result.stdout_bytes
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
+def test_files_are_utf8_on_any_terminal(encoding: str, accents) -> None:
+    pipe = CliRunner(charset=encoding).invoke(main, ["decide", "p.npz", "--costs", "costs.toml", "-o", "-"])
+    file = CliRunner(charset=encoding).invoke(main, ["decide", "p.npz", "--costs", "costs.toml", "-o", "d.csv"])
+    assert (pipe.exit_code, file.exit_code) == (0, 0)
+    assert pipe.stdout_bytes == Path("d.csv").read_bytes()
+    assert "黒色腫" in pipe.stdout_bytes.decode("utf-8")
+
+
+def test_a_real_process_on_a_terminal_of_another_encoding(accents) -> None:
+    for encoding in ("latin-1", "ascii"):
+        environment = os.environ | {"PYTHONIOENCODING": encoding}
+        run = [sys.executable, "-m", "labelwise", "decide", "p.npz", "--costs", "costs.toml"]
+        done = subprocess.run(run, capture_output=True, env=environment, timeout=120)
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+        assert done.stdout.decode(encoding)

@@ -38,7 +38,7 @@ def test_one_class_needs_no_costs_of_the_others():
     ("more", "message"),
     [
         ({"label": "cta"}, "`label` must be a class of the prediction; got 'cta'. Did you mean 'cat'?"),
-        ({"label": "cat", "strategy": "bald"}, "strategy='bald' ignores classes"),
+        ({"label": "cat", "strategy": "bald"}, "the strategy 'bald' ignores classes. Use strategy='label_wise'"),
         ({"label": "cat", "batch": "balanced"}, "takes turns between classes"),
     ],
 )

@@ -83,6 +83,12 @@ def _sleep(data_dir: Path) -> VoteData:
 KNOWN: dict[str, Callable[[Path], VoteData]] = {"cifar10h": _cifar10h, "chaosnli": _chaosnli, "sleep": _sleep}
 
 
+def known_files(data_dir: Path) -> list[Path]:
+    """Where the files of the known data sets may be."""
+    files = ("cifar10_8_networks.npz", "cifar10h-counts.npy", "cifar10_human.npz", "chaosnli_snli.npz", "sleep_dodh.npz")
+    return [data_dir / folder / file for folder in FOLDERS for file in files]
+
+
 def _find(data_dir: Path, *files: str) -> Path:
     for folder in FOLDERS:
         for file in files:

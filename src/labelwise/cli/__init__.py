@@ -13,14 +13,16 @@ from typing import Any
 import click
 
 from .. import __version__
+from .._interrupts import INTERRUPTED, raised_as_usual
 from .._suggestions import suggest
 from .._tables import counted
-from ._input import in_options
-from ._output import echo, one_line
+from ._errors import in_options
+from ._output import echo, one_line, print_on_any_terminal
+from ._paths import Group
 
 __all__ = ["main"]
 
-USER_ERROR, BUG, INTERRUPTED = 2, 70, 130
+USER_ERROR, BUG = 2, 70
 """Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
 
 
@@ -120,7 +122,7 @@ COMMANDS: dict[str, Callable[[], click.Command]] = {
 """Lazy import of each subcommand."""
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Lazily imported subcommands; every error becomes a short message and an exit code."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -157,18 +159,20 @@ class Commands(click.Group):
         run: Callable[[], Any] = functools.partial(super().main, words, prog_name, complete_var, standalone_mode=False, **extra)
         if not standalone_mode:
             return run()
+        print_on_any_terminal()
         debug = "--debug" in words
         if debug:
             sys.excepthook = _traceback
         try:
-            code = run()
+            with raised_as_usual():
+                code = run()
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)
             echo(usage.getvalue().rstrip() + _meant_choice(error), err=True)
             code = error.exit_code
-        except click.Abort as error:
-            if debug and error.__cause__ is not None:
+        except (click.Abort, KeyboardInterrupt) as error:
+            if debug and (error.__cause__ is not None or isinstance(error, KeyboardInterrupt)):
                 raise
             echo("Interrupted.", err=True)
             code = INTERRUPTED
@@ -176,7 +180,7 @@ class Commands(click.Group):
             if debug:
                 raise
             sentence, code = explain(error)
-            echo(f"Error: {one_line(in_options(sentence))}", err=True)
+            echo(f"Error: {one_line(sentence)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -198,7 +202,7 @@ def explain(error: Exception) -> tuple[str, int]:
     if isinstance(error, MemoryError):
         return f"not enough memory: {str(error) or 'an array does not fit'}", USER_ERROR
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
-        return str(error) or name, USER_ERROR
+        return in_options(error) or name, USER_ERROR
     what = f"{name}: {error}" if str(error) else name
     return (
         f"this is a bug in labelwise ({what}). "

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 import shutil
 import sys
 import tempfile
@@ -16,18 +15,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._errors import InputNote
 from ..io.files import format_of, reading
+from ._errors import in_options
 from ._output import echo, one_line
+from ._paths import READ_FILE, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
     from ..sets import LabelThresholds, SetPredictor
-
-
-FILE = click.Path(path_type=Path)
-FILE_OR_DASH = click.Path(path_type=Path, allow_dash=True)
-FOLDER = click.Path(path_type=Path, file_okay=False)
 
 
 @dataclass(frozen=True)
@@ -53,18 +50,19 @@ class Given:
     def beside(self, ending: str) -> Path:
         """What to call a result in the current folder if nothing else is said."""
         name = self.files[0].resolve().name
-        return Path((name[: -len(format_of(Path(name)))] if Path(name).suffix else name) + ending)
+        stem = name[: -len(format_of(Path(name)))] if Path(name).suffix else name
+        return will_write(Path(stem + ending))
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
         return Given((path,), {key: value for key, value in self.options.items() if key != "labels"})
 
 
-class PredictionFile(click.Path):
+class PredictionFile(PredictionPath):
     """A prediction file; ``-`` is an .npz file from standard input, kept in a temporary file until the command ends."""
 
     def __init__(self) -> None:
-        super().__init__(path_type=Path, allow_dash=True)
+        super().__init__(allow_dash=True)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         if value != "-" or ctx is None:
@@ -87,7 +85,9 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
             callback=_class_names,
             help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
         ),
-        click.option("--labels", type=FILE, help="True labels (.npy, .npz, .txt or a table), matched by id; by number if neither has ids."),
+        click.option(
+            "--labels", type=READ_FILE, help="True labels (.npy, .npz, .txt or a table), matched by id; by number if neither has ids."
+        ),
         click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
         click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
         click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
@@ -112,6 +112,8 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     if value is None:
         return None
     path = Path(value)
+    if path.is_file():
+        will_read(path)
     if path.suffix == ".json":
         from ..io.arrange import as_class_names
         from ..io.files import read_json
@@ -130,31 +132,6 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     return tuple(name.strip() for name in value.split(","))
 
 
-# What messages of the library advise, in the words of the command.
-_WORDS = (
-    (r"use Ensemble\.from_logits|take their sigmoid first, 1 / \(1 \+ exp\(-z\)\)", "use --logits"),
-    (r"divide by the sums: \S+ / \S+", "use --normalize"),
-    (r"use MultiLabelEnsemble", "use --multilabel"),
-    (r"`?\b(member|class)_axis=(-?[0-9]+)`?", r"--\1-axis \2"),
-    (r"`?\bnormalize=True`?", "--normalize"),
-    (r"class_names=\['no', 'yes'\]", "--class-names no,yes"),
-    (r"give class_names 1 … ([0-9]+)", r"give --class-names 1,…,\1"),
-    (r"Use task='(\w+)'", r"Use --task \1"),
-    (r"Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes", "Use --class-names"),
-)
-
-
-def in_options(message: str) -> str:
-    """A message of the library with the command's options instead of Python's.
-
-    >>> in_options("Saved as (N, M, K)? Use member_axis=1")
-    'Saved as (N, M, K)? Use --member-axis 1'
-    """
-    for pattern, words in _WORDS:
-        message = re.sub(pattern, words, message)
-    return message
-
-
 @contextmanager
 def notes() -> Iterator[None]:
     """What the library warns of while it reads becomes notes on standard error."""
@@ -163,8 +140,9 @@ def notes() -> Iterator[None]:
         try:
             yield
         finally:
-            for text in dict.fromkeys(str(one.message) for one in found if one.category is UserWarning):
-                echo(f"Note: {one_line(in_options(text))}", err=True)
+            said = [in_options(one.message) for one in found if one.category in (UserWarning, InputNote)]
+            for text in dict.fromkeys(said):
+                echo(f"Note: {one_line(text)}", err=True)
 
 
 def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import re
 import sys
@@ -19,15 +20,50 @@ from .._tables import plain, shortened
 # embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
 _CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 LONGEST_NAME, LONGEST_ERROR = 80, 2000
+# What is printed instead of a character that the encoding of a terminal lacks. Every other one is escaped.
+_PLAIN = {
+    "−": "-", "–": "-", "—": "-", "×": "x", "÷": "/", "·": "*", "±": "+/-", "…": "...", "→": "->", "←": "<-", "≤": "<=", "≥": ">=",
+    "≠": "!=", "½": "1/2", "²": "^2", "“": '"', "”": '"', "‘": "'", "’": "'", "′": "'", "\u00a0": " ",
+}  # fmt: skip
+_LOOK_ALIKE = "labelwise-look-alike"
 
 
-def printable(text: str) -> str:
-    r"""``text`` with control characters escaped, except line feeds.
+def _look_alikes(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    missing = error.object[error.start : error.end]
+    return "".join(_PLAIN.get(char, char.encode("ascii", "backslashreplace").decode()) for char in missing), error.end
+
+
+codecs.register_error(_LOOK_ALIKE, _look_alikes)
+
+
+def encodable(text: str, encoding: str | None) -> str:
+    """``text`` with look-alikes of the characters that an encoding lacks.
+
+    >>> encodable("5 members × 3 cases: 0.2 – 0.4 …", "ascii")
+    '5 members x 3 cases: 0.2 - 0.4 ...'
+    """
+    encoding = encoding or "utf-8"
+    return text.encode(encoding, _LOOK_ALIKE).decode(encoding)
+
+
+def print_on_any_terminal() -> None:
+    """Let libraries print too what the terminal's encoding lacks; all that is printed here is `encodable` anyway."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # not what tests and notebooks put in its place
+            stream.reconfigure(errors=_LOOK_ALIKE)
+
+
+def printable(text: str, *, err: bool = False) -> str:
+    r"""``text`` with control characters escaped, except line feeds, and in the encoding of standard output or error.
 
     >>> print(printable("mel\x1b[31manoma\u202e"))
     mel\x1b[31manoma\u202e
     """
-    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    escaped = _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+    stream = sys.stderr if err else sys.stdout
+    return encodable(escaped, getattr(stream, "encoding", None))
 
 
 def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
@@ -42,17 +78,17 @@ def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
 
 def echo(text: str, *, err: bool = False) -> None:
     """Print text for people, with control characters escaped: it may come from an untrusted file."""
-    click.echo(printable(text), err=err)
+    click.echo(printable(text, err=err), err=err)
 
 
 def echo_data(text: str) -> None:
-    """Write a file to standard output unchanged; on a terminal, with control characters escaped."""
-    click.echo(printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text, nl=False)
+    """Write a file to standard output, in UTF-8 as all files; on a terminal, with control characters escaped."""
+    click.echo(printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text.encode(), nl=False)
 
 
 def echo_json(value: Any) -> None:
-    """``value`` as JSON; NaN and infinity become null."""
-    text = json.dumps(plain(value), indent=2, ensure_ascii=False)
+    """``value`` as JSON; NaN and infinity become null, and characters are escaped unless the output is in UTF-8."""
+    text = json.dumps(plain(value), indent=2, ensure_ascii=not (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"))
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 

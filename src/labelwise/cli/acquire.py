@@ -6,15 +6,16 @@ from pathlib import Path
 
 import click
 
-from ._input import FILE, FILE_OR_DASH, Given, predictions_argument, read_costs, read_predictions
+from ._input import Given, predictions_argument, read_costs, read_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
+from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 
 
-@click.command()
+@click.command(cls=Command)
 @predictions_argument()
 @click.option("--budget", required=True, type=click.IntRange(1), help="Number of cases to label.")
 @click.option("--label", help="Choose cases that teach most about this class.  [default: all classes]")
-@click.option("--costs", "costs_file", type=FILE, help="Weight the classes by the cost of missing them (.toml).")
+@click.option("--costs", "costs_file", type=READ_FILE, help="Weight the classes by the cost of missing them (.toml).")
 @click.option(
     "--strategy",
     type=click.Choice(["label_wise", "entropy", "bald", "margin", "random"]),
@@ -27,7 +28,7 @@ from ._output import check_csv, echo, echo_json, json_option, one_line, write_cs
     default="top",
     help="The highest scores, classes taking turns, or cases unlike each other.",
 )
-@click.option("-o", "--output", type=FILE_OR_DASH, help="Write the chosen cases as .csv; - for stdout.")
+@click.option("-o", "--output", type=WRITE_FILE_OR_DASH, help="Write the chosen cases as .csv; - for stdout.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random.")
 @click.option("--show", type=click.IntRange(0), default=5, help="Number of choices to explain.")
 @json_option("sentences")

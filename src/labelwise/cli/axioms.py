@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from ._output import echo, echo_json, echo_table, json_option
+from ._paths import Command
 
 if TYPE_CHECKING:
     from ..losses import LossName
 
 
-@click.command()
+@click.command(cls=Command)
 @click.option(
     "--loss",
     type=click.Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),

@@ -8,21 +8,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import FILE, Given, read_predictions
+from ._input import Given, read_predictions
 from ._output import echo, echo_json, echo_table, json_option, progress_bar
+from ._paths import DATA_FOLDER, READ_FILE, WRITE_FILE, Command, InputName, will_read
 
 if TYPE_CHECKING:
     from ..calibration.votes_data import VoteData
 
 
-@click.command()
-@click.argument("sets", metavar="SETS...", nargs=-1, required=True)
-@click.option("--data-dir", type=FILE, default=Path("."), help="Folder with the files of known data sets.")
-@click.option("--votes", "votes_file", type=FILE, help="Votes for your own predictions: .npy (N, K), or .npz with `votes`.")
+@click.command(cls=Command)
+@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=InputName())
+@click.option("--data-dir", type=DATA_FOLDER, default=Path("."), help="Folder with the files of known data sets.")
+@click.option("--votes", "votes_file", type=READ_FILE, help="Votes for your own predictions: .npy (N, K), or .npz with `votes`.")
 @click.option("--splits", type=click.IntRange(2), default=20, help="Random halves: repair on one, judge on the other.")
 @click.option("--bootstrap", type=click.IntRange(20), default=100, help="Replicates of each test.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the splits and the tests.")
-@click.option("-o", "--output", type=FILE, help="Write all numbers as .json.")
+@click.option("-o", "--output", type=WRITE_FILE, help="Write all numbers as .json.")
 @json_option()
 def command(
     sets: tuple[str, ...],
@@ -45,7 +46,9 @@ def command(
       labelwise benchmark preds.npz --votes votes.npy
     """
     from ..calibration.votes_benchmark import benchmark_votes
+    from ..calibration.votes_data import known_files
 
+    will_read(*known_files(data_dir))
     results: dict[str, Any] = {}
     for name in sets:
         data = _load(name, data_dir, votes_file, quiet=as_json)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from ._output import echo_data
+from ._paths import Command
 
 
-@click.command()
+@click.command(cls=Command)
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script for SHELL.

@@ -7,22 +7,23 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import FILE, FILE_OR_DASH, Given, notes, predictions_argument, read_costs, read_predictions
+from ._input import Given, notes, predictions_argument, read_costs, read_predictions
 from ._output import check_csv, echo, echo_json, echo_table, json_option, one_line, progress_bar, write_csv
+from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 
 if TYPE_CHECKING:
     from ..decisions.costs import Task
 
 
-@click.command()
+@click.command(cls=Command)
 @predictions_argument()
-@click.option("--costs", "costs_file", required=True, type=FILE, help="Costs by class name (.toml).")
+@click.option("--costs", "costs_file", required=True, type=READ_FILE, help="Costs by class name (.toml).")
 @click.option(
     "--task",
     type=click.Choice(["multiclass", "per_label"]),
     help="Choose one class, or act on each label.  [default: multiclass; per_label where labels may occur together]",
 )
-@click.option("-o", "--output", type=FILE_OR_DASH, help="Write the decisions as .csv; - for standard output.")
+@click.option("-o", "--output", type=WRITE_FILE_OR_DASH, help="Write the decisions as .csv; - for standard output.")
 @click.option("--show", type=click.IntRange(0), default=5, help="Number of costliest cases to explain.")
 @json_option()
 def command(predictions: Given, costs_file: Path, task: Task | None, output: Path | None, show: int, as_json: bool) -> None:
@@ -47,6 +48,7 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
       abstain = 0.8
       [missed]
       melanoma = 20           # missing it is worse
+
     \b
     Or in full, for choosing one class:
       class_names = ["nevus", "melanoma"]

@@ -7,12 +7,12 @@ from typing import Any
 
 import click
 
-from ._input import FILE
 from ._output import echo, echo_json, echo_table, json_option
+from ._paths import WRITE_FILE, Command
 
 
-@click.command()
-@click.option("-o", "--output", default="report.html", type=FILE, help="Page to write (.html).")
+@click.command(cls=Command)
+@click.option("-o", "--output", default="report.html", type=WRITE_FILE, help="Page to write (.html).")
 @json_option()
 def command(output: Path, as_json: bool) -> None:
     """Show the label-wise uncertainty of five networks on FashionMNIST, in seconds.

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from .._tables import counted
-from ._input import FILE, Given, predictions_argument, read_predictions
+from ._input import Given, predictions_argument, read_predictions
 from ._output import echo, echo_json, echo_table, json_option, loss_option
+from ._paths import READ_PREDICTIONS, Command
 
 if TYPE_CHECKING:
     from ..evaluation import ByClass
@@ -21,9 +22,9 @@ REJECTION = ("area", "normalized_area", "augrc", "accuracy_at_80")
 CLASSES = ("epistemic_own", "epistemic_all", "epistemic_share")
 
 
-@click.command()
+@click.command(cls=Command)
 @predictions_argument()
-@click.option("--ood", type=FILE, help="Predictions for out-of-distribution instances to detect.")
+@click.option("--ood", type=READ_PREDICTIONS, help="Predictions for out-of-distribution instances to detect.")
 @loss_option(default="log")
 @json_option()
 def command(predictions: Given, ood: Path | None, loss: LossName, as_json: bool) -> None:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from ._input import FILE, FOLDER, check_manifest, read_costs, read_predictions
+from ._input import check_manifest, read_costs, read_predictions
 from ._output import echo, echo_json, echo_table, json_option, loss_option, one_line, progress_bar
+from ._paths import READ_FILE, READ_FOLDER, WRITE_FOLDER, Group
 
 if TYPE_CHECKING:
     from ..losses import LossName
     from ..petct import Prepared
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Whole-body PET/CT: from volumes to label-wise uncertainty.
 
@@ -31,7 +32,7 @@ def command() -> None:
 
 
 @command.command()
-@click.argument("folder", type=FOLDER)
+@click.argument("folder", type=WRITE_FOLDER)
 @click.option("--patients", type=click.IntRange(1), default=40, help="Number of patients.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Random seed.")
 @click.option("--voxel", type=click.FloatRange(1, 60), default=8.0, help="Mean voxel size in millimeters.")
@@ -50,9 +51,9 @@ def phantom(folder: Path, patients: int, seed: int, voxel: float) -> None:
 
 
 @command.command()
-@click.argument("studies", type=FOLDER)
-@click.option("-o", "--output", required=True, type=FOLDER, help="Folder for the slices and their manifest.")
-@click.option("--table", type=FILE, help="CSV with patient, study and diagnosis.  [default: the one in STUDIES]")
+@click.argument("studies", type=READ_FOLDER)
+@click.option("-o", "--output", required=True, type=WRITE_FOLDER, help="Folder for the slices and their manifest.")
+@click.option("--table", type=READ_FILE, help="CSV with patient, study and diagnosis.  [default: the one in STUDIES]")
 @click.option("--size", type=click.IntRange(8, 4096), default=400, help="Pixels along each side.")
 @click.option("--window", type=float, nargs=2, default=(-160, 240), help="Hounsfield units drawn black and white in the CT channel.")
 @click.option("--suv-max", type=float, default=20.0, help="SUV drawn white in the PET channel.")
@@ -105,8 +106,8 @@ def _print_parts(prepared: Prepared) -> None:
 
 
 @command.command()
-@click.argument("folder", type=FOLDER)
-@click.option("-o", "--output", required=True, type=FOLDER, help="Folder for checkpoints and predictions.")
+@click.argument("folder", type=READ_FOLDER)
+@click.option("-o", "--output", required=True, type=WRITE_FOLDER, help="Folder for checkpoints and predictions.")
 @click.option("--recipe", type=click.Choice(["paper", "code"]), default="paper", help="Training settings.")
 @click.option("--network", type=click.Choice(["resnet50", "resnet18", "cnn", "mlp"]), help="Network.  [default: resnet50]")
 @click.option("--augment", is_flag=True, help="Augment by random flips and shifts of up to 1 %.")
@@ -144,11 +145,11 @@ def train(folder: Path, output: Path, **options: Any) -> None:
 
 
 @command.command()
-@click.argument("folder", type=FOLDER)
-@click.argument("trained", type=FOLDER)
-@click.option("-o", "--output", required=True, type=FOLDER, help="Folder for figures, tables and index.html.")
+@click.argument("folder", type=READ_FOLDER)
+@click.argument("trained", type=READ_FOLDER)
+@click.option("-o", "--output", required=True, type=WRITE_FOLDER, help="Folder for figures, tables and index.html.")
 @click.option("--case", "cases", multiple=True, help="A patient, patient/study or patient/study#plane to draw.")
-@click.option("--costs", "costs_file", type=FILE, help="Costs by class name (.toml), to recommend actions.")
+@click.option("--costs", "costs_file", type=READ_FILE, help="Costs by class name (.toml), to recommend actions.")
 @loss_option(default="log")
 @click.option("--show", type=click.IntRange(1), default=6, help="Number of most uncertain slices per page.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for the bootstrap intervals.")

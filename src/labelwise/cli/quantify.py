@@ -7,19 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import FILE, Given, echo_reading, notes, predictions_argument
+from ._input import Given, echo_reading, notes, predictions_argument
 from ._output import echo, echo_json, echo_table, json_option, loss_option, progress_bar
+from ._paths import WRITE_FILE, Command
 
 if TYPE_CHECKING:
     from ..losses import LossName
 
 
-@click.command()
+@click.command(cls=Command)
 @predictions_argument()
 @click.option(
     "-o",
     "--output",
-    type=FILE,
+    type=WRITE_FILE,
     help="File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format of the predictions, or .npz]",
 )
 @loss_option(multiple=True)

@@ -11,8 +11,9 @@ import click
 
 from .._tables import counted
 from ..io.files import reading
-from ._input import FILE, FOLDER, sha256_option
+from ._input import sha256_option
 from ._output import echo, echo_table
+from ._paths import DATA_FOLDER, READ_FILE, READ_FOLDER, Group, InputPath, OutputPath, will_write
 
 RESULTS = Path("results")
 # default data set of each experiment
@@ -27,7 +28,7 @@ DEFAULT_DATA = {
 }
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Reproduce the paper's experiments (published protocol or released code), corrected, with control arms.
 
@@ -40,7 +41,8 @@ def command() -> None:
     """
 
 
-RESULTS_OPTION = click.option("-o", "--results", type=FOLDER, default=RESULTS, help="Results folder.")
+# The folder is read as a whole, and results are added to it.
+RESULTS_OPTION = click.option("-o", "--results", type=READ_FOLDER, default=RESULTS, help="Results folder.")
 
 
 def experiment(name: str, summary: str, *more: Any) -> None:
@@ -107,7 +109,7 @@ def _shared(name: str) -> list[Any]:
         click.option("--n-jobs", type=count, help="Members trained in parallel.  [default: by number of processors]"),
         sha256_option(),
         click.option("--download", is_flag=True, help="Download missing files from their publisher."),
-        click.option("--data-dir", type=FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
+        click.option("--data-dir", type=DATA_FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
         click.option(
             "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
         ),
@@ -165,7 +167,7 @@ experiment("holdout", "New data for the class with the highest epistemic uncerta
 
 
 @command.command()
-@click.argument("files", nargs=-1, required=True, type=FILE)
+@click.argument("files", nargs=-1, required=True, type=READ_FILE)
 @RESULTS_OPTION
 def published(files: tuple[Path, ...], results: Path) -> None:
     """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and `eus_after`.
@@ -188,7 +190,7 @@ def published(files: tuple[Path, ...], results: Path) -> None:
     "--training",
     "trainings",
     multiple=True,
-    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    type=InputPath(exists=True, file_okay=False),
     help="Add a training: a folder with run-0 and so on; repeatable.",
 )
 @RESULTS_OPTION
@@ -202,7 +204,7 @@ def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
 
 
 @command.command()
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), help="File to write.  [default: the one in the package]")
+@click.option("--output", type=OutputPath(dir_okay=False), help="File to write.  [default: the one in the package]")
 @RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:
     """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
@@ -261,7 +263,7 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
 
 
 @command.command()
-@click.option("--output", type=click.Path(path_type=Path, dir_okay=False), default=Path("docs/results.md"), help="Page to write.")
+@click.option("--output", type=OutputPath(dir_okay=False), default=Path("docs/results.md"), help="Page to write.")
 @RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
     """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the paper holds, with the evidence."""
@@ -273,9 +275,10 @@ def page(results: Path, output: Path) -> None:
 
     if not results.is_dir():
         raise FileNotFoundError(f"there is no results folder {str(results)!r}")
+    tables = will_write(output.with_stem(f"{output.stem}-tables"))
     folder = Results(results, output.parent)
     made = draw(folder, output.parent / "pictures")
-    for path, text in ((output, write(folder)), (output.with_stem(f"{output.stem}-tables"), appendix(folder))):
+    for path, text in ((output, write(folder)), (tables, appendix(folder))):
         write_file(path, text)
         made.append(path)
     echo(f"wrote {', '.join(map(str, made))}")

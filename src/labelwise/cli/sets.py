@@ -7,13 +7,14 @@ from typing import Any
 
 import click
 
-from ._input import FILE, FILE_OR_DASH, Given, predictions_argument, read_events, read_predictions, read_sets
+from ._input import Given, predictions_argument, read_events, read_predictions, read_sets
 from ._output import check_csv, echo, echo_json, json_option, write_csv
+from ._paths import READ_FILE, WRITE_FILE, WRITE_FILE_OR_DASH, Group
 
-SETS = click.option("--sets", "sets_file", required=True, type=FILE, help="Fitted sets (labelwise sets fit).")
+SETS = click.option("--sets", "sets_file", required=True, type=READ_FILE, help="Fitted sets (labelwise sets fit).")
 
 
-@click.group()
+@click.group(cls=Group)
 def command() -> None:
     """Prediction sets that contain the true class with a guaranteed probability, for each class.
 
@@ -27,10 +28,10 @@ def command() -> None:
 
 @command.command()
 @predictions_argument()
-@click.option("-o", "--output", required=True, type=FILE, help="File for the fitted sets (.npz).")
+@click.option("-o", "--output", required=True, type=WRITE_FILE, help="File for the fitted sets (.npz).")
 @click.option("--coverage", type=float, default=0.9, help="Guaranteed probability that the set holds the true class.")
 @click.option("--per", type=click.Choice(["class", "marginal"]), default="class", help="For each class, or for all cases.")
-@click.option("--events", "events_file", type=FILE, help="Pools of classes to guarantee for (.toml: name = [classes]).")
+@click.option("--events", "events_file", type=READ_FILE, help="Pools of classes to guarantee for (.toml: name = [classes]).")
 @click.option("--score", type=click.Choice(["lac", "aps"]), default="lac", help="Smallest sets, or adaptive ones.")
 @click.option("--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets.")
 @click.option(
@@ -81,7 +82,7 @@ def fit(predictions: Given, output: Path, events_file: Path | None, per: str, or
 @command.command()
 @predictions_argument()
 @SETS
-@click.option("-o", "--output", required=True, type=FILE_OR_DASH, help="Table (.csv); - for standard output.")
+@click.option("-o", "--output", required=True, type=WRITE_FILE_OR_DASH, help="Table (.csv); - for standard output.")
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
 def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None) -> None:
     """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each class whether it is in."""

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import FILE, FOLDER, sha256_option
+from ._input import sha256_option
 from ._output import echo, echo_json
+from ._paths import DATA_FOLDER, WRITE_FILE, WRITE_FOLDER, Command, InputName, will_read
 
 if TYPE_CHECKING:
     import numpy as np
@@ -20,9 +21,9 @@ if TYPE_CHECKING:
 QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 
 
-@click.command()
-@click.argument("name")
-@click.option("-o", "--output", required=True, type=FILE, help="Prediction file to write (.npz).")
+@click.command(cls=Command)
+@click.argument("name", type=InputName())
+@click.option("-o", "--output", required=True, type=WRITE_FILE, help="Prediction file to write (.npz).")
 @click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]")
 @click.option(
     "--epochs", type=click.IntRange(1), help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]"
@@ -35,10 +36,10 @@ QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 @click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
 @click.option("--augment", is_flag=True, help="Augment the training images with random crops and flips, where the recipe does not.")
 @click.option("--seed", type=click.IntRange(0), default=0, help="Random seed; the same seed gives the same ensemble.")
-@click.option("--data-dir", type=FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]")
+@click.option("--data-dir", type=DATA_FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]")
 @click.option("--download", is_flag=True, help="Download missing files from their publisher.")
 @sha256_option()
-@click.option("--work-dir", type=FOLDER, help="Folder for checkpoints and metrics.  [default: OUTPUT.training]")
+@click.option("--work-dir", type=WRITE_FOLDER, help="Folder for checkpoints and metrics.  [default: OUTPUT.training]")
 @click.option("--resume", is_flag=True, help="Resume an interrupted training.")
 @click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
 @click.option("--quick", is_flag=True, help="Trial run: 2 members, 2 epochs, at most 2000 instances.")
@@ -74,10 +75,12 @@ def command(
       labelwise train mnist -o trial.npz --quick
     """
     from ..datasets import standardize
+    from ..datasets.load import data_files
     from ..io import check_format
     from ..predictors import find_recipe, fit_ensemble, predict_ensemble
 
     check_format(output)
+    will_read(*data_files(name, data_dir))
     if not output.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {str(output.parent)!r} for the prediction file")
     if output.exists() and not resume:

@@ -94,6 +94,14 @@ def data_places(data_dir: str | Path | None = None) -> list[Path]:
     return places
 
 
+def data_files(name: str, data_dir: str | Path | None = None) -> list[Path]:
+    """Where the files of a data set may be; none for a name that is not known, and for data that come with a package."""
+    entry = catalogue.ENTRIES.get(name)
+    if entry is None:
+        return []
+    return [place / folder / remote.name for place in data_places(data_dir) for folder in entry.folders for remote in entry.files.values()]
+
+
 @dataclass(frozen=True)
 class _Search:
     """Where to look for files, and whether to download those that are missing."""

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._errors import InputError
 from .._suggestions import check_choice, suggest
 from .._tables import Shown, Summary, frame, index_columns
 from .._validation import as_rng, check_positive
@@ -157,7 +158,7 @@ def acquire(
     if check_positive(budget, "budget") > n:
         raise ValueError(f"`budget` must be at most the pool's {n} cases; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
-        raise ValueError(f"batch='balanced' takes turns between classes, which strategy={strategy!r} ignores; use 'label_wise'")
+        raise InputError(f"a balanced batch takes turns between classes, which the strategy {strategy!r} ignores", fix="label_wise")
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))
     if label is not None:
         _check_label(label, class_names, strategy, batch)
@@ -183,9 +184,9 @@ def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch:
     if label not in class_names:
         raise ValueError(f"`label` must be a class of the prediction; got {label!r}{suggest(label, class_names)}")
     if strategy != "label_wise":
-        raise ValueError(f"`label` is for strategy='label_wise'; strategy={strategy!r} ignores classes")
+        raise InputError(f"`label` asks for one class, and the strategy {strategy!r} ignores classes", fix="label_wise")
     if batch == "balanced":
-        raise ValueError("batch='balanced' takes turns between classes, and `label` asks for one; use batch='top' or 'diverse'")
+        raise InputError("a balanced batch takes turns between classes, and `label` asks for one", fix="batch")
 
 
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from .._errors import InputError
 from .._suggestions import check_choice, suggest
 from .._validation import set_fields
 from ..io.files import read_toml
@@ -20,10 +21,7 @@ Task: TypeAlias = Literal["multiclass", "per_label"]
 TASKS: tuple[Task, ...] = get_args(Task)
 PER_LABEL = ("false_positive", "false_negative", "abstain", "ask", "expert_error")
 """Costs that may differ between labels."""
-NO_NAMES = (
-    "these costs are given by class name, but the prediction has no class names. Pass `class_names` to the prediction, or to Costs in "
-    "the order of the prediction's classes"
-)
+NO_NAMES = "these costs are given by class name, but the prediction has no class names"
 
 
 @dataclass(frozen=True, eq=False, init=False)
@@ -205,9 +203,10 @@ class Costs:
         if task == "multiclass":
             return self._multiclass(rows, spoken), spoken
         if not self.fits(task):
-            raise ValueError(
-                "task='per_label' needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for "
-                "choosing one class. Use task='multiclass'"
+            raise InputError(
+                "deciding on each label needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for "
+                "choosing one class",
+                fix="multiclass",
             )
         each = {name: per_class(getattr(self, name), rows, n_classes, name) for name in PER_LABEL}
         a, b = each["false_positive"], each["false_negative"]
@@ -222,15 +221,14 @@ class Costs:
 
     def _multiclass(self, rows: list[int], class_names: tuple[str, ...]) -> Problem:
         if not self.fits("multiclass"):
-            raise ValueError(
-                "task='multiclass' needs a cost `matrix`; these costs are false positives and false negatives of single labels. Use "
-                "task='per_label', or if a wrong class costs its false positive plus the truth's false negative, pass that matrix: "
-                "matrix[k, j] = false_negative[k] + false_positive[j] for k != j"
+            raise InputError(
+                "choosing one class needs a cost `matrix`; these costs are false positives and false negatives of single labels",
+                fix="per_label_or_matrix",
             )
         for name in ("abstain", "ask", "expert_error"):
             if isinstance(getattr(self, name), np.ndarray):
                 raise ValueError(
-                    f"`{name}` must be one number for task='multiclass', where the action applies to the whole case; got one per label"
+                    f"`{name}` must be one number for choosing one class, where the action applies to the whole case; got one per label"
                 )
         if self.matrix is None:
             alarm = with_default(self.false_alarm, 0.0, class_names)
@@ -250,11 +248,11 @@ class Costs:
         """Position in these costs of each class of the prediction."""
         if self.class_names is None:
             if class_names is None and (self.missed or self.false_alarm):
-                raise ValueError(NO_NAMES)
+                raise InputError(NO_NAMES, fix="class_names_or_costs")
             return list(range(n_classes))
         if class_names is None:
             if not self.ordered:
-                raise ValueError(NO_NAMES)
+                raise InputError(NO_NAMES, fix="class_names_or_costs")
             if len(self.class_names) != n_classes:
                 raise ValueError(f"these costs are for {len(self.class_names)} classes; the prediction has K = {n_classes}")
             return list(range(n_classes))

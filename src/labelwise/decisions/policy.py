@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
+from .._errors import InputError
 from .._suggestions import suggest
 from .._tables import Shown, Summary, counted
 from ..decomposition import decompose
@@ -200,9 +201,8 @@ def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, set
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     if not q.exclusive and task == "multiclass":
-        raise ValueError(
-            f"the labels of a {type(q).__name__} may occur together, so there is no single class to choose. Use task='per_label'"
-        )
+        sentence = f"the labels of a {type(q).__name__} may occur together, so there is no single class to choose"
+        raise InputError(sentence, fix="per_label")
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
     present, absent = q.marginal().mean
     p = to_numpy(present).astype(float)

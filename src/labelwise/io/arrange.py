@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
-from .._errors import InputError
+from .._errors import InputError, InputNote
 from .._labels import integer_names, plain_labels
 from .files import read_text
 from .grid import flatten_instances
@@ -97,15 +97,12 @@ def _check_order(kind: str, values: Any, shape: tuple[int, ...], found: dict[str
     if len(shape) == 3:
         _check_against_labels(kind, values, shape, found)
         if not table and shape[0] > max(shape[1], 10) and shape[1] > 1 and not ("y_true" in found or "ids" in found):
-            warnings.warn(
-                f"`{kind}` of shape {shape} is read as {shape[0]} members × {shape[1]} cases × {shape[2]} classes. If it was saved as "
-                "(N, M, K), use member_axis=1; to keep this reading, member_axis=0",
-                stacklevel=4,
-            )
+            read = f"{shape[0]} members × {shape[1]} cases × {shape[2]} classes"
+            warnings.warn(InputNote(f"`{kind}` of shape {shape} is read as {read}", fix="file_members"), stacklevel=4)
     elif kind == "probs" and not _one_over(values, len(shape) - 1):
         classes = next((axis for axis in range(1, len(shape) - 1) if _one_over(values, axis)), None)
         if classes is not None:
-            raise ValueError(f"`probs` of shape {shape} sum to 1 over axis {classes}, not over the last. Use class_axis={classes}")
+            raise InputError(f"`probs` of shape {shape} sum to 1 over axis {classes}, not over the last", fix="file_classes", axis=classes)
 
 
 def _axis(axis: int, name: str, shape: tuple[int, ...]) -> int:
@@ -133,10 +130,8 @@ def _is_second_class(kind: str, values: Any, shape: tuple[int, ...], found: dict
     two = len(found.get("class_names", ())) == 2
     if ((some >= 0) & (some <= 1)).all() and (n == shape[1] if n is not None else two) and shape[0] != shape[1]:
         return True
-    raise ValueError(
-        f"`probs` must have 3 axes (members, instances, classes); got shape {shape}, and its rows do not sum to 1. If these are (M, N) "
-        "probabilities of the second of two classes, give both class names: class_names=['no', 'yes']; for one member of labels that may occur together, use "
-        "MultiLabelEnsemble"
+    raise InputError(
+        f"`probs` must have 3 axes (members, instances, classes); got shape {shape}, and its rows do not sum to 1", fix="second_class"
     )
 
 
@@ -169,11 +164,13 @@ def _check_against_labels(kind: str, values: Any, shape: tuple[int, ...], found:
     classes = next((axis for axis in rest if kind == "probs" and _one_over(values, axis)), rest[-1])
     (member,) = set(rest) - {classes}
     letters = {cases: "N", classes: "K", member: "M"}
-    options = [f"member_axis={member}"] * (member != 0) + [f"class_axis={classes}"] * (classes != 2)
-    raise ValueError(
-        f"`{kind}` has shape {shape}: axis {cases} has {n}, like `{key}`. Saved as ({', '.join(letters[axis] for axis in range(3))})? "
-        f"Use {' and '.join(options) or 'member_axis=0'}"
-    )
+    saved = f"({', '.join(letters[axis] for axis in range(3))})"
+    sentence = f"`{kind}` has shape {shape}: axis {cases} has {n}, like `{key}`"
+    if member == 0:
+        raise InputError(sentence, fix="saved_classes", saved=saved, classes=classes)
+    if classes == 2:
+        raise InputError(sentence, fix="saved_members", saved=saved, member=member)
+    raise InputError(sentence, fix="saved_axes", saved=saved, member=member, classes=classes)
 
 
 def _one_over(values: Any, axis: int) -> bool:
@@ -232,10 +229,8 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
             warnings.warn("`y_true` (N, K) is one-hot and is read as one class for each instance", stacklevel=3)
             y = y.argmax(axis=1)
     if y.ndim == 1 and y.dtype.kind in "iu" and y.size and "class_names" not in found and int(y.min()) == 1 and int(y.max()) == k:
-        raise ValueError(
-            f"`y_true` must lie between 0 and {k - 1} (K = {k} classes); got {k} in row {int(np.argmax(y == k))}. Labels start at 1? "
-            f"Subtract 1, or give class_names 1 … {k}"
-        )
+        row = int(np.argmax(y == k))
+        raise InputError(f"`y_true` must lie between 0 and {k - 1} (K = {k} classes); got {k} in row {row}", fix="first_label", last=k)
     return np.asarray(y)
 
 

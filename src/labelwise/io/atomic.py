@@ -2,6 +2,8 @@
 
 A process that is killed leaves its temporary files. They are called ``.NAME.xxxxxxxx.labelwise.tmp`` and are locked as long as their
 process lives, so that whoever writes NAME next can tell those that nobody writes any more, and removes them.
+
+What is replaced keeps its mode, and a symbolic link stays: the file that it leads to is replaced.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import stat
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -27,6 +30,9 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
     path = Path(path)
     if path.is_dir():
         raise IsADirectoryError(f"cannot write {str(path)!r}: it is a folder")
+    if path.exists() and not path.is_file():  # renaming would turn /dev/null into a file
+        raise OSError(f"cannot write {str(path)!r}: it is a pipe or a device, not a file")
+    path = final_place(path)
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
     with _temporary(path) as name:
@@ -34,9 +40,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        mask = os.umask(0)
-        os.umask(mask)
-        name.chmod(0o666 & ~mask)  # mkstemp's 0600 would hide the result from the user's group
+        take_over_mode(name, path)
         name.replace(path)
 
 
@@ -49,13 +53,28 @@ def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
 @contextmanager
 def replacing_folder(path: Path) -> Iterator[Path]:
     """A new, empty folder that takes the place of ``path`` when the block ends well, and vanishes when it does not."""
+    path = final_place(path)
     with _temporary(path, folder=True) as name:
         yield name
-        mask = os.umask(0)
-        os.umask(mask)
-        name.chmod(0o777 & ~mask)
+        take_over_mode(name, path)
         shutil.rmtree(path, ignore_errors=True)
         name.rename(path)
+
+
+def final_place(path: Path) -> Path:
+    """Where a symbolic link leads, so that it stays and its target is updated; any other path as it is."""
+    return Path(os.path.realpath(path)) if path.is_symlink() else path
+
+
+def take_over_mode(new: Path, old: Path) -> None:
+    """Give ``new`` the mode of what it replaces; where there is nothing yet, the one that the umask asks for."""
+    try:
+        mode = stat.S_IMODE(old.stat().st_mode)
+    except FileNotFoundError:
+        mask = os.umask(0)
+        os.umask(mask)
+        mode = (0o777 if new.is_dir() else 0o666) & ~mask  # 0600 of a temporary file would hide the result from the user's group
+    new.chmod(mode)
 
 
 def remove_leftovers(path: Path) -> None:

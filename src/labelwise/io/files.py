@@ -15,11 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from .._errors import InputError
+
 __all__ = [
     "FLOOR",
     "LONGEST_TEXT",
     "RATIO",
     "allowed",
+    "file_name",
     "format_of",
     "open_regular",
     "open_text_file",
@@ -152,6 +155,18 @@ def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
         raise ValueError(f"{os.fspath(path)}: {error}") from error
 
 
+def file_name(path: str | os.PathLike[str]) -> str:
+    """What to call a file or folder in a message.
+
+    >>> file_name("predictions/model1.csv"), file_name(".")
+    ('model1.csv', 'the current folder')
+    """
+    path = Path(path)
+    if path.name:
+        return path.name
+    return str(path) if path.is_absolute() else "the current folder"
+
+
 @contextmanager
 def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     """Turn any error of the block into one that names the file ``path``.
@@ -163,7 +178,7 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     ValueError, TypeError, OSError, ImportError, MemoryError
         As they came, with the file's name before them if they do not name it.
     """
-    name = Path(path).name
+    name = file_name(path)
     try:
         yield
     except (ImportError, MemoryError, Warning):
@@ -172,10 +187,18 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if error.filename is not None or name in str(error):
             raise
         raise OSError(f"{name}: {error}") from error
-    except (ValueError, TypeError) as error:
+    except InputError as error:
         if name in str(error):
             raise
-        raise (TypeError if isinstance(error, TypeError) else ValueError)(f"{name}: {error}") from error
+        raise error.found_in(name) from error
+    except TypeError as error:
+        if name in str(error):
+            raise
+        raise TypeError(f"{name}: {error}") from error
+    except ValueError as error:
+        if name in str(error):
+            raise
+        raise InputError(str(error), where=name) from error
     except Exception as error:
         if isinstance(error, RecursionError):
             raise ValueError(f"{name} is damaged: it is nested too deeply") from error

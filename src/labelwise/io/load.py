@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._suggestions import suggest
 from .arrange import (
     arrange_axes,
@@ -169,6 +170,14 @@ def load_predictions(
         return Predictions(**found, multilabel=multilabel, path=named, notes=tuple(notes))
 
 
+def readable_files(path: str | os.PathLike[str]) -> list[Path]:
+    """A prediction file, or the files of a folder that may be read as predictions or labels; others may lie beside them."""
+    path = Path(path)
+    if not path.is_dir() or path.suffix == ".zarr":
+        return [path]
+    return [file for file in path.iterdir() if format_of(file) in FORMATS]
+
+
 def _read(
     files: Sequence[Path], largest: int, logits: bool, *, exclusive: bool, class_names: Sequence[str] | None, notes: list[str]
 ) -> list[dict[str, Any]]:
@@ -262,14 +271,12 @@ def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None, r
         found[kind] = normalized(values, kind)
     elif kind == "probs" and not multilabel:
         if values.dtype == np.uint8:
-            raise TypeError("`probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True")
+            raise InputError("`probs` must be floating point; got uint8", fix="integers")
         if values.dtype.kind == "f" and 0 not in values.shape:
             with np.errstate(all="ignore"):  # damaged values, which have their sentence where they are used
                 sums = np.asarray(values[:, :64]).sum(axis=-1, dtype=float)
             if np.allclose(sums, 100, atol=2):
-                raise ValueError(
-                    "`probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide by 100, or use normalize=True"
-                )
+                raise InputError("`probs` must sum to 1 over the classes; they sum to 100", fix="file_percentages")
     if kind == "logits":
         check_logits(values, multilabel)
     elif kind == "probs" and rounding_notes is not None and not normalize and not multilabel and values.shape[-1] > 1:

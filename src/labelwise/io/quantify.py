@@ -18,11 +18,15 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
 from ..losses import Loss, LossName, as_loss
+from .atomic import final_place
+from .files import file_name
 from .grid import Grid
-from .load import load_predictions
+from .load import load_predictions, readable_files
+from .overwriting import refuse_overwriting
 from .predictions import KINDS, Predictions
 from .staging import Columns, Staging, check_can_write, reserved
 
@@ -97,18 +101,20 @@ def quantify(
     at a time can write a file; a second one raises an error that names the first.
     """
     target, budget = Path(target), parse_memory(memory)
-    check_can_write(target)
     sources = [source] if isinstance(source, str | os.PathLike) else list(source)
+    labels = options.get("labels")
+    read = [file for one in sources for file in readable_files(one)]
+    refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
+    place = final_place(target)  # of a link: parts are kept, and others are locked out, where the results will be
+    check_can_write(place)
     reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
     stored = load_predictions(source, memory=budget, **options)
-    if any(Path(one).resolve() == target.resolve() for one in sources):
-        raise ValueError("the results would overwrite the predictions; choose another name")
     chosen = {_name(loss): as_loss(loss) for loss in losses}
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
     grid = stored.grid or Grid((len(stored),), 1, None if stored.ids is None else np.asanyarray(stored.ids[: len(stored)]))
-    if len(grid.shape) > 1 and target.suffix in (".csv", ".parquet"):
-        raise ValueError(f"{target.suffix} is a table with a row for each case; write predictions of shape {grid.shape} to .npz or .zarr")
+    if len(grid.shape) > 1 and place.suffix in (".csv", ".parquet"):
+        raise ValueError(f"{place.suffix} is a table with a row for each case; write predictions of shape {grid.shape} to .npz or .zarr")
     columns = _columns(stored, grid, chosen, labelwise)
     per_row = 3 * prod(stored.shape) // max(grid.shape[0], 1) * stored.dtype.itemsize + sum(
         prod(row) * dtype.itemsize for row, dtype in columns.values()
@@ -119,8 +125,8 @@ def quantify(
         "kind": stored.kind, "shape": stored.shape, "grid": grid.dimension_names, "dtype": stored.dtype.str, "multilabel": stored.multilabel,
         "losses": {name: repr(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
-    with reserved(target):
-        staging = Staging(target, job, columns, grid.shape[0], rows, grid.dimension_names)
+    with reserved(place):
+        staging = Staging(place, job, columns, grid.shape[0], rows, grid.dimension_names)
         computed = _fill(staging, stored, reader, chosen, labelwise, scheduler, progress)
         means = {name: {part: staging.mean(f"{name}_sum_{part}") for part in PARTS} for name in chosen}
         staging.finish({} if grid.ids is None else {"ids": grid.ids}, stored.names)
@@ -205,7 +211,9 @@ def _parts(stored: Predictions, losses: dict[str, Loss], labelwise: bool, start:
                     results[f"{name}_{part}"] = np.asarray(getattr(u, part))
                 results[f"{name}_sum_{part}"] = np.asarray(getattr(total, part))
     except ValueError as error:
-        raise ValueError(f"{stored.path.name if stored.path else 'predictions'}, rows {start} to {stop}: {error}") from error
+        wrong = error if isinstance(error, InputError) else InputError(str(error))
+        place = "the predictions" if stored.path is None else file_name(stored.path)
+        raise wrong.found_in(f"{place}, rows {start} to {stop}") from error
     if grid is not None:
         results = {name: grid.restored(x, labels=x.ndim == 2) for name, x in results.items()}
     return results, _checksum(block)

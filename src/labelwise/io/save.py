@@ -12,6 +12,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .atomic import replacing
 from .npz import write_npy, write_npz
+from .overwriting import refuse_overwriting_source
 from .predictions import KEYS, Predictions
 
 __all__ = ["check_format", "save_predictions"]
@@ -48,6 +49,7 @@ def save_predictions(path: str | os.PathLike[str], predictions: Predictions | No
         predictions = Predictions(**host)
     elif arrays:
         raise TypeError(f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well")
+    refuse_overwriting_source(path, predictions.path)
     present: dict[str, np.ndarray] = {}
     for key in KEYS:
         x = getattr(predictions, key)

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from .atomic import remove_leftovers, replacing, write_file
+from .atomic import remove_leftovers, replacing, take_over_mode, write_file
 from .csv import csv_text
 from .files import open_regular
 from .lock import locked
@@ -56,7 +56,7 @@ class Staging:
         if not (job_file.is_file() and job_file.read_text() == description and self._open()):
             if self.folder.exists():
                 shutil.rmtree(self.folder)
-            self.folder.mkdir()
+            self.folder.mkdir(0o700)  # the results may replace a private file
             (self.folder / _MARK).write_text(f"Finished parts of {target.name}, which labelwise keeps here until all are there.\n")
             try:
                 self._create()
@@ -186,6 +186,7 @@ class Staging:
         for name, values, axis in (("label", np.asarray(class_names), "label"), *((name, x, "instance") for name, x in extra.items())):
             dtype = str if values.dtype.kind == "U" else values.dtype  # text of a fixed width has no specification in version 3
             group.create_array(name, shape=values.shape, dtype=dtype, dimension_names=(axis,))[:] = values
+        take_over_mode(new, self.target)
         if self.target.exists():
             replaced = self.folder / "replaced.zarr"
             shutil.rmtree(replaced, ignore_errors=True)

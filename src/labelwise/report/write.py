@@ -21,6 +21,7 @@ from ..evaluation import check_ensemble
 from ..events import Events, Family, as_events
 from ..io import Predictions
 from ..io.atomic import write_file
+from ..io.overwriting import refuse_overwriting_source
 from ..sets import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
@@ -159,6 +160,8 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **
         raise ValueError(f"a report is an .html file; got {path.name or str(path)!r}")
     if not path.parent.is_dir():
         raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
+    if isinstance(q, Predictions):
+        refuse_overwriting_source(path, q.path)
     report = build_report(q, **options)
     write_file(path, report.html)
     return report

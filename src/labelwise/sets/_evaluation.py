@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._labels import as_labels
 from .._resampling import check_confidence, t_quantile
 from .._tables import Shown, Summary, counted, frame
@@ -100,7 +101,7 @@ def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, group
     member = sets.member.reshape(len(y), -1)
     code = codes_of(groups, len(y))
     if fitted.cover is not None and code is None:
-        raise ValueError("these sets were fitted with `groups`: pass the group of each case to evaluate them, `groups`")
+        raise InputError("these sets were fitted with `groups`, which are needed to evaluate them too", fix="groups")
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
     found: list[tuple[str, np.ndarray, EventScores | None]] = [
         (e.name, e.inside[y], e) for e in fitted.events if (e.inside == e.used_by).all()

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._suggestions import check_choice, suggest
 from .._tables import some
 from .._validation import as_rng
@@ -138,7 +139,7 @@ def fit_sets(
 
 def _needed_rng(rng: Any) -> Any:
     if rng is None:
-        raise ValueError("smoothed sets are random: pass `rng`, a seed such as 0, so that results are reproducible")
+        raise InputError("smoothed sets are random and need a seed, so that results are reproducible", fix="seed")
     return rng
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._tables import SHOWN, Shown, Summary, some
 from .._validation import as_rng
 from ._input import one_class_each
@@ -153,10 +154,10 @@ class SetPredictor(Shown):
         """Scores (N, K) and, for smoothed sets, uniform numbers for their ties."""
         if not self.smoothed:
             if rng is not None:
-                raise ValueError("`rng` is for smoothed sets; these are not random. Fit them with smoothed=True")
+                raise InputError("a random seed is for smoothed sets; these are not random", fix="no_seed")
             return class_scores(self.score, p), None
         if rng is None:
-            raise ValueError("smoothed sets are random: pass `rng`, a seed such as 0, so that results are reproducible")
+            raise InputError("smoothed sets are random and need a seed, so that results are reproducible", fix="seed")
         generator = as_rng(rng)
         return class_scores(self.score, p, generator.random(len(p))), generator.random(p.shape)
 

@@ -1,0 +1,53 @@
+"""Errors and notes of the library in the words of the command: its options instead of Python's arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from .._errors import InputError, InputNote
+
+__all__ = ["OPTION_FIXES", "in_options"]
+
+# The fixes of `labelwise._errors.PYTHON_FIXES`, each for who types a command.
+OPTION_FIXES: Mapping[str, str] = {
+    "batch": "Use --batch top or --batch diverse",
+    "class_axis": "They do over axis {axis}: if the classes are there, use --class-axis {axis}",
+    "class_axis_first": "They do over axis 0: if the classes are there, use --class-axis 0 and --member-axis",
+    "class_names": "Use --class-names",
+    "class_names_or_costs": "Use --class-names",
+    "clip": "If that is rounding, clip it before it is saved: {name}.clip(0, 1)",
+    "file_classes": "Use --class-axis {axis}",
+    "file_members": "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0",
+    "file_percentages": "Percentages? Divide by 100, or use --normalize",
+    "first_label": "Labels start at 1? Subtract 1, or give --class-names 1,…,{last}",
+    "groups": "Save the group of each case in the prediction file, as `groups`",
+    "integers": "If 255 stands for 1, divide by 255, or use --normalize",
+    "label_wise": "Use --strategy label_wise",
+    "logits": "If these are logits, use --logits",
+    "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use --logits",
+    "logits_or_multilabel": "If these are logits, use --logits; if labels may occur together, use --multilabel",
+    "multiclass": "Use --task multiclass",
+    "no_seed": "Leave out --seed",
+    "normalize": "If that is rounding, use --normalize; if a class is left out, add it",
+    "overflow": "If a softmax overflowed, start from the logits: use --logits; else drop these instances first",
+    "per_label": "Use --task per_label",
+    "per_label_or_matrix": "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, "
+    "give that `matrix`: false_negative of the row plus false_positive of the column, 0 on the diagonal",
+    "saved_axes": "Saved as {saved}? Use --member-axis {member} and --class-axis {classes}",
+    "saved_classes": "Saved as {saved}? Use --class-axis {classes}",
+    "saved_members": "Saved as {saved}? Use --member-axis {member}",
+    "second_class": "If these are (M, N) probabilities of the second of two classes, give both class names: "
+    "--class-names no,yes; for one member of labels that may occur together, use --multilabel",
+    "seed": "Use --seed 0, or another number",
+}
+
+
+def in_options(message: object) -> str:
+    """The sentence of an error or a warning, with its fix in options.
+
+    >>> in_options(InputError("the labels may occur together", fix="per_label"))
+    'the labels may occur together. Use --task per_label'
+    """
+    if isinstance(message, InputError | InputNote):
+        return message.worded(OPTION_FIXES)
+    return str(message)

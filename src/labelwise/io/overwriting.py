@@ -1,0 +1,69 @@
+"""No output may be a file that is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .._errors import InputError
+
+__all__ = ["refuse_overwriting", "refuse_overwriting_source"]
+
+
+def refuse_overwriting(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]], *, replaced: bool = True) -> None:
+    """Refuse an output that is one of the inputs, by whatever name: also through a link, and also a file in a folder that is read.
+
+    Parameters
+    ----------
+    output : path
+        What will be written.
+    inputs : iterable of paths
+        What is read. Of a folder, everything in it is.
+    replaced : bool
+        A file, or a folder such as a .zarr store, is replaced as a whole. If not, ``output`` is a folder that files are added to: it may
+        be inside a folder that is read, or around one, but not be one.
+
+    Raises
+    ------
+    InputError
+        Before anything is written. A new output is never refused: nothing can be lost.
+    """
+    output = Path(output)
+    written = _stat(output)
+    if written is None:
+        return
+    for given in map(Path, inputs):
+        candidates = (given, *_inside(given)) if replaced else (given,)
+        for path in candidates:
+            status = _stat(path)
+            if status is not None and os.path.samestat(written, status):
+                same = "" if output == path else f", the same as {str(path)!r},"
+                raise InputError(f"{str(output)!r}{same} is read and would be overwritten; choose another output")
+        # Of folders only stores are replaced.
+        if output.suffix == ".zarr" and any(os.path.samestat(written, folder.stat()) for folder in given.resolve().parents):
+            raise InputError(f"{str(output)!r} would be overwritten, and with it {str(given)!r}, which is read; choose another output")
+
+
+def refuse_overwriting_source(output: Path, source: Path | None) -> None:
+    """Refuse to replace the file that predictions were read from, and may still be mapped from.
+
+    Of several files only their folder is known, and not everything in it was read: then nothing is refused.
+    """
+    if source is not None and (source.is_file() or source.suffix == ".zarr"):
+        refuse_overwriting(output, [source])
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    """What a name stands for; ``None``: nothing, or nothing that can be read."""
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _inside(folder: Path) -> Iterator[Path]:
+    """All files and folders below a folder; none below a file."""
+    for parent, folders, files in os.walk(folder):
+        for name in (*folders, *files):
+            yield Path(parent, name)
