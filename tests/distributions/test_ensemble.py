@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise._errors import InputError
 from strategies import KINDS, LOSSES, distributions, loss_id
 from wrong_input import LOGITS, NAMES, NUMPY_AND_TORCH, PROBS, refused
 
@@ -302,10 +303,22 @@ def test_names(make: Any) -> None:
         make(["a", "b"])
     with refused(ValueError, "`class_names` must be distinct; got 'b' twice"):
         make(["a", "b", "b"])
-    for value in ("abc", {"a", "b", "c"}, {0: "a", 1: "b", 2: "c"}, 3):
+    for value in ("abc", {"a", "b", "c"}, 3):
         with refused(TypeError, "`class_names` must be a sequence of 3 class names, in the order of the classes", repr(value)):
             make(value)
     assert make(np.array(["a", "b", "c"])).class_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("make", [lambda n: lw.Ensemble(PROBS, class_names=n), lambda n: lw.Dirichlet(np.ones(3), class_names=n)])
+def test_names_by_position(make: Any) -> None:
+    """`id2label` of a Hugging Face model, also from JSON, where keys are text; in any order."""
+    assert make({2: "c", 0: "a", 1: "b"}).class_names == ("a", "b", "c")
+    assert make({"0": "a", "1": "b", "2": "c"}).class_names == ("a", "b", "c")
+    with refused(
+        InputError,
+        "`class_names` as a mapping must name each position from 0 to 2 (K = 3 classes), such as {0: 'cat', 1: 'dog'}; got the keys 1, 2, 3",
+    ):
+        make({1: "a", 2: "b", 3: "c"})
     assert make([1, 2, 3]).class_names == ("1", "2", "3")
 
 

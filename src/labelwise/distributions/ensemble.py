@@ -13,11 +13,13 @@ from array_api_compat import is_dask_array, is_numpy_array
 from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
+from .._frames import has_names, read_names
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
     check_classes,
     check_count,
+    check_logits,
     event_sums,
     members_first,
     normalized_weights,
@@ -26,7 +28,7 @@ from .._validation import (
 )
 from ..events import Events, Family, as_events
 from ..factors import Factors, as_factors
-from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at
+from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at, with_ids
 from .marginals import Atoms
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
@@ -65,6 +67,11 @@ class Members(Distribution[ArrayT]):
         class_names: Sequence[str] | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        if type(probs) is not np.ndarray and has_names(probs):
+            given = read_names(probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis)
+            probs, member_axis, class_axis, class_names = given.values, given.member_axis, given.class_axis, given.class_names
+            weights = given.weights(weights)
+            with_ids(self, given.ids)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:  # checked when they are first used
@@ -116,7 +123,8 @@ class Members(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         self.check()
         i = batch_index(index, len(self.batch_shape))
-        return with_values(self, stored=self.stored[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        part = with_values(self, stored=self.stored[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        return part if self.ids is None else with_ids(part, self.ids, i)
 
     def checked(self) -> Self:
         set_fields(self, pending=True)  # values are checked in the pass that computes with them
@@ -193,19 +201,21 @@ class Ensemble(Members[ArrayT]):
     ) -> Ensemble[Any]:
         """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
-        A logit of −∞ stands for a class that a member rules out.
+        A logit of −∞ stands for a class that a member rules out. Probabilities are refused: a second softmax would level them.
 
         >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
         array([[1., 0.]])
         """
+        ids = None
+        if type(logits) is not np.ndarray and has_names(logits):
+            given = read_names(logits, "logits", class_names, member_axis=member_axis, class_axis=class_axis)
+            logits, member_axis, class_axis, class_names = given.values, given.member_axis, given.class_axis, given.class_names
+            weights, ids = given.weights(weights), given.ids
         logits = members_first(logits, "logits", member_axis, class_axis)
         check_classes(logits, "logits")
-        if is_dask_array(logits):
-            kind = widen(logits[:0, ...]).dtype
-            probs = in_one_chunk(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
-        else:
-            probs = _softmax(logits)
-        return cls(probs, weights=weights, member_axis=0, class_names=class_names, factors=factors)
+        check_logits(logits, exclusive=True)
+        q: Ensemble[Any] = cls(softmax_of(logits), weights=weights, member_axis=0, class_names=class_names, factors=factors)
+        return with_ids(q, ids)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:
@@ -218,6 +228,14 @@ class Ensemble(Members[ArrayT]):
             whole = xp.where(possible, whole, xp.ones_like(whole))
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
         return Atoms(at_most_one(inside), weights, at_most_one(rest))
+
+
+def softmax_of(logits: Array) -> Array:
+    """The probabilities that ``logits`` (M, ..., K) stand for; of a Dask array in tasks."""
+    if not is_dask_array(logits):
+        return _softmax(logits)
+    kind = widen(logits[:0, ...]).dtype
+    return in_one_chunk(logits, [-1], "logits", stacklevel=4).map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
 
 
 def _softmax(logits: Array) -> Array:
