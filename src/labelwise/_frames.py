@@ -127,11 +127,12 @@ def _read(x: Any, name: str) -> _Labeled:
     if type(x).__name__ == "Series" or not hasattr(x, "columns"):
         return _Labeled(np.asarray(x), (x.index if library == "pandas" else None,))
     rows: Any = x.index if library == "pandas" else None
+    _distinct(x.columns, f"the columns of `{name}`")
     text = _text_column(x)
     if text is not None:  # a column of different words says what the rows are
         rows = tuple(x[text].to_list())
         x = x.drop(columns=text) if library == "pandas" else x.drop(text)
-    return _Labeled(np.asarray(x.to_numpy()), (rows, _distinct(x.columns, f"the columns of `{name}`")))
+    return _Labeled(np.asarray(x.to_numpy()), (rows, tuple(str(column) for column in x.columns)))
 
 
 def _text_column(x: Any) -> Any:
