@@ -9,12 +9,19 @@ __all__ = ["PYTHON_FIXES", "InputError"]
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its options.
 PYTHON_FIXES: Mapping[str, str] = {
+    "accumulator_names": "Pass `class_names` to the Accumulator",
+    "accumulator_order": "Give both Accumulators the predictions in one order",
+    "class_names": "Pass `class_names` to the prediction",
     "columns": "To rename the classes, rename the columns first: df.columns = [...]",
     "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]",
     "not_alpha": "Use lw.Ensemble. If they are concentrations all the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])",
     "not_logits": "Leave out from_logits. If they are logits all the same, add a constant, which changes nothing else: logits + 2",
     "rename": "Rename them alike, or match them by position without names: df.to_numpy()",
     "same_index": "Give both the same index, or match them by position without it: .to_numpy()",
+    "rename_classes": "To rename them, pass a mapping: class_names={{{first!r}: ..., ...}}",
+    "same_classes": "Train them on the same class names",
+    "sigmoid_taken": "If labels may occur together, use lw.MultiLabelEnsemble(np.stack([model(x) for model in models])). If they are logits "
+    "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
     "to_numpy": "To match them by position, give all as arrays: df.to_numpy()",
     "unique_index": "Give each row its own index, or match them by position without it: .to_numpy()",
 }

@@ -135,6 +135,13 @@ def _read(x: Any, name: str) -> _Labeled:
     return _Labeled(np.asarray(x.to_numpy()), (rows, tuple(str(column) for column in x.columns)))
 
 
+def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | None, ...]]:
+    """The values of a frame, and for each axis what its positions are called; ``None`` for numbers from 0."""
+    table = _read(x, name)
+    what = f"each axis of `{name}`"
+    return table.values, tuple(None if each is None or is_positions(each) else _distinct(each, what) for each in table.labels)
+
+
 def _text_column(x: Any) -> Any:
     """The only column that is no numbers, if its values are different words."""
     other = [column for column in x.columns if not _is_numeric(x[column])]
@@ -343,7 +350,7 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
     >>> same_rows(score=[1, 2], correct=[True, False])
     ([1, 2], [True, False])
     """
-    ids = getattr(owner, "ids", None)
+    ids = getattr(owner, "ids", None) if library_of_frame(owner) is None else row_labels(owner)
     first = "the predictions"
     result = []
     for name, x in given.items():

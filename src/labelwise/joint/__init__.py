@@ -150,7 +150,8 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
         raise ValueError(
             f"the labels of a {type(q).__name__} may occur together, so there is no single class to be uncertain about; use lw.decompose(q).sum()"
         )
-    return as_joint_loss(loss, q.n_classes)
+    joint = as_joint_loss(loss, q.n_classes)
+    return joint.bind(q.class_names) if isinstance(joint, CostMatrix) else joint
 
 
 def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
