@@ -225,3 +225,137 @@ def test_rows_of_series() -> None:
         assert same_rows(score=score.reset_index(drop=True), label=label)[1].tolist() == ["x", "y", "z"]
     with refused(InputError, "`label` and `score` must have the same rows; 'd' is in the index of `label` alone"):
         same_rows(score=score, label=label.rename({"c": "d"}))
+
+
+CLASSES = np.array(NAMES)
+Y = PROBS.mean(axis=0).argmax(axis=-1)
+Y[::3] = (Y[::3] + 1) % 3
+LABELS = CLASSES[Y]
+CORRECT = PROBS.mean(axis=0).argmax(axis=-1) == Y
+GROUPS = np.arange(40) // 4
+SCORE = EPISTEMIC.sum(axis=-1)
+VOTES = np.random.default_rng(3).multinomial(5, [0.5, 0.3, 0.2], 40)
+BOOTSTRAP: dict[str, Any] = {"n_bootstrap": 20, "rng": 0}
+
+
+def series(values: np.ndarray) -> Any:
+    """Values by the name of each case, in another order."""
+    pandas = optional("pandas")
+    return pandas.Series(values, index=IDS).iloc[ORDER]
+
+
+def classes(values: np.ndarray) -> Any:
+    """Values of each case and class by name, both in another order."""
+    pandas = optional("pandas")
+    return pandas.DataFrame(values, index=IDS, columns=NAMES).iloc[ORDER][["fox", "cat", "dog"]]
+
+
+def several(q: Any) -> Any:
+    named = lw.MultiLabelEnsemble(q.probs, class_names=NAMES)
+    vars(named)["ids"] = q.ids
+    return named
+
+
+def costs() -> Any:
+    return lw.decisions.Costs(default=1, missed={"dog": 5}, ask=0.3)
+
+
+FUNCTIONS = {
+    "brier score": lambda q, s, c: lw.evaluation.brier_score(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
+    "log loss": lambda q, s, c: lw.evaluation.log_loss(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
+    "outcomes": lambda q, s, c: lw.evaluation.brier_score(several(q), c(Y[:, None] != np.arange(3))),
+    "by class": lambda q, s, c: (
+        lw.evaluation.by_class(lw.decompose(q), s(LABELS), mean=c(PROBS[0]), groups=s(GROUPS), **BOOTSTRAP).own.epistemic
+    ),
+    "likely": lambda q, s, c: lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic,
+    "agreement": lambda q, s, c: lw.evaluation.agreement(lw.decompose(q), votes=c(VOTES), error=s(~CORRECT)),
+    "curves by class": lambda q, s, c: (
+        lw.evaluation.rejection_curves_by_class(lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)).overall.value
+    ),
+    "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(q, over="instances", groups=s(GROUPS), **BOOTSTRAP),
+    "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
+    "reliability": lambda q, s, c: [curve.frequency for curve in lw.calibration.reliability_curves(q, s(LABELS), n_bins=3).values()],
+    "temperature": lambda q, s, c: lw.calibration.fit_temperature(q, s(LABELS)),
+    "calibration": lambda q, s, c: lw.calibration.fit_calibration(q, s(LABELS), method="platt")(q).probs,
+    "members": lambda q, s, c: str(lw.calibration.calibrate_members(q, s(LABELS), groups=s(GROUPS), rng=0)),
+    "votes": lambda q, s, c: lw.calibration.vote_reliability(q, c(VOTES), groups=s(GROUPS), n_bins=2),
+    "sets": lambda q, s, c: lw.sets.fit_sets(q, s(LABELS), coverage=0.5, groups=s(GROUPS)).thresholds,
+    "evaluated sets": lambda q, s, c: str(
+        lw.sets.fit_sets(lw.Ensemble(PROBS, class_names=NAMES), LABELS, coverage=0.5).evaluate(q, s(LABELS), groups=s(GROUPS))
+    ),
+    "labels": lambda q, s, c: lw.sets.fit_labels(several(q), c(Y[:, None] != np.arange(3)), miss_rate=0.4, false_alarm_rate=0.4),
+    "summary": lambda q, s, c: str(lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS))),
+    "policies": lambda q, s, c: str(lw.decisions.evaluate_policy(lw.decisions.decide(q, costs(), task="multiclass"), s(LABELS))),
+    "plan": lambda q, s, c: lw.decisions.decide(q, costs(), task="multiclass").to_frame(y_true=s(LABELS))["y_true"].tolist(),
+}
+
+
+def same(a: Any, b: Any) -> None:
+    if hasattr(a, "__dict__"):
+        for key, value in vars(a).items():
+            same(value, vars(b)[key])
+    elif isinstance(a, dict):
+        for key, value in a.items():
+            same(value, b[key])
+    elif callable(a) or type(a).__module__.startswith("labelwise"):
+        assert type(a) is type(b)
+    else:
+        np.testing.assert_equal(a, b)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_rows_and_classes_are_matched_everywhere(name: str) -> None:
+    """Each function with everything in another order gives what it gives with arrays in the order of the predictions."""
+    function = FUNCTIONS[name]
+    expected = function(lw.Ensemble(PROBS, class_names=NAMES), np.asarray, np.asarray)
+    same(function(lw.Ensemble(frames()), series, classes), expected)
+
+
+def test_scores_are_matched_by_their_own_index() -> None:
+    pandas = optional("pandas")
+    score = pandas.Series(SCORE, index=IDS)
+    curve = lw.evaluation.rejection_curve(score, correct=series(CORRECT), groups=series(GROUPS), **BOOTSTRAP)
+    expected = lw.evaluation.rejection_curve(SCORE, correct=CORRECT, groups=GROUPS, **BOOTSTRAP)
+    np.testing.assert_array_equal(curve.value, expected.value)
+    np.testing.assert_array_equal(curve.band.low, expected.band.low)
+    assert float(lw.evaluation.rank_agreement(score, series(SCORE)).spearman) == 1
+    inside, outside = score[CORRECT], score[~CORRECT]
+    found = lw.evaluation.compare_detection(inside, outside, series(SCORE)[CORRECT[ORDER]], series(SCORE)[~CORRECT[ORDER]])
+    assert float(found.auroc) == 0
+    assert str(lw.decisions.choose_threshold(score, series(CORRECT), target=0.4, confidence=0.6)) == str(
+        lw.decisions.choose_threshold(SCORE, CORRECT, target=0.4, confidence=0.6)
+    )
+    mean = lw.evaluation.clustered_mean(score, series(GROUPS))
+    assert mean.low == lw.evaluation.clustered_mean(SCORE, GROUPS).low
+
+
+def test_mean_probabilities_in_a_frame_are_read_by_name() -> None:
+    mean = frames()[0]
+    expected = lw.evaluation.brier_score(PROBS[0], Y).value
+    assert lw.evaluation.brier_score(mean, series(LABELS)).value == expected
+    np.testing.assert_array_equal(
+        lw.sets.fit_sets(mean, series(LABELS), coverage=0.5).thresholds, lw.sets.fit_sets(PROBS[0], Y, coverage=0.5).thresholds
+    )
+
+
+def test_prevalences_by_name() -> None:
+    pandas = optional("pandas")
+    q = lw.Ensemble(PROBS, class_names=NAMES)
+    expected = lw.decisions.class_need(q, prevalence=[0.5, 0.3, 0.2])
+    for shares in ({"fox": 0.2, "cat": 0.5, "dog": 0.3}, pandas.Series({"fox": 0.2, "cat": 0.5, "dog": 0.3})):
+        np.testing.assert_array_equal(lw.decisions.class_need(q, prevalence=shares), expected)
+    u = lw.decompose(q)
+    np.testing.assert_array_equal(u.sum(pandas.Series({"fox": 3, "cat": 1, "dog": 2})).total, u.sum([1, 2, 3]).total)
+
+
+def test_a_class_by_number() -> None:
+    q = lw.Ensemble(PROBS, class_names=[1, 2, 3])
+    assert lw.decisions.acquire(q, budget=2, label=1).label == ("1", "1")
+    assert lw.decisions.acquire(lw.Ensemble(PROBS, class_names=NAMES), budget=2, label=1).label == ("dog", "dog")
+    plan = lw.decisions.decide(q, lw.decisions.Costs(false_positive=1, false_negative=2), task="per_label")
+    assert plan.explain(0, label=1) == plan.explain(0, label="1")
+
+
+def test_acquired_cases_have_their_index() -> None:
+    choice = lw.decisions.acquire(lw.Ensemble(frames()), budget=3)
+    assert list(choice.to_frame().index) == [IDS[i] for i in choice.index]

@@ -208,7 +208,7 @@ def _stack(parts: Sequence[Any], name: str, class_axis: int, member_names: tuple
             )
         values.append(x)
     dims = None if first.dims is None else ("member", *first.dims)
-    return _Labeled(np.stack(values), (None, *first.labels), dims)
+    return _Labeled(np.ascontiguousarray(np.stack(values)), (None, *first.labels), dims)
 
 
 def _class_labels(labels: Any, name: str) -> tuple[str, ...] | None:

@@ -332,3 +332,20 @@ def test_picking_a_label() -> None:
         with pytest.raises(KeyError, match=f"no label '{typo}'") as caught:
             u[typo]
         assert hint in str(caught.value)
+
+
+def test_probabilities_are_no_logits() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (2, 20))
+    for values in (probs, probs.astype("float32"), probs.round(3)):
+        with pytest.raises(InputError) as error:
+            lw.Ensemble.from_logits(values)
+        assert str(error.value) == (
+            "`logits` of shape (2, 20, 3) lie between 0 and 1 and sum to 1 over the classes: they are probabilities. Leave out from_logits. "
+            "If they are logits all the same, add a constant, which changes nothing else: logits + 2"
+        )
+    lw.Ensemble.from_logits(probs + 2)
+    lw.Ensemble.from_logits(np.log(probs))
+    lw.Ensemble.from_logits(np.full((2, 20, 4), 0.25))  # the softmax of these is these
+    lw.Ensemble.from_logits(np.array([[[0.3, 0.7], [0.4, 0.6]]]))  # so few may do so by chance
+    with pytest.warns(UserWarning, match="All 120 values of `logits` lie between 0 and 1, which logits rarely do"):
+        lw.Ensemble.from_logits(np.random.default_rng(0).random((2, 20, 3)))

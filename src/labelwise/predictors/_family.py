@@ -35,8 +35,8 @@ class Family:
 
 
 def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
-    """Columns for ``all_classes`` (sorted) from columns for some of them; 0 for a class that a member has never seen."""
-    if len(classes) == len(all_classes):
+    """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a class that a member has never seen."""
+    if np.array_equal(classes, all_classes):
         return probs
     full = np.zeros((*probs.shape[:-1], len(all_classes)), dtype=probs.dtype)
     full[..., np.searchsorted(all_classes, np.asarray(classes))] = probs
