@@ -24,6 +24,8 @@ from ._errors import InputError
 
 Array: TypeAlias = Any
 """An array of any supported library."""
+ClassNames: TypeAlias = Sequence[str] | Mapping[Any, str]
+"""Class names in the order of the classes, or by position: ``{0: "cat", 1: "dog"}``."""
 namespace: Callable[..., Any] = array_namespace
 """The array-API namespace shared by some arrays; scalars and ``None`` are ignored."""
 
@@ -224,12 +226,12 @@ def smallest(x: Array) -> tuple[float, float]:
     return float(info.smallest_normal), float(info.eps) / 2
 
 
-def check_names(names: Sequence[str] | Mapping[Any, str] | None, n: int) -> tuple[str, ...] | None:
+def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
     """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names, such as ``{0: "cat", 1: "dog"}``."""
     if names is None:
         return None
     if isinstance(names, Mapping):
-        names = _names_by_position(names, n)
+        names = names_by_position(names, n)
     if isinstance(names, str | Set) or not isinstance(names, Iterable):
         raise TypeError(f"`class_names` must be a sequence of {n} class names, in the order of the classes; got {names!r}")
     names = tuple(str(name) for name in names)
@@ -241,7 +243,7 @@ def check_names(names: Sequence[str] | Mapping[Any, str] | None, n: int) -> tupl
     return names
 
 
-def _names_by_position(names: Mapping[Any, str], n: int) -> list[str]:
+def names_by_position(names: Mapping[Any, str], n: int) -> list[str]:
     """The names of an ``id2label`` dictionary, whose keys are the positions 0 … n − 1, also as text as in JSON."""
     by_position = {str(key): name for key, name in names.items()}
     if set(by_position) != {str(position) for position in range(n)}:

@@ -265,7 +265,7 @@ def row_labels(x: Any) -> Any:
     library = library_of_frame(x)
     if library == "pandas":
         return x.index
-    if library == "xarray" and getattr(x, "dims", ()):
+    if library == "xarray" and getattr(x, "dims", None):
         return x.indexes.get(x.dims[0])
     return None
 

@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, at_most_one, check_names, index_like, like, namespace, to_numpy
+from ._arrays import Array, ClassNames, at_most_one, check_names, index_like, like, namespace, to_numpy
 from ._engine import joining
 from ._engine.host import back
 from ._errors import InputError
@@ -82,7 +82,7 @@ class Accumulator:
     array([[0.01, 0.01]])
     """
 
-    def __init__(self, loss: LossName | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
+    def __init__(self, loss: LossName | Loss = "log", *, class_names: ClassNames | None = None, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from .._arrays import ClassNames
 from .._suggestions import check_choice, suggest
 from .._validation import set_fields
 from ..io.files import read_toml
@@ -106,7 +107,7 @@ class Costs:
         abstain: Any = None,
         ask: Any = None,
         expert_error: Any = 0.0,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
     ) -> None:
         if (false_positive is None) != (false_negative is None):
             raise ValueError("`false_positive` and `false_negative` belong together; got only one of them")

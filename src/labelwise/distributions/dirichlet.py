@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Self, cast, overload
 
 import numpy as np
 
-from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
+from .._arrays import Array, ClassNames, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
 from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import has_names, moved_last, read_names
@@ -50,10 +50,10 @@ class Dirichlet(Distribution[ArrayT]):
     """For the engine: each event has a Beta law, or a mixture of them, that ``alpha`` alone says."""
 
     @overload
-    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: ClassNames | None = None) -> None: ...
     @overload
-    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: Sequence[str] | None = None) -> None: ...
-    def __init__(self, alpha: Any, *, class_names: Sequence[str] | None = None) -> None:
+    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: ClassNames | None = None) -> None: ...
+    def __init__(self, alpha: Any, *, class_names: ClassNames | None = None) -> None:
         if type(alpha) is not np.ndarray and has_names(alpha):
             given = read_names(alpha, "alpha", class_names, members=False)
             alpha, class_names = moved_last(given), given.class_names
@@ -121,12 +121,12 @@ class DirichletMixture(Distribution[ArrayT]):
     has_beta_laws: ClassVar[bool] = True
 
     @overload
-    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: ClassNames | None = None) -> None: ...
     @overload
     def __init__(
-        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: Sequence[str] | None = None
+        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: ClassNames | None = None
     ) -> None: ...
-    def __init__(self, alpha: Any, weights: Any = None, *, class_names: Sequence[str] | None = None) -> None:
+    def __init__(self, alpha: Any, weights: Any = None, *, class_names: ClassNames | None = None) -> None:
         if type(alpha) is not np.ndarray and has_names(alpha):
             given = read_names(alpha, "alpha", class_names)
             alpha, class_names, weights = moved_last(given), given.class_names, given.weights(weights)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
-from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
+from .._arrays import Array, ClassNames, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
 from .._frames import has_names, read_names
@@ -40,7 +40,7 @@ class MemberOptions(TypedDict, total=False):
     weights: Any
     member_axis: int | None
     class_axis: int
-    class_names: Sequence[str] | None
+    class_names: ClassNames | None
     factors: Mapping[str, Sequence[Any]] | None
 
 
@@ -64,7 +64,7 @@ class Members(Distribution[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         if type(probs) is not np.ndarray and has_names(probs):
@@ -153,7 +153,7 @@ class Ensemble(Members[ArrayT]):
 
     Parameters
     ----------
-    probs : array (M, ..., K)
+    probs : array (M, ..., K), or sequence or mapping of data frames
         Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
         They must sum to 1 and are never renormalized. float16 and bfloat16 are widened to float32. Up to 262,144 values are validated
         here; larger arrays in main memory on first use.
@@ -162,16 +162,31 @@ class Ensemble(Members[ArrayT]):
     member_axis, class_axis : int
         Where the members and classes are, if not first and last; the array is viewed, not copied, where that is possible.
         Two-dimensional input is accepted only with ``member_axis``.
-    class_names : sequence of str, optional
+    class_names : sequence of str, or mapping from positions to names, optional
         Class names.
     factors : mapping, optional
         What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the level of each member, for `Uncertainty.sources`.
+
+    Notes
+    -----
+    Data frames of pandas and polars and arrays of xarray are matched by name, not by position: the classes by their columns, the instances
+    by their index (in polars by a column of text), in the order of the first member. Names or rows that only some members have are refused.
+    Columns and rows that are only numbered from 0 are positions. ``class_names`` must then be the names of the columns, and their order is
+    that of the result. `ids` is the index.
 
     Examples
     --------
     >>> q = Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["healthy", "ill"])
     >>> q.mean()
     array([[0.8, 0.2]])
+
+    >>> import pandas as pd
+    >>> first = pd.DataFrame({"healthy": [0.9, 0.4], "ill": [0.1, 0.6]}, index=["p1", "p2"])
+    >>> second = pd.DataFrame({"ill": [0.8, 0.3], "healthy": [0.2, 0.7]}, index=["p2", "p1"])
+    >>> q = Ensemble([first, second])
+    >>> q.mean().round(2), q.class_names
+    (array([[0.8, 0.2],
+           [0.3, 0.7]]), ('healthy', 'ill'))
     """
 
     if TYPE_CHECKING:
@@ -179,7 +194,7 @@ class Ensemble(Members[ArrayT]):
         @overload
         def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
         @overload
-        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> None: ...
         def __init__(self, probs: Any, **options: Any) -> None: ...
 
     @overload
@@ -187,7 +202,7 @@ class Ensemble(Members[ArrayT]):
     def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> Ensemble[GivenT]: ...
     @overload
     @classmethod
-    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
+    def from_logits(cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
     @classmethod
     def from_logits(
         cls,
@@ -196,7 +211,7 @@ class Ensemble(Members[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> Ensemble[Any]:
         """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.

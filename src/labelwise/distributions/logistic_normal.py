@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import (
     Array,
+    ClassNames,
     as_floating,
     check_finite,
     check_names,
@@ -32,7 +33,7 @@ from .marginals.logit_normal import correlated, softmax
 
 
 class _Options(TypedDict, total=False):
-    class_names: Sequence[str] | None
+    class_names: ClassNames | None
     rng: int | np.random.Generator | None
     points: int
 
@@ -79,7 +80,7 @@ class LogisticNormal(Distribution[ArrayT]):
     @overload
     def __init__(self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]) -> None: ...
     def __init__(
-        self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
+        self, mean: Any, cov: Any, *, class_names: ClassNames | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
     ) -> None:
         if has_names(mean) or has_names(cov):
             mean, cov, class_names, ids = _without_names(mean, cov, class_names)

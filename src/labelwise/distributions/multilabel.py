@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Unpack, overload
 
@@ -33,7 +33,9 @@ class MultiLabelEnsemble(Members[ArrayT]):
         @overload
         def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
         @overload
-        def __init__(self: MultiLabelEnsemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(
+            self: MultiLabelEnsemble[np.ndarray], probs: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]
+        ) -> None: ...
         def __init__(self, probs: Any, **options: Any) -> None: ...
 
     @overload
@@ -41,7 +43,7 @@ class MultiLabelEnsemble(Members[ArrayT]):
     def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[GivenT]: ...
     @overload
     @classmethod
-    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[np.ndarray]: ...
+    def from_logits(cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[np.ndarray]: ...
     @classmethod
     def from_logits(cls, logits: Any, **options: Unpack[MemberOptions]) -> MultiLabelEnsemble[Any]:
         """An ensemble from network outputs before the sigmoid; options as for the class. A warning says if they all lie in [0, 1].
@@ -51,8 +53,8 @@ class MultiLabelEnsemble(Members[ArrayT]):
         """
         ids = None
         if type(logits) is not np.ndarray and has_names(logits):
-            axes = {key: options[key] for key in ("member_axis", "class_axis") if key in options}
-            given = read_names(logits, "logits", options.get("class_names"), **axes)
+            names, member_axis, class_axis = options.get("class_names"), options.get("member_axis"), options.get("class_axis", -1)
+            given = read_names(logits, "logits", names, member_axis=member_axis, class_axis=class_axis)
             options |= {"member_axis": given.member_axis, "class_axis": given.class_axis, "class_names": given.class_names}
             options["weights"] = given.weights(options.get("weights"))
             logits, ids = given.values, given.ids

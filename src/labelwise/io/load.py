@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import ClassNames, names_by_position, to_numpy
 from .._suggestions import suggest
 from .arrange import arrange_axes, arrange_labels, normalized, read_labels, two_classes
 from .arrow import read_arrow
@@ -58,7 +58,7 @@ def load_predictions(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     logits: bool = False,
-    class_names: Sequence[str] | None = None,
+    class_names: ClassNames | None = None,
     labels: Any = None,
     member_axis: int | None = None,
     class_axis: int | None = None,
@@ -118,7 +118,8 @@ def load_predictions(
     table = len(files) > 1 or named.suffix.lower() in _TABLES
     with reading(named):
         if class_names is not None:
-            found["class_names"] = tuple(str(name) for name in class_names)
+            given = names_by_position(class_names, len(class_names)) if isinstance(class_names, Mapping) else class_names
+            found["class_names"] = tuple(str(name) for name in given)
         truth = _labels(beside if labels is None and "y_true" not in found else labels, found)
         found = arrange_axes(
             found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table or bool(multilabel)

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import ClassNames, to_numpy
 from .._errors import InputError
 from .._labels import plain_labels
 from .._suggestions import check_choice
@@ -36,7 +36,7 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Family]], ...] = (
 class _Options(TypedDict, total=False):
     device: Any
     activation: str | None
-    class_names: Sequence[str] | Mapping[Any, str] | None
+    class_names: ClassNames | None
     class_axis: int
     n_samples: int | None
     also: Sequence[type]
@@ -59,7 +59,7 @@ def from_models(
     *,
     device: Any = None,
     activation: str | None = None,
-    class_names: Sequence[str] | Mapping[Any, str] | None = None,
+    class_names: ClassNames | None = None,
     class_axis: int = -1,
     n_samples: int | None = None,
     also: Sequence[type] = (),
