@@ -8,6 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import labelwise as lw
+from labelwise._errors import InputError
+from optional_libraries import optional
 
 LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9), lw.BetaLoss(-0.5, 0.3), lw.CustomLoss(lambda f, y: (f - y) ** 2)]
 PARTS = ("total", "aleatoric", "epistemic")
@@ -167,3 +169,40 @@ def test_blocks_change_no_bit(loss: object, monkeypatch: pytest.MonkeyPatch) -> 
     for part in PARTS:
         assert np.array_equal(getattr(parts.result(), part), getattr(whole.result(), part))
         assert getattr(parts.result(), part).shape == (8, 5, 5)
+
+
+def test_frames_are_matched_by_name() -> None:
+    pandas = optional("pandas")
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (3, 12))
+    names, ids = ["cat", "dog", "fox"], [f"img{i}" for i in range(12)]
+    frames = [pandas.DataFrame(member, index=ids, columns=names) for member in probs]
+    acc = lw.Accumulator()
+    acc.update(frames[0]).update(frames[1].iloc[::-1][["fox", "cat", "dog"]]).update(lw.Ensemble([frames[2].iloc[::-1]]))
+    u = acc.result()
+    np.testing.assert_allclose(u.epistemic, lw.decompose(lw.Ensemble(probs)).epistemic, rtol=1e-12)
+    assert u.class_names == tuple(names)
+    assert list(u.to_frame().index) == ids
+    with pytest.raises(InputError, match=r"`probs` names 'CAT', which is not among 'cat', 'dog', 'fox'\. Did you mean 'cat'\?"):
+        acc.update(frames[0].rename(columns={"cat": "CAT"}))
+    other = lw.Accumulator(class_names=names[::-1]).update(probs[0])
+    with pytest.raises(InputError, match="only an Accumulator with the same classes in the same order can be merged"):
+        acc.merge(other)
+    with pytest.raises(InputError, match="`probs` has class names, but the members before had none"):
+        lw.Accumulator().update(probs[0]).update(frames[0])
+
+
+def test_what_looks_like_several_members_is_said() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 100))
+    with pytest.warns(UserWarning, match="taken|interpreted") as caught:
+        lw.Accumulator().update(probs)
+    assert str(caught[0].message) == (
+        "`probs` of shape (5, 100, 3) is interpreted as one member's predictions for 5 × 100 instances. If the first axis is the members, "
+        "add them all at once: acc.update(lw.Ensemble(probs))"
+    )
+    lw.Accumulator().update(probs.reshape(20, 25, 3))  # an image
+
+
+def test_functions_of_one_name_are_not_the_same_loss() -> None:
+    a, b = (lw.Accumulator(lw.CustomLoss(lambda f, y, c=c: c * (1 - f) ** 2 if y else c * f**2)) for c in (1, 2))
+    with pytest.raises(ValueError, match="only an Accumulator of the same kind can be merged"):
+        a.update([0.5, 0.5]).merge(b.update([0.5, 0.5]))

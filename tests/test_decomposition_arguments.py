@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise._errors import InputError
 from strategies import KINDS, distributions
 from wrong_input import NAMES, PROBS, refused
 
@@ -44,11 +45,11 @@ def test_jackknife_of_one_member() -> None:
         ([1, 2, -1], ValueError, "`weights` must be finite and not negative; got -1"),
         ([1, np.nan, 1], ValueError, "`weights` must be finite and not negative; got nan"),
         ([1, np.inf, 1], ValueError, "`weights` must be finite and not negative; got inf"),
-        ({"lung": 1, "lymphoma": 1}, ValueError, "`weights` must give one value for each label; missing: 'melanoma'"),
+        ({"lung": 1, "lymphoma": 1}, InputError, "`weights` must have a value for each name; missing: 'melanoma'"),
         (
             {"lung": 1, "lymphoma": 1, "melanomma": 1},
-            ValueError,
-            "`weights` names 'melanomma', which is not a label. Did you mean 'melanoma'?",
+            InputError,
+            "`weights` names 'melanomma', which is not among 'lung', 'lymphoma', 'melanoma'. Did you mean 'melanoma'?",
         ),
         (["a", "b", "c"], TypeError, "`weights` must be numbers; got text"),
         ([1, 2, 3j], TypeError, "`weights` must be real"),

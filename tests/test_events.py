@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labelwise as lw
+from labelwise._errors import InputError
 from strategies import LOSSES, alphas, loss_id, partitions, probabilities
 
 NAMES = ["lung", "lymphoma", "melanoma", "negative"]
@@ -353,3 +354,24 @@ def test_pairs_the_other_way_round(probs: np.ndarray) -> None:
     back = lw.decompose(lw.Ensemble(probs[..., ::-1]), events=lw.events.one_vs_one(k))
     np.testing.assert_allclose(there.sum().epistemic, back.sum().epistemic, rtol=1e-9, atol=1e-13)
     np.testing.assert_allclose(there.sum().total, back.sum().total, rtol=1e-9, atol=1e-13)
+
+
+def test_a_whole_number_is_a_value_where_names_are_integers() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 5))
+    grades = lw.Ensemble(probs, class_names=[1, 2, 3])
+    u = lw.decompose(grades, events={"mild": [1, 2]})
+    np.testing.assert_array_equal(u.total, lw.decompose(lw.Ensemble(probs), events={"mild": [0, 1]}).total)
+    with pytest.raises(InputError) as error:
+        lw.decompose(grades, events={"mild": [0, 1]})
+    assert str(error.value) == "`events`: 'mild' names class 0, which is not among the class names, which are integers: 1, 2, 3"
+    named = lw.Ensemble(probs, class_names=["a", "b", "c"])
+    np.testing.assert_array_equal(lw.decompose(named, events={"x": [1, 2]}).total, lw.decompose(named, events={"x": ["b", "c"]}).total)
+
+
+@pytest.mark.parametrize("make", [lw.events.ordinal, lw.events.one_vs_one])
+def test_families_of_so_many_classes_do_not_depend_on_names(make: Any) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 5))
+    numbered, plain = lw.Ensemble(probs, class_names=[3, 2, 1]), lw.Ensemble(probs)
+    np.testing.assert_array_equal(lw.decompose(numbered, events=make(3)).total, lw.decompose(plain, events=make(3)).total)
+    by_name = lw.decompose(numbered, events=make([1, 2, 3])).total  # these are the classes called 1, 2 and 3
+    np.testing.assert_array_equal(by_name, lw.decompose(lw.Ensemble(probs[..., ::-1]), events=make(3)).total)

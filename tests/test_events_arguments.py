@@ -42,7 +42,9 @@ def test_events(events: Any, error: type[Exception], sentence: str) -> None:
 
 
 def test_events_by_name_need_names() -> None:
-    with refused(ValueError, "`events`: 'a' names the class 'lung', but the prediction has no class names. Pass `class_names` to the prediction"):
+    with refused(
+        ValueError, "`events`: 'a' names the class 'lung', but the prediction has no class names. Pass `class_names` to the prediction"
+    ):
         lw.decompose(lw.Ensemble(PROBS), events={"a": ["lung"]})
 
 

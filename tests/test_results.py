@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 import sys
 
@@ -311,3 +312,63 @@ def test_one_member_shows_a_dash_and_arrays_stay_zero():
         assert len(u.top(2, by="total")) == 2
     assert "–" in repr(lw.joint.decompose(q))
     assert "–" not in repr(lw.decompose(lw.Dirichlet(np.ones((4, 3)))))
+
+
+def named(library="pandas"):
+    """Uncertainty about cases that have names."""
+    pandas = optional("pandas")
+    ids = [f"case {i}" for i in range(12)]
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 12))
+    return lw.decompose(lw.Ensemble([pandas.DataFrame(member, index=ids, columns=NAMES) for member in probs])), ids
+
+
+def test_the_index_of_the_predictions_comes_back():
+    u, ids = named()
+    assert list(u.to_frame().index) == list(u.sum().to_frame().index) == list(u["nevus"].to_frame().index) == ids
+    assert list(u[3:5].to_frame().index) == ids[3:5]
+    assert list(u.to_frame(layout="long").index) == list(np.repeat(ids, 3))
+    assert "instance" not in u.to_frame().columns
+    assert list(u.to_frame(ids=range(12))["id"]) == list(range(12))
+    optional("polars")
+    assert list(u.to_frame(library="polars")["id"]) == ids
+    top = u.top(3)
+    assert list(top.to_frame().index) == [ids[i] for i in top.indices]
+    assert f"case {top.indices[0]}" in repr(top)
+
+
+def test_classes_are_matched_to_the_index_of_the_predictions():
+    pandas = optional("pandas")
+    u, ids = named()
+    y = pandas.Series([NAMES[i % 3] for i in range(12)], index=ids)
+    mixed = y.iloc[::-1]
+    assert u.to_frame(y_true=mixed)["y_true"].tolist() == y.tolist()
+    assert uncertainty().to_frame(y_true=mixed)["y_true"].tolist() == mixed.tolist()  # arrays have positions only
+    one_hot = pandas.get_dummies(mixed)[["melanoma", "nevus", "keratosis"]]
+    assert u.to_frame(y_true=one_hot)["y_true"].tolist() == y.tolist()
+
+
+def test_a_label_by_number():
+    u = uncertainty()
+    assert u.top(3, label=1).indices.tolist() == u.top(3, label="keratosis").indices.tolist()
+    assert u.top(3, label=1).label == "keratosis"
+    assert len(u.top(3, label=1)) == 3
+    numbers = uncertainty(names=[1, 2, 3])
+    assert numbers.top(3, label=1).label == "1"
+    with pytest.raises(ValueError, match="`label` must be among the class names, which are integers: 1, 2, 3; got 0"):
+        numbers.top(3, label=0)
+    with pytest.raises(ValueError, match=r"`label` names the unknown class 'melanom'\. Did you mean 'melanoma'\?"):
+        u.top(3, label="melanom")
+    with pytest.raises(TypeError, match=r"`label` must be a class: its name, or a whole number; got 1\.5"):
+        u.top(3, label=1.5)
+
+
+@pytest.mark.parametrize("loss", ["log", "spherical", lw.CostLoss(1, 5)])
+def test_sums_and_joint_results_can_be_pickled(loss):
+    u = uncertainty(loss=loss)
+    results = [u, u.sum(), u.sum([1, 2, 3]), u["nevus"], u.normalized().sum()]
+    if loss != "spherical" and isinstance(loss, str):
+        results.append(lw.joint.decompose(lw.Ensemble(np.full((2, 5, 3), 1 / 3)), loss))
+    for result in results:
+        copy = pickle.loads(pickle.dumps(result))
+        np.testing.assert_array_equal(copy.epistemic, result.epistemic)
+        np.testing.assert_array_equal(copy.maximum, result.maximum)

@@ -24,6 +24,8 @@ from ._errors import InputError
 
 Array: TypeAlias = Any
 """An array of any supported library."""
+ClassNames: TypeAlias = Sequence[str] | Mapping[Any, str]
+"""Class names in the order of the classes, or by position: ``{0: "cat", 1: "dog"}``."""
 namespace: Callable[..., Any] = array_namespace
 """The array-API namespace shared by some arrays; scalars and ``None`` are ignored."""
 
@@ -224,11 +226,13 @@ def smallest(x: Array) -> tuple[float, float]:
     return float(info.smallest_normal), float(info.eps) / 2
 
 
-def check_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
-    """``names`` as a tuple of ``n`` different strings, or ``None``."""
+def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
+    """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names, such as ``{0: "cat", 1: "dog"}``."""
     if names is None:
         return None
-    if isinstance(names, str | Set | Mapping) or not isinstance(names, Iterable):
+    if isinstance(names, Mapping):
+        names = names_by_position(names, n)
+    if isinstance(names, str | Set) or not isinstance(names, Iterable):
         raise TypeError(f"`class_names` must be a sequence of {n} class names, in the order of the classes; got {names!r}")
     names = tuple(str(name) for name in names)
     if len(names) != n:
@@ -237,6 +241,17 @@ def check_names(names: Sequence[str] | None, n: int) -> tuple[str, ...] | None:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"`class_names` must be distinct; got {twice!r} twice")
     return names
+
+
+def names_by_position(names: Mapping[Any, str], n: int) -> list[str]:
+    """The names of an ``id2label`` dictionary, whose keys are the positions 0 … n − 1, also as text as in JSON."""
+    by_position = {str(key): name for key, name in names.items()}
+    if set(by_position) != {str(position) for position in range(n)}:
+        raise InputError(
+            f"`class_names` as a mapping must name each position from 0 to {n - 1} (K = {n} classes), "
+            f"such as {{0: 'cat', 1: 'dog'}}; got the keys {', '.join(map(repr, list(names)[:5]))}{', …' if len(names) > 5 else ''}"
+        )
+    return [by_position[str(position)] for position in range(n)]
 
 
 def check_finite(x: Array, name: str, **fix: Any) -> None:

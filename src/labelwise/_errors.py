@@ -9,16 +9,18 @@ __all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its options.
 PYTHON_FIXES: Mapping[str, str] = {
-    "name_classes": "Leave it out of the file, or name the columns of the classes: class_names=[{names}]",
-    "not_logits": "Read them as `probs`, without logits=True",
+    "accumulator_names": "Pass `class_names` to the Accumulator",
+    "accumulator_order": "Give both Accumulators the predictions in one order",
     "batch": "Use batch='top' or batch='diverse'",
     "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
     "class_axis_first": "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`",
     "class_names": "Pass `class_names` to the prediction",
     "class_names_or_costs": "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes",
     "clip": "If that is rounding, clip it: {name}.clip(0, 1)",
+    "columns": "To rename the classes, rename the columns first: df.columns = [...]",
     "file_classes": "Use class_axis={axis}",
     "file_members": "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0",
+    "file_not_logits": "Read them as `probs`, without logits=True",
     "file_percentages": "Percentages? Divide by 100, or use normalize=True",
     "first_label": "Labels start at 1? Subtract 1, or give class_names=['1', …, '{last}']",
     "groups": "Pass the group of each case, `groups`",
@@ -28,18 +30,29 @@ PYTHON_FIXES: Mapping[str, str] = {
     "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits",
     "logits_or_multilabel": "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble",
     "multiclass": "Use task='multiclass'",
+    "name_classes": "Leave it out of the file, or name the columns of the classes: class_names=[{names}]",
     "no_seed": "Leave out `rng`, or fit them with smoothed=True",
     "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it",
+    "not_alpha": "Use lw.Ensemble. If they are concentrations all the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])",
+    "not_logits": "Leave out from_logits. If they are logits all the same, add a constant, which changes nothing else: logits + 2",
     "overflow": "If a softmax overflowed, start from the logits: use {kind}.from_logits; else drop these instances first",
     "per_label": "Use task='per_label'",
     "per_label_or_matrix": "Use task='per_label', or if a wrong class costs its false positive plus the truth's false negative, "
     "pass that matrix: matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
+    "rename": "Rename them alike, or match them by position without names: df.to_numpy()",
+    "rename_classes": "To rename them, pass a mapping: class_names={{{first!r}: ..., ...}}",
+    "same_classes": "Train them on the same class names",
+    "same_index": "Give both the same index, or match them by position without it: .to_numpy()",
     "saved_axes": "Saved as {saved}? Use member_axis={member} and class_axis={classes}",
     "saved_classes": "Saved as {saved}? Use class_axis={classes}",
     "saved_members": "Saved as {saved}? Use member_axis={member}",
     "second_class": "If these are (M, N) probabilities of the second of two classes, give both class names: "
     "class_names=['no', 'yes']; for one member of labels that may occur together, use multilabel=True",
     "seed": "Pass `rng`, a seed such as 0",
+    "sigmoid_taken": "If labels may occur together, use lw.MultiLabelEnsemble(np.stack([model(x) for model in models])). If they are logits "
+    "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
+    "to_numpy": "To match them by position, give all as arrays: df.to_numpy()",
+    "unique_index": "Give each row its own index, or match them by position without it: .to_numpy()",
 }
 
 
@@ -59,8 +72,11 @@ class _Worded(Exception):
     def worded(self, fixes: Mapping[str, str]) -> str:
         """The whole message, with the fix in the words of one front end."""
         place = f"{self.where}: " if self.where else ""
-        advice = f". {fixes[self.fix].format(**self.values)}" if self.fix else ""
-        return f"{place}{self.sentence}{advice}"
+        if self.fix is None:
+            return f"{place}{self.sentence}"
+        # a fix that only Python users meet, such as one about data frames, has one wording
+        advice = fixes.get(self.fix, PYTHON_FIXES[self.fix]).format(**self.values)
+        return f"{place}{self.sentence}. {advice}"
 
     def found_in(self, place: str) -> Self:
         """The same message with a place before its own, such as the file of a row."""

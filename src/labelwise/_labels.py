@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from operator import index
 from typing import Any
 
 import numpy as np
 from array_api_compat import is_array_api_obj
 
 from ._arrays import as_floating, check_finite, dtype_name, to_numpy
+from ._errors import InputError
+from ._frames import columns_by_class
 from ._suggestions import suggest
 
 
@@ -65,7 +68,7 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
     floating point or nullable integers, are class names where all names are integers (as scikit-learn's classes often are), else
     positions. One-hot rows and a trailing axis of length 1 are recognized. Everything else is refused.
     """
-    labels, k = plain_labels(y, name), len(names)
+    labels, k = plain_labels(columns_by_class(y, names, name), name), len(names)
     if labels.shape == (*shape, 1):
         labels = labels[..., 0]
     if labels.shape == (*shape, k) and labels.dtype.kind in "biuf":
@@ -159,6 +162,21 @@ def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int |
     return np.asarray(found, dtype=np.int64)
 
 
+def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
+    """The position of one class: text is its name; a whole number is its name where all names are integers, else its position.
+
+    >>> class_position(1, ["cat", "dog"], "label"), class_position(1, ["1", "2"], "label")
+    (1, 0)
+    """
+    if isinstance(label, str):
+        if label not in names:
+            raise InputError(f"`{parameter}` names the unknown class {label!r}{suggest(label, names)}")
+        return list(names).index(label)
+    if isinstance(label, bool) or not hasattr(label, "__index__"):
+        raise TypeError(f"`{parameter}` must be a class: its name, or a whole number; got {label!r}")
+    return int(positions(np.asarray([index(label)]), parameter, names)[0])
+
+
 def _in_row(row: int | None, wrong: np.ndarray) -> str:
     return "" if row is None else f" in row {row + int(wrong[0])}"
 
@@ -179,7 +197,7 @@ def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
 
 def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """(N, K): whether each instance belongs to each class, from class labels or an array (..., K) of 0 and 1."""
-    y = plain_labels(y_true, "y_true")
+    y = plain_labels(columns_by_class(y_true, names, "y_true"), "y_true")
     k = len(names)
     if y.shape == (*shape, k) and y.dtype.kind in "biuf" and np.all((y == 0) | (y == 1)):
         return np.asarray(y.reshape(-1, k).astype(bool))

@@ -11,9 +11,10 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from ._arrays import Array, dtype_name, namespace, to_numpy, values_known, without_gradient
-from ._labels import as_labels
+from ._frames import columns_by_class, ids_at, same_rows
+from ._labels import as_labels, class_position
 from ._suggestions import check_choice
-from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, frame, index_columns, some, xarray
+from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, instance_frame, some, xarray
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
@@ -34,6 +35,8 @@ class Top(Shown):
     label: str | None
     shape: tuple[int, ...]
     """The shape of all instances."""
+    instance_ids: Any = None
+    """What all instances are called, where they came with an index."""
 
     def __len__(self) -> int:
         return len(self.values)
@@ -43,11 +46,14 @@ class Top(Shown):
         at = self.indices.reshape(-1, 1).T if self.indices.ndim == 1 else self.indices.T
         flat = np.ravel_multi_index(tuple(at), self.shape) if self.shape else np.zeros(len(self), int)
         name = self.by if self.label is None else f"{self.by}.{self.label}"
-        return frame({"rank": np.arange(1, len(self) + 1), **index_columns(self.shape, ids, flat), name: self.values}, library)
+        return instance_frame({name: self.values}, self.shape, library, ids=ids, known=self.instance_ids, where=flat, rank=True)
 
     def _summary(self) -> Summary:
         about = "over all labels" if self.label is None else f"about {some([self.label])}"
-        rows = [(str(i), v) for i, v in zip(self.indices[:SHOWN].tolist(), self.values[:SHOWN].tolist(), strict=True)]
+        shown = self.indices[:SHOWN]
+        known = None if self.instance_ids is None else ids_at(self.instance_ids, shown)
+        names = shown.tolist() if known is None else list(known)
+        rows = [(str(name), value) for name, value in zip(names, self.values[:SHOWN].tolist(), strict=True)]
         rest = len(self) - len(rows)
         title = f"Top {len(self)} of {prod(self.shape):,} by {self.by} uncertainty {about}"
         return Summary(title, ("instance", self.by), rows, f"… and {rest:,} more" if rest else "")
@@ -60,6 +66,8 @@ class Result(Shown):
     aleatoric: Any
     epistemic: Any
     n_members: int | None
+    ids: Any
+    """What the instances are called: the index of the frames that the predictions came in, or ``None``."""
     _trailing = 0
     """How many axes follow those of the instances."""
 
@@ -122,7 +130,7 @@ class Result(Shown):
             chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
         chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
         indices = chosen if len(shape) == 1 else np.stack(np.unravel_index(chosen, shape), axis=-1) if shape else np.zeros((1, 0), int)
-        return Top(indices, flat[chosen], by, label, shape)
+        return Top(indices, flat[chosen], by, label, shape, self.ids)
 
 
 class ComponentsResult(Result):
@@ -134,7 +142,8 @@ class ComponentsResult(Result):
 
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each instance, as a data frame of pandas or polars; see `Uncertainty.to_frame`."""
-        return frame({**index_columns(self.batch_shape, ids), **self._columns(lambda x: x.reshape(-1))}, library)
+        columns = self._columns(lambda x: x.reshape(-1))
+        return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
 
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
         """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
@@ -169,16 +178,21 @@ class LabelwiseResult(Result):
     def __getitem__(self, name: Any) -> Any:
         raise NotImplementedError
 
-    def top(self, n: int = 20, *, by: str = "epistemic", label: str | None = None) -> Top:
+    def top(self, n: int = 20, *, by: str = "epistemic", label: str | int | None = None) -> Top:
         """The ``n`` instances with the highest uncertainty about ``label``, or summed over the labels; equal ones in their order.
+
+        A whole number is a label's name where all names are integers, else its position.
 
         >>> probs = np.array([[[0.9, 0.1], [0.5, 0.5], [0.9, 0.1]], [[0.9, 0.1], [0.5, 0.5], [0.3, 0.7]]])
         >>> u = lw.decompose(lw.Ensemble(probs, class_names=["nevus", "melanoma"]))
         >>> u.top(2, by="total", label="melanoma").indices
         array([1, 2])
         """
-        source = self.sum() if label is None else self[label]
-        return self._top(getattr(source, by if by in PARTS else "total"), n, by, label)
+        name = None
+        if label is not None:
+            name = self.class_names[class_position(label, self.class_names, "label")]
+        source = self.sum() if name is None else self[name]
+        return self._top(getattr(source, by if by in PARTS else "total"), n, by, name)
 
     def to_frame(
         self,
@@ -197,10 +211,11 @@ class LabelwiseResult(Result):
             A row for each instance, with the sums and a column for each part and label, ``epistemic.melanoma``; or a row for each
             instance and label.
         ids : array (...), optional
-            What the instances are called, in column ``id``. Without it there is their position ``instance``, or with D ≠ 1 axes of
-            instances ``axis_0``, ``axis_1`` and so on.
+            What the instances are called, in column ``id``. Predictions from data frames have an index, which this frame has
+            too (in polars: column ``id``). Without both there is their position ``instance``, or with D ≠ 1 axes of instances ``axis_0``,
+            ``axis_1`` and so on.
         y_pred, y_true : array (...) or, for labels that may occur together, (..., K), optional
-            Predicted and true classes, by name or position.
+            Predicted and true classes, by name or position. A series with an index is matched to that of the predictions, if they have one.
         library : {"pandas", "polars"}
 
         Returns
@@ -218,24 +233,26 @@ class LabelwiseResult(Result):
         """
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
-        columns: dict[str, Any] = dict(index_columns(self.batch_shape, ids))
+        ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
+        columns: dict[str, Any] = {}
         classes = {name: self._classes(y, name) for name, y in (("y_pred", y_pred), ("y_true", y_true)) if y is not None}
         parts = self._columns(lambda x: x.reshape(-1, k))
         if layout == "long":
-            columns = {name: np.repeat(x, k) for name, x in columns.items()}
             columns |= {name: np.repeat(y, k) if y.ndim == 1 else y.reshape(-1) for name, y in classes.items()}
             columns["label"] = np.tile(np.asarray(self.class_names, dtype=object), len(parts["total"]))
-            return frame({**columns, **{part: x.reshape(-1) for part, x in parts.items()}}, library)
+            columns |= {part: x.reshape(-1) for part, x in parts.items()}
+            return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids, repeat=k)
         for name, y in classes.items():
             columns |= {name: y} if y.ndim == 1 else {f"{name}.{label}": y[:, i] for i, label in enumerate(self.class_names)}
         if self.structure != "overlapping":
             columns |= self.sum()._columns(lambda x: x.reshape(-1))
-        return frame({**columns, **{f"{p}.{label}": parts[p][:, i] for p in PARTS for i, label in enumerate(self.class_names)}}, library)
+        columns |= {f"{p}.{label}": parts[p][:, i] for p in PARTS for i, label in enumerate(self.class_names)}
+        return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
 
     def _classes(self, y: Any, name: str) -> np.ndarray:
         """Class names (N,); or, for labels that may occur together, whether each does (N, K)."""
         shape, k = self.batch_shape, len(self.class_names)
-        given = to_numpy(y)
+        given = to_numpy(columns_by_class(y, self.class_names, name))
         several = self.structure == "free" or self.events is not None
         if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
             return np.asarray(given.reshape(-1, k).astype(bool))

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import to_numpy
+from ._frames import ids_at, is_positions
 from ._lazy import imported
 from ._suggestions import check_choice
 
@@ -118,12 +119,40 @@ def xarray() -> Any:
     return imported("xarray", "this table needs xarray", "tables")
 
 
-def frame(columns: Mapping[str, Any], library: str = "pandas") -> Any:
-    """Columns of equal length as a data frame of ``library``; NaN is a missing value."""
+def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None) -> Any:
+    """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas has an ``index``."""
     check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
     plain = {name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x for name, values in columns.items()}
-    return module.DataFrame(plain) if library == "pandas" else module.DataFrame(plain, nan_to_null=True)
+    return module.DataFrame(plain, index=index) if library == "pandas" else module.DataFrame(plain, nan_to_null=True)
+
+
+def instance_frame(
+    columns: Mapping[str, Any],
+    shape: tuple[int, ...],
+    library: str,
+    *,
+    ids: Any = None,
+    known: Any = None,
+    where: np.ndarray | None = None,
+    repeat: int = 1,
+    rank: bool = False,
+) -> Any:
+    """A data frame with ``repeat`` rows for each instance, or for those at ``where``, that says what the instances are called.
+
+    That is ``ids``, in column ``id``. Else it is the index that the predictions came with (``known``), which is the index of a frame of
+    pandas, and column ``id`` in polars. Else it is their positions. With ``rank`` the rows are numbered from 1 before that.
+    """
+    ranks = {"rank": np.arange(1, len(where) + 1)} if rank and where is not None else {}
+    if ids is None and known is not None and not is_positions(known):
+        known = known if where is None else ids_at(known, where)
+        if library == "pandas":
+            index = known if repeat == 1 else known.repeat(repeat) if hasattr(known, "repeat") else np.repeat(known, repeat)
+            return frame(ranks | dict(columns), library, index)
+        names = {"id": np.fromiter(known, dtype=object, count=len(known))}
+    else:
+        names = index_columns(shape, ids, where)
+    return frame(ranks | {name: np.repeat(x, repeat) for name, x in names.items()} | dict(columns), library)
 
 
 def index_columns(shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None) -> dict[str, np.ndarray]:

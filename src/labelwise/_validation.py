@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from math import nan, prod
 from operator import index
 from typing import Any
 
@@ -138,6 +139,41 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
     if low > 0.9 and high < 1.1:
         raise InputError(sentence, fix="normalize", name=name)
     raise InputError(sentence, fix="logits_or_multilabel")
+
+
+def check_logits(logits: Array, *, exclusive: bool) -> None:
+    """Refuse probabilities given as logits: a second softmax would level them and hide most of the epistemic uncertainty."""
+    low, high = _ends(logits)
+    if not 0 <= low < high <= 1.001:
+        return
+    shape = tuple(logits.shape)
+    if exclusive and sum_to_one_everywhere(logits):
+        raise InputError(
+            f"`logits` of shape {shape} lie between 0 and 1 and sum to 1 over the classes: they are probabilities", fix="not_logits"
+        )
+    if prod(shape) >= 16 and bool(namespace(logits).any((logits > 0) & (logits < 1))):
+        warnings.warn(
+            f"All {prod(shape):,} values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or softmax has been taken already, "
+            "they are probabilities: use the class itself, without from_logits",
+            stacklevel=3,
+        )
+
+
+def _ends(x: Array) -> tuple[float, float]:
+    """The lowest and the highest value, NaN where they are not at hand."""
+    if not values_known(x) or 0 in x.shape:
+        return nan, nan
+    x = without_gradient(x)
+    return float(namespace(x).min(x)), float(namespace(x).max(x))
+
+
+def sum_to_one_everywhere(x: Array, *, rows: int = 4) -> bool:
+    """Whether ``x`` has at least so many rows (..., K), and each of them sums to 1 up to rounding, also that of a file."""
+    xp = namespace(x)
+    if prod(x.shape[:-1]) < rows:  # few rows may do so by chance
+        return False
+    sums = xp.sum(without_gradient(widen(x)), axis=-1)
+    return bool(xp.all(xp.abs(sums - 1) <= 1e-2))
 
 
 def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:

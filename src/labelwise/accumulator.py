@@ -14,6 +14,7 @@ memory and the losses of the kernel (``_engine/join.h``).
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
@@ -21,12 +22,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, at_most_one, check_names, like, namespace, to_numpy
+from ._arrays import Array, ClassNames, at_most_one, check_names, index_like, like, namespace, to_numpy
 from ._engine import joining
 from ._engine.host import back
+from ._errors import InputError
+from ._frames import library_of_frame, moved_last, read_names, row_order, values_by_class
 from .decomposition import Components, Uncertainty
 from .distributions import Ensemble, MultiLabelEnsemble
-from .losses import CostLoss, Loss, LossName, as_loss
+from .distributions.dirichlet import MOST_MEMBERS
+from .losses import CostLoss, CustomLoss, Loss, LossName, as_loss
 
 __all__ = ["Accumulator"]
 
@@ -78,11 +82,13 @@ class Accumulator:
     array([[0.01, 0.01]])
     """
 
-    def __init__(self, loss: LossName | Loss = "log", *, class_names: Sequence[str] | None = None, multilabel: bool = False) -> None:
+    def __init__(self, loss: LossName | Loss = "log", *, class_names: ClassNames | None = None, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0
         self._names = class_names
+        self._ids: Any = None
+        """What the instances are called, if the first member said so."""
         self._state: _State | None = None
         self._own = False
         """Whether the arrays of the state belong to this Accumulator alone, so that they can be changed in place."""
@@ -93,16 +99,33 @@ class Accumulator:
         self._weight = 1.0
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
-        """Add one member: ``probs`` (..., K), ``weight`` a number or one per instance (...,). An `Ensemble` adds all its members."""
+        """Add one member: ``probs`` (..., K), ``weight`` a number or one per instance (...,). An `Ensemble` adds all its members.
+
+        Data frames are matched to the first one by their columns and index.
+        """
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         if isinstance(probs, Ensemble | MultiLabelEnsemble):
             if not isinstance(probs, kind):
                 raise TypeError(f"this Accumulator takes a {kind.__name__}; got {type(probs).__name__}")
             if probs.weights is not None:
                 raise ValueError("an Ensemble's weights are only known up to a factor; add its members one by one with `weight`")
-            for member in probs.probs:
-                self.update(member, weight=weight)
+            for member in self._in_order(probs.probs, probs.class_names, probs.ids):
+                self._update(member, weight, kind)
             return self
+        if library_of_frame(probs) is not None:
+            given = read_names(probs, "probs", None, members=False)
+            probs = self._in_order(moved_last(given), given.class_names, given.ids)
+        shape = tuple(getattr(probs, "shape", np.shape(probs)))
+        if self.n_members == 0 and len(shape) == 3 and shape[0] <= MOST_MEMBERS and shape[1] >= 4 * shape[0]:
+            warnings.warn(
+                f"`probs` of shape {shape} is interpreted as one member's predictions for {shape[0]} × {shape[1]} instances. If the first axis "
+                "is the members, add them all at once: acc.update(lw.Ensemble(probs))",
+                stacklevel=2,
+            )
+        return self._update(probs, weight, kind)
+
+    def _update(self, probs: Any, weight: Any, kind: type[Ensemble] | type[MultiLabelEnsemble]) -> Accumulator:
+        """Add one member, which is in the order of the members before."""
         shape = tuple(getattr(probs, "shape", np.shape(probs)))
         if len(shape) < 1:
             raise ValueError("`probs` must be one member's predictions, (..., K); got a single number")
@@ -121,6 +144,24 @@ class Accumulator:
         self._add(p, w, loss)
         self.n_members += 1
         return self
+
+    def _in_order(self, probs: Array, names: tuple[str, ...] | None, ids: Any) -> Array:
+        """Predictions (..., N, K) with their classes and instances in the order of the members before, by name where both have names."""
+        known = check_names(self._names, int(probs.shape[-1]))
+        order = None
+        if known is None and self.n_members == 0:
+            self._names = names
+        elif known is None and names is not None:
+            raise InputError("`probs` has class names, but the members before had none", fix="accumulator_names")
+        elif known is not None and names is not None and names != known:
+            order = values_by_class(dict(zip(names, range(len(names)), strict=True)), known, "probs")
+        if order is not None:
+            probs = namespace(probs).take(probs, index_like(order, probs), axis=-1)
+        if self.n_members == 0:
+            self._ids = ids
+            return probs
+        rows = row_order(self._ids, ids, "the members before", "`probs`")
+        return probs if rows is None else namespace(probs).take(probs, index_like(rows, probs), axis=-2)
 
     def _keep(self, p: Array, w: Array, loss: Loss) -> bool:
         """Keep a member as it is, if there are only such members and the kernel can compute with them."""
@@ -158,13 +199,19 @@ class Accumulator:
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
-        if not isinstance(other, Accumulator) or repr(other.loss) != repr(self.loss) or other.multilabel != self.multilabel:
+        if not isinstance(other, Accumulator) or not _same_loss(other.loss, self.loss) or other.multilabel != self.multilabel:
             raise ValueError(
                 f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, the other {_describe(other)}"
             )
         other._fold()
         if other._state is None:
             return self
+        k = int(other._state.spread.shape[-1])
+        names = check_names(self._names, k), check_names(other._names, k)
+        same_rows = self._ids is None or other._ids is None or list(self._ids) == list(other._ids)
+        if not same_rows or (None not in names and names[0] != names[1]):
+            what = "classes" if same_rows else "instances"
+            raise InputError(f"only an Accumulator with the same {what} in the same order can be merged", fix="accumulator_order")
         self._fold()
         if self._state is None:
             self._state, self._own, self._like = other._state, False, other._like
@@ -216,6 +263,7 @@ class Accumulator:
             check_names(self._names, k) or tuple(str(i) for i in range(k)),
             loss,
             structure="free" if self.multilabel else "partition",
+            ids=self._ids,
             sums=Components(sums[0], sums[1], sums[2]) if sums else None,
             n_members=self.n_members,
         )
@@ -265,6 +313,13 @@ class Accumulator:
         if tuple(p.shape) != tuple(before.shape):
             raise ValueError(f"`probs` must have the shape of the members before, {tuple(before.shape)}; got {tuple(p.shape)}")
         check_names(self._names, int(p.shape[-1]))
+
+
+def _same_loss(a: Loss, b: Loss) -> bool:
+    """Whether two losses are the same; functions of one name need not be."""
+    if isinstance(a, CustomLoss) and isinstance(b, CustomLoss):
+        return bool(a.function == b.function)
+    return repr(a) == repr(b)
 
 
 def _describe(acc: Any) -> str:

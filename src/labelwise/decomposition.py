@@ -11,6 +11,7 @@ import numpy as np
 
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._engine.compute import Computed, compute
+from ._frames import ids_at, values_by_class
 from ._results import PARTS, ComponentsResult, LabelwiseResult
 from ._suggestions import suggest
 from .distributions import Distribution
@@ -38,6 +39,8 @@ class Components(ComponentsResult, Generic[ArrayT]):
     """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding matters."""
     n_members: int | None = None
     """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
+    ids: Any = field(default=None, repr=False)
+    """What the instances are called: the index of the frames that the predictions came in, or ``None``."""
 
     def __getitem__(self, index: Any) -> Self:
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
@@ -47,7 +50,8 @@ class Components(ComponentsResult, Generic[ArrayT]):
         error = None if self.error is None else self.error._at(index)
         parts: Any = (self.total, self.aleatoric, self.epistemic)
         total, aleatoric, epistemic = (x[index] for x in parts)
-        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error)
+        ids = None if self.ids is None else ids_at(self.ids, index)
+        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, ids=ids)
 
     @cached_property
     def maximum(self) -> float | None:
@@ -66,7 +70,7 @@ class Components(ComponentsResult, Generic[ArrayT]):
         error = None if self.error is None else self.error._scaled(factor)
         parts: Any = (self.total, self.aleatoric, self.epistemic)
         total, aleatoric, epistemic = (part * factor for part in parts)
-        return Components(total, aleatoric, epistemic, error=error, n_members=self.n_members)
+        return Components(total, aleatoric, epistemic, error=error, n_members=self.n_members, ids=self.ids)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -103,6 +107,8 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
     ensemble: Any = None
     """The ensemble, if its members have named factors; see `sources`."""
+    ids: Any = None
+    """What the instances are called: the index of the frames that the predictions came in, or ``None``."""
 
     @property
     def maximum(self) -> np.ndarray:
@@ -130,12 +136,15 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
         sums = None if self.sums is None else self.sums._at(index)
         joint = None if self.joint is None else self.joint._at(index)
         ensemble = None if self.ensemble is None else self.ensemble[index]
-        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, sums=sums, joint=joint, ensemble=ensemble)
+        ids = None if self.ids is None else ids_at(self.ids, index)
+        parts = {"total": total, "aleatoric": aleatoric, "epistemic": epistemic, "error": error}
+        return replace(self, **parts, sums=sums, joint=joint, ensemble=ensemble, ids=ids)
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
         """Apply ``f`` to the three parts and their errors."""
         parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
-        return replace(parts[0], bound=bound, error=parts[1] if len(parts) > 1 else None, n_members=self.n_members)
+        error = parts[1] if len(parts) > 1 else None
+        return replace(parts[0], bound=bound, error=error, n_members=self.n_members, ids=self.ids)
 
     def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components[ArrayT]:
         r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal costs."""
@@ -146,43 +155,24 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
             )
         w = None if weights is None else self._weights(weights)
 
+        largest = partial(maximum_of_sum, self.loss, self.structure, len(self.class_names), self.unit, w)
         if w is None and self.sums is not None:
             own = self.sums
-            return Components(own.total, own.aleatoric, own.epistemic, lambda: self._maximum_of_sum(None), own.error, self.n_members)
+            return Components(own.total, own.aleatoric, own.epistemic, largest, own.error, self.n_members, self.ids)
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
 
-        return self._each(add, lambda: self._maximum_of_sum(w))
+        return self._each(add, largest)
 
     def _weights(self, weights: Any) -> np.ndarray:
-        if isinstance(weights, Mapping):
-            for name in weights:
-                if name not in self.class_names:
-                    raise ValueError(f"`weights` names {name!r}, which is not a label{suggest(name, self.class_names)}")
-            missing = [name for name in self.class_names if name not in weights]
-            if missing:
-                raise ValueError(f"`weights` must give one value for each label; missing: {', '.join(map(repr, missing[:5]))}")
-            weights = [weights[name] for name in self.class_names]
+        weights = values_by_class(weights, self.class_names, "weights")
         w = to_numpy(as_real(weights, "weights", integers=True)).astype(float)
         if w.shape != (len(self.class_names),):
             raise ValueError(f"`weights` must have one value per label, shape ({len(self.class_names)},); got shape {w.shape}")
         if not np.all(np.isfinite(w)) or np.any(w < 0):
             raise ValueError(f"`weights` must be finite and not negative; got {w[~(w >= 0) | np.isinf(w)][0]:g}")
         return w
-
-    def _maximum_of_sum(self, weights: np.ndarray | None) -> float | None:
-        n = len(self.class_names)
-        if np.ndim(self.unit) or self.unit != 1:
-            weights = (np.ones(n) if weights is None else weights) / self.unit
-        if self.structure in ("partition", "disjoint"):
-            return self.loss.maximum_of_sum(n, weights, exhaustive=self.structure == "partition")
-        if self.structure == "nested":
-            return self.loss.maximum_of_cuts(n, weights)
-        if self.structure == "free" or (self.structure == "pairs" and np.ndim(self.loss.maximum) == 0):
-            # a mixture of an order of the classes and its reverse gives all pairs the same mean
-            return float(np.sum(self.loss.maximum * (np.ones(n) if weights is None else weights)))
-        return None
 
     def sources(self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None) -> Sources:
         r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``, their interaction, and replicates.
@@ -236,6 +226,20 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
             joint=None,
             unit=self.loss.maximum + np.zeros(len(self.class_names)),
         )
+
+
+def maximum_of_sum(loss: Loss, structure: Structure, n: int, unit: Any, weights: np.ndarray | None) -> float | None:
+    """The largest possible sum over ``n`` labels or events, if known. A function of its own, so that sums can be pickled."""
+    if np.ndim(unit) or unit != 1:
+        weights = (np.ones(n) if weights is None else weights) / unit
+    if structure in ("partition", "disjoint"):
+        return loss.maximum_of_sum(n, weights, exhaustive=structure == "partition")
+    if structure == "nested":
+        return loss.maximum_of_cuts(n, weights)
+    if structure == "free" or (structure == "pairs" and np.ndim(loss.maximum) == 0):
+        # a mixture of an order of the classes and its reverse gives all pairs the same mean
+        return float(np.sum(loss.maximum * (np.ones(n) if weights is None else weights)))
+    return None
 
 
 def decompose(
@@ -316,7 +320,7 @@ def decompose(
         vars(sums := _new(Components)).update(zip(PARTS, computed.sums, strict=True))
     if computed.joint is not None and q.exclusive:
         bound = partial(loss.joint_maximum, total.shape[-1])
-        vars(joint := _new(JointUncertainty)).update(zip(PARTS, computed.joint, strict=True), bound=bound, n_members=members)
+        vars(joint := _new(JointUncertainty)).update(zip(PARTS, computed.joint, strict=True), bound=bound, n_members=members, ids=q.ids)
     vars(u := _new(Uncertainty)).update(
         total=total,
         aleatoric=aleatoric,
@@ -329,6 +333,7 @@ def decompose(
         sums=sums,
         joint=joint,
         n_members=members,
+        ids=q.ids,
         ensemble=q if correction is None and getattr(q, "factors", None) is not None else None,
     )
     return u

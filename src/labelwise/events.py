@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from operator import index
 from typing import Any, Literal
 
+import numpy as np
+
 from ._errors import InputError
+from ._labels import integer_names
 from ._suggestions import suggest
 
 __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
 
 Label = str | int
-"""A class by name or by position."""
+"""A class by name; a whole number is a name where all class names are integers, else a position."""
 Structure = Literal["partition", "disjoint", "free", "nested", "pairs", "overlapping"]
 """Exactly one event occurs; at most one; no constraints; each contains the next; pairs; or none of these."""
 
@@ -40,14 +43,15 @@ class Events:
         if self.n_classes is not None and self.n_classes != n:
             raise ValueError(f"`events` ({self.kind}) were made for {self.n_classes} classes; the prediction has K = {n}")
         result = []
+        values = None if names is None else integer_names(names)
         for i, event in enumerate(self.names):
-            inside = [_position(label, n, names, event) for label in self.inside[i]]
+            inside = [_position(label, n, names, values, event) for label in self.inside[i]]
             if len(set(inside)) != len(inside):
                 raise ValueError(f"`events`: {event!r} names a class twice: {list(self.inside[i])}")
             if self.given is None:
                 rest = [k for k in range(n) if k not in inside]
             else:
-                given = [_position(label, n, names, event) for label in self.given[i]]
+                given = [_position(label, n, names, values, event) for label in self.given[i]]
                 rest = [k for k in given if k not in inside]
             result.append((inside, rest))
         return result
@@ -62,7 +66,12 @@ class Events:
         return "partition" if len(positions) == n else "disjoint"
 
 
-def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> int:
+class Place(int):
+    """A position whatever the classes are called: the classes of ``ordinal(5)`` have no names."""
+
+
+def _position(label: Label, n: int, names: Sequence[str] | None, values: np.ndarray | None, event: str) -> int:
+    """The position of a class; ``values`` are the class names where all of them are integers."""
     if isinstance(label, str):
         if names is None:
             raise InputError(f"`events`: {event!r} names the class {label!r}, but the prediction has no class names", fix="class_names")
@@ -71,6 +80,14 @@ def _position(label: Label, n: int, names: Sequence[str] | None, event: str) -> 
         raise ValueError(f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}")
     if isinstance(label, bool) or not hasattr(label, "__index__"):
         raise TypeError(f"`events`: classes are given by name or position; got {label!r} in {event!r}")
+    if values is not None and not isinstance(label, Place):
+        found = np.flatnonzero(values == index(label))
+        if not len(found):
+            raise InputError(
+                f"`events`: {event!r} names class {index(label)}, which is not among the class names, which are integers: "
+                f"{', '.join(map(str, values[:8]))}{', …' if n > 8 else ''}"
+            )
+        return int(found[0])
     label = index(label)
     if not 0 <= label < n:
         raise ValueError(f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K = {n})")
@@ -123,7 +140,7 @@ def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
     """Classes as labels and as names."""
     if isinstance(classes, bool | str | Mapping) or not (hasattr(classes, "__index__") or isinstance(classes, Iterable)):
         raise TypeError(f"`classes` must be the number of classes or the sequence of their names; got {classes!r}")
-    labels: list[Label] = list(classes) if isinstance(classes, Iterable) else list(range(index(classes)))
+    labels: list[Label] = list(classes) if isinstance(classes, Iterable) else [Place(i) for i in range(index(classes))]
     if len(labels) < 2:
         raise ValueError(f"`classes` must be at least 2; got {classes!r}")
     return labels, list(_distinct(map(str, labels), "`classes`"))

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from ._arrays import to_numpy
+from ._arrays import ClassNames, to_numpy
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .losses import Loss, LossName, as_loss
@@ -39,7 +38,7 @@ class LabelwiseMetric:
     (array([0.005, 0.005]), 2)
     """
 
-    def __init__(self, loss: LossName | Loss = "log", class_names: Sequence[str] | None = None, *, multilabel: bool = False) -> None:
+    def __init__(self, loss: LossName | Loss = "log", class_names: ClassNames | None = None, *, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
         self.class_names = None if class_names is None else tuple(class_names)
         self.multilabel = bool(multilabel)

@@ -322,10 +322,10 @@ def test_whole_sentence_of_a_note(tmp_path, monkeypatch) -> None:
 def test_members_in_the_current_folder_are_named(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a.csv", "b.csv"):
-        Path(name).write_text("cat,dog\n.5,.5\n.5,.6\n")
+        Path(name).write_text("cat,dog\n.5,.5\n.5,.7\n")
     shown = (
         "the current folder, rows 0 to 2: `probs` must sum to 1 over the class axis (K = 2 classes) within 1e-06; "
-        "sums range from 1 to 1.1 for shape (2, 2, 2). If these are logits, use --logits; if labels may occur together, use --multilabel"
+        "sums range from 1 to 1.2 for shape (2, 2, 2). If these are logits, use --logits; if labels may occur together, use --multilabel"
     )
     result = run("quantify", "a.csv", "b.csv", "-o", "u.csv")
     assert (result.exit_code, result.stderr) == (2, f"Error: {shown}\n")
@@ -335,11 +335,18 @@ def placeholders(text: str) -> set[str]:
     return {name for _, name, _, _ in Formatter().parse(text) if name}
 
 
+# fixes about data frames, models and accumulators, which no command takes
+PYTHON_ONLY = {
+    "accumulator_names", "accumulator_order", "columns", "rename", "rename_classes", "same_classes", "same_index", "sigmoid_taken",
+    "to_numpy", "unique_index",
+}  # fmt: skip
+
+
 def test_both_front_ends_word_the_same_fixes() -> None:
-    assert set(OPTION_FIXES) == set(PYTHON_FIXES)
+    assert set(OPTION_FIXES) == set(PYTHON_FIXES) - PYTHON_ONLY
     for key, words in OPTION_FIXES.items():
         assert placeholders(words) <= placeholders(PYTHON_FIXES[key]), key
-    assert {row[0] for row in ROWS} | {"file_members"} == set(PYTHON_FIXES)
+    assert {row[0] for row in ROWS} <= set(PYTHON_FIXES)
 
 
 def test_every_fix_that_is_given_is_worded() -> None:

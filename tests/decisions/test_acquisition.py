@@ -37,7 +37,7 @@ def test_one_class_needs_no_costs_of_the_others():
 @pytest.mark.parametrize(
     ("more", "message"),
     [
-        ({"label": "cta"}, "`label` must be a class of the prediction; got 'cta'. Did you mean 'cat'?"),
+        ({"label": "cta"}, "`label` names the unknown class 'cta'. Did you mean 'cat'?"),
         ({"label": "cat", "strategy": "bald"}, "the strategy 'bald' ignores classes. Use strategy='label_wise'"),
         ({"label": "cat", "batch": "balanced"}, "takes turns between classes"),
     ],

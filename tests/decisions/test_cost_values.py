@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import numpy as np
 import pytest
 
-from labelwise.decisions import Costs
+import labelwise as lw
+from labelwise.decisions import Costs, decide
+from optional_libraries import optional
 
 MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
 
@@ -90,3 +93,60 @@ def test_what_is_not_named_costs_the_default():
 def test_wrong_defaults_are_refused_with_the_reason(make, message):
     with pytest.raises((ValueError, TypeError), match=re.escape(message)):
         make()
+
+
+COSTS = [[0, 1, 1], [20, 0, 20], [1, 1, 0]]
+CLASSES = ("cat", "dog", "fox")
+
+
+def costs_in_another_order(library: str) -> Any:
+    """Missing a dog costs 20; rows and columns in other orders."""
+    pandas = optional("pandas")
+    frame = pandas.DataFrame(COSTS, index=CLASSES, columns=CLASSES).loc[["fox", "cat", "dog"], ["dog", "fox", "cat"]]
+    if library == "pandas":
+        return frame
+    if library == "polars":
+        return optional("polars").DataFrame(frame.reset_index(names="truth"))
+    return optional("xarray").DataArray(frame, dims=("truth", "prediction"))
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "xarray"])
+def test_a_frame_of_costs_is_read_by_name(library: str) -> None:
+    costs = Costs(costs_in_another_order(library))
+    for names in (CLASSES, CLASSES[::-1]):
+        order = [CLASSES.index(name) for name in names]
+        np.testing.assert_array_equal(costs.problem("multiclass", 3, names)[0].table, np.asarray(COSTS)[np.ix_(order, order)])
+    np.testing.assert_array_equal(Costs(costs_in_another_order(library), class_names=CLASSES).matrix, COSTS)
+    with pytest.raises(ValueError, match="these costs are given by class name, but the prediction has no class names"):
+        costs.problem("multiclass", 3, None)
+
+
+def test_a_frame_of_costs_decides_by_name() -> None:
+    q = lw.Ensemble(np.array([[[0.8, 0.1, 0.1]]]), class_names=CLASSES)
+    plans = [decide(q, Costs(x, class_names=CLASSES), task="multiclass") for x in (COSTS, costs_in_another_order("pandas"))]
+    assert [plan.action_names.tolist() for plan in plans] == [["dog"], ["dog"]]
+
+
+def test_frames_of_costs_with_fewer_names() -> None:
+    pandas = optional("pandas")
+    assert Costs(pandas.DataFrame(COSTS)).class_names is None
+    with pytest.warns(
+        UserWarning, match="The index of `matrix` has no class names: they are taken to be in the order of the other axis, cat, dog"
+    ):
+        costs = Costs(pandas.DataFrame(COSTS, columns=CLASSES))
+    np.testing.assert_array_equal(costs.problem("multiclass", 3, CLASSES)[0].table, COSTS)
+    with pytest.raises(ValueError, match=r"`matrix of 'cat'` names the unknown class 'DOG'. Did you mean 'dog'"):
+        Costs(pandas.DataFrame(COSTS, columns=["cat", "DOG", "fox"], index=CLASSES))
+
+
+def test_series_of_costs_are_read_by_name() -> None:
+    pandas = optional("pandas")
+    costs = Costs(false_positive=pandas.Series({"b": 1, "a": 2}), false_negative=pandas.Series([3, 4], index=["a", "b"]))
+    table = costs.problem("per_label", 2, ("a", "b"))[0].table
+    assert table[:, 0, 1].tolist() == [2, 1]
+    assert table[:, 1, 0].tolist() == [3, 4]
+    assert Costs(default=1, missed=pandas.Series({"a": 20})).missed == {"a": 20}
+
+
+def test_names_by_position() -> None:
+    assert Costs(COSTS, class_names={0: "cat", 1: "dog", 2: "fox"}).class_names == CLASSES

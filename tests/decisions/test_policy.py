@@ -125,7 +125,7 @@ def test_mistakes_are_told():
         decide(lw.MultiLabelEnsemble(np.full((2, 3, 2), 0.5)), costs, task="multiclass")
     with pytest.raises(ValueError, match="`label` is for task='per_label'"):
         decide(q, costs, task="multiclass").explain(0, label="a")
-    with pytest.raises(KeyError, match="no label 'c'"):
+    with pytest.raises(ValueError, match="`label` names the unknown class 'c'"):
         decide(q, costs, task="per_label").explain(0, label="c")
     with pytest.raises(IndexError, match="must pick one case"):
         decide(q, costs, task="per_label").explain()

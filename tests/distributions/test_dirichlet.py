@@ -12,6 +12,7 @@ from mpmath import mp, mpf
 
 import labelwise as lw
 from beta_oracle import ALPHA, OTHERS, Truth, betas, boosting, cost, log_loss, squared
+from labelwise._errors import InputError
 from oracle import ENTROPY
 from wrong_input import refused
 
@@ -121,3 +122,30 @@ def test_alpha_of_wrong_shape(lib: Any) -> None:
         lw.Dirichlet(lib.array(2.0))
     with refused(ValueError, "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape (3,)"):
         lw.DirichletMixture(lib.array([1.0, 1.0, 1.0]))
+
+
+def test_probabilities_are_no_concentrations() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), 50)
+    with pytest.raises(InputError) as error:
+        lw.Dirichlet(probs)
+    assert str(error.value) == (
+        "`alpha` of shape (50, 3) sums to 1 over the classes everywhere: it holds probabilities. Use lw.Ensemble. If they are concentrations all "
+        "the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])"
+    )
+    with pytest.raises(InputError, match="it holds probabilities"):
+        lw.DirichletMixture(np.stack([probs, probs]))
+    np.testing.assert_allclose(lw.DirichletMixture(probs[None]).mean(), probs)
+    lw.Dirichlet(np.full((50, 3), 1 / 3))  # one prior for all
+    lw.Dirichlet(np.array([[0.2, 0.8], [0.3, 0.7], [0.1, 0.9]]))  # so few may do so by chance
+
+
+def test_networks_on_the_first_axis_are_said() -> None:
+    alpha = 1 + np.random.default_rng(0).random((5, 100, 3))
+    with pytest.warns(UserWarning, match="interpreted") as caught:
+        lw.Dirichlet(alpha)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message) == (
+        "`alpha` of shape (5, 100, 3) is interpreted as 5 × 100 instances. If the first axis is 5 networks, use lw.DirichletMixture(alpha)"
+    )
+    lw.DirichletMixture(alpha)
+    lw.Dirichlet(1 + np.random.default_rng(0).random((64, 64, 3)))  # an image

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise._errors import InputError
 from strategies import KINDS, LOSSES, distributions, loss_id
 from wrong_input import LOGITS, NAMES, NUMPY_AND_TORCH, PROBS, refused
 
@@ -302,10 +303,22 @@ def test_names(make: Any) -> None:
         make(["a", "b"])
     with refused(ValueError, "`class_names` must be distinct; got 'b' twice"):
         make(["a", "b", "b"])
-    for value in ("abc", {"a", "b", "c"}, {0: "a", 1: "b", 2: "c"}, 3):
+    for value in ("abc", {"a", "b", "c"}, 3):
         with refused(TypeError, "`class_names` must be a sequence of 3 class names, in the order of the classes", repr(value)):
             make(value)
     assert make(np.array(["a", "b", "c"])).class_names == ("a", "b", "c")
+
+
+@pytest.mark.parametrize("make", [lambda n: lw.Ensemble(PROBS, class_names=n), lambda n: lw.Dirichlet(np.ones(3), class_names=n)])
+def test_names_by_position(make: Any) -> None:
+    """`id2label` of a Hugging Face model, also from JSON, where keys are text; in any order."""
+    assert make({2: "c", 0: "a", 1: "b"}).class_names == ("a", "b", "c")
+    assert make({"0": "a", "1": "b", "2": "c"}).class_names == ("a", "b", "c")
+    with refused(
+        InputError,
+        "`class_names` as a mapping must name each position from 0 to 2 (K = 3 classes), such as {0: 'cat', 1: 'dog'}; got the keys 1, 2, 3",
+    ):
+        make({1: "a", 2: "b", 3: "c"})
     assert make([1, 2, 3]).class_names == ("1", "2", "3")
 
 
@@ -319,3 +332,20 @@ def test_picking_a_label() -> None:
         with pytest.raises(KeyError, match=f"no label '{typo}'") as caught:
             u[typo]
         assert hint in str(caught.value)
+
+
+def test_probabilities_are_no_logits() -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (2, 20))
+    for values in (probs, probs.astype("float32"), probs.round(3)):
+        with pytest.raises(InputError) as error:
+            lw.Ensemble.from_logits(values)
+        assert str(error.value) == (
+            "`logits` of shape (2, 20, 3) lie between 0 and 1 and sum to 1 over the classes: they are probabilities. Leave out from_logits. "
+            "If they are logits all the same, add a constant, which changes nothing else: logits + 2"
+        )
+    lw.Ensemble.from_logits(probs + 2)
+    lw.Ensemble.from_logits(np.log(probs))
+    lw.Ensemble.from_logits(np.full((2, 20, 4), 0.25))  # the softmax of these is these
+    lw.Ensemble.from_logits(np.array([[[0.3, 0.7], [0.4, 0.6]]]))  # so few may do so by chance
+    with pytest.warns(UserWarning, match="All 120 values of `logits` lie between 0 and 1, which logits rarely do"):
+        lw.Ensemble.from_logits(np.random.default_rng(0).random((2, 20, 3)))

@@ -32,3 +32,16 @@ def test_from_logits_keeps_library_axes_and_gradients():
     np.testing.assert_allclose(last.probs, expit(LOGITS[..., 1:]))
     with pytest.raises(ValueError, match="`logits`"):
         lw.MultiLabelEnsemble.from_logits(np.array([[[np.nan, 0.0]]]))
+
+
+def test_logits_that_all_lie_between_0_and_1_are_said() -> None:
+    probs = np.random.default_rng(0).random((2, 20, 3))
+    with pytest.warns(UserWarning, match="logits rarely do") as caught:
+        lw.MultiLabelEnsemble.from_logits(probs)
+    assert caught[0].filename == __file__
+    assert str(caught[0].message) == (
+        "All 120 values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or softmax has been taken already, they are "
+        "probabilities: use the class itself, without from_logits"
+    )
+    lw.MultiLabelEnsemble.from_logits(np.zeros((2, 20, 3)))
+    lw.MultiLabelEnsemble.from_logits(10 * probs)

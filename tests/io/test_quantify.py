@@ -326,3 +326,21 @@ def test_a_value_that_is_no_probability_is_named_with_its_rows(n: int, tmp_path)
     with pytest.raises(ValueError, match=rf"^in\.npy, rows 0 to {n}: `probs` must lie between 0 and 1"):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz")
     assert not (tmp_path / "out.npz").exists()
+
+
+def test_every_loss_has_columns_of_its_own(tmp_path) -> None:
+    """Names say the sign of a number, and no address of a function; two functions without a name are numbered."""
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
+    save_predictions(tmp_path / "p.npz", probs=probs)
+    losses = [
+        lw.BetaLoss(-0.5, 0.5),
+        lw.BetaLoss(0.5, 0.5),
+        lw.CustomLoss(lambda f, y: (1 - f) ** 2 if y else f**2),
+        lw.CustomLoss(lambda f, y: 2 * (1 - f) ** 2 if y else 2 * f**2),
+    ]
+    found = quantify(tmp_path / "p.npz", tmp_path / "u.npz", losses=losses)
+    names = ["BetaLoss_a_minus0_5_b_0_5", "BetaLoss_a_0_5_b_0_5", "CustomLoss_lambda", "CustomLoss_lambda_2"]
+    assert list(found.means) == names
+    stored = np.load(tmp_path / "u.npz")
+    for name, loss in zip(names, losses, strict=True):
+        np.testing.assert_allclose(stored[f"{name}_total"], lw.decompose(lw.Ensemble(probs), loss).total)

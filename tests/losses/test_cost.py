@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import labelwise as lw
+from optional_libraries import optional
 from wrong_input import NAMES, PROBS, refused
 
 
@@ -103,3 +104,10 @@ def test_costs(side: str) -> None:
         lw.decompose(q, make([1, 2]))
     with refused(ValueError, "costs given by name need the names"):
         make({"lung": 1}).entropy(0.5)
+
+
+def test_a_series_of_costs_is_read_by_name() -> None:
+    pandas = optional("pandas")
+    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(2), (4, 6)), class_names=["a", "b"])
+    expected = lw.decompose(q, lw.CostLoss(1, {"a": 5, "b": 2}))
+    np.testing.assert_array_equal(lw.decompose(q, lw.CostLoss(1, pandas.Series({"b": 2, "a": 5}))).epistemic, expected.epistemic)

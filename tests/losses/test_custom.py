@@ -158,3 +158,12 @@ def test_negative_custom_loss(shift: float) -> None:
 def test_custom_losses_that_are_no_losses(phi: Any, error: type[Exception], sentence: str) -> None:
     with refused(error, sentence):
         lw.CustomLoss(phi)
+
+
+def asymmetric(forecast: Any, y: int) -> Any:
+    return 4 * (1 - forecast) ** 2 if y else 4 * forecast**2
+
+
+def test_a_custom_loss_is_called_by_its_function() -> None:
+    assert repr(lw.CustomLoss(asymmetric)) == "CustomLoss(asymmetric)"
+    assert repr(lw.CustomLoss(lambda f, y: asymmetric(f, y))) == "CustomLoss(lambda)"

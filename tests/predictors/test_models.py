@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import numpy as np
@@ -19,6 +20,7 @@ from torch import nn
 from torch.utils.data import DataLoader, TensorDataset
 
 import labelwise as lw
+from labelwise._errors import InputError
 from model_cases import CODES, RNG, X, Y, net, softmax_by_hand
 
 
@@ -72,9 +74,22 @@ def test_functions_of_one_probability():
 
 def test_logits_and_probabilities_are_told_apart(nets):
     softmax = [nn.Sequential(n, nn.Softmax(-1)) for n in nets]
-    with pytest.raises(ValueError, match=r"sum to 1: probabilities, not logits. Pass activation='none'"):
-        lw.from_models(softmax, X)
+    with pytest.warns(UserWarning, match="sum to 1, so they are taken as probabilities, without a softmax") as caught:
+        q = lw.from_models(softmax, X)
+    assert caught[0].filename == __file__
+    np.testing.assert_allclose(q.probs, softmax_by_hand(nets, X), atol=1e-6)
     np.testing.assert_allclose(lw.from_models(softmax, X, activation="none").probs, softmax_by_hand(nets, X), atol=1e-6)
+    again = lw.from_models(softmax, X, activation="softmax")  # who says so gets it
+    assert np.ptp(again.probs) < np.ptp(q.probs)
+    sigmoid = [nn.Sequential(n, nn.Sigmoid()) for n in nets]
+    with pytest.raises(InputError) as error:
+        lw.from_models(sigmoid, X)
+    assert re.fullmatch(
+        r"the models give values between 0 and 1 that do not sum to 1 over the classes \(sums range from [0-9.]+ to [0-9.]+\): a sigmoid seems "
+        r"to have been taken already\. If labels may occur together, use lw\.MultiLabelEnsemble\(np\.stack\(\[model\(x\) for model in "
+        r"models\]\)\)\. If they are logits all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
+        str(error.value),
+    )
     scores = RNG.normal(size=(60, 3))
     with pytest.raises(ValueError, match=r"do not sum to 1 .* Pass activation='softmax' for logits, or activation='sigmoid'"):
         lw.from_models(lambda x: scores, X)

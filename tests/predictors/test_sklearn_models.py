@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import pytest
 from sklearn.calibration import CalibratedClassifierCV
@@ -12,15 +14,18 @@ from sklearn.ensemble import (
     RandomForestClassifier,
     VotingClassifier,
 )
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_validate
 from sklearn.naive_bayes import GaussianNB
+from sklearn.neural_network import MLPClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import labelwise as lw
+from labelwise._errors import InputError
 from model_cases import X, Y
 from optional_libraries import optional
 
@@ -82,3 +87,29 @@ def test_tables_of_pandas_and_their_string_labels():
     q = lw.from_models([GaussianNB().fit(table, y), LogisticRegression().fit(table, y)], table)
     assert lw.evaluation.by_class(lw.decompose(q), y).counts.sum() == 60
     assert float(lw.calibration.calibration_errors(q, y.astype("category")).ece) < 0.5
+
+
+def test_class_names_in_another_order_are_matched_by_name():
+    model = GaussianNB().fit(X, Y)
+    order = [str(name) for name in model.classes_[::-1]]
+    q = lw.from_models(model, X, class_names=order)
+    np.testing.assert_array_equal(q.probs[0], model.predict_proba(X)[:, ::-1])
+    assert q.class_names == tuple(order)
+    right = np.array(q.class_names)[q.mean().argmax(-1)] == np.asarray(Y).astype(str)
+    assert right.mean() == (model.predict(X) == Y).mean()
+
+
+def test_models_trained_on_other_words_are_refused():
+    upper = np.char.upper(np.asarray(Y).astype(str))
+    models = [GaussianNB().fit(X, np.asarray(Y).astype(str)), GaussianNB().fit(X, upper)]
+    with pytest.raises(InputError, match=r"the models must name their classes alike; one has '[A-Z]+', another '[a-z]+'"):
+        lw.from_models(models, X)
+
+
+def test_output_units_are_no_outputs():
+    """`MLPClassifier` calls its output units outputs."""
+    model = MLPClassifier((8,), max_iter=20, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        model.fit(X, Y)
+    np.testing.assert_array_equal(lw.from_models([model, model], X).probs[1], model.predict_proba(X))

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._validation import as_rng, check_positive
 from ..evaluation._forecasts import forecasts
@@ -49,6 +50,7 @@ class BinnedErrors:
     ) -> None:
         for n_bins in binnings:
             check_positive(n_bins, "n_bins")
+        y_true, groups = same_rows(q, y_true=y_true, groups=groups)
         p, outcomes, self.class_names, self.exclusive = forecasts(q, y_true)
         self.n, self.k = p.shape
         expected = p.mean(axis=0)

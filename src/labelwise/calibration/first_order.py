@@ -9,9 +9,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from .._arrays import like, to_numpy
+from .._frames import same_rows
 from .._labels import outcomes_by_class
 from .._suggestions import check_choice
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
+from ..distributions.base import with_ids
 from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic, fit_logistic
 from .temperature import Temperature, fit_temperature
@@ -51,7 +53,7 @@ class Calibration:
             new /= new.sum(axis=-1, keepdims=True)
         kind: Any = type(q)
         result: Members = kind(like(new, probs), weights=q.weights, class_names=q.class_names)
-        return result
+        return with_ids(result, q.ids)
 
 
 def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", per_member: bool = False) -> Calibration:
@@ -86,6 +88,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", 
     """
     check_choice(method, "method", METHODS)
     _check(q)
+    (y_true,) = same_rows(q, y_true=y_true)
     maps: Any
     if q.exclusive and method == "temperature":
         maps = fit_temperature(cast(Ensemble, q), y_true, per_member=per_member)

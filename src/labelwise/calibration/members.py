@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import columns_by_class, same_rows
 from .._labels import outcomes_by_class, plain_labels
 from .._resampling import Estimate, group_codes
 from .._validation import as_rng
@@ -102,7 +103,8 @@ def calibrate_members(
     rng = as_rng(rng)
     if len(q.batch_shape) != 1:
         raise ValueError(f"`q` must have one axis of cases; got batch shape {q.batch_shape}")
-    n, y = q.batch_shape[0], plain_labels(y_true, "y_true")
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
+    n, y = q.batch_shape[0], plain_labels(columns_by_class(y_true, q.class_names or (), "y_true"), "y_true")
     code, n_groups = group_codes(groups, n)
     held = min(max(round(test_size * n_groups), 1), n_groups - 1)
     if n_groups < 2 or len(y) != n:

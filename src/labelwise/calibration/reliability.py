@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._frames import same_rows
 from .._resampling import Resampling, percentiles
 from .._validation import check_positive
 from ..evaluation._forecasts import forecasts
@@ -118,6 +119,7 @@ def reliability_curves(
     (array([0.1, 0.7]), array([0.5, 1. ]))
     """
     check_positive(n_bins, "n_bins")
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, outcomes, class_names, exclusive = forecasts(q, y_true)
     if exclusive:
         p, outcomes = with_top_label(p, outcomes)

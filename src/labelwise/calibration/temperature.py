@@ -8,8 +8,11 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, as_floating, check_finite, like, namespace, smallest, to_numpy, values_known
+from .._frames import same_rows
 from .._labels import as_labels
 from ..distributions import Distribution, Ensemble
+from ..distributions.base import with_ids
+from ..distributions.ensemble import softmax_of
 
 BOUNDS = (1e-3, 1e3)
 
@@ -32,7 +35,8 @@ class Temperature:
             raise ValueError(f"`q` must have the {len(self.value)} members the temperatures were fitted for; got {members}")
         t = np.reshape(np.asarray(self.value, float), (-1,) + (1,) * (logits.ndim - 1))
         given: dict[str, Any] = {key: getattr(q, key, None) for key in ("weights", "class_names")}
-        return Ensemble.from_logits(logits / like(t, logits), **given)
+        probs = softmax_of(logits / like(t, logits))
+        return with_ids(Ensemble(probs, member_axis=0, **given), getattr(q, "ids", None))
 
 
 def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = False, prior_sd: float = 1.0) -> Temperature:
@@ -73,6 +77,7 @@ def fit_temperature(q: Ensemble | Array, y_true: Any, *, per_member: bool = Fals
     logits = _logits(q)
     z = to_numpy(logits).astype(float)
     class_names = getattr(q, "class_names", None) or tuple(str(k) for k in range(z.shape[-1]))
+    (y_true,) = same_rows(q, y_true=y_true)
     y = as_labels(y_true, "y_true", class_names, z.shape[1:-1])
     if not y.size:
         raise ValueError("`y_true` must have at least one instance; got none")

@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import columns_by_class, same_rows
 from .._labels import as_numpy, plain_labels, positions
 from .._resampling import group_codes
 from ..decomposition import PARTS, Uncertainty, decompose
@@ -111,10 +112,15 @@ def read_votes(
         raise TypeError(f"`q` must be about classes of which one is chosen in each vote; got {type(q).__name__}")
     if len(q.batch_shape) != 1:
         raise ValueError(f"`q` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}")
+    votes, groups = same_rows(q, votes=votes, groups=groups)
     k, n = q.n_classes, q.batch_shape[0]
     class_names = q.class_names or tuple(map(str, range(k)))
     labels = None if annotators is None else _by_annotator(votes, class_names, n, annotators)
-    counts = _counts(votes, n, k) if labels is None else np.stack([(labels == i).sum(axis=1) for i in range(k)], axis=-1).astype(float)
+    counts = (
+        _counts(columns_by_class(votes, class_names, "votes"), n, k)
+        if labels is None
+        else np.stack([(labels == i).sum(axis=1) for i in range(k)], axis=-1).astype(float)
+    )
     family = as_events(events)
     if family is not None and family.given is not None:
         raise ValueError(

@@ -10,8 +10,10 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._errors import InputError
-from .._suggestions import check_choice, suggest
-from .._tables import Shown, Summary, frame, index_columns
+from .._frames import values_by_class
+from .._labels import class_position
+from .._suggestions import check_choice
+from .._tables import Shown, Summary, instance_frame
 from .._validation import as_rng, check_positive
 from ..decomposition import decompose
 from ..distributions import Distribution
@@ -39,15 +41,15 @@ class Acquisition(Shown):
     need: np.ndarray | None
     """For ``"label_wise"``: contribution of each class to each case's score, (N, K)."""
     strategy: str
+    instance_ids: Any = None
+    """What all cases of the pool are called, where they came with an index."""
 
     def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
         """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name all cases of the pool."""
-        columns = {
-            "rank": np.arange(1, len(self.index) + 1),
-            **index_columns(self.score.shape, ids, self.index),
-            "score": self.score[self.index],
-        }
-        return frame(columns if self.label is None else {**columns, "label": np.asarray(self.label)}, library)
+        columns: dict[str, Any] = {"score": self.score[self.index]}
+        if self.label is not None:
+            columns["label"] = np.asarray(self.label)
+        return instance_frame(columns, self.score.shape, library, ids=ids, known=self.instance_ids, where=self.index, rank=True)
 
     def _summary(self) -> Summary:
         labels = self.label or ("",) * len(self.index)
@@ -85,7 +87,8 @@ def class_need(q: Distribution, costs: Costs | None = None, *, loss: LossName | 
     if prevalence is None:
         share = to_numpy(q.mean()).astype(float).mean(axis=0)
     else:
-        share = np.asarray(prevalence, dtype=float)
+        names = q.class_names or tuple(map(str, range(q.n_classes)))
+        share = np.asarray(values_by_class(prevalence, names, "prevalence"), dtype=float)
         if share.shape != (q.n_classes,) or not np.all(np.isfinite(share)) or np.any(share < 0):
             raise ValueError(f"`prevalence` must be K = {q.n_classes} shares, not negative; got {prevalence!r}")
     weights = np.ones(q.n_classes) if costs is None else _stakes(costs, q)
@@ -105,7 +108,7 @@ def acquire(
     costs: Costs | None = None,
     *,
     budget: int,
-    label: str | None = None,
+    label: str | int | None = None,
     strategy: str = "label_wise",
     batch: str = "top",
     features: Any = None,
@@ -126,8 +129,9 @@ def acquire(
         Costs of missing each class.
     budget : int
         Number of cases.
-    label : str, optional
-        Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed.
+    label : str or int, optional
+        Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed. A whole number is a class name where
+        all names are integers, else a position.
     strategy : {"label_wise", "entropy", "bald", "margin", "random"}
     batch : {"top", "balanced", "diverse"}
         ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it needs most, as long as it needs one
@@ -160,11 +164,10 @@ def acquire(
     if batch == "balanced" and strategy != "label_wise":
         raise InputError(f"a balanced batch takes turns between classes, which the strategy {strategy!r} ignores", fix="label_wise")
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))
-    if label is not None:
-        _check_label(label, class_names, strategy, batch)
+    chosen = None if label is None else _check_label(label, class_names, strategy, batch)
     need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
-    if need is not None and label is not None:
-        need = np.where(np.arange(q.n_classes) == class_names.index(label), need, 0.0)
+    if need is not None and chosen is not None:
+        need = np.where(np.arange(q.n_classes) == chosen, need, 0.0)
     score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
     taught: np.ndarray | None = None
     if batch == "balanced" and need is not None:
@@ -174,19 +177,19 @@ def acquire(
         if batch == "diverse":
             index = _spread(score, mean if features is None else _features(features, n), budget)
         if need is not None:
-            taught = need[index].argmax(axis=1) if label is None else np.full(budget, class_names.index(label))
+            taught = need[index].argmax(axis=1) if chosen is None else np.full(budget, chosen)
     labels = None if taught is None else tuple(class_names[k] for k in taught)
-    return Acquisition(index, score, labels, taught, need, strategy)
+    return Acquisition(index, score, labels, taught, need, strategy, q.ids)
 
 
-def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch: str) -> None:
-    """Refuse an unknown class, and choices that have no meaning for a single class."""
-    if label not in class_names:
-        raise ValueError(f"`label` must be a class of the prediction; got {label!r}{suggest(label, class_names)}")
+def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch: str) -> int:
+    """The position of a class, after choices that have no meaning for a single class were refused."""
+    position = class_position(label, class_names, "label")
     if strategy != "label_wise":
         raise InputError(f"`label` asks for one class, and the strategy {strategy!r} ignores classes", fix="label_wise")
     if batch == "balanced":
         raise InputError("a balanced batch takes turns between classes, and `label` asks for one", fix="batch")
+    return position
 
 
 def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
@@ -9,13 +10,42 @@ from typing import Any
 import numpy as np
 
 from .._arrays import check_names
+from .._frames import library_of_frame, named_axes
 from .._suggestions import suggest
 
 
-def known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | None) -> tuple[str, ...] | None:
+def matrix_by_name(matrix: Any) -> Any:
+    """A data frame of costs as a mapping of mappings; anything else, and a frame without names, as it is."""
+    if library_of_frame(matrix) is None or len(matrix.shape) != 2:
+        return matrix
+    values, (rows, columns) = named_axes(matrix, "matrix")
+    if rows is None and columns is None:
+        return values
+    if rows is None or columns is None:
+        known, without = (rows, "columns") if columns is None else (columns, "index")
+        if values.shape[0] == values.shape[1]:
+            warnings.warn(
+                f"The {without} of `matrix` has no class names: they are taken to be in the order of the other axis, {', '.join(known or ())}",
+                stacklevel=3,
+            )
+        rows = columns = known
+    if len(values) != len(rows or ()):  # refused below, where its shape is checked
+        return values
+    return {truth: dict(zip(columns or (), row.tolist(), strict=True)) for truth, row in zip(rows or (), values, strict=True)}
+
+
+def series_by_name(value: Any) -> Any:
+    """A series from class names as a mapping; anything else, and a series without names, as it is."""
+    if library_of_frame(value) is None or len(value.shape) != 1:
+        return value
+    values, (names,) = named_axes(value, "costs")
+    return values if names is None else dict(zip(names, values.tolist(), strict=True))
+
+
+def known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | Mapping[Any, str] | None) -> tuple[str, ...] | None:
     """The given class names, or the keys of the first mapping."""
     if class_names is not None:
-        if isinstance(class_names, str) or not isinstance(class_names, Sequence):
+        if isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping):
             raise TypeError(f"`class_names` must be a sequence of class names; got {class_names!r}")
         return check_names(class_names, len(class_names))
     for value in (matrix, *prices.values()):

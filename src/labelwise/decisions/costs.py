@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
@@ -10,11 +10,22 @@ from typing import Any, Literal, TypeAlias, get_args
 
 import numpy as np
 
+from .._arrays import ClassNames
 from .._errors import InputError
 from .._suggestions import check_choice, suggest
 from .._validation import set_fields
 from ..io.files import read_toml
-from .cost_values import check_exceptions, check_matrix, check_number, check_price, known_names, per_class, with_default
+from .cost_values import (
+    check_exceptions,
+    check_matrix,
+    check_number,
+    check_price,
+    known_names,
+    matrix_by_name,
+    per_class,
+    series_by_name,
+    with_default,
+)
 from .problem import Problem
 
 Task: TypeAlias = Literal["multiclass", "per_label"]
@@ -30,10 +41,10 @@ class Costs:
 
     Parameters
     ----------
-    matrix : array (K, K) or mapping of mappings, optional
+    matrix : array (K, K), data frame or mapping of mappings, optional
         ``matrix[true class, predicted class]``, for choosing one class. As a mapping ``{"melanoma": {"nevus": 50, …}, …}`` the
-        diagonal may be omitted (0).
-    false_positive, false_negative : number, sequence of K numbers, or mapping from class names, optional
+        diagonal may be omitted (0). A data frame has the true classes in its index and the predicted ones in its columns, in any order.
+    false_positive, false_negative : number, sequence of K numbers, or mapping or series from class names, optional
         Cost of acting on an absent label, and of not acting on a present one.
     default : number, optional
         What an error costs unless ``missed`` or ``false_alarm`` say otherwise: a short form for either task instead of the three
@@ -49,8 +60,8 @@ class Costs:
     expert_error : number (per label also: sequence or mapping)
         Error rate of the expert. A wrong answer about a label is the opposite one, about a class one of the other K − 1 classes with
         equal probability; errors are independent of everything else given the truth.
-    class_names : sequence of str, optional
-        Class names in the order of the rows of ``matrix`` and of the sequences.
+    class_names : sequence of str, or mapping from positions to names, optional
+        Class names in the order of the rows of ``matrix`` and of the sequences. Costs by name are put in this order.
 
     Examples
     --------
@@ -94,11 +105,11 @@ class Costs:
         abstain: Any = None,
         ask: Any = None,
         expert_error: Any = 0.0,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
     ) -> None:
         if (false_positive is None) != (false_negative is None):
             raise ValueError("`false_positive` and `false_negative` belong together; got only one of them")
-        given = {"default": default, "missed": missed, "false_alarm": false_alarm}
+        given = {"default": default, "missed": series_by_name(missed), "false_alarm": series_by_name(false_alarm)}
         short = [name for name, value in given.items() if value is not None]
         if short and not (matrix is None and false_positive is None):
             raise ValueError(f"`{short[0]}` replaces `matrix`, `false_positive` and `false_negative`; give one or the other")
@@ -107,7 +118,9 @@ class Costs:
                 "`Costs` needs a `default` (what an error costs, with exceptions in `missed` and `false_alarm`), a `matrix` (to choose one "
                 "class), or both `false_positive` and `false_negative` (to act on each label)"
             )
+        matrix = matrix_by_name(matrix)
         prices = dict(zip(PER_LABEL, (false_positive, false_negative, abstain, ask, expert_error), strict=True))
+        prices = {name: series_by_name(value) for name, value in prices.items()}
         known = known_names(matrix, prices, class_names)
         checked = {name: check_price(name, value, known, ordered=class_names is not None) for name, value in prices.items()}
         error = checked["expert_error"]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import same_rows
 from .._labels import as_labels, outcomes_by_class
 from .._resampling import check_confidence, t_quantile
 from .._suggestions import suggest
@@ -151,6 +152,7 @@ def beliefs(decisions: Decisions) -> np.ndarray:
 def true_outcomes(decisions: Decisions, y_true: Any) -> np.ndarray:
     """True classes as integers (N,), or true labels as 0 and 1 (N, K)."""
     shape = (len(decisions.mean),)
+    (y_true,) = same_rows(decisions.distribution, y_true=y_true)
     if decisions.task == "multiclass":
         return as_labels(y_true, "y_true", decisions.class_names, shape)
     return outcomes_by_class(y_true, decisions.class_names, shape).astype(np.int64)

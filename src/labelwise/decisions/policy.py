@@ -11,7 +11,7 @@ import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
 from .._errors import InputError
-from .._suggestions import suggest
+from .._labels import class_position
 from .._tables import Shown, Summary, counted
 from ..decomposition import decompose
 from ..distributions import Distribution
@@ -133,10 +133,10 @@ class Decisions(Shown):
         title = f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost {cost.mean() if cost.size else 0:.4g}"
         return Summary(title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]])
 
-    def explain(self, i: int | tuple[int, ...] = (), *, label: str | None = None) -> str:
+    def explain(self, i: int | tuple[int, ...] = (), *, label: str | int | None = None) -> str:
         """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of more training data.
 
-        For ``"per_label"``, ``label`` picks one label. Without it, labels to ask about are explained; the others are listed by action.
+        For ``"per_label"``, ``label`` picks one label, by name or position (integers are names if all class names are integers). Without it, labels to ask about are explained; the others are listed by action.
         """
         from .sentences import about_class, about_label, about_labels
 
@@ -147,9 +147,7 @@ class Decisions(Shown):
             return about_class(self, i)
         if label is None:
             return about_labels(self, i)
-        if label not in self.class_names:
-            raise KeyError(f"no label {label!r}{suggest(label, self.class_names)}")
-        return about_label(self, (*i, self.class_names.index(label)))
+        return about_label(self, (*i, class_position(label, self.class_names, "label")))
 
 
 def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, sets: PredictionSets | None = None) -> Decisions:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
+from .._frames import same_rows
 from .._labels import as_correct, as_scores
 from .._resampling import group_codes
 from ..sets._quantiles import allowed_errors, fewest_with_confidence, proven
@@ -133,6 +134,7 @@ def choose_threshold(
     >>> print(t)
     accept scores up to 0.759779: 75.4% of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
     """
+    score, correct, y_pred, groups = same_rows(score=score, correct=correct, y_pred=y_pred, groups=groups)
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))
     for name, value in (("target", target), ("confidence", confidence)):

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Se
 import numpy as np
 
 from .._arrays import Array
+from .._frames import ids_at
 from .._tables import Shown, Summary, counted, some
 from ..events import Family
 from .marginals import Function, Marginal
@@ -24,6 +25,9 @@ else:  # Python 3.13 knows defaults
 ArrayT_co = TypeVar("ArrayT_co", covariant=True)
 GivenT = TypeVar("GivenT")
 """For class methods, which pyright calls with the default of `ArrayT`."""
+
+
+DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
 
 class ArrayOf(Protocol[ArrayT_co]):
@@ -45,6 +49,8 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
     class_names: tuple[str, ...] | None = None
     weights: Any = None
     """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
+    ids: Any = None
+    """What the instances are called: the index of the frames it was made of, or ``None``. Not a field: blocks of work go without."""
     exclusive: ClassVar[bool] = True
     """Whether exactly one class is true; ``False``: the labels may occur together."""
     finite: ClassVar[bool] = False
@@ -139,6 +145,14 @@ def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
 def weights_at(weights: Any, index: tuple[Any, ...]) -> Any:
     """Of member weights (M,) or (M, ...), those of the instances at a `batch_index`."""
     return weights if weights is None or weights.ndim == 1 else weights[(slice(None), *index)]
+
+
+def with_ids(q: DistributionT, ids: Any, index: tuple[Any, ...] | None = None) -> DistributionT:
+    """``q`` with the names of its instances, of those at a `batch_index` if one is given."""
+    ids = ids if index is None else ids_at(ids, index)
+    if ids is not None:
+        vars(q)["ids"] = ids
+    return q
 
 
 def not_a_distribution(q: Any) -> TypeError:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self, cast, overload
 
 import numpy as np
 
-from .._arrays import Array, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
+from .._arrays import Array, ClassNames, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
 from .._engine.blocks import with_values
-from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields
+from .._errors import InputError
+from .._frames import has_names, moved_last, read_names
+from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields, sum_to_one_everywhere
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at
+from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Beta, BetaMixture
+
+MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
@@ -45,11 +50,22 @@ class Dirichlet(Distribution[ArrayT]):
     """For the engine: each event has a Beta law, or a mixture of them, that ``alpha`` alone says."""
 
     @overload
-    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: ClassNames | None = None) -> None: ...
     @overload
-    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: Sequence[str] | None = None) -> None: ...
-    def __init__(self, alpha: Any, *, class_names: Sequence[str] | None = None) -> None:
+    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: ClassNames | None = None) -> None: ...
+    def __init__(self, alpha: Any, *, class_names: ClassNames | None = None) -> None:
+        if type(alpha) is not np.ndarray and has_names(alpha):
+            given = read_names(alpha, "alpha", class_names, members=False)
+            alpha, class_names = moved_last(given), given.class_names
+            with_ids(self, given.ids)
         alpha = check_alpha(alpha)
+        _refuse_probabilities(alpha)
+        if alpha.ndim == 3 and alpha.shape[0] <= MOST_MEMBERS and alpha.shape[1] >= 4 * alpha.shape[0]:
+            warnings.warn(
+                f"`alpha` of shape {tuple(alpha.shape)} is interpreted as {alpha.shape[0]} × {alpha.shape[1]} instances. If the first axis is "
+                f"{alpha.shape[0]} networks, use lw.DirichletMixture(alpha)",
+                stacklevel=2,
+            )
         set_fields(self, alpha=alpha, class_names=check_names(class_names, alpha.shape[-1]))
 
     @property
@@ -61,7 +77,8 @@ class Dirichlet(Distribution[ArrayT]):
         return tuple(self.alpha.shape[:-1])
 
     def __getitem__(self, index: Any) -> Self:
-        return with_values(self, alpha=self.alpha[(*batch_index(index, len(self.batch_shape)), slice(None))])
+        i = batch_index(index, len(self.batch_shape))
+        return with_ids(with_values(self, alpha=self.alpha[(*i, slice(None))]), self.ids, i)
 
     def checked(self) -> Self:
         check_alpha(self.alpha)
@@ -104,13 +121,19 @@ class DirichletMixture(Distribution[ArrayT]):
     has_beta_laws: ClassVar[bool] = True
 
     @overload
-    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: Sequence[str] | None = None) -> None: ...
+    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: ClassNames | None = None) -> None: ...
     @overload
     def __init__(
-        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: Sequence[str] | None = None
+        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: ClassNames | None = None
     ) -> None: ...
-    def __init__(self, alpha: Any, weights: Any = None, *, class_names: Sequence[str] | None = None) -> None:
+    def __init__(self, alpha: Any, weights: Any = None, *, class_names: ClassNames | None = None) -> None:
+        if type(alpha) is not np.ndarray and has_names(alpha):
+            given = read_names(alpha, "alpha", class_names)
+            alpha, class_names, weights = moved_last(given), given.class_names, given.weights(weights)
+            with_ids(self, given.ids)
         alpha = check_alpha(alpha)
+        if alpha.ndim > 1 and alpha.shape[0] > 1:
+            _refuse_probabilities(alpha)
         if alpha.ndim < 2:
             raise ValueError(f"`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape {tuple(alpha.shape)}")
         if alpha.shape[0] == 0:
@@ -133,11 +156,19 @@ class DirichletMixture(Distribution[ArrayT]):
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
-        return with_values(self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        part = with_values(self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        return with_ids(part, self.ids, i)
 
     def checked(self) -> Self:
         check_alpha(self.alpha)
         return self
+
+    @property
+    def components(self) -> Dirichlet[ArrayT]:
+        """The Dirichlet laws of the members, as instances of shape (M, ...)."""
+        laws: Dirichlet[ArrayT] = object.__new__(Dirichlet)
+        set_fields(laws, alpha=self.alpha, class_names=self.class_names)
+        return laws
 
     def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
@@ -165,6 +196,19 @@ def check_alpha(alpha: Any) -> Array:
                 f"`alpha` must be positive; the lowest is {lowest:.4g} for shape {tuple(alpha.shape)}. From evidence e ≥ 0, alpha is e + 1"
             )
     return alpha
+
+
+def _refuse_probabilities(alpha: Array) -> None:
+    """Concentrations of several instances that all sum to 1, each in its own way, are probabilities."""
+    if not values_known(alpha) or 0 in alpha.shape or not sum_to_one_everywhere(alpha):
+        return
+    xp, values = namespace(alpha), without_gradient(alpha)
+    rows = xp.reshape(values, (-1, values.shape[-1]))
+    if bool(xp.all(rows == rows[:1, :])):  # one prior for all, such as 1/K
+        return
+    raise InputError(
+        f"`alpha` of shape {tuple(alpha.shape)} sums to 1 over the classes everywhere: it holds probabilities", fix="not_alpha"
+    )
 
 
 def beta_parameters(alpha: Array, events: Family | None, class_names: tuple[str, ...] | None) -> tuple[Array, Array]:

@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
-from .._arrays import Array, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
+from .._arrays import Array, ClassNames, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
+from .._frames import has_names, read_names
 from .._validation import (
     CHECKED_AT_ONCE,
     as_rng,
     check_classes,
     check_count,
+    check_logits,
     event_sums,
     members_first,
     normalized_weights,
@@ -26,7 +28,7 @@ from .._validation import (
 )
 from ..events import Events, Family, as_events
 from ..factors import Factors, as_factors
-from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at
+from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at, with_ids
 from .marginals import Atoms
 
 _WIDE = (np.dtype(np.float64), np.dtype(np.float32))
@@ -38,7 +40,7 @@ class MemberOptions(TypedDict, total=False):
     weights: Any
     member_axis: int | None
     class_axis: int
-    class_names: Sequence[str] | None
+    class_names: ClassNames | None
     factors: Mapping[str, Sequence[Any]] | None
 
 
@@ -62,9 +64,14 @@ class Members(Distribution[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
+        if type(probs) is not np.ndarray and has_names(probs):
+            given = read_names(probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis)
+            probs, member_axis, class_axis, class_names = given.values, given.member_axis, given.class_axis, given.class_names
+            weights = given.weights(weights)
+            with_ids(self, given.ids)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
         if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:  # checked when they are first used
@@ -116,7 +123,8 @@ class Members(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         self.check()
         i = batch_index(index, len(self.batch_shape))
-        return with_values(self, stored=self.stored[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        part = with_values(self, stored=self.stored[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        return part if self.ids is None else with_ids(part, self.ids, i)
 
     def checked(self) -> Self:
         set_fields(self, pending=True)  # values are checked in the pass that computes with them
@@ -145,7 +153,7 @@ class Ensemble(Members[ArrayT]):
 
     Parameters
     ----------
-    probs : array (M, ..., K)
+    probs : array (M, ..., K), or sequence or mapping of data frames
         Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
         They must sum to 1 and are never renormalized. float16 and bfloat16 are widened to float32. Up to 262,144 values are validated
         here; larger arrays in main memory on first use.
@@ -154,16 +162,31 @@ class Ensemble(Members[ArrayT]):
     member_axis, class_axis : int
         Where the members and classes are, if not first and last; the array is viewed, not copied, where that is possible.
         Two-dimensional input is accepted only with ``member_axis``.
-    class_names : sequence of str, optional
+    class_names : sequence of str, or mapping from positions to names, optional
         Class names.
     factors : mapping, optional
         What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the level of each member, for `Uncertainty.sources`.
+
+    Notes
+    -----
+    Data frames of pandas and polars and arrays of xarray are matched by name, not by position: the classes by their columns, the instances
+    by their index (in polars by a column of text), in the order of the first member. Names or rows that only some members have are refused.
+    Columns and rows that are only numbered from 0 are positions. ``class_names`` must then be the names of the columns, and their order is
+    that of the result. `ids` is the index.
 
     Examples
     --------
     >>> q = Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["healthy", "ill"])
     >>> q.mean()
     array([[0.8, 0.2]])
+
+    >>> import pandas as pd
+    >>> first = pd.DataFrame({"healthy": [0.9, 0.4], "ill": [0.1, 0.6]}, index=["p1", "p2"])
+    >>> second = pd.DataFrame({"ill": [0.8, 0.3], "healthy": [0.2, 0.7]}, index=["p2", "p1"])
+    >>> q = Ensemble([first, second])
+    >>> q.mean().round(2), q.class_names
+    (array([[0.8, 0.2],
+           [0.3, 0.7]]), ('healthy', 'ill'))
     """
 
     if TYPE_CHECKING:
@@ -171,7 +194,7 @@ class Ensemble(Members[ArrayT]):
         @overload
         def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
         @overload
-        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any], **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> None: ...
         def __init__(self, probs: Any, **options: Any) -> None: ...
 
     @overload
@@ -179,7 +202,7 @@ class Ensemble(Members[ArrayT]):
     def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> Ensemble[GivenT]: ...
     @overload
     @classmethod
-    def from_logits(cls, logits: Sequence[Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
+    def from_logits(cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
     @classmethod
     def from_logits(
         cls,
@@ -188,24 +211,26 @@ class Ensemble(Members[ArrayT]):
         weights: Any = None,
         member_axis: int | None = None,
         class_axis: int = -1,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> Ensemble[Any]:
         """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
 
-        A logit of −∞ stands for a class that a member rules out.
+        A logit of −∞ stands for a class that a member rules out. Probabilities are refused: a second softmax would level them.
 
         >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
         array([[1., 0.]])
         """
+        ids = None
+        if type(logits) is not np.ndarray and has_names(logits):
+            given = read_names(logits, "logits", class_names, member_axis=member_axis, class_axis=class_axis)
+            logits, member_axis, class_axis, class_names = given.values, given.member_axis, given.class_axis, given.class_names
+            weights, ids = given.weights(weights), given.ids
         logits = members_first(logits, "logits", member_axis, class_axis)
         check_classes(logits, "logits")
-        if is_dask_array(logits):
-            kind = widen(logits[:0, ...]).dtype
-            probs = in_one_chunk(logits, [-1], "logits").map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
-        else:
-            probs = _softmax(logits)
-        return cls(probs, weights=weights, member_axis=0, class_names=class_names, factors=factors)
+        check_logits(logits, exclusive=True)
+        q: Ensemble[Any] = cls(softmax_of(logits), weights=weights, member_axis=0, class_names=class_names, factors=factors)
+        return with_ids(q, ids)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
         if events is None:
@@ -218,6 +243,14 @@ class Ensemble(Members[ArrayT]):
             whole = xp.where(possible, whole, xp.ones_like(whole))
             inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
         return Atoms(at_most_one(inside), weights, at_most_one(rest))
+
+
+def softmax_of(logits: Array) -> Array:
+    """The probabilities that ``logits`` (M, ..., K) stand for; of a Dask array in tasks."""
+    if not is_dask_array(logits):
+        return _softmax(logits)
+    kind = widen(logits[:0, ...]).dtype
+    return in_one_chunk(logits, [-1], "logits", stacklevel=4).map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
 
 
 def _softmax(logits: Array) -> Array:

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import (
     Array,
+    ClassNames,
     as_floating,
     check_finite,
     check_names,
@@ -22,15 +23,17 @@ from .._arrays import (
     without_gradient,
 )
 from .._engine.blocks import with_values
+from .._errors import InputError
+from .._frames import columns_by_class, has_names, library_of_frame, moved_last, read_names, same_rows
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
-from .base import ArrayOf, ArrayT, Distribution, batch_index
+from .base import ArrayOf, ArrayT, Distribution, batch_index, with_ids
 from .marginals import LogitNormal, Sampled
 from .marginals.logit_normal import correlated, softmax
 
 
 class _Options(TypedDict, total=False):
-    class_names: Sequence[str] | None
+    class_names: ClassNames | None
     rng: int | np.random.Generator | None
     points: int
 
@@ -77,8 +80,11 @@ class LogisticNormal(Distribution[ArrayT]):
     @overload
     def __init__(self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]) -> None: ...
     def __init__(
-        self, mean: Any, cov: Any, *, class_names: Sequence[str] | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
+        self, mean: Any, cov: Any, *, class_names: ClassNames | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
     ) -> None:
+        if has_names(mean) or has_names(cov):
+            mean, cov, class_names, ids = _without_names(mean, cov, class_names)
+            with_ids(self, ids)
         mean, cov = as_floating(mean, "mean"), as_floating(cov, "cov")
         if mean.ndim < 1:
             raise ValueError("`mean` must have at least 1 axis (..., classes); got a single number")
@@ -110,7 +116,7 @@ class LogisticNormal(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)])
+        return with_ids(with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)]), self.ids, i)
 
     def checked(self) -> Self:
         return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
@@ -161,6 +167,21 @@ class LogisticNormal(Distribution[ArrayT]):
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         normals = like(as_rng(rng).standard_normal((check_count(n), *self.loc.shape)), self.loc)
         return cast(ArrayT, softmax(correlated(normals, self.loc, self._factor)))
+
+
+def _without_names(mean: Any, cov: Any, class_names: Any) -> tuple[Any, Any, Any, Any]:
+    """Means and variances of frames with the same rows and classes in one order, the class names, and the names of the instances."""
+    if not has_names(mean):
+        raise InputError("`mean` must be a frame with names where `cov` is one", fix="to_numpy")
+    given = read_names(mean, "mean", None, members=False)
+    order = given if class_names is None else read_names(mean, "mean", class_names, members=False)
+    if library_of_frame(cov) is None:
+        if order.class_names is not None and given.class_names is not None and order.class_names != given.class_names:
+            raise InputError("`class_names` must have the order of the columns of `mean` where `cov` has no names", fix="to_numpy")
+        return moved_last(given), cov, order.class_names, given.ids
+    (cov,) = same_rows(given, cov=cov)
+    names = order.class_names
+    return moved_last(order), cov if names is None else columns_by_class(cov, names, "cov"), names, given.ids
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:

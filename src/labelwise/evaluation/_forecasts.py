@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import library_of_frame, read_names, same_rows
 from .._labels import as_numpy, outcomes_by_class
 from ..distributions import Distribution
 
@@ -14,6 +15,10 @@ from ..distributions import Distribution
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
     """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the classes happens."""
     distribution = isinstance(q, Distribution)
+    (y_true,) = same_rows(q, y_true=y_true)
+    names = q.class_names if distribution else None
+    if library_of_frame(q) is not None:
+        q, _, _, names, _, _ = read_names(q, "q", None, members=False)
     p = as_numpy(q.mean() if distribution else q, "q").astype(float)
     if p.ndim < 2:
         raise ValueError(f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}")
@@ -21,7 +26,7 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
         raise ValueError("`q` must have at least one instance")
     if p.min() < 0 or p.max() > 1 + 1e-3:
         raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
-    class_names = (q.class_names if distribution else None) or tuple(str(k) for k in range(p.shape[-1]))
+    class_names = names or tuple(str(k) for k in range(p.shape[-1]))
     happened = outcomes_by_class(y_true, class_names, p.shape[:-1])
     single = to_numpy(y_true).ndim < p.ndim
     p = p.reshape(-1, p.shape[-1])

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._frames import columns_by_class, same_rows
 from .._labels import as_numpy, outcomes_by_class
 from .._resampling import Estimate, Resampling, bootstrap_error, t_interval
 from .._suggestions import check_choice, suggest
@@ -204,6 +205,7 @@ def by_class(
     (('rare', 'common'), array([0.007, 0.278]))
     """
     values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in PARTS}
+    y_true, mean, groups = same_rows(u, y_true=y_true, mean=mean, groups=groups)
     shape, k = values["total"].shape[:-1], len(u.class_names)
     values = {measure: x.reshape(-1, k) for measure, x in values.items()}
     n = len(values["total"])
@@ -214,7 +216,7 @@ def by_class(
     if outcomes is not None:
         weights["own"] = outcomes.astype(float)
     if mean is not None:
-        weights["likely"] = _probabilities(mean, (*shape, k)).reshape(n, k)
+        weights["likely"] = _probabilities(columns_by_class(mean, u.class_names, "mean"), (*shape, k)).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
     parts = np.stack([np.stack([w, *(w * values[measure] for measure in PARTS)], axis=1) for w in weights.values()], axis=1)
     resampling = Resampling(n, groups, n_bootstrap, confidence, rng)

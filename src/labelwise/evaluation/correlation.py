@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import columns_by_class, same_rows
 from .._labels import as_numpy, as_scores, same_length
 from .._resampling import Estimate, Resampling
 from ..decomposition import PARTS, Uncertainty
@@ -97,6 +98,7 @@ def rank_agreement(
     >>> round(float(result.spearman), 3), round(float(result.kendall), 3)
     (0.8, 0.667)
     """
+    a, b, groups = same_rows(a=a, b=b, groups=groups)
     x = as_scores(a, "a")
     y = same_length(as_scores(b, "b"), "b", len(x), "a")
     resampling = Resampling(len(x), groups, n_bootstrap, confidence, rng)
@@ -170,6 +172,7 @@ def agreement(
     labelwise = {measure: as_numpy(measure_of(u, measure), measure) for measure in PARTS}
     if labelwise["total"].ndim != 2:
         raise ValueError(f"`u` must have one row per instance, shape (N, K); got shape {labelwise['total'].shape}")
+    votes, error, groups = same_rows(u, votes=votes, error=error, groups=groups)
     summed = u.sum()
     values = {measure: to_numpy(getattr(summed, measure)) for measure in PARTS}
     options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
@@ -189,7 +192,7 @@ def agreement(
 
 def vote_spread(votes: Any, u: Uncertainty) -> np.ndarray:
     """Label-wise entropy of the vote shares under the loss of ``u``, (N, K)."""
-    counts = as_numpy(votes, "votes").astype(float)
+    counts = as_numpy(columns_by_class(votes, u.class_names, "votes"), "votes").astype(float)
     shape = tuple(u.total.shape)
     if counts.shape != shape:
         raise ValueError(f"`votes` must count the votes for each class, shape {shape}; got shape {counts.shape}")

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import same_rows
 from .._labels import as_scores, same_length
 from .._resampling import Estimate, Resampling, check_confidence, check_replicates
 from .._validation import as_rng
@@ -149,6 +150,8 @@ def detection_scores(
     >>> round(float(scores.auroc), 4), round(float(scores.aupr), 4), float(scores.fpr95)
     (0.875, 0.8667, 0.5)
     """
+    score_in, groups_in = same_rows(score_in=score_in, groups_in=groups_in)
+    score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
     ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
     groups = _groups(groups_in, groups_out, ranking.n_in, ranking.n_out)
     tp, fp = ranking.curves()
@@ -190,6 +193,8 @@ def compare_detection(
     >>> print(difference.auroc)
     0.092 (95 % interval 0.051 to 0.133)
     """
+    a_in, b_in, groups_in = same_rows(a_in=a_in, b_in=b_in, groups_in=groups_in)
+    a_out, b_out, groups_out = same_rows(a_out=a_out, b_out=b_out, groups_out=groups_out)
     a = as_scores(a_in, "a_in"), as_scores(a_out, "a_out")
     b = same_length(as_scores(b_in, "b_in"), "b_in", len(a[0]), "a_in"), same_length(as_scores(b_out, "b_out"), "b_out", len(a[1]), "a_out")
     groups = _groups(groups_in, groups_out, len(a[0]), len(a[1]))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import same_rows
 from .._labels import as_numpy, as_scores
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
 
@@ -116,6 +117,7 @@ def clustered_mean(
     check_confidence(confidence)
     if estimand not in ESTIMANDS:
         raise ValueError(f"`estimand` must be 'case' (a random case) or 'group' (a random group, all counting the same); got {estimand!r}")
+    values, groups = same_rows(values=values, groups=groups)
     x = as_scores(values, "values").astype(float)
     if not bounds[0] <= x.min() <= x.max() <= bounds[1]:
         raise ValueError(f"`values` must lie within `bounds` {bounds}; they range from {x.min():.4g} to {x.max():.4g}")

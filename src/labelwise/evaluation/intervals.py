@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import same_rows
 from .._resampling import Estimate, Resampling, check_replicates, pooled_variance, t_quantile
 from .._suggestions import check_choice
 from .._validation import as_rng
@@ -91,6 +92,7 @@ def bootstrap_uncertainty(
         raise ValueError(f"`statistic` 'each' is about single instances, which cannot be resampled: pass over='members'; got over={over!r}")
     if over == "members" and groups is not None:
         raise ValueError("`groups` matter only when instances are resampled: pass over='instances' or over='both'")
+    (groups,) = same_rows(q, groups=groups)
     u = decompose(q, loss, events=events)
     values = flat(u)
     n = values.shape[1]

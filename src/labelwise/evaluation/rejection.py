@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array
+from .._frames import same_rows
 from .._labels import as_correct, as_scores, same_length
 from .._resampling import Estimate, Resampling
 from .ranking import tie_share
@@ -187,7 +188,7 @@ def rejection_curve(
     Parameters
     ----------
     score : array (N,)
-        Uncertainty; the highest is rejected first.
+        Uncertainty; the highest is rejected first. Series with an index, here and below, are matched by it; arrays by position.
     correct, risk, utility : array (N,)
         Exactly one of: whether each prediction is right, its risk (lower is better), or its utility (higher is better).
     grid : int or sequence of float, optional
@@ -216,8 +217,10 @@ def rejection_curve(
     given = {key: x for key, x in (("correct", correct), ("risk", risk), ("utility", utility)) if x is not None}
     if len(given) != 1:
         raise ValueError(f"give exactly one of `correct`, `risk` and `utility`; got {' and '.join(f'`{key}`' for key in given) or 'none'}")
+    key, outcome = next(iter(given.items()))
+    score, outcome, groups = same_rows(**{"score": score, key: outcome, "groups": groups})
     score = as_scores(score, "score")
-    (key, outcome), n = next(iter(given.items())), len(score)
+    n = len(score)
     outcome = as_correct(outcome, n) if key == "correct" else same_length(as_scores(outcome, key), key, n, "score").astype(float)
     kind = "accuracy" if key == "correct" else key
     order = np.argsort(score)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
+from .._frames import same_rows
 from .._labels import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence, t_quantile
 from .._suggestions import check_choice, suggest
@@ -155,6 +156,7 @@ def rejection_curves_by_class(
     >>> curves["benign"].value  # the wrong "benign" is the more uncertain one
     array([0.5, 1. ])
     """
+    y_pred, y_true, groups = same_rows(u, y_pred=y_pred, y_true=y_true, groups=groups)
     score = as_numpy(measure_of(u, measure), measure)
     shape = score.shape[:-1]
     score = score.reshape(-1, score.shape[-1])

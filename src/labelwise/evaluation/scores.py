@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from ._forecasts import forecasts
 
@@ -52,6 +53,7 @@ def brier_score(
     >>> float(brier_score(np.array([[0.9, 0.1], [0.4, 0.6]]), [0, 0]).value.round(3))
     0.37
     """
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, _ = forecasts(q, y_true)
     return _mean(np.sum((p - happened) ** 2, axis=1), groups, confidence, n_bootstrap, rng)
 
@@ -80,6 +82,7 @@ def log_loss(
     """
     if isinstance(base, bool) or not isinstance(base, int | float | np.number) or not 1 < base < np.inf:
         raise ValueError(f"`base` must be a number above 1, such as 2 (bits) or np.e; got {base!r}")
+    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, exclusive = forecasts(q, y_true)
     likely = p[happened] if exclusive else np.where(happened, p, 1 - p)
     with np.errstate(divide="ignore"):

@@ -438,7 +438,7 @@ def check_logits(values: Any, multilabel: bool | None) -> None:
     if sample.shape[-1] > 1 and not multilabel:
         if np.allclose(sample.sum(axis=-1, dtype=float), 1, atol=_LOGIT_TOLERANCE):
             raise InputError(
-                "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities", fix="not_logits"
+                "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities", fix="file_not_logits"
             )
     elif len(np.unique(sample)) > 2:
         warnings.warn("`logits` lie between 0 and 1, like probabilities; if they are, do not read them as logits", stacklevel=4)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from .._arrays import ClassNames
 from .._errors import InputError
 from .._suggestions import suggest
 from .arrange import (
@@ -80,7 +81,7 @@ def load_predictions(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
     *,
     logits: bool = False,
-    class_names: Sequence[str] | Mapping[Any, Any] | None = None,
+    class_names: ClassNames | None = None,
     labels: Any = None,
     member_axis: int | None = None,
     class_axis: int | None = None,

@@ -21,7 +21,7 @@ import numpy as np
 from .._errors import InputError
 from .._lazy import imported
 from ..decomposition import PARTS, decompose
-from ..losses import Loss, LossName, as_loss
+from ..losses import CustomLoss, Loss, LossName, as_loss
 from .atomic import final_place
 from .files import file_name
 from .grid import Grid
@@ -109,7 +109,7 @@ def quantify(
     check_can_write(place)
     reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)
     stored = load_predictions(source, memory=budget, **options)
-    chosen = {_name(loss): as_loss(loss) for loss in losses}
+    chosen = _named(losses)
     if not chosen:
         raise ValueError("`losses` must name at least one loss")
     grid = stored.grid or Grid((len(stored),), 1, None if stored.ids is None else np.asanyarray(stored.ids[: len(stored)]))
@@ -123,7 +123,7 @@ def quantify(
     # The predictions themselves are told by the checksums of their blocks: names, sizes and times can stay while the values change.
     job = {
         "kind": stored.kind, "shape": stored.shape, "grid": grid.dimension_names, "dtype": stored.dtype.str, "multilabel": stored.multilabel,
-        "losses": {name: repr(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
+        "losses": {name: _identity(loss) for name, loss in chosen.items()}, "labelwise": labelwise, "rows": rows,
     }  # fmt: skip
     with reserved(place):
         staging = Staging(place, job, columns, grid.shape[0], rows, grid.dimension_names)
@@ -290,11 +290,37 @@ def _connected(scheduler: str) -> Any:
     return answer
 
 
+def _named(losses: Sequence[LossName | Loss]) -> dict[str, Loss]:
+    """Each loss by the name of its columns; losses of the same name (functions without one) are numbered."""
+    chosen: dict[str, Loss] = {}
+    for given in losses:
+        loss = as_loss(given)
+        name = plain = _name(given)
+        number = 1
+        while name in chosen and not _same(chosen[name], loss):
+            number += 1
+            name = f"{plain}_{number}"
+        chosen[name] = loss
+    return chosen
+
+
+def _identity(loss: Loss) -> str:
+    """What says that an interrupted job computed the same loss: of a function also some of its values, for its name may stay."""
+    if not isinstance(loss, CustomLoss):
+        return repr(loss)
+    return f"{loss!r} {loss.entropy(np.array([0.01, 0.1, 0.3, 0.5, 0.8, 0.99])).tolist()}"
+
+
+def _same(a: Loss, b: Loss) -> bool:
+    return repr(a) == repr(b) and getattr(a, "function", None) is getattr(b, "function", None)
+
+
 def _name(loss: LossName | Loss) -> str:
+    """A name of letters, digits and ``_``: ``log``, or ``BetaLoss_a_minus0_5_b_0_5``."""
     if isinstance(loss, str):
         as_loss(loss)
         return loss
-    return re.sub(r"\W+", "_", repr(loss)).strip("_")
+    return re.sub(r"\W+", "_", repr(loss).replace("-", "minus")).strip("_")
 
 
 def parse_memory(memory: int | str) -> int:

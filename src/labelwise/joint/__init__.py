@@ -66,9 +66,9 @@ def decompose(
         in_kernel = LogLoss(loss.base) if isinstance(loss, JointLog) else SquaredLoss()
     computed = compute(equations, q, in_kernel, labelwise=False)
     parts = computed.parts if computed.joint is None else computed.joint
-    n = q.n_classes
     error = None if computed.error is None else Components(*computed.error)
-    return JointUncertainty(parts[0], parts[1], parts[2], lambda: loss.maximum(n), error, q.n_members if q.finite else None)
+    largest = partial(loss.maximum, q.n_classes)  # not a lambda, so that the result can be pickled
+    return JointUncertainty(parts[0], parts[1], parts[2], largest, error, q.n_members if q.finite else None, q.ids)
 
 
 def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:
@@ -150,7 +150,8 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
         raise ValueError(
             f"the labels of a {type(q).__name__} may occur together, so there is no single class to be uncertain about; use lw.decompose(q).sum()"
         )
-    return as_joint_loss(loss, q.n_classes)
+    joint = as_joint_loss(loss, q.n_classes)
+    return joint.bind(q.class_names) if isinstance(joint, CostMatrix) else joint
 
 
 def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:

@@ -23,7 +23,7 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
         return None if parts is None else Computed((loss.entropy_from(*q.marginal().mean), *parts))
     if not isinstance(q, DirichletMixture):
         return None
-    own = Dirichlet(q.alpha)
+    own = q.components
     within = parts_of(own, loss, seed, samples) or sampled(own, loss, seed, samples)
     means = q.marginal().means
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import Array, dtype_name, like, namespace
 from .._cached import cached_property
+from .._frames import library_of_frame, named_axes
 from .._suggestions import suggest
 from .base import Expectation, Loss, complete, complete_two, not_negative, pick
 
@@ -41,6 +42,10 @@ class CostLoss(Loss):
     def __post_init__(self) -> None:
         for side in ("false_positive", "false_negative"):
             cost = getattr(self, side)
+            if library_of_frame(cost) is not None and len(cost.shape) == 1:  # a series
+                values, (names,) = named_axes(cost, side)
+                cost = values if names is None else dict(zip(names, values.tolist(), strict=True))
+                object.__setattr__(self, side, cost)
             for key, value in cost.items() if isinstance(cost, Mapping) else [("", cost)]:
                 where = f"`{side}`" + (f" of {key!r}" if key else "")
                 numbers = np.asarray(value)

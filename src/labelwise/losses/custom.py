@@ -16,7 +16,7 @@ from .base import Loss, complete, complete_two, not_negative, pick
 from .maxima import maximum_entropy
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class CustomLoss(Loss):
     r"""A custom loss φ(forecast, y); must be proper with a nonnegative entropy.
 
@@ -47,6 +47,11 @@ class CustomLoss(Loss):
                 f"`phi` must have an entropy φ(t, t) that is never negative; it is {entropy.min():.4g} at t = {t[entropy.argmin()]:.4g}. "
                 "Add a constant to it"
             )
+
+    def __repr__(self) -> str:
+        """By the name of the function, which is the same in every process; where it is in memory is not."""
+        name = getattr(self.function, "__name__", type(self.function).__name__)
+        return f"CustomLoss({name.strip('<>')})"
 
     def phi(self, forecast: Array, y: int) -> Array:
         return pick(y, *(self.function(forecast, outcome) for outcome in (1, 0)))

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
+from .._labels import integer_names
+from .._suggestions import did_you_mean
 from ._batches import Batch
 
 
@@ -31,12 +35,60 @@ class Family:
 
 
 def aligned(probs: np.ndarray, classes: Any, all_classes: Any) -> np.ndarray:
-    """Columns for ``all_classes`` (sorted) from columns for some of them; 0 for a class that a member has never seen."""
-    if len(classes) == len(all_classes):
+    """Columns for ``all_classes`` (sorted) from columns for some of them, in any order; 0 for a class that a member has never seen."""
+    if np.array_equal(classes, all_classes):
         return probs
     full = np.zeros((*probs.shape[:-1], len(all_classes)), dtype=probs.dtype)
     full[..., np.searchsorted(all_classes, np.asarray(classes))] = probs
     return full
+
+
+def class_order(own: tuple[str, ...] | None, given: Any) -> tuple[Any, list[int] | None]:
+    """The class names of the result, and where its classes are among the models' ``own``; ``None``: in their order.
+
+    Names that the models have too are matched by name. Integer classes have no names yet: they are named in ascending order.
+    """
+    if own is None or given is None:
+        return (own if given is None else given), None
+    if isinstance(given, Mapping):
+        by_class = {str(key): name for key, name in given.items()}
+        return (given if set(by_class) != set(own) else [by_class[name] for name in own]), None
+    names = tuple(str(name) for name in given)
+    if sorted(names) == sorted(own):
+        return names, [own.index(name) for name in names]
+    numbers = integer_names(own)
+    if numbers is None and set(own) != {"False", "True"}:
+        unknown = next((name for name in names if name not in own), names[-1] if names else "")
+        hint = did_you_mean(unknown, own)
+        raise InputError(
+            f"`class_names` must be the classes of the models, {', '.join(map(repr, own[:5]))}{', …' if len(own) > 5 else ''}, in any order; "
+            f"got {unknown!r}{hint}",
+            fix=None if hint else "rename_classes",
+            first=own[0],
+        )
+    if numbers is not None and len(names) == len(own) and not np.array_equal(numbers, np.arange(len(own))):
+        pairs = ", ".join(f"{number} = {name}" for number, name in zip(own[:5], names[:5], strict=True))
+        warnings.warn(f"The models' classes are named in ascending order: {pairs}{', …' if len(own) > 5 else ''}", stacklevel=4)
+    return names, None
+
+
+def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
+    """Refuse models whose classes are the same words written differently, or that have no class in common."""
+    sets = [{str(name) for name in each} for each in classes]
+    written: dict[str, str] = {}
+    for name in sorted(set().union(*sets)):
+        other = written.setdefault(name.strip().casefold(), name)
+        # EMNIST has both "a" and "A": then each model knows both
+        if other != name and not any({name, other} <= known for known in sets):
+            raise InputError(f"the models must name their classes alike; one has {other!r}, another {name!r}", fix="same_classes")
+    for i, known in enumerate(sets):
+        others = set().union(*sets[:i], *sets[i + 1 :])
+        if others and not known & others:
+            raise InputError(
+                f"the models must have classes in common; model {i} has {', '.join(map(repr, sorted(known)[:3]))}, "
+                f"the others have {', '.join(map(repr, sorted(others)[:3]))}",
+                fix="same_classes",
+            )
 
 
 def same_names(names: Sequence[tuple[str, ...] | None]) -> tuple[str, ...] | None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import torch
 from torch import nn
 
-from .._arrays import to_numpy
+from .._arrays import ClassNames, to_numpy
 from .._suggestions import check_choice
 from .._validation import as_seed, check_positive
 from ..distributions import Dirichlet
@@ -160,7 +159,7 @@ def fit_evidential(
     return model.eval()
 
 
-def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: Sequence[str] | None = None) -> Dirichlet:
+def predict_evidential(model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: ClassNames | None = None) -> Dirichlet:
     """The Dirichlet distributions that an evidential network predicts in evaluation mode; a NumPy ``x`` gives NumPy, a tensor a tensor.
 
     >>> import torch

@@ -8,7 +8,7 @@ not needed for it (MacKay 1992; Daxberger et al. 2021).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from torch import nn
 
-from .._arrays import to_numpy
+from .._arrays import ClassNames, to_numpy
 from .._suggestions import check_choice
 from .._validation import check_positive
 from ..distributions import LogisticNormal
@@ -49,7 +49,7 @@ class LastLayerLaplace:
         x: Any,
         *,
         batch_size: int = 256,
-        class_names: Sequence[str] | None = None,
+        class_names: ClassNames | None = None,
         rng: int | np.random.Generator | None = 0,
         points: int = 256,
     ) -> LogisticNormal:

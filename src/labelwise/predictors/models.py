@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
-from .._arrays import to_numpy
+from .._arrays import ClassNames, to_numpy
+from .._errors import InputError
 from .._labels import plain_labels
 from .._suggestions import check_choice
 from .._validation import as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
+from ..distributions.ensemble import softmax_of
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
-from ._family import Family, only_one_way
+from ._family import Family, class_order, only_one_way
 from .boosted_models import catboost_family, lightgbm_family, xgboost_family
 from .keras_models import keras_family
 from .onnx_models import onnx_family
 
 ACTIVATIONS = ("softmax", "sigmoid", "none")
+FEW_OUTPUTS = 16  # so few logits may all lie between 0 and 1 by chance
 LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Family]], ...] = (
     ("keras", "Model", keras_family),
     ("onnxruntime", "InferenceSession", onnx_family),
@@ -32,7 +36,7 @@ LIBRARIES: tuple[tuple[str, str, Callable[[Sequence[Any]], Family]], ...] = (
 class _Options(TypedDict, total=False):
     device: Any
     activation: str | None
-    class_names: Sequence[str] | None
+    class_names: ClassNames | None
     class_axis: int
     n_samples: int | None
     also: Sequence[type]
@@ -55,7 +59,7 @@ def from_models(
     *,
     device: Any = None,
     activation: str | None = None,
-    class_names: Sequence[str] | None = None,
+    class_names: ClassNames | None = None,
     class_axis: int = -1,
     n_samples: int | None = None,
     also: Sequence[type] = (),
@@ -84,10 +88,12 @@ def from_models(
     device : optional
         For torch: move the modules there while they are asked. Defaults to where they are.
     activation : {"softmax", "sigmoid", "none"}, optional
-        What turns outputs into probabilities. Defaults to softmax for torch and to what the values say elsewhere: rows that sum to 1 are
-        probabilities. Where that is not clear, you are asked. "sigmoid" with several columns: labels that may occur together.
-    class_names : sequence of str, optional
-        Defaults to the model's own (``classes_``, ``config.id2label``).
+        What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to 1 (a warning says so), and to what the
+        values say elsewhere: rows that sum to 1 are probabilities. Where that is not clear, you are asked. "sigmoid" with several columns:
+        labels that may occur together.
+    class_names : sequence of str, or mapping to names, optional
+        Defaults to the model's own (``classes_``, ``config.id2label``). The same names in another order reorder the classes; integer
+        classes are named in ascending order. A mapping from the model's classes, or from positions, renames them.
     class_axis : int
         Where the classes are in the output of a model: 1 for segmentation, (N, K, height, width).
     n_samples : int, optional
@@ -233,8 +239,13 @@ def _distribution(values: np.ndarray, family: Family, activation: str | None, cl
         activation = activation or _activation(values, family)
     if _is(X, "torch", "Tensor"):
         values = sys.modules["torch"].from_numpy(np.ascontiguousarray(values)).to(X.device)
-    make: Any = {"softmax": Ensemble.from_logits, "sigmoid": MultiLabelEnsemble.from_logits, "none": Ensemble}[activation]
-    return make(values, member_axis=0, weights=family.weights, class_names=family.class_names if class_names is None else class_names)
+    names, order = class_order(family.class_names, class_names)
+    if order is not None and len(order) == values.shape[-1]:
+        values = values[..., order]
+    options: dict[str, Any] = {"member_axis": 0, "weights": family.weights, "class_names": names}
+    if activation == "sigmoid":
+        return MultiLabelEnsemble.from_logits(values, **options)
+    return Ensemble(values if activation == "none" else softmax_of(values), **options)
 
 
 def _activation(values: np.ndarray, family: Family) -> str:
@@ -244,7 +255,18 @@ def _activation(values: np.ndarray, family: Family) -> str:
     sums = values.sum(-1)
     sum_to_one = bool((values >= 0).all() and (np.abs(sums - 1) < 1e-3).all())
     if family.scores == "logits" and sum_to_one:
-        raise ValueError("the models give values that are not negative and sum to 1: probabilities, not logits. Pass activation='none'")
+        warnings.warn(
+            "The models give values that are not negative and sum to 1, so they are taken as probabilities, without a softmax. "
+            "Pass activation='none' to say so, or activation='softmax' if they are logits all the same",
+            stacklevel=4,
+        )
+        return "none"
+    if family.scores == "logits" and values.size >= FEW_OUTPUTS and 0 <= values.min() < values.max() <= 1:
+        raise InputError(
+            "the models give values between 0 and 1 that do not sum to 1 over the classes "
+            f"(sums range from {sums.min():.4g} to {sums.max():.4g}): a sigmoid seems to have been taken already",
+            fix="sigmoid_taken",
+        )
     if family.scores == "unknown" and not sum_to_one:
         raise ValueError(
             f"the models give values that do not sum to 1 over the classes (sums range from {sums.min():.4g} to {sums.max():.4g}). "

@@ -16,7 +16,7 @@ from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ._batches import Batch
-from ._family import Family, aligned
+from ._family import Family, aligned, check_common_classes
 from .sklearn import LabelwiseClassifier
 
 _FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
@@ -34,6 +34,7 @@ def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
     without = next((model for model in models if not hasattr(model, "predict_proba")), None)
     if without is not None:
         raise TypeError(_no_probabilities(without))
+    check_common_classes([model.classes_ for model in models])
     classes = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
 
     def predict(batch: Batch) -> list[np.ndarray]:
@@ -72,8 +73,9 @@ def _check_model(model: Any) -> None:
             check_is_fitted(model)
         except NotFittedError as error:
             raise NotFittedError(f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first") from error
-    if getattr(inner, "n_outputs_", 1) > 1:
-        raise ValueError(f"`model` must predict one outcome; this {name} has {inner.n_outputs_} outputs. Fit one for each")
+    classes = getattr(inner, "classes_", None)  # of several outcomes a list; `n_outputs_` counts the output units of an MLPClassifier
+    if isinstance(classes, list) and len(classes) > 1:
+        raise ValueError(f"`model` must predict one outcome; this {name} has {len(classes)} outputs. Fit one for each")
 
 
 def _members(model: Any, X: Any) -> list[np.ndarray]:

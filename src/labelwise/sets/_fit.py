@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._errors import InputError
+from .._frames import same_rows
 from .._suggestions import check_choice, suggest
 from .._tables import some
 from .._validation import as_rng
@@ -105,6 +106,7 @@ def fit_sets(
     """
     level = as_level(coverage)
     check_choice(score, "score", SCORES)
+    y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     p, y, names = calibration_cases(q_cal, y_cal)
     code = codes_of(groups, len(y))
     if cover not in ("case", "group"):

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import library_of_frame, read_names, same_rows
 from .._labels import as_labels, as_numpy
 from .._resampling import group_codes
 from ..distributions import Distribution
@@ -20,6 +21,9 @@ def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] |
         return p.astype(float), q.class_names, not q.multilabel
     if isinstance(q, Distribution):
         return as_numpy(q.mean(), name).astype(float), q.class_names, q.exclusive
+    names = None
+    if library_of_frame(q) is not None:
+        q, _, _, names, _, _ = read_names(q, name, None, members=False)
     p = as_numpy(q, name).astype(float)
     if p.ndim < 2:
         raise ValueError(f"`{name}` must be a distribution or mean probabilities (N, K); got shape {p.shape}")
@@ -31,7 +35,7 @@ def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] |
             f"`{name}` must sum to 1 over the classes; sums range from {sums.min():.4g} to {sums.max():.4g}. "
             f"For labels that may occur together, pass lw.MultiLabelEnsemble({name}[None])"
         )
-    return p, None, True
+    return p, names, True
 
 
 def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
@@ -48,6 +52,7 @@ def calibration_cases(q: Any, y: Any, q_name: str = "q_cal", y_name: str = "y_ca
     """Mean probabilities (N, K), true classes (N,) and class names."""
     p, found = one_class_each(q, q_name)
     names = found or tuple(str(k) for k in range(p.shape[-1]))
+    (y,) = same_rows(q, **{y_name: y})
     labels = as_labels(y, y_name, names, p.shape[:-1])
     if not len(labels):
         raise ValueError(f"`{y_name}` must have at least one case; got none")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._errors import InputError
+from .._frames import same_rows
 from .._tables import SHOWN, Shown, Summary, some
 from .._validation import as_rng
 from ._input import one_class_each
@@ -131,6 +132,7 @@ class SetPredictor(Shown):
         """
         from ._evaluation import evaluate_sets
 
+        y_true, groups = same_rows(q, y_true=y_true, groups=groups)
         return evaluate_sets(self, self.predict(q, rng=rng), y_true, groups, confidence)
 
     def save(self, path: str | os.PathLike[str]) -> Path:

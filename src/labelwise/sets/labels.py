@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import same_rows
 from .._labels import outcomes_by_class
 from .._resampling import Estimate, check_confidence
 from .._suggestions import check_choice
@@ -72,6 +73,7 @@ class LabelThresholds(Shown):
         """For each label the shares of misses, false alarms and unsure answers among labeled cases, with Clopper–Pearson intervals."""
         check_confidence(confidence)
         p = self._probabilities(q)
+        (y_true,) = same_rows(q, y_true=y_true)
         present = outcomes_by_class(y_true, self.class_names, p.shape[:-1])
         answer = self.predict(q).answer.reshape(present.shape)
 
@@ -165,6 +167,7 @@ def fit_labels(
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
     p, found, _ = mean_probabilities(q_cal, "q_cal")
     names = found or tuple(str(k) for k in range(p.shape[-1]))
+    y_cal, groups = same_rows(q_cal, y_cal=y_cal, groups=groups)
     present = outcomes_by_class(y_cal, names, p.shape[:-1])
     p, k = p.reshape(present.shape), len(names)
     code = codes_of(groups, len(p))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._frames import library_of_frame, values_by_class
 from .._labels import as_numpy
 from .._suggestions import check_choice, suggest
 from ._input import calibration_cases, one_class_each
@@ -112,6 +113,8 @@ def shift_weights(prevalence: Any, source: Any, y: np.ndarray, names: Sequence[s
 
 
 def _shares(given: Any, name: str, names: Sequence[str]) -> np.ndarray:
+    if library_of_frame(given) is not None:
+        given = values_by_class(given, names, name)
     if isinstance(given, Mapping):
         unknown = [str(key) for key in given if key not in names]
         if unknown or len(given) != len(names):
