@@ -107,6 +107,7 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     if Path(value).suffix == ".txt" or Path(value).is_file():
         from ..io.files import read_text
 
+        _check_there(Path(value), "class names")
         will_read(Path(value))
         return tuple(line.strip() for line in read_text(value).splitlines() if line.strip())
     return tuple(name.strip() for name in value.split(","))
