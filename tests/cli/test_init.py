@@ -31,6 +31,8 @@ def failing(error: BaseException):
         (ValueError("`x` must be small; got 3"), 2, "Error: `x` must be small; got 3\n"),
         (TypeError("not text"), 2, "Error: not text\n"),
         (FileNotFoundError("there is no file"), 2, "Error: there is no file\n"),
+        (OSError(28, "No space left on device"), 2, "Error: No space left on device\n"),
+        (PermissionError(13, "Permission denied", "secret.npz"), 2, "Error: Permission denied: 'secret.npz'\n"),
         (ImportError('needs torch; install it with: pip install "labelwise[torch]"'), 2, "Error: needs torch"),
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -200,6 +201,10 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("72 folder without images", ["train", "./empty", "-o", "t.npz"], 2, "no images in empty; expected FOLDER/CLASS/IMAGE.png for two classes or more"),
     ("empty folder of predictions", ["evaluate", "empty"], 2, "holds no prediction files"),
     ("53 costs missing", ["decide", "p.npz"], 2, "Missing option '--costs'"),
+    ("no file of class names", ["evaluate", "p.npz", "--class-names", "names.txt"], 2, "Error: there is no class names file 'names.txt'"),
+    *[("a folder that takes no files", ["decide", "p.npz", "--costs", "c.toml", "-o", "/proc/d.csv"], 2, "Error: cannot write '/proc/d.csv': its folder takes no new files (No such file or directory)")] * sys.platform.startswith("linux"),
+    ("a folder as costs", ["decide", "p.npz", "--costs", "empty"], 2, "empty is a folder; expected a file"),
+    ("an address without a port", ["quantify", "p.npz", "-o", "u.npz", "--scheduler", "here"], 2, "Error: `scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got 'here'"),
     ("labels of a missing file", ["evaluate", "p.npz", "--labels", "three.npy"], 2, "there is no file of labels 'three.npy'. Did you mean 'three.npz'?"),
 ]  # fmt: skip
 
@@ -220,6 +225,7 @@ def test_mistakes_with_commands(number: str, args: list[str], code: int, words: 
     (tmp_path / "p.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
     (tmp_path / "wolf.toml").write_text('g = ["cat", "wolf"]\n')
     (tmp_path / "none.toml").write_text("g = []\n")
+    (tmp_path / "c.toml").write_text("default = 1\n")
     (tmp_path / "empty").mkdir()
     result = CliRunner().invoke(main, args)
     assert result.exit_code == code, result.output

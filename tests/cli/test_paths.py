@@ -146,6 +146,18 @@ def test_a_store_is_not_replaced_by_what_is_computed_from_it(tmp_path, monkeypat
     assert zarr.open("p.zarr")["probs"].shape == (2, 4, 2)
 
 
+def test_a_known_name_is_not_a_folder_of_that_name(here: Path, optional) -> None:
+    optional("torch")
+    Path("digits").mkdir()
+    Path("digits/preds.npz").write_bytes(b"former predictions")
+    result = run("train", "digits", "-o", "digits/preds.npz")
+    assert result.stderr == "Error: 'digits/preds.npz' exists already; choose another name, or resume with --resume\n"
+    Path("photos").mkdir()
+    Path("photos/preds.npz").write_bytes(b"precious")
+    result = run("train", "photos", "-o", "photos/preds.npz")
+    assert result.stderr == "Error: 'photos/preds.npz' is read and would be overwritten; choose another output\n"
+
+
 def test_other_outputs_are_written(here: Path) -> None:
     for _ in range(2):  # also where there is one already
         result = run("decide", "m.csv", "--costs", "costs.toml", "-o", "d.csv")

@@ -201,6 +201,9 @@ def explain(error: Exception) -> tuple[str, int]:
     name = type(error).__name__
     if isinstance(error, MemoryError):
         return f"not enough memory: {str(error) or 'an array does not fit'}", USER_ERROR
+    if isinstance(error, OSError) and error.errno is not None:  # without "[Errno 28]"
+        place = "" if error.filename is None else f": {error.filename!r}"
+        return f"{error.strerror}{place}", USER_ERROR
     if isinstance(error, ValueError | TypeError | OSError | ImportError):
         return in_options(error) or name, USER_ERROR
     what = f"{name}: {error}" if str(error) else name

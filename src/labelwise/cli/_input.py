@@ -128,6 +128,7 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
     if path.suffix == ".txt" or path.is_file():
         from ..io.files import read_text
 
+        _check_there(path, "class names")
         return tuple(line.strip() for line in read_text(value).splitlines() if line.strip())
     return tuple(name.strip() for name in value.split(","))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Collection
 from pathlib import Path
 from typing import Any
 
@@ -58,10 +59,13 @@ class PredictionPath(InputPath):
 
 
 class InputName(click.types.StringParamType):
-    """A name that may also be that of a file or folder; the command reads it if there is one."""
+    """A known name, or else a file or folder that the command reads."""
+
+    def __init__(self, known: Callable[[], Collection[str]]) -> None:
+        self.known = known
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        if ctx is not None:
+        if ctx is not None and value not in self.known():
             ctx.meta.setdefault(_READ, []).append(Path(value))
         return value
 

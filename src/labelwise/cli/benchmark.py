@@ -16,8 +16,14 @@ if TYPE_CHECKING:
     from ..calibration.votes_data import VoteData
 
 
+def _known_names() -> list[str]:
+    from ..calibration.votes_data import KNOWN
+
+    return list(KNOWN)
+
+
 @click.command(cls=Command)
-@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=InputName())
+@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=InputName(_known_names))
 @click.option("--data-dir", type=DATA_FOLDER, default=Path("."), help="Folder with the files of known data sets.")
 @click.option("--votes", "votes_file", type=READ_FILE, help="Votes for your own predictions: .npy (N, K), or .npz with `votes`.")
 @click.option("--splits", type=click.IntRange(2), default=20, help="Random halves: repair on one, judge on the other.")

@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 
 
+def _known_names() -> list[str]:
+    from ..datasets import names
+
+    return list(names())
+
+
 @click.command(cls=Command)
-@click.argument("name", type=InputName())
+@click.argument("name", type=InputName(_known_names))
 @click.option("-o", "--output", required=True, type=WRITE_FILE, help="Prediction file to write (.npz).")
 @click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]")
 @click.option(

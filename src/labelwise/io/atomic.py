@@ -111,7 +111,10 @@ def _remove(folder: Path, pattern: re.Pattern[str]) -> None:
 def _temporary(path: Path, *, folder: bool = False) -> Iterator[Path]:
     """A new temporary file or folder for ``path``, locked against `remove_leftovers` and removed at the end if it is still there."""
     remove_leftovers(path)
-    name, handle = _create(path, folder)
+    try:
+        name, handle = _create(path, folder)
+    except OSError as error:
+        raise type(error)(f"cannot write {str(path)!r}: its folder takes no new files ({error.strerror})") from error
     try:
         yield name
     except BaseException:

@@ -77,7 +77,7 @@ def quantify(
     source : path, or sequence of paths
         Predictions of any format; several files, or a folder of them, are the members.
     target : path
-        .npz, .zarr, .parquet or .csv. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
+        .npz, .zarr, .parquet or .csv; none of the files that are read. For each loss it has arrays ``log_total``, ``log_aleatoric``, ``log_epistemic`` (N, K) and
         their sums ``log_sum_total`` and so on (N,); in tables a column for each class, ``log_total.melanoma``. Predictions of images keep their axes: those of
         (M, N, K, height, width) with ``class_axis=2`` give (N, K, height, width), those of one volume (M, K, height, width) with
         ``class_axis=1`` give (K, height, width), in .npz and .zarr.
@@ -105,6 +105,8 @@ def quantify(
     labels = options.get("labels")
     read = [file for one in sources for file in readable_files(one)]
     refuse_overwriting(target, [*read, labels] if isinstance(labels, str | os.PathLike) else read)
+    if scheduler is not None and not re.search(r":\d+/?$|^inproc:", scheduler):  # Dask would leave half a client, which ends in a traceback
+        raise ValueError(f"`scheduler` must be an address such as 'tcp://127.0.0.1:8786'; got {scheduler!r}")
     place = final_place(target)  # of a link: parts are kept, and others are locked out, where the results will be
     check_can_write(place)
     reader = partial(load_predictions, [str(Path(one).resolve()) for one in sources], **options)

@@ -27,7 +27,7 @@ def save_predictions(path: str | os.PathLike[str], predictions: Predictions | No
         Ending in .npz, or in .npy for ``probs`` alone. Arrays are stored uncompressed, so that `load_predictions` can
         map large ones; memory maps are copied in pieces.
     predictions : Predictions, optional
-        What to write; or give its fields by name.
+        What to write; or give its fields by name. The file that they were read from is refused as the output.
     **arrays
         ``probs``, ``alpha``, ``y_true``, ``class_names`` and so on.
 

@@ -63,7 +63,9 @@ class Staging:
                 write_file(job_file, description)  # last: without it the folder counts for nothing
             except OSError as error:  # most likely a full disk: do not keep it full
                 shutil.rmtree(self.folder)
-                raise OSError(error.errno, f"cannot keep the parts of {target.name!r} in {str(self.folder)!r}: {error.strerror}") from error
+                raise OSError(
+                    error.errno, f"cannot keep the parts of {target.name!r} in {str(self.folder)!r}: {error.strerror or error}"
+                ) from error
 
     def _create(self) -> None:
         for name, (row, dtype) in self.columns.items():
