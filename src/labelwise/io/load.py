@@ -145,27 +145,22 @@ def load_predictions(
     notes: list[str] = []
     parts = _read(files, largest, logits, exclusive=not logits and not multilabel, class_names=given, notes=notes)
     named = files[0] if len(files) == 1 else files[0].parent
+    tables = all(format_of(file) in TABLES for file in files)
     with reading(named):
         found = parts[0] if len(files) == 1 else combine_files(files, parts, notes)
-        if (
-            given is None
-            and all(format_of(file) in TABLES for file in files)
-            and are_positions(found.get("class_names", ()), in_order=True)
-        ):
+        if given is None and tables and are_positions(found.get("class_names", ()), in_order=True):
             found.pop("class_names", None)  # a header of 0, 1, … names nothing
         names_in_file = found.get("class_names", ())
         found, class_order = name_classes(found, given, named.name, notes)
         truth = _labels(beside if labels is None and "y_true" not in found else labels, found, largest, notes)
         if truth is not None and class_order is not None:
             check_positions(truth, names_in_file, found["class_names"])
-        table = len(files) > 1 or format_of(named) in TABLES
-        found = arrange_axes(
-            found if truth is None else found | {"y_true": truth}, member_axis, class_axis, table=table or bool(multilabel)
-        )
+        found = found if truth is None else found | {"y_true": truth}
+        found = arrange_axes(found, member_axis, class_axis, table=tables or len(files) > 1 or bool(multilabel))
         if class_order is not None:
             kind = next(kind for kind in KINDS if kind in found)
             found[kind] = select_classes(found[kind], class_order)
-        found = _in_units(found, normalize, multilabel, notes if table else None)
+        found = _in_units(found, normalize, multilabel, notes if tables else None)
         if "y_true" in found:
             say_positions(found["y_true"], found, notes)
         return Predictions(**found, multilabel=multilabel, path=named, notes=tuple(notes))
