@@ -85,3 +85,18 @@ def test_wrong_use_has_its_sentence():
         metric.load_state(np.zeros(9))
     with pytest.raises(ValueError, match="same kind"):
         metric.merge(LabelwiseMetric("squared"))
+
+
+def test_batches_are_matched_by_class_name() -> None:
+    probs = predictions()
+    names = NAMES[::-1]
+    metric = LabelwiseMetric("log", NAMES).update(lw.Ensemble(probs, class_names=NAMES))
+    metric.update(lw.Ensemble(probs[..., ::-1], class_names=names))
+    np.testing.assert_allclose(metric.compute().epistemic, lw.decompose(lw.Ensemble(probs)).epistemic.mean(axis=0))
+    unnamed = LabelwiseMetric("log").update(lw.Ensemble(probs, class_names=NAMES))
+    unnamed.update(lw.Ensemble(probs[..., ::-1], class_names=names))
+    np.testing.assert_allclose(unnamed.compute().epistemic, metric.compute().epistemic)
+    with pytest.raises(ValueError, match="`probs` names 'other', which is not among"):
+        metric.update(lw.Ensemble(probs, class_names=["other", *NAMES[1:]]))
+    with pytest.raises(ValueError, match="only a LabelwiseMetric with the same labels in the same order can be merged"):
+        metric.merge(LabelwiseMetric("log", names).update(probs))

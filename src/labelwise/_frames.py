@@ -91,7 +91,8 @@ def read_names(
         if members and member_axis is None:
             member_axis = _named_axis(table.dims, MEMBER_DIMS)
         if class_axis == -1:
-            class_axis = next((axis for axis in [_named_axis(table.dims, CLASS_DIMS)] if axis is not None), -1)
+            named = _named_axis(table.dims, CLASS_DIMS)
+            class_axis = -1 if named is None else named
     n_axes = table.values.ndim
     if not -n_axes <= class_axis < n_axes:  # refused where axes are checked
         return Input(table.values, member_axis, class_axis, class_names, None, member_names)
@@ -109,8 +110,9 @@ def moved_last(given: Input) -> Any:
     """The values with members first, where a dimension says which axis they are on, and classes last."""
     if not isinstance(given.values, np.ndarray):
         return given.values
-    last = np.moveaxis(given.values, given.class_axis, -1)
-    return last if not given.member_axis else np.moveaxis(last, given.member_axis - (given.class_axis % last.ndim < given.member_axis), 0)
+    if given.member_axis is None:
+        return np.moveaxis(given.values, given.class_axis, -1)
+    return np.moveaxis(given.values, (given.member_axis, given.class_axis), (0, -1))
 
 
 def _named_axis(dims: tuple[str, ...], words: Sequence[str]) -> int | None:
@@ -169,12 +171,12 @@ def _distinct(labels: Any, what: str) -> tuple[str, ...]:
 def _stack(parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None) -> _Labeled:
     """The members as one array, each in the order of the first."""
     titles = [f"member {i}" if member_names is None else f"member {member_names[i]!r}" for i in range(len(parts))]
-    without = [title for title, part in zip(titles, parts, strict=True) if library_of_frame(part) is None]
-    if without:
-        raise InputError(
-            f"the members of `{name}` must all be frames with names, or all arrays without; {without[0]} is a {type(parts[titles.index(without[0])]).__name__}",
-            fix="to_numpy",
-        )
+    for title, part in zip(titles, parts, strict=True):
+        if library_of_frame(part) is None:
+            raise InputError(
+                f"the members of `{name}` must all be frames with names, or all arrays without; {title} is a {type(part).__name__}",
+                fix="to_numpy",
+            )
     tables = [_read(part, name) for part in parts]
     first = tables[0]
     values = []
@@ -272,8 +274,6 @@ def row_labels(x: Any) -> Any:
 
 def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
     """Where in ``given`` the rows ``wanted`` are; ``None``: there already, or there are only positions."""
-    if wanted is None and given is None:
-        return None
     if wanted is None or given is None or _same(wanted, given):
         return None
     order = _places(wanted, given)

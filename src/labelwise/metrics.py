@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import ClassNames, to_numpy
+from ._arrays import ClassNames, check_names, to_numpy
+from ._frames import values_by_class
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
 from .losses import Loss, LossName, as_loss
@@ -40,7 +41,7 @@ class LabelwiseMetric:
 
     def __init__(self, loss: LossName | Loss = "log", class_names: ClassNames | None = None, *, multilabel: bool = False) -> None:
         self.loss = as_loss(loss)
-        self.class_names = None if class_names is None else tuple(class_names)
+        self.class_names = None if class_names is None else check_names(class_names, len(class_names))
         self.multilabel = bool(multilabel)
         self.reset()
 
@@ -84,12 +85,14 @@ class LabelwiseMetric:
         q = probs if isinstance(probs, Distribution) else kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
         k = len(u.class_names)
-        parts = [to_numpy(getattr(u, part)).astype(float).reshape(-1, k) for part in PARTS]
+        self._expect(3 * k + 1)
+        known = self.class_names or (u.class_names if self._like is None else self._like.class_names)
+        order = list(range(k))
+        if q.class_names is not None and q.class_names != known:
+            order = values_by_class(dict(zip(q.class_names, order, strict=True)), known, "probs")
+        parts = [to_numpy(getattr(u, part)).astype(float).reshape(-1, k)[:, order] for part in PARTS]
         sums = np.concatenate([*(x.sum(axis=0) for x in parts), [len(parts[0])]])
-        self._expect(len(sums))
-        if self.class_names is not None and u.class_names != self.class_names:
-            u = replace(u, class_names=self.class_names)
-        self._add(sums, u)
+        self._add(sums, replace(u, class_names=known))
         return self
 
     def merge(self, other: LabelwiseMetric) -> LabelwiseMetric:
@@ -98,6 +101,12 @@ class LabelwiseMetric:
             raise ValueError(f"only a LabelwiseMetric of the same kind can be merged; this one has {self.loss!r}")
         if other._like is not None:
             self._expect(len(other._sums))
+            known = self.class_names or (None if self._like is None else self._like.class_names)
+            if known is not None and other._like.class_names != known:
+                raise ValueError(
+                    "only a LabelwiseMetric with the same labels in the same order can be merged; "
+                    f"this one has {known}, the other {other._like.class_names}"
+                )
             self._add(other._sums, other._like)
         return self
 
@@ -110,7 +119,7 @@ class LabelwiseMetric:
 
     def _add(self, sums: np.ndarray, u: Uncertainty) -> None:
         members = [x.n_members for x in (u, self._like) if x is not None]
-        self._like = replace(u, sums=None, joint=None, error=None, n_members=None if None in members else max(members))  # type: ignore[type-var]
+        self._like = replace(u, sums=None, joint=None, error=None, ids=None, n_members=None if None in members else max(members))  # type: ignore[type-var]
         self._sums = sums + (self._sums if self._sums.size else 0.0)
 
     def _expect(self, size: int) -> None:

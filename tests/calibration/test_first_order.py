@@ -102,3 +102,13 @@ def test_a_perfect_small_set_stays_finite():
 def test_friendly_errors(call, words):
     with pytest.raises((ValueError, TypeError), match=words):
         call(lw.Ensemble(np.full((2, 4, 3), 1 / 3)), [0, 1, 2, 0])
+
+
+def test_maps_are_for_the_classes_they_were_fitted_to():
+    rng = np.random.default_rng(0)
+    probs = rng.dirichlet(np.ones(3), (2, 60))
+    calibration = fit_calibration(lw.Ensemble(probs, class_names=["a", "b", "c"]), rng.integers(3, size=60), method="platt")
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        calibration(lw.Ensemble(probs, class_names=["c", "b", "a"]))
+    assert str(error.value) == "`q` must have the classes the maps were fitted for, in their order, a, b, c; got c, b, a"
+    calibration(lw.Ensemble(probs))

@@ -7,6 +7,7 @@ import pytest
 
 import labelwise as lw
 from labelwise.report import build_report, write_report
+from optional_libraries import optional
 from report_pages import ensemble
 
 
@@ -67,3 +68,14 @@ def test_other_array_libraries(lib) -> None:
     expected = build_report(q, y_true=y).data["losses"][0]["mean"]["total"]
     found = build_report(lw.Ensemble(lib.array(q.probs)), y_true=lib.array(y, "int64")).data
     assert found["losses"][0]["mean"]["total"] == pytest.approx(expected)
+
+
+def test_labels_are_matched_to_the_index_of_the_predictions():
+    pandas = optional("pandas")
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (3, 30))
+    ids, names = [f"case {i}" for i in range(30)], ["a", "b", "c"]
+    y = pandas.Series(np.array(names)[probs.mean(axis=0).argmax(axis=-1)], index=ids)
+    q = lw.Ensemble([pandas.DataFrame(member, index=ids, columns=names) for member in probs])
+    report = build_report(q, y_true=y.iloc[::-1])
+    assert report.data["accuracy"] == 1
+    assert "case 29" in report.html

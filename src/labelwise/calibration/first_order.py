@@ -9,9 +9,11 @@ from typing import Any, Literal, cast
 import numpy as np
 
 from .._arrays import like, to_numpy
+from .._errors import InputError
 from .._frames import same_rows
 from .._labels import outcomes_by_class
 from .._suggestions import check_choice
+from .._tables import some
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..evaluation import brier_score, log_loss
@@ -34,6 +36,8 @@ class Calibration:
     """Of the mean prediction on the fitting data, before and after, in bits."""
     brier: tuple[float, float]
     """The same for the Brier score."""
+    class_names: tuple[str, ...] | None = None
+    """Of the cases it was fitted to, if they have names."""
 
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
@@ -45,6 +49,10 @@ class Calibration:
             raise ValueError(f"`q` must have the {len(self.maps)} members the maps were fitted for; got {len(p)}")
         if p.shape[-1] != len(self.maps[0]):
             raise ValueError(f"`q` must have the {len(self.maps[0])} classes the maps were fitted for; got {p.shape[-1]}")
+        if None not in (self.class_names, q.class_names) and self.class_names != q.class_names:
+            raise InputError(
+                f"`q` must have the classes the maps were fitted for, in their order, {some(self.class_names or ())}; got {some(q.class_names or ())}"
+            )
         new = np.empty_like(p)
         for m, member in enumerate(p):
             for k, f in enumerate(self.maps[m % len(self.maps)]):
@@ -104,7 +112,7 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", 
     after = Calibration(method, maps, (0.0, 0.0), (0.0, 0.0))(q)
     logs = tuple(float(log_loss(x, y_true)) for x in (q, after))
     squares = tuple(float(brier_score(x, y_true)) for x in (q, after))
-    return Calibration(method, maps, (logs[0], logs[1]), (squares[0], squares[1]))
+    return Calibration(method, maps, (logs[0], logs[1]), (squares[0], squares[1]), q.class_names)
 
 
 def _fit(p: np.ndarray, weights: np.ndarray | None, y: np.ndarray, method: str) -> Callable[[np.ndarray], np.ndarray]:

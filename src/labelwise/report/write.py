@@ -12,6 +12,7 @@ import numpy as np
 
 from .. import __version__
 from .._arrays import to_numpy
+from .._frames import columns_by_class, is_positions, same_rows
 from .._tables import Shown, Summary, counted
 from .._validation import check_positive
 from ..decisions import Costs
@@ -170,7 +171,11 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **
 def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool) -> Predictions:
     """The predictions, with these labels and ids instead of their own, if any are given."""
     p = q if isinstance(q, Predictions) else Predictions(q=q, multilabel=multilabel or None)
-    y = None if y_true is None else to_numpy(y_true)
+    y_true, ids = same_rows(q, y_true=y_true, ids=ids)
+    known = None if isinstance(q, Predictions) else q.ids
+    if ids is None and known is not None and not is_positions(known):
+        ids = np.asarray([str(name) for name in known])
+    y = None if y_true is None else to_numpy(columns_by_class(y_true, p.names, "y_true"))
     several = p.multilabel or multilabel or (p.q is None and y is not None and y.ndim == 2)
     p = replace(p, y_true=p.y_true if y is None else y, ids=p.ids if ids is None else to_numpy(ids), multilabel=several)
     if not len(p):
