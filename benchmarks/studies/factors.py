@@ -22,6 +22,7 @@ from scipy.special import log_softmax
 from tables import between
 
 import labelwise as lw
+from labelwise.factors import _design, _gram, _test_factor, _test_members, as_factors
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -61,6 +62,8 @@ NULLS: list[tuple[tuple[int, ...], Any, dict[str, float], dict[str, Any]]] = [
     ((3,), "4/6/8 by level of A", {}, {}),
     ((2,), 6, {}, {}),
 ]
+# Levels of A that differ in their noise are not exchangeable, so that the level is only roughly the nominal one: its limit in these settings.
+BEYOND: dict[tuple[str, str], float] = {}
 POWER: list[tuple[tuple[int, ...], Any, dict[str, float], dict[str, Any]]] = [
     *(((3, 4, 3), 1, {"A": sd}, {}) for sd in (SMALL, MIDDLE, LARGE)),
     ((3, 4, 3), 1, {"A": MIDDLE, "AB": MIDDLE}, {}),
@@ -135,6 +138,24 @@ def reported(draw: Draw, runs: int) -> dict[str, Any]:
     }
 
 
+def falsely_reported(draw: Draw, runs: int) -> dict[str, Any]:
+    """The same for A alone, by its test without the rest of `sources`, which would take six times as long."""
+    found = labels = 0
+    for i in range(runs):
+        q = draw(np.random.default_rng(i))
+        probs = np.asarray(q.probs)
+        design, _ = _design(as_factors(q.factors, len(probs)), np.full(len(probs), 1 / len(probs)))
+        deviation = probs - probs.mean(axis=0)
+        rng = np.random.default_rng(i)
+        if len(design.sizes) > 1:
+            test = _test_factor(_gram(design.cell_means(deviation)), design.sizes, 0, PERMUTATIONS, rng)
+        else:
+            test = _test_members(_gram(deviation), design.codes[0], PERMUTATIONS, rng)
+        found += test.p <= LEVEL
+        labels += bool(test.label_p.min() <= LEVEL)
+    return {"A": found / runs, "any label of A": labels / runs, "smallest p": test.smallest, "runs": runs}
+
+
 def setting(sizes: tuple[int, ...], replicates: Any, effects: Mapping[str, float], options: Mapping[str, Any]) -> dict[str, str]:
     """Its names in the tables."""
     design = " × ".join(map(str, sizes))
@@ -151,13 +172,13 @@ def setting(sizes: tuple[int, ...], replicates: Any, effects: Mapping[str, float
     return {"design": design, "effects": ", ".join([*planted, *special]) or "none"}
 
 
-def simulated(settings: list[Any], runs: int) -> Iterator[dict[str, Any]]:
+def simulated(settings: list[Any], runs: int, measure: Callable[[Draw, int], dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for sizes, replicates, effects, options in settings:
 
         def draw(rng: np.random.Generator, args: Any = (sizes, replicates, effects), options: Any = options) -> lw.Ensemble:
             return draw_logits(rng, *args, **options)
 
-        yield setting(sizes, replicates, effects, options) | reported(draw, runs)
+        yield setting(sizes, replicates, effects, options) | measure(draw, runs)
 
 
 def networks() -> Iterator[dict[str, Any]]:
@@ -256,21 +277,23 @@ def rates(x: Mapping[str, Any]) -> str:
 
 
 def tables(results: Mapping[str, Any]) -> str:
-    nulls = [f"| {x['design']} | {x['effects']} | {rates(x)} |" for x in [*results["levels"], *results["networks"]]]
-    power = [f"| {x['design']} | {x['effects']} | {rates(x)} |" for x in results["power"]]
+    nulls = [
+        f"| {x['design']} | {x['effects']} | {x['A']:.3f} | {x['any label of A']:.3f} | {x['smallest p']:.2g} | {x['runs']:,} |"
+        for x in results["levels"]
+    ]
+    power = [f"| {x['design']} | {x['effects']} | {rates(x)} |" for x in [*results["power"], *results["networks"]]]
     covered = [
         f"| {x['design']} | {x['effects']} | {x['true']:.0%} | {x['coverage']:.3f} | {x['low']:.0%} to {x['high']:.0%} |"
         for x in results["coverage"]
     ]
     parts = [f"| {x['source']} | {x['true']:.5f} | {x['mean']:.5f} | {x['standard error']:.5f} |" for x in results["components"]]
-    columns = "design | planted | A reported | any label of A | other factors | mean share of A | smallest p | runs"
     lines = [
-        f"Level (nominal {LEVEL:g}): A has no effect, except for the last two rows; B is real where it is the network.",
+        f"Level (nominal {LEVEL:g}): A has no main effect.",
         "",
-        *table(columns, nulls),
-        "Power:",
+        *table("design | planted | A reported | any label of A | smallest p | runs", nulls),
+        "Power, and trained networks (B is the network, whose effect is real in all rows but the first of them):",
         "",
-        *table(columns, power),
+        *table("design | planted | A reported | any label of A | other factors | mean share of A | smallest p | runs", power),
         f"Coverage (nominal {CONFIDENCE:g}, {FEWER_RUNS} runs) of the interval of A's share of the variance:",
         "",
         *table("design | effects | true share | coverage | mean interval", covered),
@@ -295,8 +318,8 @@ def summary(results: Mapping[str, Any]) -> str:
 def main() -> None:
     start = time.process_time()
     results: dict[str, Any] = {
-        "levels": list(simulated(NULLS, RUNS)),
-        "power": list(simulated(POWER, FEWER_RUNS)),
+        "levels": list(simulated(NULLS, RUNS, falsely_reported)),
+        "power": list(simulated(POWER, FEWER_RUNS, reported)),
         "networks": list(networks()),
         "coverage": list(coverage()),
         "components": list(components()),

@@ -126,7 +126,7 @@ class Sources(Shown):
             rows.append(row)
         title = f"Sources of epistemic uncertainty: {counted(len(self.class_names), 'label')} ({some(self.class_names)})"
         header = ("source", "mean", "share", "corrected", "95% interval", "p", "smallest p")
-        return Summary(title, header, rows[:SHOWN], self.sentence)
+        return Summary(title, header, rows[:SHOWN], "\n  ".join(self._sentences()))
 
     def _interval(self, i: int) -> str:
         low, high = self.intervals[i]
@@ -135,7 +135,10 @@ class Sources(Shown):
     @property
     def sentence(self) -> str:
         """What was found, in words."""
-        return " ".join([*self._tested(), *self._estimated(), *self._assumed()])
+        return " ".join(self._sentences())
+
+    def _sentences(self) -> list[str]:
+        return [*self._tested(), *self._estimated(), *self._assumed()]
 
     def _tested(self) -> Iterator[str]:
         if np.isnan(self.p_values).all():
