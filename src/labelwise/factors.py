@@ -171,7 +171,7 @@ class Sources(Shown):
 
     def _assumed(self) -> Iterator[str]:
         fewest, most = self.cell_sizes
-        if fewest < most:
+        if fewest < most and len(self.factors) > 1:  # the members of one factor are permuted themselves
             yield f"The cells have {fewest} to {most} members; tests and estimates use the cells' means."
         if self.reweighted:
             yield f"{_REWEIGHTED}."
@@ -268,7 +268,7 @@ def find_sources(
     weights = np.full(m, 1 / m) if law.weights is None else law.weights
     design, reweighted = _design(factors, weights)
     if reweighted:
-        warnings.warn(f"{_REWEIGHTED}. Pass `weights` to choose others", UserWarning, stacklevel=3)
+        warnings.warn(f"{_REWEIGHTED}. Pass `weights` that are such products to choose others", UserWarning, stacklevel=3)
         law = replace(law, weights=design.weights)
     if (weights == 0).any():  # such members are no part of the ensemble
         there = weights > 0
@@ -284,7 +284,8 @@ def find_sources(
     if replicated or len(factors) > 1:
         squares = _mean_squares(gram, sizes)
         noise = _noise(design, deviation - cell_means[design.cells]) if replicated else None
-        variance = _variance_components({term: x.values for term, x in squares.items()}, noise and noise.values, cell_sizes, sizes)
+        of_labels = {term: square.values for term, square in squares.items()}
+        variance = _variance_components(of_labels, None if noise is None else noise.values, cell_sizes, sizes)
         estimates, intervals = _shares_of_variance(squares, noise, cell_sizes, sizes, variance.sum(axis=1))
         if len(factors) > 1:
             tests = [_test_factor(gram, sizes, i, n_permutations, rng) for i in range(len(factors))]
