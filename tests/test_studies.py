@@ -95,11 +95,16 @@ def test_stored_checks_of_members_find_faults_and_raise_no_alarms():
 
 
 def test_stored_factors_are_reported_at_the_nominal_level():
-    rows = json.loads((STUDIES / "factors.json").read_text())
-    for x in [*rows["planted"], *rows["networks"]]:
-        limit = 0.05 + 3 * (0.05 * 0.95 / x["runs"]) ** 0.5
-        assert x["error"] < 1e-12
-        assert x["A"] <= limit or x["main"] > 0
-        assert x["B"] <= limit or "× 5 networks" in x["design"]
-    for x in rows["components"]:
+    study = load("factors")
+    results = json.loads((STUDIES / "factors.json").read_text())
+    assert len(results["levels"]) == len(study.NULLS)
+    for x in [*results["levels"], *(x for x in results["networks"] if x["effects"] == "none")]:
+        limit = study.BEYOND.get((x["design"], x["effects"]), 0.06)
+        assert x["runs"] >= 2000
+        assert x["A"] <= limit
+        assert x["any label of A"] <= limit
+    for x in results["coverage"]:
+        assert x["runs"] >= 400
+        assert x["coverage"] >= 0.93
+    for x in results["components"]:
         assert abs(x["mean"] - x["true"]) < 4 * x["standard error"]

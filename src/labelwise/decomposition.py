@@ -181,13 +181,14 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
             \mathrm{main}_A = G(\bar\theta) - \mathbb{E}_A\, G(\bar\theta_A)
 
         with the mean :math:`\bar\theta_A` over all members of a level. The interaction is the rest; all add up to the epistemic
-        uncertainty. For log and squared loss and complete crossings whose weights are products, also of more than two factors. Variance
-        components and permutation tests, both of the probabilities, tell effects from noise.
+        uncertainty. For log and squared loss and complete crossings of any number of factors. Where cells' weights are not products of
+        their levels' weights, each cell weighs the same, with a warning. Variance components with intervals and permutation tests,
+        all of the means of cells' members, tell effects from noise.
 
         Parameters
         ----------
         n_permutations : int
-            Random permutations for the p-values.
+            Random permutations for the p-values, where there are more; else all of them are used.
         rng : int, Generator or None
             Random seed or generator of the permutations.
 

@@ -208,13 +208,14 @@ def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None
     try:
         found = decompose(cases.distribution(), "log", events=events).sources(rng=0)
     except ValueError as error:
-        return {"sentence": f"{error}.", "names": [], "means": [], "p": [], "label_p": []}
+        return {"sentence": f"{error}.", "names": [], "means": [], "p": [], "label_p": [], "smallest_p": []}
     return {
         "sentence": found.sentence,
         "names": found.names,
         "means": found.means,
         "p": found.p_values,
         "label_p": found.label_p_values,
+        "smallest_p": found.smallest_p,
     }
 
 

@@ -73,6 +73,7 @@
  * @property {number[][]} means sources × labels; empty if the design is not a complete crossing
  * @property {(number | null)[]} p of each factor
  * @property {(number | null)[][]} label_p factors × labels
+ * @property {(number | null)[]} smallest_p that the design allows each factor
  */
 /**
  * @typedef {object} SetCoverage coverage and size of prediction sets

@@ -18,7 +18,9 @@ function startSources(data) {
   /** @param {number} s @param {number} k */
   const chance = (s, k) => {
     const p = s >= sources.p.length ? null : k < 0 ? sources.p[s] : sources.label_p[s][k];
-    return p === null ? "" : ` (p = ${p.toFixed(3)})`;
+    if (p === null) return "";
+    const smallest = k < 0 ? sources.smallest_p[s] : null;
+    return ` (p = ${p.toFixed(3)}${smallest === null ? "" : `, smallest possible ${smallest.toPrecision(2)}`})`;
   };
   drawTable($("sources-table"), [
     { title: "Label", cell: (k) => (k < 0 ? "all" : named(data.labels[k])) },
