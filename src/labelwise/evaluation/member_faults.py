@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -96,8 +97,12 @@ class Members:
         """What member ``i`` is compared with, in words."""
         return f"member {self.numbers[1 - i]}" if len(self) == 2 else "the other members"
 
+    @cached_property
+    def _sum(self) -> np.ndarray:
+        return np.asarray(self.probs.sum(axis=0))
+
     def mean_of_others(self, i: int) -> np.ndarray:
-        return np.asarray((self.probs.sum(axis=0) - self.probs[i]) / (len(self) - 1))
+        return np.asarray((self._sum - self.probs[i]) / (len(self) - 1))
 
     def errors(self, truth: np.ndarray) -> np.ndarray:
         """In how many instances each member is wrong, (M,)."""
@@ -288,7 +293,7 @@ def _relation(a: np.ndarray, b: np.ndarray) -> _Relation:
         return _Relation(0.0, 1.0, 0.0)
     # The variance of Σ a_n · b_π(n) over all orders π is tr(AᵀA BᵀB) / (N − 1).
     smaller = (a.T @ a) * (b.T @ b) if a.shape[1] <= a.shape[0] else np.square(a @ b.T)
-    error = float(smaller.sum() / (len(a) - 1)) ** 0.5 / size
+    error = float(np.sqrt(smaller.sum() / (len(a) - 1))) / size
     carriers = min(_carriers(np.square(x).sum(axis=-1)) for x in (a, b))
     return _Relation(float((a * b).sum()) / size, error, carriers)
 
@@ -486,7 +491,7 @@ def _gain(order: np.ndarray, reference: np.ndarray, member: np.ndarray) -> np.nd
 
 
 def _standard_error(x: np.ndarray) -> float:
-    return float(x.std(ddof=1)) / len(x) ** 0.5
+    return float(x.std(ddof=1) / np.sqrt(len(x)))
 
 
 def _standardized(x: np.ndarray) -> np.ndarray:
