@@ -34,8 +34,8 @@ NEAR, MIN_NEAR_VALUES = 0.1, 20
 # errors, because the best of many permutations is taken.
 PERMUTATION_GAIN, PERMUTATION_ERRORS, HELD_OUT_ERRORS = 0.25, 4, 3
 # A member is unrelated if its correlation with the others is below this share of theirs and like that of shuffled rows, where theirs
-# is far above that. Errors are standard deviations over all orders of the rows.
-UNRELATED, SHUFFLED_ERRORS, RELATED_ERRORS = 0.25, 3, 5
+# is far above that. Errors are standard deviations over all orders of the rows. Above half of theirs it is ordinary.
+UNRELATED, SHUFFLED_ERRORS, RELATED_ERRORS, ORDINARY = 0.25, 3, 5, 0.5
 # Two members have nobody to be compared with: they are unrelated if shuffled rows would be as close, and N tells.
 PAIR_ERRORS, MAX_PAIR_ERROR = 2, 0.04
 # Labels have leaked into a member that is never wrong, where the best other member is wrong this often. If its probabilities are
@@ -213,7 +213,7 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
 
     Without the truth it cannot be told which of two members is at fault.
     """
-    found = _unrelated(members)
+    found = [i for i, compared in enumerate(_comparisons(members)) if _is_unrelated(compared)]
     for i in found:
         yield _unrelated_finding(members, i)
     if len(members) == 2 and not found:
@@ -227,19 +227,21 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
 
 
 def unrelated_rows(members: Members) -> Iterator[Finding]:
-    """Members that have nothing to do with the others in a part of the instances: rows of an old file, or in another order."""
+    """Members that have nothing to do with the others in a part of the instances: rows of an old file, or in another order.
+
+    Elsewhere they are as the others are: a weak member has little to do with them in all parts, and may have nothing in some.
+    """
     parts = members.parts()
-    parts_of: dict[int, list[int]] = {}
-    for j, part in enumerate(parts):
-        for i in _unrelated(part):
-            parts_of.setdefault(i, []).append(j)
-    for i, chosen in parts_of.items():
-        number = members.numbers[i]
-        sentence = (
-            f"Member {number} has nothing in common with {members.others(i)} in {_instances(parts, chosen)}: "
-            "these may be in another order, or left over from other predictions"
-        )
-        yield Finding("unrelated rows", (number,), sentence)
+    compared = [_comparisons(part) for part in parts]
+    for i, number in enumerate(members.numbers):
+        chosen = [j for j, part in enumerate(compared) if part and _is_unrelated(part[i])]
+        is_ordinary = any(x.is_ordinary for part in compared if part for x in part[i])
+        if chosen and is_ordinary:
+            sentence = (
+                f"Member {number} has nothing in common with {members.others(i)} in {_instances(parts, chosen)}: "
+                "these may be in another order, or left over from other predictions"
+            )
+            yield Finding("unrelated rows", (number,), sentence)
 
 
 def leaked_labels(members: Members) -> Iterator[Finding]:
@@ -298,33 +300,48 @@ def _relation(a: np.ndarray, b: np.ndarray) -> _Relation:
     return _Relation(float((a * b).sum()) / size, error, carriers)
 
 
-def _unrelated(members: Members) -> list[int]:
-    """Places of the members that are unrelated to the others, though these (or these and the truth) belong together."""
+class _Comparison(NamedTuple):
+    """A member's relation to the others or to the truth, and the usual correlation of the other members with these (0: not known)."""
+
+    relation: _Relation
+    level: float
+
+    @property
+    def is_like_shuffled(self) -> bool:
+        return self.relation.is_clear and abs(self.relation.correlation) < SHUFFLED_ERRORS * self.relation.error
+
+    @property
+    def tells(self) -> bool:
+        """Whether unrelated members can be told from others by it."""
+        return self.level > RELATED_ERRORS * self.relation.error
+
+    @property
+    def is_low(self) -> bool:
+        return self.tells and self.is_like_shuffled and self.relation.correlation < UNRELATED * self.level
+
+    @property
+    def is_ordinary(self) -> bool:
+        return self.tells and self.relation.correlation > ORDINARY * self.level
+
+
+def _comparisons(members: Members) -> list[list[_Comparison]]:
+    """Each member compared with the others and, if it is known, the truth."""
     if len(members) < 2:
         return []
-    levels = _levels(members.probs)
-    to_truth = [] if members.truth is None else [_relation(x, members.truth) for x in members.probs]
-    found = []
-    for i in range(len(members)):
-        relation = _relation(members.probs[i], members.mean_of_others(i))
-        if not _is_like_shuffled(relation):
-            continue
-        if len(members) > 2 and _is_below(relation, levels[i]):
-            found.append(i)
-        elif to_truth and _is_like_shuffled(to_truth[i]):
-            level = float(np.median([x.correlation for j, x in enumerate(to_truth) if j != i]))
-            if _is_below(to_truth[i], level):
-                found.append(i)
-    return found
+    compared = []
+    for i, level in enumerate(_levels(members.probs)):
+        compared.append([_Comparison(_relation(members.probs[i], members.mean_of_others(i)), float(level))])
+    if members.truth is not None:
+        to_truth = [_relation(x, members.truth) for x in members.probs]
+        correlations = np.array([x.correlation for x in to_truth])
+        for i, relation in enumerate(to_truth):
+            compared[i].append(_Comparison(relation, float(np.median(np.delete(correlations, i)))))
+    return compared
 
 
-def _is_like_shuffled(relation: _Relation) -> bool:
-    return relation.is_clear and abs(relation.correlation) < SHUFFLED_ERRORS * relation.error
-
-
-def _is_below(relation: _Relation, level: float) -> bool:
-    """Whether a correlation is far below what is usual, where that is clear."""
-    return relation.correlation < UNRELATED * level and level > RELATED_ERRORS * relation.error
+def _is_unrelated(compared: Sequence[_Comparison]) -> bool:
+    """Whether a member is like shuffled rows to the others, and the others or the truth tell that it should not be."""
+    return compared[0].is_like_shuffled and any(x.is_low for x in compared)
 
 
 def _levels(x: np.ndarray) -> np.ndarray:
