@@ -4,22 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.special import softmax
 
 import labelwise as lw
-from labelwise.evaluation import EnsembleCheck
-
-
-def members(m: int = 5, n: int = 300, k: int = 4, seed: int = 0, noise: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
-    """Probabilities (m, n, k) of noisy members that know something, and labels."""
-    rng = np.random.default_rng(seed)
-    y = rng.integers(0, k, n)
-    z = 3 * np.eye(k)[y] + rng.normal(size=(n, k)) + noise * rng.normal(size=(m, n, k))
-    return softmax(z, axis=-1), y
-
-
-def found(check: EnsembleCheck) -> list[tuple[str, tuple[int, ...]]]:
-    return [(x.fault, x.members) for x in check.findings]
+from member_cases import found, members
 
 
 @pytest.mark.parametrize("m", [2, 3, 8])
@@ -35,28 +22,6 @@ def test_healthy_members_pass(m) -> None:
 def test_bundled_networks_pass() -> None:
     f = lw.datasets.load_fashion_ensemble()
     assert lw.check_ensemble(f.ensemble, f.y_true).ok
-
-
-def test_copies_and_near_copies() -> None:
-    probs, _ = members()
-    probs[3] = probs[1]
-    probs[4] = probs[1]
-    check = lw.check_ensemble(lw.Ensemble(probs))
-    assert found(check) == [("copies", (1, 3, 4))]
-    assert str(check).startswith("Members 1, 3 and 4 are identical.")
-    probs, _ = members()
-    probs[3] = softmax(np.log(probs[1]) + 0.01 * np.random.default_rng(1).normal(size=probs[1].shape), axis=-1)
-    assert found(lw.check_ensemble(lw.Ensemble(probs))) == [("near copies", (1, 3))]
-
-
-def test_copied_label_of_labels_that_occur_together() -> None:
-    rng = np.random.default_rng(0)
-    probs = 1 / (1 + np.exp(-rng.normal(size=(1, 200, 3)) - 0.5 * rng.normal(size=(4, 200, 3))))
-    assert lw.check_ensemble(lw.MultiLabelEnsemble(probs)).ok
-    probs[2, :, 1] = probs[0, :, 1]
-    check = lw.check_ensemble(lw.MultiLabelEnsemble(probs, class_names=["rain", "snow", "fog"]))
-    assert found(check) == [("copied labels", (0, 2))]
-    assert "the same probabilities of 'snow'" in str(check)
 
 
 @pytest.mark.parametrize(
@@ -77,28 +42,6 @@ def test_scale_of_one_member(change, fault) -> None:
     check = lw.check_ensemble(probs)
     assert found(check) == [(fault, (2,))]
     assert check.effective_members is not None  # of the other four
-
-
-def test_permuted_classes_with_and_without_labels() -> None:
-    probs, y = members()
-    order = [1, 0, 2, 3]
-    one = probs.copy()
-    one[4] = one[4][:, order]
-    for labels in (None, y):
-        assert found(lw.check_ensemble(lw.Ensemble(one), labels)) == [("permuted classes", (4,))]
-    assert "'0' as '1', '1' as '0'" in str(lw.check_ensemble(lw.Ensemble(one)))
-    everyone = lw.Ensemble(probs[..., order])
-    assert lw.check_ensemble(everyone).ok  # nothing to compare with
-    assert [x.members for x in lw.check_ensemble(everyone, y).findings] == [(0,), (1,), (2,), (3,), (4,)]
-    assert len(lw.check_ensemble(lw.Ensemble(one[3:])).findings) == 2  # two members: which is it?
-
-
-def test_constant_members() -> None:
-    probs, _ = members()
-    probs[0] = [0.7, 0.1, 0.1, 0.1]
-    check = lw.check_ensemble(lw.Ensemble(probs))
-    assert found(check) == [("constant", (0,))]
-    assert "Member 0 predicts (nearly) the same" in str(check)
 
 
 def test_effective_number_of_members() -> None:

@@ -7,9 +7,10 @@ from .baselines import margin, vacuity, variation_ratio, vote_disagreement
 from .classes import ByClass, ClassMeans, by_class, epistemic_share
 from .correlation import Agreement, RankAgreement, agreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
-from .ensemble_health import EnsembleCheck, Finding, check_ensemble
+from .ensemble_health import EnsembleCheck, check_ensemble
 from .families import clustered_mean, simultaneous_intervals
 from .intervals import UncertaintyIntervals, bootstrap_uncertainty
+from .member_faults import Finding
 from .members import MembersNeeded, members_needed
 from .ranking import ranking_scores
 from .rejection import Band, RejectionCurve, rejection_curve

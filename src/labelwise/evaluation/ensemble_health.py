@@ -1,8 +1,7 @@
-"""Faults of an ensemble's members that change uncertainty without an error: copies, other scales, permuted classes, constants."""
+"""Faults of an ensemble's members that change uncertainty without an error: copies, other scales, rows or classes in another order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,51 +10,32 @@ import numpy as np
 from .._arrays import SUM_TOLERANCE, to_numpy
 from .._checks import Check
 from .._labels import as_labels
-from .._tables import SHOWN, Shown, Summary, counted, enumerated, shortened, some
+from .._tables import SHOWN, Shown, Summary, counted
 from ..distributions import Distribution
 from ..io import Predictions
+from .member_faults import (
+    Finding,
+    Members,
+    constant_members,
+    copied_rows,
+    identical_members,
+    leaked_labels,
+    nearly_identical_members,
+    permuted_classes,
+    quoted,
+    unrelated_members,
+    unrelated_rows,
+)
 
-MOST = 4096
-"""Maximum number of instances, evenly spaced, for all but the scale of arrays."""
-NUMBERS = 1 << 22
-"""Maximum number of probabilities to compare; with more than 32 members fewer, because all pairs are compared."""
-SOFT = 5
-"""Minimum number of probabilities other than 0 and 1 of a label that may be copied: votes of 0 and 1 may well be equal."""
-LONGEST_NAME = 60
-"""Characters of a class name that a sentence shows."""
-SAID = 5
-"""Maximum number of faults in a sentence."""
-FEWEST = 20
-"""Minimum number of instances for comparisons of members."""
-MOST_CLASSES = 256
-"""Maximum number of classes for the search for permutations."""
-NEAR = 0.1
-"""Near copies differ by less than this share of the median difference between members, in log-odds."""
-SATURATED = 1e-6
-"""Probabilities closer to 0 or 1 are compared as if they were this close."""
-STILL = 0.01
-"""A constant member varies by less than this share of the median variance of the members."""
-GAIN = 0.25
-"""Mean correlation gained per permuted class for which a permutation is reported."""
-STANDARD_ERRORS = 4
-"""…and that gain in standard errors, because the best of many permutations is taken."""
+MIN_INSTANCES = 20  # for comparisons of members
+MAX_INSTANCES = 4096  # evenly spaced; enough to see a fault, cheap enough to run always
+MAX_PROBABILITIES = 1 << 22  # with more than 32 members fewer, because all pairs are compared
+MAX_SENTENCES = 5
 FOLDS = (
     "The members are folds of a cross-validation: they were trained on different data, so their disagreement mixes the effect of the data "
     "with that of the random seed, and is not that of a deep ensemble (arXiv:2605.18329). Several seeds for each fold and "
     "`factors={'fold': ..., 'seed': ...}` separate the two"
 )
-
-
-@dataclass(frozen=True)
-class Finding:
-    """One fault of some members."""
-
-    fault: str
-    """``not finite``, ``logits``, ``log-probabilities``, ``percentages``, ``off scale``, ``sums``, ``constant``, ``copies``,
-    ``near copies``, ``copied labels``, ``permuted classes`` or ``folds``."""
-    members: tuple[int, ...]
-    """Positions of the members, from 0."""
-    sentence: str
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,18 +54,18 @@ class EnsembleCheck(Check, Shown):
         return not self.findings
 
     def __str__(self) -> str:
-        members = counted(self.n_members, "member")
-        if self.effective_members is None:
-            number = ""
-        else:
+        sentences = [f"{x.sentence}." for x in self.findings[:MAX_SENTENCES]]
+        if not sentences:
+            sentences = [f"No faults found in {counted(self.n_members, 'member')}."]
+        if len(self.findings) > MAX_SENTENCES:
+            sentences.append(f"… and {counted(len(self.findings) - MAX_SENTENCES, 'more fault')}.")
+        if self.effective_members is not None:
             lowest = int(np.argmin(self.effective_members))
-            number = (
-                f" Effective number of members: {self.effective_members.mean():.1f} on average, lowest for "
-                f"{_short(self.class_names[lowest])} ({self.effective_members[lowest]:.1f})."
+            sentences.append(
+                f"Effective number of members: {self.effective_members.mean():.1f} on average, lowest for "
+                f"{quoted(self.class_names[lowest])} ({self.effective_members[lowest]:.1f})."
             )
-        more = f" … and {counted(len(self.findings) - SAID, 'more fault')}." if len(self.findings) > SAID else ""
-        found = " ".join(f"{x.sentence}." for x in self.findings[:SAID]) + more
-        return f"{found or f'No faults found in {members}.'}{number}"
+        return " ".join(sentences)
 
     def _summary(self) -> Summary:
         rows = [(x.fault, ", ".join(map(str, x.members)), x.sentence) for x in self.findings[:SHOWN]]
@@ -94,17 +74,18 @@ class EnsembleCheck(Check, Shown):
 
 
 def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> EnsembleCheck:
-    """Look for members that are copies, constant, on another scale or with permuted classes.
+    """Look for faulty members: copies, constants, other scales, rows or classes in another order, leaked labels.
 
     Such faults pass unnoticed because they leave valid probabilities, or refuse the whole array without naming the member. Copies lower the
-    epistemic uncertainty; permuted classes and constant members raise it.
+    epistemic uncertainty; permuted classes, shuffled rows and constant members raise it.
 
     Parameters
     ----------
     q : Ensemble, MultiLabelEnsemble, Predictions, or array (M, ..., K)
         Arrays are not validated first, so that members with logits or sums other than 1 are named.
     y_true : array (...) or, for labels that may occur together, (..., K), optional
-        True classes. A member is compared with the mean of the others, and with these: then all members may be permuted alike.
+        True classes. A member is compared with the mean of the others, and with these: then all members may be permuted alike, it can be
+        told which of two members is at fault, and leaked labels are found.
     folds : array (...) of int, or True, optional
         Says that member m is the model of fold m of a cross-validation, and for each instance the fold in which it was held out (−1:
         no member was trained on it). A factor of ``q`` called "fold" says so too.
@@ -120,77 +101,124 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
     >>> print(check_ensemble(lw.Ensemble(probs)))
     Members 0 and 2 are identical. Effective number of members: 2.9 on average, lowest for '1' (2.9).
     """
-    if isinstance(q, Predictions):  # files are not read whole
-        rows = _spaced(len(q), q.n_members or 1, q.n_classes)
-        y_true, folds = (x if x is None or x is True else np.asarray(to_numpy(x))[rows] for x in (y_true, folds))
-        part = q[rows]
-        y_true, q = part.y_true if y_true is None else y_true, part.distribution()
-    probs, names, several, findings = _read(q)
-    m, n, k = probs.shape
+    rows = None
+    if isinstance(q, Predictions):
+        q, y_true, folds, rows = _read_some(q, y_true, folds)
+    members, findings = _read_members(q, y_true, rows)
     shape = q.batch_shape if isinstance(q, Distribution) else tuple(to_numpy(q).shape[1:-1])
-    truth = None if y_true is None else _truth(y_true, names, shape, k, several)
-    told = any(name.lower() in ("fold", "folds") for name in getattr(q, "factors", None) or ())
-    findings += _folds(folds, told, m, shape)
-    rows = _spaced(n, m, k)
-    faulty = {i for x in findings if x.fault != "folds" for i in x.members}
-    usable = [i for i in range(m) if i not in faulty]
-    x = probs[:, rows][usable].astype(float)
-    if n >= FEWEST and usable:
-        still = _constant(x)
-        findings += [
-            Finding("constant", tuple(who), f"{_and(who)} {'predicts' if len(who) == 1 else 'predict'} (nearly) the same for all instances")
-            for who in [[usable[i] for i in still]]
-            if who
-        ]
-        findings += list(_copies(x, usable, names, still))
-        moving = [i for i in range(len(usable)) if i not in still]
-        findings += list(_permuted(x[moving], [usable[i] for i in moving], None if truth is None else truth[rows], names))
-    return EnsembleCheck(m, tuple(findings), _effective(x) if len(usable) > 1 and n else None, names)
+    fold_findings = _fold_findings(q, folds, len(members), shape)
+
+    # A member on another scale would look like every other fault, too.
+    usable = members.without(_concerned(findings))
+    findings += fold_findings
+    if len(usable) and len(usable.rows) >= MIN_INSTANCES:
+        findings += _compare(usable)
+    effective = _effective(usable.probs) if len(usable) > 1 and len(usable.rows) else None
+    return EnsembleCheck(len(members), tuple(findings), effective, members.class_names)
 
 
-def _read(q: Any) -> tuple[np.ndarray, tuple[str, ...], bool, list[Finding]]:
-    """Probabilities (M, N, K), class names, whether labels may occur together, and what is wrong with the scale of members."""
+def _compare(members: Members) -> list[Finding]:
+    """Faults that are seen by comparing members with each other and with the truth.
+
+    What is found is left out of the next comparisons: a shuffled member would make two others look nearly identical.
+    """
+    findings, constant = constant_members(members)
+    members = members.without(constant)
+
+    copies = list(identical_members(members))
+    # Of members that are equal, one is compared with the others: a copy would speak for its original.
+    members = members.without({i for x in copies for i in x.members[1:]})
+    findings += copies
+
+    for look_for in (leaked_labels, permuted_classes, unrelated_members, unrelated_rows):
+        found = list(look_for(members))
+        members = members.without(_concerned(found))
+        findings += found
+    return [*findings, *copied_rows(members), *nearly_identical_members(members)]
+
+
+def _concerned(findings: list[Finding]) -> set[int]:
+    """The members that are named by findings."""
+    return {i for x in findings for i in x.members}
+
+
+def _read_some(q: Predictions, y_true: Any, folds: Any) -> tuple[Distribution, Any, Any, np.ndarray]:
+    """An ensemble of some of the stored instances, with their labels and folds, and their positions: files are not read whole."""
+    rows = _spaced(len(q), q.n_members or 1, q.n_classes)
+    part = q[rows]
+    y_true = part.y_true if y_true is None else np.asarray(to_numpy(y_true))[rows]
+    if folds is not None and folds is not True:
+        folds = np.asarray(to_numpy(folds))[rows]
+    return part.distribution(), y_true, folds, rows
+
+
+def _read_members(q: Any, y_true: Any, rows: np.ndarray | None) -> tuple[Members, list[Finding]]:
+    """All members on evenly spaced instances, and what is wrong with the scale of some; ``rows`` are the positions of what was read."""
+    findings: list[Finding] = []
     if isinstance(q, Distribution):
         if q.members is None:
             raise TypeError(f"`q` must be an ensemble with members; {type(q).__name__} has none")
-        probs = np.asarray(to_numpy(q.members[0]))
-        findings: list[Finding] = []
+        array = np.asarray(to_numpy(q.members[0]))
         exclusive, names = q.exclusive, q.class_names
     else:
-        probs, exclusive, names = np.asarray(to_numpy(q)), True, None
-        if probs.ndim < 3 or probs.dtype.kind != "f" or 0 in probs.shape:
+        array, exclusive, names = np.asarray(to_numpy(q)), True, None
+        if array.ndim < 3 or array.dtype.kind != "f" or 0 in array.shape:
             raise ValueError(
-                f"`q` must be an ensemble, or a floating array (members, ..., classes); got {probs.dtype} of shape {probs.shape}"
+                f"`q` must be an ensemble, or a floating array (members, ..., classes); got {array.dtype} of shape {array.shape}"
             )
-        findings = [x for i, member in enumerate(probs) if (x := _scale(member.reshape(-1, probs.shape[-1]), i)) is not None]
-    k = probs.shape[-1]
-    return probs.reshape(len(probs), -1, k), names or tuple(map(str, range(k))), not exclusive, findings
+        for i, member in enumerate(array):
+            finding = _scale(member.reshape(-1, array.shape[-1]), i)
+            if finding is not None:
+                findings.append(finding)
+    m, *batch, k = array.shape
+    class_names = names or tuple(map(str, range(k)))
+    truth = None if y_true is None else _truth(y_true, class_names, tuple(batch), exclusive)
+
+    probs = array.reshape(m, -1, k)
+    chosen = _spaced(probs.shape[1], m, k)
+    members = Members(
+        probs=probs[:, chosen].astype(float),
+        numbers=tuple(range(m)),
+        rows=chosen if rows is None else rows[chosen],
+        class_names=class_names,
+        truth=None if truth is None else truth[chosen],
+        exclusive=exclusive,
+    )
+    return members, findings
 
 
-def _short(name: str) -> str:
-    """A class name in a sentence."""
-    return repr(shortened(name, LONGEST_NAME))
+def _spaced(n: int, m: int, k: int) -> np.ndarray:
+    """Evenly spaced positions of some of n instances, for m members and k classes."""
+    most = min(MAX_INSTANCES, max(MIN_INSTANCES, MAX_PROBABILITIES // (m * k * max(1, m // 32))))
+    return np.linspace(0, n - 1, most).astype(int) if n > most else np.arange(n)
 
 
-def _truth(y: Any, names: Sequence[str], shape: tuple[int, ...], k: int, several: bool) -> np.ndarray:
+def _truth(y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bool) -> np.ndarray:
     """(N, K): 1 for the true labels."""
-    if several:
-        given = np.asarray(to_numpy(y))
-        if given.shape != (*shape, k):
-            raise ValueError(f"`y_true` must say 0 or 1 for each label, shape {(*shape, k)}; got shape {given.shape}")
-        return given.reshape(-1, k).astype(float)
-    return np.asarray(np.eye(k)[as_labels(y, "y_true", names, shape)])
+    k = len(names)
+    if exclusive:
+        return np.asarray(np.eye(k)[as_labels(y, "y_true", names, batch)])
+    given = np.asarray(to_numpy(y))
+    if given.shape != (*batch, k):
+        raise ValueError(f"`y_true` must say 0 or 1 for each label, shape {(*batch, k)}; got shape {given.shape}")
+    return given.reshape(-1, k).astype(float)
 
 
-def _folds(folds: Any, told: bool, m: int, shape: tuple[int, ...]) -> list[Finding]:
-    if folds is None or folds is True:
-        return [Finding("folds", tuple(range(m)), FOLDS)] if told or folds else []
-    given = np.asarray(to_numpy(folds))
-    if given.shape != shape or given.dtype.kind not in "iu" or (given.size and not -1 <= given.min() <= given.max() < m):
-        raise ValueError(f"`folds` must give the fold of each instance, shape {shape}, from 0 to {m - 1} (−1: none), or be True")
-    seen = int(np.count_nonzero(given >= 0))
-    trained = f". {counted(seen, 'instance')} of {given.size:,} were in the training data of {m - 1} of the {m} members" if seen else ""
-    return [Finding("folds", tuple(range(m)), FOLDS + trained)]
+def _fold_findings(q: Any, folds: Any, m: int, shape: tuple[int, ...]) -> list[Finding]:
+    """That members are folds, if that is said."""
+    factors = getattr(q, "factors", None) or ()
+    is_factor = any(name.lower() in ("fold", "folds") for name in factors)
+    if folds is None and not is_factor:
+        return []
+    sentence = FOLDS
+    if folds is not None and folds is not True:
+        given = np.asarray(to_numpy(folds))
+        if given.shape != shape or given.dtype.kind not in "iu" or (given.size and not -1 <= given.min() <= given.max() < m):
+            raise ValueError(f"`folds` must give the fold of each instance, shape {shape}, from 0 to {m - 1} (−1: none), or be True")
+        seen = int(np.count_nonzero(given >= 0))
+        if seen:
+            sentence += f". {counted(seen, 'instance')} of {given.size:,} were in the training data of {m - 1} of the {m} members"
+    return [Finding("folds", tuple(range(m)), sentence)]
 
 
 def _scale(x: np.ndarray, i: int) -> Finding | None:
@@ -217,108 +245,8 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
             return found("logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits")
         return found("off scale", f"has {scale}, outside 0 to 1")
     share = f"{int(off.sum()):,} of {len(x):,} rows"
-    return found("sums", f"has {share} that do not sum to 1 ({sums.min():.4g} to {sums.max():.4g}); for labels that may occur together use "
+    return found("sums", f"has {share} that do not sum to 1 ({sums.min():.7g} to {sums.max():.7g}); for labels that may occur together use "
                  "lw.MultiLabelEnsemble")  # fmt: skip
-
-
-def _constant(x: np.ndarray) -> list[int]:
-    """Members that hardly vary between the instances, compared with the others."""
-    spread = x.var(axis=1).sum(axis=-1)
-    return np.flatnonzero(spread <= max(STILL * float(np.median(spread)), 1e-12)).tolist()
-
-
-def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: Sequence[int]) -> Iterator[Finding]:
-    """Groups of members that are equal or nearly so, and pairs that are on single labels.
-
-    Differences are between log-odds, where small probabilities count like large ones: a rare label does not look copied.
-    """
-    pairs = [(a, b) for a in range(len(x)) for b in range(a + 1, len(x)) if not (a in still and b in still)]
-    if not pairs:
-        return
-    clipped = np.clip(x, SATURATED, 1 - SATURATED)
-    odds = np.log(clipped) - np.log1p(-clipped)
-    apart = np.stack([np.abs(odds[a] - odds[b]).mean(axis=0) for a, b in pairs])
-    same = np.stack([(x[a] == x[b]).all(axis=0) for a, b in pairs])
-    whole = np.asarray(same.all(axis=1))
-    near = np.asarray(~whole & _unusual(apart.mean(axis=1)))
-    for fault, chosen, words in (("copies", whole, "are identical"), ("near copies", near, "are nearly identical")):
-        for group in _groups([pair for pair, yes in zip(pairs, chosen, strict=True) if yes]):
-            who = [members[i] for i in group]
-            more = "" if fault == "copies" else f" (difference below {NEAR:.0%} of the usual)"
-            yield Finding(fault, tuple(who), f"{_and(who)} {words}{more}")
-    soft = ((x > SATURATED) & (x < 1 - SATURATED)).sum(axis=1) >= SOFT
-    close = same | np.stack([_unusual(column) for column in apart.T], axis=1)
-    for k, name in enumerate(names):
-        equal = [pair for i, pair in enumerate(pairs) if close[i, k] and not whole[i] and not near[i] and soft[list(pair), k].all()]
-        for group in _groups(equal):
-            who = [members[i] for i in group]
-            yield Finding("copied labels", tuple(who), f"{_and(who)} have (nearly) the same probabilities of {_short(name)}")
-
-
-def _unusual(apart: np.ndarray) -> np.ndarray:
-    """Which pairs of members differ much less than is usual among them; a single pair has nothing to be compared with."""
-    differ = apart[apart > 1e-9]
-    return np.asarray(apart < (NEAR * float(np.median(differ)) if len(apart) > 1 and len(differ) else 0.0))
-
-
-def _groups(pairs: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Connected members."""
-    groups: list[set[int]] = []
-    for pair in pairs:
-        joined = {*pair}.union(*(g for g in groups if g & {*pair}))
-        groups = [g for g in groups if not g & joined] + [joined]
-    return [sorted(g) for g in groups]
-
-
-def _and(members: Sequence[int]) -> str:
-    return f"Member{'s' if len(members) > 1 else ''} {enumerated([str(i) for i in members])}"
-
-
-def _spaced(n: int, m: int, k: int) -> np.ndarray:
-    """Evenly spaced positions of some of n instances."""
-    most = min(MOST, max(FEWEST, NUMBERS // (m * k * max(1, m // 32))))
-    return np.linspace(0, n - 1, most).astype(int) if n > most else np.arange(n)
-
-
-def _permuted(x: np.ndarray, members: Sequence[int], truth: np.ndarray | None, names: Sequence[str]) -> Iterator[Finding]:
-    """Members whose classes agree better with the reference in another order."""
-    m, _, k = x.shape
-    if k > MOST_CLASSES or (m < 2 and truth is None):
-        return
-    for i in range(m):
-        references = [] if truth is None else [("the true classes", truth)]
-        if m > 1:
-            other = f"member {members[1 - i]}" if m == 2 else "the other members"
-            references.append((other, (x.sum(axis=0) - x[i]) / (m - 1)))
-        for other, reference in references:
-            order = _better_order(_standardized(reference), _standardized(x[i]))
-            if order is not None:
-                moved = some([f"{_short(names[a])} as {_short(names[b])}" for a, b in enumerate(order) if a != b])
-                what = f"Member {members[i]} has its classes in another order than {other}: {moved}"
-                yield Finding("permuted classes", (members[i],), what)
-                break
-
-
-def _better_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
-    """For each class of ``reference`` (N, K) the class of ``member`` that corresponds to it, if that is not the same one."""
-    from scipy.optimize import linear_sum_assignment
-
-    correlation = reference.T @ member / len(reference)
-    order: np.ndarray = linear_sum_assignment(correlation, maximize=True)[1]
-    moved = np.flatnonzero(order != np.arange(len(order)))
-    if not len(moved):
-        return None
-    gain = (reference[:, moved] * (member[:, order[moved]] - member[:, moved])).mean(axis=1)
-    standard_error = float(gain.std(ddof=1)) / len(gain) ** 0.5
-    if gain.mean() < max(GAIN, STANDARD_ERRORS * standard_error):
-        return None
-    return order
-
-
-def _standardized(x: np.ndarray) -> np.ndarray:
-    """Columns of mean 0 and variance 1; constant ones 0."""
-    spread = x.std(axis=0)
-    return np.asarray((x - x.mean(axis=0)) / np.where(spread > 1e-9, spread, np.inf))
 
 
 def _effective(x: np.ndarray) -> np.ndarray:

@@ -46,7 +46,8 @@ def decompose(
     Eqs. (3)–(6) of the paper for log loss; squared, spherical and zero-one loss and a `CostMatrix` have their own entropy and
     divergence. Ensembles are exact. A Dirichlet is exact for log and squared loss, integrated in one dimension for zero-one loss
     (error below 1e-9), and sampled for other losses. A LogisticNormal is always sampled. Sampling takes ``n_samples`` draws from
-    ``rng`` (a random seed or generator); ``.error`` holds 95 % bounds.
+    ``rng`` (a random seed or generator) and is unbiased; ``.error`` holds 95 % bounds. Under a `CostMatrix` these include a large
+    regret too rare to have been drawn, so they are wide where almost no draw changes the decision.
 
     Examples
     --------

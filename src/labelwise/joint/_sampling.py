@@ -9,59 +9,74 @@ import numpy as np
 from .._arrays import Array, like, namespace, smallest, sum_first, to_numpy
 from .._engine.compute import Computed
 from ..distributions import Distribution
-from ..distributions.marginals import Atoms
-from ..distributions.marginals.logit_normal import REPLICATES, STANDARD_ERRORS
 from .losses import JointLoss
 
+MIN_DRAWS = 32  # fewer do not tell a standard error
+BLOCK = 1 << 18  # numbers held at once
+STANDARD_ERRORS = 2  # half-width of a 95 % interval
 
-def sampled(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> Computed:
+
+def sampled(q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int) -> Computed:
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
-    The total is exact if the mean is. Epistemic uncertainty is the average divergence from the mean, which has less variance than the
-    entropy; aleatoric uncertainty is the rest. Every instance uses the same seed, so its result does not depend on the batch.
+    Epistemic uncertainty is the average divergence of the draws from one forecast, the mean of ``q``. The forecast is not taken
+    from the same draws, so that the average is unbiased: deciding by the draws and judging the decision by them would make regrets
+    too small. The mean is exact, or (LogisticNormal) from quasi-random points of its own.
+
+    Every instance uses the same seed, so its result does not depend on the batch.
     """
-    size = max(samples // REPLICATES, 2)
+    n_draws = max(n_samples, MIN_DRAWS)
     means = q.marginal().mean
     xp = namespace(means[0])
-    k, batch = q.n_classes, q.batch_shape
+    n_classes, batch = q.n_classes, q.batch_shape
     positions = list(np.ndindex(*batch))
-    flat = [xp.reshape(x, (-1, k)) for x in means]
-    step = max(1, (1 << 18) // (REPLICATES * size * k))
-    columns: list[tuple[Array, ...]] = []
+    mean, complement = (xp.reshape(x, (-1, n_classes)) for x in means)
+
+    step = max(1, BLOCK // (n_draws * n_classes))
+    blocks = []
     for i in range(0, max(len(positions), 1), step):
-        draws = [
-            q[j].sample(REPLICATES * size, rng=seed) if batch else q.sample(REPLICATES * size, rng=seed) for j in positions[i : i + step]
-        ]
-        stacked = xp.stack(draws, axis=1) if draws else like(np.empty((REPLICATES * size, 0, k)), means[0])
-        columns.append(_of_block(stacked, tuple(x[i : i + step, ...] for x in flat) if q.exact_mean else None, loss, size))
-    total, epistemic, total_error, error = (xp.reshape(xp.concat([c[j] for c in columns], axis=0), batch) for j in range(4))
-    epistemic = xp.minimum(epistemic, total)
-    return Computed((total, total - epistemic, epistemic), (total_error, total_error + error, error))
+        block = slice(i, i + step)
+        draws = [(q[j] if batch else q).sample(n_draws, rng=seed) for j in positions[block]]
+        stacked = xp.stack(draws, axis=1) if draws else like(np.empty((n_draws, 0, n_classes)), means[0])
+        blocks.append(_of_block(stacked, mean[block, ...], complement[block, ...], loss, q.exact_mean))
+    columns = (xp.reshape(xp.concat(list(column), axis=0), batch) for column in zip(*blocks, strict=True))
+    total, aleatoric, epistemic, *errors = columns
+    return Computed((total, aleatoric, epistemic), tuple(errors))
 
 
-def _of_block(draws: Array, mean: tuple[Array, ...] | None, loss: JointLoss, size: int) -> tuple[Array, ...]:
+def _of_block(draws: Array, mean: Array, complement: Array, loss: JointLoss, exact_mean: bool) -> tuple[Array, ...]:
+    """Three uncertainties and their error bounds from draws (n, ..., K)."""
     xp = namespace(draws)
-    whole = Atoms(draws).mean if mean is None else mean
-    totals, epistemics = [], []
-    for r in range(REPLICATES):
-        p = draws[r * size : (r + 1) * size, ...]
-        law = Atoms(p)
-        own = law.mean if mean is None else mean
-        totals.append(loss.entropy_from(*own))
+    n_draws = draws.shape[0]
+    divergence = loss.divergence(draws, mean, draws - mean)
+    epistemic = sum_first(divergence) / n_draws
+    # A regret that is rarer than 1 − .025^(1/n) may well have been missed by n draws, whatever they show.
+    unseen = loss.largest_divergence(mean) * (1 - 0.025 ** (1 / n_draws))
+    epistemic_error = xp.sqrt(_half_width(divergence) ** 2 + unseen**2)
 
-        def average(x: Array, n: int = size) -> Array:
-            return sum_first(x) / n
+    if exact_mean:
+        total = loss.entropy_from(mean, complement)
+        epistemic = xp.minimum(epistemic, total)
+        aleatoric = total - epistemic
+        total_error = 0 * total
+        epistemic_error = xp.minimum(epistemic_error, xp.maximum(epistemic, aleatoric))  # because 0 ≤ EU ≤ TU
+        aleatoric_error = epistemic_error
+    else:
+        entropy = loss.entropy(draws)
+        aleatoric = sum_first(entropy) / n_draws
+        total = aleatoric + epistemic
+        total_error = _half_width(entropy + divergence)
+        aleatoric_error = _half_width(entropy)
 
-        epistemics.append(loss.epistemic(average, p, own[0], law.deviation if mean is None else p - own[0]))
-    epistemic = xp.stack(epistemics, axis=0)
-    total = loss.entropy_from(*whole)
     rounding = 64 * smallest(total)[1] * total
+    return total, aleatoric, epistemic, total_error + rounding, aleatoric_error + rounding, epistemic_error + rounding
 
-    def bound(x: Array) -> Array:
-        variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)
-        return STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + rounding
 
-    return total, sum_first(epistemic) / REPLICATES, bound(xp.stack(totals, axis=0)), bound(epistemic)
+def _half_width(values: Array) -> Array:
+    """Of the 95 % interval of a mean of draws (n, ...)."""
+    n = values.shape[0]
+    variance = sum_first((values - sum_first(values) / n) ** 2) / (n - 1)
+    return STANDARD_ERRORS * namespace(values).sqrt(variance / n)
 
 
 def gain_of_maximum(alpha: Array) -> Array:

@@ -36,6 +36,10 @@ class JointLoss:
         """E D(Θ‖θ̄) for draws ``p`` of Θ and their ``average``."""
         return average(self.divergence(p, m, d))
 
+    def largest_divergence(self, m: Array) -> Array:
+        """The largest D(p‖m) that a few draws of ``p`` may have missed; 0 where D is smooth, so that draws show its size."""
+        return 0 * m[..., 0]
+
     def maximum(self, n: int) -> float:
         """The largest entropy of ``n`` classes."""
         raise NotImplementedError
@@ -185,11 +189,21 @@ class CostMatrix(JointLoss):
     def entropy(self, p: Array) -> Array:
         return namespace(p).min(self.risks(p), axis=-1)
 
+    def _of_chosen(self, values: Array, m: Array) -> Array:
+        """Of ``values`` (..., A) for each action, those of the action that is cheapest under ``m``."""
+        xp = namespace(values)
+        best = xp.argmin(self.risks(m), axis=-1, keepdims=True)
+        chosen = best == index_like(np.arange(self.table.shape[1]), m)
+        return xp.sum(xp.where(chosen, values, 0 * values), axis=-1)
+
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
-        xp = namespace(p)
-        risk, forecast = self.risks(p), self.risks(m)
-        chosen = xp.argmin(forecast, axis=-1, keepdims=True) == index_like(np.arange(self.table.shape[1]), risk)
-        return xp.sum(xp.where(chosen, risk, 0 * risk), axis=-1) - xp.min(risk, axis=-1)
+        risk = self.risks(p)
+        return self._of_chosen(risk, m) - namespace(p).min(risk, axis=-1)
+
+    def largest_divergence(self, m: Array) -> Array:
+        """The largest regret of the action chosen by ``m``: it is convex in p, so one class is certain where it is largest."""
+        regret = self.table - self.table.min(axis=1, keepdims=True)
+        return self._of_chosen(like(regret.max(axis=0), m), m)
 
     def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
         """min_a E[cost of a − cost of the best action]: exactly 0 if one action is best for all draws."""
