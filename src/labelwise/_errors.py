@@ -9,6 +9,7 @@ __all__ = ["PYTHON_FIXES", "InputError"]
 
 # Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its options.
 PYTHON_FIXES: Mapping[str, str] = {
+    "groups": "Pass `groups`, the group of each case",
     "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]",
 }
 

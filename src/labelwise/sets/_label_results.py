@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._resampling import Estimate
-from .._tables import SHOWN, Shown, Summary, frame, index_columns
+from .._tables import SHOWN, UNKNOWN, Shown, Summary, frame, index_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -66,6 +66,8 @@ class LabelEvaluation(Shown):
 
     def _summary(self) -> Summary:
         def share(x: Estimate, k: int) -> str:
+            if np.isnan(x.value[k]):
+                return UNKNOWN
             return f"{x.value[k]:.1%} ({x.low[k]:.1%} to {x.high[k]:.1%})"
 
         rows = [
@@ -79,4 +81,13 @@ class LabelEvaluation(Shown):
             )
             for k, name in enumerate(self.class_names)
         ]
-        return Summary("Answers", ("label", "present", "missed", "absent", "false alarms", "unsure"), rows, self.guarantee)
+        header = ("label", "present", "missed", "absent", "false alarms", "unsure")
+        note = (
+            ""
+            if "groups" not in self.missed.method
+            else (
+                f" Shares are those {self.missed.method.partition(', ')[2]}, and intervals allow for dependence within groups; where there "
+                "were no errors, the groups are the units of an exact interval."
+            )
+        )
+        return Summary("Answers", header, rows, self.guarantee + note)
