@@ -1,4 +1,4 @@
-"""Performance and uncertainty on the test patients, with bootstrap intervals over patients."""
+"""Performance and uncertainty on the test patients, with intervals over patients."""
 
 from __future__ import annotations
 
