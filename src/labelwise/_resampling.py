@@ -180,18 +180,19 @@ def all_alike(se: Any, scale: Any = 1.0) -> Any:
 
 
 def t_interval_with_extremes(
-    value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[Any, Any], n: Any
+    value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[Any, Any], n: Any, weight: float = 1.0
 ) -> tuple[np.ndarray, np.ndarray]:
     """Student's t-interval of a mean after one more case at either bound, for values of which rare ones are large.
 
     If a high cost is rare, it is missing in many samples, and the standard error does not know of it. One more case at either
     bound, as Agresti and Coull (1998) add to a share, makes up for that: without any such case the interval reaches about
-    2.8 / n of the distance to the bound. ``n`` is the number of cases; for one it is all that is possible.
+    2.8 / n of the distance to the bound. ``n`` is the number of cases; for one it is all that is possible. ``weight`` is that
+    of an added case, in cases.
     """
     value, (lowest, highest) = np.asarray(value, dtype=float), bounds
-    more = n + 2
-    center = (n * value + lowest + highest) / more
-    error_of_added = np.hypot(lowest - center, highest - center) / more
+    more = n + 2 * weight
+    center = (n * value + weight * (lowest + highest)) / more
+    error_of_added = weight * np.hypot(lowest - center, highest - center) / more
     half = t_quantile(np.fmax(freedom, 1), confidence) * np.hypot(se * n / more, error_of_added)
     low, high = np.minimum(center - half, value), np.maximum(center + half, value)
     spread_known = np.asarray(n) > 1

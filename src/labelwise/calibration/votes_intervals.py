@@ -43,8 +43,10 @@ def without_each_annotator(read: Votes) -> np.ndarray | None:
 
 def pair_bounds(read: Votes) -> np.ndarray:
     """The largest ½ Σ (v₁ − v₂)² of two votes, for each event and then for the sum over all events, (E + 1,)."""
-    apart = 0.5 * (read.inside[:, None] - read.inside) ** 2  # of each pair of classes
-    return np.append(apart.max(axis=(0, 1)), apart.sum(axis=-1).max())
+    inside = read.inside
+    squares = np.sum(inside**2, axis=1)
+    apart = squares[:, None] + squares - 2 * inside @ inside.T  # Σ (v₁ − v₂)² of votes for each two classes, (K, K)
+    return 0.5 * np.append((inside.max(axis=0) - inside.min(axis=0)) ** 2, apart.max())
 
 
 def case_bounds(part: int, pair: Any, read: Votes, *, of_sum: bool = False) -> tuple[Any, Any]:
@@ -58,6 +60,14 @@ def case_bounds(part: int, pair: Any, read: Votes, *, of_sum: bool = False) -> t
         differ = 1.0 if of_sum else 2 * (fewest // 2) * (fewest - fewest // 2) / (fewest * (fewest - 1))
         return 0.0 * pair, pair * differ
     return (0.0 * pair, 2 * pair) if part == 0 else (-pair / 2, 2 * pair)
+
+
+def added_cases(part: int, read: Votes) -> float:
+    """How many cases at either bound stand for what was not seen: one, and for epistemic statistics one pair of votes of a case.
+
+    An extreme epistemic value takes two people who agree against θ̄. Of few votes that is a whole case, of many it hardly matters.
+    """
+    return 2 / float(read.n.mean()) if part == 2 else 1.0
 
 
 def mean_claim(
@@ -74,7 +84,7 @@ def mean_claim(
     """Means over the cases with intervals; ``jackknife`` are the means (A, 2, E) without each annotator, ``pair`` is that of `pair_bounds`.
 
     What was observed is bounded. Aleatoric: `t_interval`, in which groups are the units where nobody disagreed. Total and epistemic
-    values are not alike where nobody chose a label, since θ̄ differs; one more case at either bound stands for what was not seen.
+    values are not alike where nobody chose a label, since θ̄ differs; `added_cases` at either bound stand for what was not seen.
     """
     c, o = claimed.mean(axis=0), observed.mean(axis=0)
     n = len(observed)
@@ -92,8 +102,9 @@ def mean_claim(
         nearest, farthest = t_interval(o, *of_gap, confidence, (0.0, highest), read.n_groups)
         gap_low, gap_high = c - farthest, c - nearest
     else:
-        low, high = t_interval_with_extremes(o, *of_observed, confidence, (lowest, highest), n)
-        gap_low, gap_high = t_interval_with_extremes(c - o, *of_gap, confidence, (-highest, pair - lowest), n)
+        weight = added_cases(part, read)
+        low, high = t_interval_with_extremes(o, *of_observed, confidence, (lowest, highest), n, weight)
+        gap_low, gap_high = t_interval_with_extremes(c - o, *of_gap, confidence, (-highest, pair - lowest), n, weight)
     seen = Estimate(o, low, high, confidence, method)
     gap = Estimate(c - o, gap_low, gap_high, confidence, method)
     there = (c > 0) & (o > 0)

@@ -19,7 +19,7 @@ from ._maps import IsotonicMap, fit_isotonic
 from .errors import quantile
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_intervals import Claim, case_bounds, first_column, mean_claim, pair_bounds, without_each_annotator
+from .votes_intervals import Claim, added_cases, case_bounds, first_column, mean_claim, pair_bounds, without_each_annotator
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +228,7 @@ def _curves(read: Votes, binned: Binned, bounds: tuple[np.ndarray, np.ndarray], 
     if part == 1:
         low, high = t_interval(observed, se, freedom, confidence, (0.0, highest), groups)
     else:
-        low, high = t_interval_with_extremes(observed, se, freedom, confidence, (lowest, highest), count)
+        low, high = t_interval_with_extremes(observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read))
     low, high = np.where(several, low, lowest), np.where(several, high, highest)  # one group says nothing about the spread
     return {
         name: VoteCurve(

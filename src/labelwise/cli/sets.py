@@ -120,6 +120,7 @@ def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: boo
             echo_json(
                 {
                     "guarantee": fitted.guarantee,
+                    "note": answers.note,
                     "labels": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
                 }
             )

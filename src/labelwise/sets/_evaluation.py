@@ -10,7 +10,7 @@ import numpy as np
 
 from .._errors import InputError
 from .._labels import as_labels
-from .._resampling import check_confidence, share_estimate
+from .._resampling import check_confidence, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame
 from ._input import codes_of
 from ._quantiles import as_level, conformal_rank
@@ -131,7 +131,7 @@ def _note(fitted: SetPredictor, rows: list[Coverage], code: np.ndarray | None) -
         return ""
     if fitted.cover == "group":
         return "Intervals are exact for whole groups."
-    who = "a random group" if fitted.cover == "case" else "a random case"
+    who = "a random case of a random group" if fitted.cover == "case" else "a random case"
     note = f"Coverage is that of {who}, and intervals allow for dependence within groups."
     if any(row.method.startswith("exact") for row in rows):
         note += " Where nothing was missed, or everything, the groups are the units of an exact interval."
@@ -160,8 +160,7 @@ def _row(
         share = share_estimate(covered, None, confidence)
     elif fitted.cover == "case":
         share = share_estimate(covered, code, confidence, estimand="group")
-        _, group, count = np.unique(code, return_inverse=True, return_counts=True)
-        mean_size = float((np.bincount(group, size) / count).mean())
+        mean_size = float(mean_over_groups(size.astype(float), code, confidence, estimand="group"))
     else:
         share = share_estimate(covered, code, confidence)
         if code is None and event is not None and _law_is_known(fitted, event):

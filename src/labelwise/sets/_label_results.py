@@ -48,6 +48,8 @@ class LabelEvaluation(Shown):
     n_absent: np.ndarray
     class_names: tuple[str, ...]
     guarantee: str
+    note: str = ""
+    """Of intervals over groups: what they are about."""
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for each label."""
@@ -82,12 +84,4 @@ class LabelEvaluation(Shown):
             for k, name in enumerate(self.class_names)
         ]
         header = ("label", "present", "missed", "absent", "false alarms", "unsure")
-        note = (
-            ""
-            if "groups" not in self.missed.method
-            else (
-                f" Shares are those {self.missed.method.partition(', ')[2]}, and intervals allow for dependence within groups; where there "
-                "were no errors, the groups are the units of an exact interval."
-            )
-        )
-        return Summary("Answers", header, rows, self.guarantee + note)
+        return Summary("Answers", header, rows, f"{self.guarantee} {self.note}".rstrip())

@@ -101,6 +101,13 @@ class LabelThresholds(Shown):
             value, low, high = (np.asarray([getattr(x, name) for x in found]) for name in ("value", "low", "high"))
             return Estimate(value, low, high, confidence, method)
 
+        note = ""
+        if code is not None:
+            who = "a random case of a random group" if self.grouped else "a random case"
+            note = (
+                f"Shares are those of {who}, and intervals allow for dependence within groups. Where there were no errors, the groups "
+                "are the units of an exact interval."
+            )
         return LabelEvaluation(
             shares(answer == 0, present),
             shares(answer == 1, ~present),
@@ -109,6 +116,7 @@ class LabelThresholds(Shown):
             (~present).sum(axis=0),
             self.class_names,
             self.guarantee,
+            note,
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
