@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, softmax
+from scipy.special import expit, logit, ndtr, softmax
 
 import labelwise as lw
-from labelwise.calibration import calibration_errors, check_calibration
-from labelwise.decisions import choose_threshold
+from labelwise.calibration import calibration_errors, check_calibration, reliability_curves, vote_reliability
+from labelwise.decisions import Costs, choose_threshold, decide
 from labelwise.evaluation import (
     bootstrap_uncertainty,
     brier_score,
@@ -30,10 +30,12 @@ from labelwise.evaluation import (
     detection_scores,
     mean_over_runs,
     rank_agreement,
+    rejection_curve,
     simultaneous_intervals,
 )
 from labelwise.paper.human import over_classes
 from labelwise.paper.intervals import simultaneous, welch
+from labelwise.sets import fit_labels, fit_sets
 
 HERE = Path(__file__).resolve().parent
 PAGE = HERE.parents[1] / "docs/evaluation.md"
@@ -100,6 +102,146 @@ def means() -> Iterator[Row]:
             yield f"accuracy of a random {estimand}, t", f"{5 * g}", str(g), 0.95, lambda r, g=g, e=estimand: accuracy(r, g, e), 2000
     for g in (8, 20, 40, 100):
         yield "Brier score, bootstrap", f"{10 * g}", str(g), 0.95, lambda rng, g=g: brier(rng, g), 1000
+
+
+def shares() -> Iterator[Row]:
+    """Shares over groups of 20 cases, whose own shares follow a beta distribution: ρ is the correlation of two cases of a group."""
+
+    def groups_of(n_groups: int, size: int = 20) -> np.ndarray:
+        return np.repeat(np.arange(n_groups), size)
+
+    def drawn(rng: np.random.Generator, groups: np.ndarray, share: float, rho: float) -> np.ndarray:
+        """Whether each case is a hit."""
+        own = np.full(groups[-1] + 1, share)
+        if rho > 0:
+            own = rng.beta(share * (1 / rho - 1), (1 - share) * (1 / rho - 1), len(own))
+        return rng.random(len(groups)) < own[groups]
+
+    # Sets that are always {class 0}: cases of class 0 are covered, those of class 1 are missed.
+    sets = fit_sets(np.tile([0.9, 0.1], (100, 1)), np.zeros(100, int), per="marginal", groups=np.arange(100))
+
+    def covered(rng: np.random.Generator, groups: np.ndarray, share: float, rho: float) -> bool:
+        missed = ~drawn(rng, groups, share, rho)
+        row = sets.evaluate(np.tile([0.9, 0.1], (len(groups), 1)), missed.astype(int), groups=groups)["all classes"]
+        return bool(row.low <= share <= row.high)
+
+    for share in (0.9, 0.95, 0.99):
+        for rho in (0.0, 0.1, 0.3):
+            for g in (10, 20, 30, 100):
+                setting = (groups_of(g), share, rho)
+                yield (
+                    f"sets over groups, share {share:g}, ρ = {rho:g}",
+                    f"{20 * g}",
+                    str(g),
+                    0.95,
+                    lambda r, a=setting: covered(r, *a),
+                    1000,
+                )
+    for rho in (0.1, 0.3):
+        setting = (groups_of(10, 5), 0.995, rho)
+        yield (
+            f"sets over groups, share 0.995 (mostly nothing missed), ρ = {rho:g}",
+            "50",
+            "10",
+            0.95,
+            lambda r, a=setting: covered(r, *a),
+            1000,
+        )
+
+    # Thresholds at which a label of probability ½ is never missed; a present label of probability .1 is.
+    p = np.repeat([0.5, 0.1], 100)
+    labels = fit_labels(lw.MultiLabelEnsemble(np.stack([p, p], -1)[None]), np.stack([p, p], -1) == 0.5, groups=np.arange(200))
+
+    def not_missed(rng: np.random.Generator, groups: np.ndarray, share: float, rho: float) -> bool:
+        hits = drawn(rng, groups, share, rho)
+        q = lw.MultiLabelEnsemble(np.where(hits, 0.5, 0.1)[None, :, None].repeat(2, axis=-1))
+        missed = labels.evaluate(q, np.ones((len(groups), 2), bool), groups=groups).missed
+        return bool(missed.low[0] <= 1 - share <= missed.high[0])
+
+    def in_a_bin(rng: np.random.Generator, groups: np.ndarray, share: float, rho: float) -> bool:
+        curve = reliability_curves(np.tile([0.1, 0.9], (len(groups), 1)), drawn(rng, groups, share, rho).astype(int), groups=groups)["1"]
+        return bool(curve.low[0] <= share <= curve.high[0])
+
+    for name, one in (("labels over groups, misses of 5 %", not_missed), ("frequency in a bin over groups, .95", in_a_bin)):
+        for rho in (0.1, 0.3):
+            for g in (10, 30):
+                setting = (groups_of(g), 0.95, rho)
+                yield f"{name}, ρ = {rho:g}", f"{20 * g}", str(g), 0.95, lambda r, f=one, a=setting: f(r, *a), 2000
+
+    def kept(rng: np.random.Generator, n: int, size: int) -> bool:
+        """Accuracy of the 4 % most certain. Of the 5 % most certain a share .98 is right, of the others .7."""
+        score = rng.random(n)
+        correct = rng.random(n) < np.where(score < 0.05, 0.98, 0.7)
+        groups = None if size == 1 else np.arange(n) // size
+        band = rejection_curve(score, correct=correct, grid=[0.0, 0.96], groups=groups, n_bootstrap=100, rng=rng).band
+        return band is not None and bool(band.low[1] <= 0.98 <= band.high[1])
+
+    for n in (200, 1000):
+        yield "accuracy of the 4 % most certain, band", str(n), "–", 0.95, lambda rng, n=n: kept(rng, n, 1), 600
+
+
+def votes() -> Iterator[Row]:
+    """Right claims about a rare label: one member is drawn per case (or group), and its votes from that member."""
+
+    def draw(rng: np.random.Generator, n: int, size: int, share: float, spread: float) -> lw.Ensemble:
+        base = np.clip(rng.beta(share * spread, (1 - share) * spread, n // size), 1e-9, 1 - 1e-9)
+        theta = np.repeat(expit(logit(base) + 0.7 * rng.normal(size=(5, n // size))), size, axis=1)
+        return lw.Ensemble(np.stack([theta, 1 - theta], axis=-1))
+
+    def covered(
+        rng: np.random.Generator, n: int, size: int, n_votes: int, share: float, spread: float, part: str, number: str, truth: float
+    ) -> bool:
+        q, groups = draw(rng, n, size, share, spread), np.arange(n) // size
+        member = rng.integers(5, size=n // size)[groups]
+        yes = rng.binomial(n_votes, q.probs[member, np.arange(n), 0])
+        found = vote_reliability(q, np.stack([yes, n_votes - yes], axis=1), groups=groups, n_bins=5 if number == "lowest bin" else 1)
+        if number == "lowest bin":
+            curve = getattr(found, part).curves["0"]
+            return bool(curve.low[0] <= curve.claimed[0] <= curve.high[0])
+        estimate = getattr(getattr(found, part).labels, number)
+        return bool(estimate.low[0] <= truth <= estimate.high[0])
+
+    for share, spread, words in ((0.01, 20.0, "1 % in every case"), (0.01, 1.0, "1 %, in few cases"), (0.05, 2.0, "5 %")):
+        everything = lw.decompose(draw(np.random.default_rng(9), 1_000_000, 1, share, spread), "squared")
+        for n, size, n_votes in ((100, 1, 2), (400, 1, 5), (400, 10, 5)):
+            for part, number in (
+                ("aleatoric", "observed"),
+                ("aleatoric", "gap"),
+                ("aleatoric", "lowest bin"),
+                ("total", "observed"),
+                ("epistemic", "observed"),
+            ):
+                truth = float(getattr(everything, part)[:, 0].mean()) if number == "observed" else 0.0
+                setting = (n, size, n_votes, share, spread, part, number, truth)
+                name = f"votes, {n_votes} each, label of {words}: {part}, {number}"
+                yield name, str(n), str(n // size) if size > 1 else "–", 0.95, lambda r, a=setting: covered(r, *a), 600
+
+
+def savings() -> Iterator[Row]:
+    """Mean saving of `decide` over the most probable class, with calibrated probabilities."""
+    settings = {
+        "5 % cost 20": ([7.6, 0.4], [[0, 1], [20, 0]]),
+        "1 % cost 100": ([2.97, 0.03], [[0, 1], [100, 0]]),
+        "three classes, 5 % cost 20": ([3, 0.7, 0.2], [[0, 1, 1], [1, 0, 1], [20, 20, 0]]),
+        "all costs similar": ([1, 1, 1], [[0, 1, 2], [1, 0, 3], [2, 1, 0]]),
+    }
+
+    def saving(rng: np.random.Generator, n: int, alpha: list[float], costs: Costs) -> tuple[float, float, float]:
+        theta = rng.dirichlet(alpha, n)
+        y = np.minimum((theta.cumsum(axis=1) < rng.random((n, 1))).sum(axis=1), len(alpha) - 1)
+        found = decide(lw.Ensemble(theta[None]), costs, task="multiclass").summary(y).saving
+        return float(found.value), float(found.low), float(found.high)
+
+    for name, (alpha, matrix) in settings.items():
+        costs = Costs(matrix)
+        truth = saving(np.random.default_rng(9), 1_000_000, alpha, costs)[0]
+
+        def one(rng: np.random.Generator, n: int, alpha: list[float] = alpha, costs: Costs = costs, truth: float = truth) -> bool:
+            _, low, high = saving(rng, n, alpha, costs)
+            return low <= truth <= high
+
+        for n in (20, 50, 200, 1000):
+            yield f"saving per case, {name}", str(n), "–", 0.95, lambda rng, n=n, one=one: one(rng, n), 1000
 
 
 def families() -> Iterator[Row]:
@@ -276,7 +418,7 @@ def members() -> Iterator[Row]:
         yield f"bootstrap_uncertainty over {m} members{words}", "20", "–", 0.95, one, 200 if failed else 1000
 
 
-STUDIES = {f.__name__: f for f in (auroc, means, families, classes, runs, thresholds, calibration, members)}
+STUDIES = {f.__name__: f for f in (auroc, means, shares, votes, savings, families, classes, runs, thresholds, calibration, members)}
 
 
 def simulate(name: str) -> list[dict[str, Any]]:

@@ -103,7 +103,10 @@ class Resampling:
         """
         replicates, units = np.asarray(replicates), self.n_groups if units is None else np.asarray(units)
         low, high = percentiles(replicates, self.confidence)
-        few = np.asarray((units < FEW) & np.isfinite(value))
+        few = np.asarray(units < FEW)
+        if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
+            few = few | (np.asarray(low) == np.asarray(high))  # percentiles of replicates that are all alike are one point
+        few = few & np.isfinite(value)
         if not few.any():
             return Estimate(value, low, high, self.confidence, self.method)
         t = t_interval(value, bootstrap_error(replicates, units), np.fmax(units - 1, 1), self.confidence, bounds, units)
@@ -142,8 +145,10 @@ def t_interval(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a finite lower one.
 
-    These scales stay within the bounds and have better coverage near them. At a bound the standard error is 0 although the value is uncertain: the
-    other end is then exact for a share of ``units`` independent groups, all of which were on the same side.
+    These scales stay within the bounds and have better coverage near them. Where all units showed the same, at a bound or
+    between them, the standard error is 0 although the value is uncertain: the interval is then exact for a share of
+    ``units`` independent groups. With this confidence at most a share u of all groups is different, u = 1 − (α/2)^(1/units),
+    and each of these may lie anywhere within the bounds.
     """
     from scipy.special import expit, logit
 
@@ -159,15 +164,88 @@ def t_interval(
     width = np.asarray(highest - lowest)
     scale = np.where(width > 0, width, 1)
     share = np.where(width > 0, (value - lowest) / scale, 1)
-    inside = (share > 0) & (share < 1)
-    middle = np.where(inside, share, 0.5)
+    unseen = 1 - ((1 - confidence) / 2) ** (1 / np.fmax(units, 1))
+    alike = (share <= 0) | (share >= 1) | all_alike(se, scale)
+    clipped = np.clip(share, 0, 1)
+    exact = lowest + width * clipped * (1 - unseen), lowest + width * (clipped + (1 - clipped) * unseen)
+    middle = np.where(alike, 0.5, share)
     relative = half / scale / (middle * (1 - middle))
-    exact = width * ((1 - confidence) / 2) ** (1 / np.fmax(units, 1))
     low, high = (lowest + width * expit(logit(middle) + sign * relative) for sign in (-1, 1))
-    low, high = (
-        np.where(inside, low, np.where(share >= 1, lowest + exact, lowest)),
-        np.where(inside, high, np.where(share >= 1, highest, highest - exact)),
-    )
+    return np.where(alike, exact[0], low), np.where(alike, exact[1], high)
+
+
+def all_alike(se: Any, scale: Any = 1.0) -> Any:
+    """Whether a standard error is 0 up to rounding: all units showed the same."""
+    return np.asarray(se) <= 1e-12 * scale
+
+
+def t_interval_with_extremes(
+    value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[Any, Any], n: Any, weight: float = 1.0
+) -> tuple[np.ndarray, np.ndarray]:
+    """Student's t-interval of a mean after one more case at either bound, for values of which rare ones are large.
+
+    If a high cost is rare, it is missing in many samples, and the standard error does not know of it. One more case at either
+    bound, as Agresti and Coull (1998) add to a share, makes up for that: without any such case the interval reaches about
+    2.8 / n of the distance to the bound. ``n`` is the number of cases; for one it is all that is possible. ``weight`` is that
+    of an added case, in cases.
+    """
+    value, (lowest, highest) = np.asarray(value, dtype=float), bounds
+    more = n + 2 * weight
+    center = (n * value + weight * (lowest + highest)) / more
+    error_of_added = weight * np.hypot(lowest - center, highest - center) / more
+    half = t_quantile(np.fmax(freedom, 1), confidence) * np.hypot(se * n / more, error_of_added)
+    low, high = np.minimum(center - half, value), np.maximum(center + half, value)
+    spread_known = np.asarray(n) > 1
+    return np.where(spread_known, np.fmax(low, lowest), lowest), np.where(spread_known, np.fmin(high, highest), highest)
+
+
+def mean_over_groups(
+    x: np.ndarray, code: np.ndarray | None, confidence: float, *, estimand: str = "case", bounds: Bounds = (-inf, inf)
+) -> Estimate:
+    """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random case, or of a random group."""
+    unit = "cases" if code is None else "groups"
+    _, code = np.unique(np.arange(len(x)) if code is None else code, return_inverse=True)
+    size, sums = np.bincount(code), np.bincount(code, x)
+    n = len(size)
+    if estimand == "case":
+        mean = x.mean()
+        away = (sums - size * mean) / size.mean()  # of a ratio of sums
+    else:
+        mean = (sums / size).mean()
+        away = sums / size - mean
+    if n < 2:
+        return Estimate(float(mean), *bounds, confidence, f"one of the {unit} says nothing about the spread")
+    se = np.sqrt(np.sum(away**2) / (n - 1) / n)
+    low, high = t_interval(mean, se, n - 1, confidence, bounds, n)
+    method = f"t-interval over {n} {unit}, of a random {estimand}"
+    if np.all(np.isfinite(bounds)) and all_alike(se, bounds[1] - bounds[0]):
+        method = f"exact for {n} independent {unit} that are all alike, of a random {estimand}"
+    return Estimate(float(mean), float(low), float(high), confidence, method)
+
+
+def share_estimate(hits: np.ndarray, code: np.ndarray | None, confidence: float, *, estimand: str = "case") -> Estimate:
+    """The share of ``hits`` (N,) with its interval, the one for every share: never outside [0, 1], never of zero width.
+
+    Without groups (or with a group for each case) Clopper–Pearson. Over groups `t_interval`, which is on the logit scale; where
+    nothing was missed, or everything, the groups are the units of the exact interval. NaN without cases.
+    """
+    n = len(hits)
+    if n == 0:
+        return Estimate(nan, nan, nan, confidence, "no cases")
+    if code is not None and len(np.unique(code)) < n:
+        return mean_over_groups(hits.astype(float), code, confidence, estimand=estimand, bounds=(0.0, 1.0))
+    low, high = binomial_interval(hits.sum(), n, confidence)
+    return Estimate(float(hits.mean()), float(low), float(high), confidence, "Clopper–Pearson")
+
+
+def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """The Clopper–Pearson interval of a share of independent cases; from 0 to 1 without cases."""
+    from scipy.special import betaincinv
+
+    hits, n = np.asarray(hits, float), np.asarray(n, float)
+    tail = (1 - confidence) / 2
+    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, tail), 0.0)
+    high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - tail), 1.0)
     return low, high
 
 

@@ -35,6 +35,29 @@ def test_wrong_measures_are_found_out(measure, verdicts):
     assert changed(measure) == verdicts
 
 
+@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9)], ids=str)
+def test_the_whole_is_at_most_the_sum_of_two_parts(loss):
+    """A7 by hand, for all ways to part the classes: an identity if the sum is restricted to the labels of each part, and at most the sum if the
+    classes outside each part are merged."""
+    rng = np.random.default_rng(0)
+    for k in (2, 3, 4):
+        probs = rng.dirichlet(np.full(k, 0.6), (4, 200))
+        weights = rng.dirichlet(np.ones(4))
+        whole = lw.decompose(lw.Ensemble(probs, weights=weights), loss)
+        for chosen in range(1, 2**k - 1):
+            part = np.array([bool(chosen >> i & 1) for i in range(k)])
+            merged = []
+            for inside in (part, ~part):
+                coarse = np.concatenate([probs[..., inside], probs[..., ~inside].sum(axis=-1, keepdims=True)], axis=-1)
+                merged.append(lw.decompose(lw.Ensemble(coarse.clip(0, 1), weights=weights), loss).sum())
+            for name in ("total", "aleatoric", "epistemic"):
+                labels, of_parts = getattr(whole, name), [getattr(x, name) for x in merged]
+                restricted = labels[:, part].sum(axis=-1) + labels[:, ~part].sum(axis=-1)
+                np.testing.assert_allclose(getattr(whole.sum(), name), restricted, atol=1e-12)
+                assert np.all(getattr(whole.sum(), name) <= sum(of_parts) + 1e-12)
+                assert np.any(getattr(whole.sum(), name) < sum(of_parts) - 1e-6)  # merging is no identity
+
+
 def test_joint_zero_one_breaks_subadditivity():
     result = check(lambda q: lw.joint.decompose(q, "zero_one"))["A7", "EU"]
     c = result.counterexample

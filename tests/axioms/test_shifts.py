@@ -60,11 +60,39 @@ def test_shifts_move_every_member_alike(drawn, share):
     with pytest.raises(ValueError, match="leaves the probability simplex"):
         location_shift(q, z * 1.01 / share)
 
-    away = 1 / q.n_classes - q.mean()
-    lam = 1 - 0.99 * share * np.minimum(largest_step(q, away), 1)
-    centerd = center_shift(q, lam)
-    np.testing.assert_allclose(centerd.mean(), lam[..., None] * q.mean() + (1 - lam[..., None]) / q.n_classes, atol=1e-14)
-    np.testing.assert_allclose(centerd.probs - q.probs, (centerd.mean() - q.mean()) + 0 * q.probs, atol=1e-14)
+
+@settings(max_examples=60, deadline=None)
+@given(ensembles(), st.floats(0.05, 1))
+def test_center_shifts_are_location_shifts_toward_the_uniform_vector(drawn, share):
+    """Definition 2.1 (iii): Θ' = Θ + z for a constant z, and E Θ' = λ E Θ + (1 − λ)(1/K, …, 1/K) for a λ in (0, 1)."""
+    q, _ = drawn
+    center = np.full(q.n_classes, 1 / q.n_classes)
+    lam = 1 - 0.99 * share * np.minimum(largest_step(q, center - q.mean()), 1)
+    assert np.all((lam > 0) & (lam < 1))
+    shifted = center_shift(q, lam)
+    z = shifted.probs - q.probs
+    np.testing.assert_allclose(z, np.broadcast_to(z[:1], z.shape), atol=1e-14)  # the same for every member
+    assert np.all(np.abs(z[0]).max(axis=-1) > 0)
+    np.testing.assert_allclose(shifted.mean(), lam[..., None] * q.mean() + (1 - lam[..., None]) * center, atol=1e-14)
+    np.testing.assert_allclose(shifted.probs, location_shift(q, (1 - lam)[..., None] * (center - q.mean())).probs, atol=1e-14)
+    before, after = (np.abs(x.mean() - center).max(axis=-1) for x in (q, shifted))
+    assert np.all(after < before)
+    np.testing.assert_allclose(lw.decompose(shifted, "squared").epistemic, lw.decompose(q, "squared").epistemic, atol=1e-14)
+    for outside in (0.0, 1.0, 1.5, -0.1):
+        with pytest.raises(ValueError, match="`lam` must lie strictly between 0 and 1"):
+            center_shift(q, outside)
+
+
+def test_what_does_not_move_is_neither_a_spread_nor_a_shift():
+    """Definition 2.1 asks for max Var Z_k > 0, for z ≠ 0, and for a mean that is not the center."""
+    q = lw.Ensemble(np.array([[0.3, 0.7], [0.95, 0.05]]), weights=[1.0, 0.0], member_axis=0)
+    for z in ([0.0, 0.0], [[0.0, 0.0], [0.05, -0.05]]):  # a member of weight 0 does not spread Q
+        with pytest.raises(ValueError, match="the spread would change nothing"):
+            mean_preserving_spread(q, z)
+    with pytest.raises(ValueError, match="the shift would change nothing"):
+        location_shift(q, [0.0, 0.0])
+    with pytest.raises(ValueError, match="already has its mean in the center"):
+        center_shift(lw.Ensemble(np.array([[0.3, 0.7], [0.7, 0.3]]), member_axis=0), 0.5)
 
 
 def test_shifts_reach_the_edge_exactly():

@@ -20,20 +20,25 @@ def test_adaptive_bins_have_equal_mass_and_keep_ties_together():
     assert sorted(curves["0"].count.tolist()) == [100, 900]
 
 
-def test_wilson_and_cluster_intervals_of_a_bin():
+def test_intervals_of_a_bin_are_those_of_a_share():
     from scipy.stats import binomtest
 
     p = np.full((200, 2), 0.5)
     y = (np.arange(200) < 60).astype(int)
     curve = reliability_curves(p, y, n_bins=4)["1"]
-    reference = binomtest(60, 200).proportion_ci(0.95, method="wilson")
+    reference = binomtest(60, 200).proportion_ci(0.95, method="exact")
     np.testing.assert_allclose((curve.low[0], curve.high[0]), (reference.low, reference.high))
     patient = np.arange(200) // 20  # ten patients, all alike within
-    grouped = reliability_curves(p, y, n_bins=4, groups=patient, rng=0, n_bootstrap=500)["1"]
+    grouped = reliability_curves(p, y, n_bins=4, groups=patient)["1"]
+    share = lw.evaluation.clustered_mean(y, patient, bounds=(0, 1))
+    np.testing.assert_allclose((grouped.low[0], grouped.high[0]), (share.low, share.high))
     assert grouped.high[0] - grouped.low[0] > 3 * (curve.high[0] - curve.low[0])
-    shares = np.array([y[patient == g].mean() for g in range(10)])
-    drawn = np.random.default_rng(0).integers(10, size=(500, 10))
-    np.testing.assert_allclose((grouped.low[0], grouped.high[0]), np.quantile(shares[drawn].mean(1), (0.025, 0.975)))
+
+
+def test_a_bin_in_which_all_groups_are_alike_has_an_interval():
+    p, y = np.full((40, 2), 0.5), np.ones(40, int)
+    curve = reliability_curves(p, y, n_bins=2, groups=np.repeat(np.arange(8), 5))["1"]
+    np.testing.assert_allclose((curve.low[0], curve.high[0]), (0.025 ** (1 / 8), 1))
 
 
 def test_multilabel(lib):
@@ -66,13 +71,18 @@ def test_a_class_that_is_never_thought_of():
         (np.zeros((0, 2)), np.zeros(0, int), {}, "at least one instance"),
         (np.full((3, 2), 0.5), [0, 1, 2], {}, "`y_true`"),
         (np.full((3, 2), 0.5), [0, 1, 0], {"n_bins": 0}, "`n_bins`"),
-        (np.full((3, 2), 0.5), [0, 1, 0], {"groups": [0, 0, 1]}, "`n_bootstrap`"),
+        (np.full((3, 2), 0.5), [0, 1, 0], {"groups": [0, 1]}, "`groups` must name the group of each"),
     ],
 )
 def test_friendly_errors(p, y, options, words):
     for function in (calibration_errors, reliability_curves):
         with pytest.raises(ValueError, match=words):
             function(p, y, **options)
+
+
+def test_errors_over_groups_need_the_bootstrap():
+    with pytest.raises(ValueError, match="`n_bootstrap`"):
+        calibration_errors(np.full((3, 2), 0.5), [0, 1, 0], groups=[0, 0, 1])
 
 
 @pytest.mark.parametrize("function", [calibration_errors, reliability_curves, lambda q, y: check_calibration(q, y, rng=0)])

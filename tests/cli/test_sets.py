@@ -67,6 +67,27 @@ def test_pools_order_and_patients(folder: Path) -> None:
     assert "group" in run("evaluate", folder / "new_patients.npz", "--sets", folder / "s.npz").output
 
 
+def test_groups_of_the_file_are_used(folder: Path) -> None:
+    probs, y = data(1)
+    groups = np.arange(150) // 5
+    for name in ("cal", "new"):
+        stored = dict(np.load(folder / f"{name}_labels.npz"))
+        np.savez(folder / f"{name}_label_patients.npz", **stored, groups=groups)
+    run("fit", folder / "cal_label_patients.npz", "-o", folder / "l.npz", "--multilabel")
+    given = ("--sets", folder / "l.npz", "--multilabel")
+    found = json.loads(run("evaluate", folder / "new_label_patients.npz", *given, "--json").stdout)
+    fitted = lw.sets.load_sets(folder / "l.npz")
+    expected = fitted.evaluate(lw.MultiLabelEnsemble(probs), np.eye(3, dtype=int)[y], groups=groups).missed
+    assert [row["missed_high"] for row in found["labels"]] == pytest.approx(expected.high.tolist())
+    assert "so they are evaluated by group" in run("evaluate", folder / "new_labels.npz", *given, code=2).output
+    run("fit", folder / "cal.npz", "-o", folder / "s.npz")  # without groups
+    widths = []
+    for name in ("new", "new_patients"):
+        rows = json.loads(run("evaluate", folder / f"{name}.npz", "--sets", folder / "s.npz", "--json").stdout)["rows"]
+        widths.append(rows[0]["high"] - rows[0]["low"])
+    assert widths[0] != widths[1]  # the groups of the new cases count
+
+
 def test_labels_that_occur_together(folder: Path) -> None:
     output = run("fit", folder / "cal_labels.npz", "-o", folder / "l.npz", "--multilabel", "--confidence", 0.9, "--family-wise").output
     assert "With confidence 90 %" in output

@@ -260,3 +260,16 @@ def test_risks_of_utilities_are_their_negatives_and_no_coverage_may_do():
     assert curve.coverage_at_risk(-4) == 0
     with pytest.raises(ValueError, match="`risk` must be a number"):
         curve.coverage_at_risk(float("nan"))
+
+
+def test_the_band_at_high_rejection_has_few_instances():
+    """The five most certain of 200 are right: that says no more than five cases do, and percentiles would be a point."""
+    rng = np.random.default_rng(0)
+    correct = np.r_[np.ones(5, bool), rng.random(195) < 0.7]
+    curve = rejection_curve(np.arange(200), correct=correct, n_bootstrap=100, rng=0)
+    assert curve.band.low[-5] == pytest.approx(0.025 ** (1 / 5), abs=1e-9)
+    assert (curve.band.low[-1], curve.band.high[-1]) == pytest.approx((0.025, 1))
+    assert np.all(curve.band.high > curve.band.low)
+    grouped = rejection_curve(np.arange(200), correct=correct, groups=np.arange(200) // 2, n_bootstrap=100, rng=0)
+    assert grouped.band.low[-4] == pytest.approx(0.025 ** (1 / 2), abs=1e-9)  # four instances of two groups
+    assert np.all(np.isfinite(grouped.band.low))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.special import rel_entr
+from scipy.special import rel_entr, xlogy
 
 import labelwise as lw
 from joint_cases import COSTS, JOINT, entropy_of, random_ensemble
@@ -47,6 +47,23 @@ def test_mutual_information_survives_near_agreement() -> None:
     # the rows do not sum to exactly 1, so the divergence that is computed has the difference of the sums in it
     information -= sum(p - m for row in exact for p, m in zip(row, mean, strict=True)) / 3 / mp.log(2)
     assert abs(float(lw.joint.decompose(lw.Ensemble(probs)).epistemic[0]) / float(information) - 1) < 1e-12
+
+
+@given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 5))
+def test_entropy_is_conditional_entropy_plus_mutual_information(seed: int, k: int, m: int) -> None:
+    """H(Y) = H(Y | Θ) + I(Y, Θ), all three from the joint table P(Θ = θ_m, Y = k) = w_m θ_mk."""
+    probs, w = random_ensemble(seed, m, 5, k)
+    table = (w / w.sum())[:, None, None] * probs  # (member, instance, class)
+    of_member, of_class = table.sum(axis=-1, keepdims=True), table.sum(axis=0)
+    entropy = -xlogy(of_class, of_class).sum(-1) / np.log(2)
+    conditional = -xlogy(table, table / of_member).sum((0, -1)) / np.log(2)
+    information = rel_entr(table, of_member * of_class).sum((0, -1)) / np.log(2)
+    np.testing.assert_allclose(entropy, conditional + information, atol=1e-13)
+    u = lw.joint.decompose(lw.Ensemble(probs, weights=w))
+    np.testing.assert_allclose(u.total, entropy, atol=1e-13)
+    np.testing.assert_allclose(u.aleatoric, conditional, atol=1e-13)
+    np.testing.assert_allclose(u.epistemic, information, atol=1e-13)
+    np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, rtol=1e-13)
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 5))

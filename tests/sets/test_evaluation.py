@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.sets import fit_sets
+from labelwise.evaluation import clustered_mean
+from labelwise.sets import SetPredictor, fit_sets
 from set_cases import cases, ensemble
 
 
@@ -33,3 +34,75 @@ def test_evaluation_tells_coverage_size_and_what_to_expect() -> None:
     assert grouped.evaluate(p[400:], y[400:], groups=code)["all classes"].coverage == pytest.approx(np.mean(shares))
     whole = fit_sets(p[:400], y[:400], groups=code, per="marginal", cover="group", coverage=0.8)
     assert whole.evaluate(p[400:], y[400:], groups=code).unit == "group"
+
+
+def only_the_first_class(groups: np.ndarray | None = None, cover: str = "case") -> tuple[SetPredictor, np.ndarray]:
+    """Sets that are always {class 0}, so that class 0 is covered and class 1 is missed; and the prediction of a case."""
+    p = np.tile([0.9, 0.1], (200, 1))
+    groups = None if groups is None else np.arange(200) // 5
+    return fit_sets(p, np.zeros(200, int), per="marginal", groups=groups, cover=cover), p[:1]
+
+
+def test_ten_covered_groups_are_not_certainty() -> None:
+    groups = np.repeat(np.arange(10), 5)
+    sets, p = only_the_first_class(groups)
+    found = sets.evaluate(np.repeat(p, 50, axis=0), np.zeros(50, int), groups=groups)
+    row = found["all classes"]
+    assert (row.coverage, row.low, row.high) == pytest.approx((1, 0.025 ** (1 / 10), 1))
+    assert row.method.startswith("exact for 10 independent groups")
+    assert "Where nothing was missed, or everything, the groups are the units of an exact interval." in repr(found)
+    assert found.to_dict()["note"] == found.note
+    none = sets.evaluate(np.repeat(p, 50, axis=0), np.ones(50, int), groups=groups)["all classes"]
+    assert (none.coverage, none.low, none.high) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 10)))
+    alike = sets.evaluate(np.repeat(p, 50, axis=0), (np.arange(50) % 5 == 0).astype(int), groups=groups)[
+        "all classes"
+    ]  # four of five in each group
+    assert (alike.low, alike.high) == pytest.approx((0.8 * 0.025 ** (1 / 10), 1 - 0.2 * 0.025 ** (1 / 10)))
+    one = sets.evaluate(np.repeat(p, 5, axis=0), (np.arange(5) == 0).astype(int), groups=np.zeros(5))["all classes"]
+    assert (one.low, one.high) == (0, 1)
+
+
+@pytest.mark.parametrize(("n_groups", "rho", "least"), [(10, 0.1, 0.9), (20, 0.1, 0.9), (30, 0.05, 0.93)])
+def test_intervals_over_groups_cover(n_groups: int, rho: float, least: float) -> None:
+    """95 % of coverage .95; t-intervals on the plain scale covered .80 with ten groups of twenty cases."""
+    rng = np.random.default_rng(n_groups)
+    groups = np.repeat(np.arange(n_groups), 20)
+    sets, p = only_the_first_class(groups)
+    p = np.repeat(p, len(groups), axis=0)
+    hits = []
+    for _ in range(400):
+        share = rng.beta(0.95 * (1 / rho - 1), 0.05 * (1 / rho - 1), n_groups)
+        missed = rng.random(len(groups)) >= share[groups]
+        row = sets.evaluate(p, missed.astype(int), groups=groups)["all classes"]
+        hits.append(row.low <= 0.95 <= row.high)
+        assert 0 <= row.low < row.high <= 1
+    assert np.mean(hits) >= least
+
+
+def test_groups_of_sets_that_were_fitted_without_them_widen_the_interval_of_a_random_case() -> None:
+    sets, p = only_the_first_class()
+    groups = np.repeat(np.arange(20), np.arange(20) + 1)
+    y = (groups % 4 == 0).astype(int)
+    p = np.repeat(p, len(y), axis=0)
+    row, plain = (sets.evaluate(p, y, groups=g)["all classes"] for g in (groups, None))
+    expected = clustered_mean(y == 0, groups, bounds=(0, 1))
+    assert (row.coverage, row.low, row.high) == pytest.approx((float(expected), expected.low, expected.high))
+    assert row.coverage == plain.coverage
+    assert row.high - row.low > 2 * (plain.high - plain.low)
+    assert row.expected is None  # the law is that of independent cases
+
+
+def test_what_to_expect_is_said_only_where_it_is_known() -> None:
+    """A class of several events has the largest of their thresholds, whose law is another one."""
+    p, y = cases(800)
+    nested = fit_sets(p[:400], y[:400], per={"one": [0], "two": [0, 1], "three": [0, 1, 2]})
+    found = nested.evaluate(p[400:], y[400:])
+    assert [found[name].expected is None for name in ("one", "two", "three")] == [True] * 3
+    assert found["3"].expected is not None  # a class in no event is one of its own
+    inside = 0
+    for seed in range(100):
+        p, y = cases(400, seed=seed)
+        row = fit_sets(p[:200], y[:200], per={"pool": [0, 1]}).evaluate(p[200:], y[200:])["pool"]
+        assert row.expected is not None
+        inside += row.expected[0] <= row.coverage <= row.expected[1]
+    assert inside >= 88

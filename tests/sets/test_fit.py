@@ -71,6 +71,7 @@ MANY = lw.MultiLabelEnsemble(P[None])
         (lambda: fit_sets(P, Y, shape=lw.events.one_vs_one(4)), "`shape` must be"),
         (lambda: fit_sets(P, Y, shape=lw.events.tree({"a": [0, 1]})), "must contain every class; '2' is missing"),
         (lambda: fit_sets(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),
+        (lambda: fit_labels(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),
         (lambda: fit_labels(MANY, np.ones((400, 4), int)), r"`false_alarm_rate` 0\.1 needs at least 9 calibration cases without the label '0'; got 0"),
         (lambda: fit_labels(P, Y, method="ltt"), "`method` must be"),
         (lambda: fit_labels(P, Y, confidence=0.9), "for method='learn_then_test'"),

@@ -90,6 +90,24 @@ def test_smoothed_sets_have_the_level_exactly() -> None:
     assert abs(np.mean(hits) - 0.7) < 4 * np.std(hits) / sqrt(len(hits))
 
 
+def test_overlapping_events_are_covered_at_least() -> None:
+    """The classes of several events have the largest of their thresholds: one of these events is covered far more often."""
+    rng = np.random.default_rng(8)
+    easy_and_hard = {"easy": [2], "both": [0, 2]}
+    hits: dict[str, list[float]] = {"easy": [], "both": []}
+    for t in range(300):
+        p, y = draw(160, 3, rng)
+        sets = fit_sets(p[:120], y[:120], per=easy_and_hard, coverage=0.8, smoothed=True, rng=t)
+        inside = covered(sets.predict(p[120:], rng=t), y[120:])
+        for name, classes in easy_and_hard.items():
+            hits[name].append(inside[np.isin(y[120:], classes)].mean())
+    assert sets.guarantee.startswith("With probability at least 80 %")
+    assert np.mean(hits["easy"]) > 0.85
+    assert np.mean(hits["both"]) > 0.8 - 4 * np.std(hits["both"]) / sqrt(300)
+    apart = fit_sets(p[:120], y[:120], per={"pool": [0, 1]}, coverage=0.8, smoothed=True, rng=0)
+    assert apart.guarantee.startswith("With probability exactly 80 %")
+
+
 def test_a_random_case_and_all_cases_of_a_new_group_are_covered() -> None:
     rng = np.random.default_rng(5)
     one, whole, naive = [], [], []

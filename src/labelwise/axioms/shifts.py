@@ -18,7 +18,7 @@ EDGE = 1e-15
 
 
 def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
-    r"""Definition 2.1 (i): Θ' = Θ + Z with E[Z | Θ] = 0 and Z not constant.
+    r"""Definition 2.1 (i): Θ' = Θ + Z with E[Z | Θ] = 0 and max_k Var Z_k > 0.
 
     Each member is split in two: θ_m + (1−p) z_m with probability p, and θ_m − p z_m with probability 1 − p.
 

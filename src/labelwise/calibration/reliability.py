@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
+from .._arrays import Array, to_numpy
 from .._frames import same_rows
-from .._resampling import Resampling, percentiles
+from .._resampling import Resampling, binomial_interval, check_confidence, group_codes, share_estimate
 from .._validation import check_positive
 from ..evaluation._forecasts import forecasts
 
@@ -94,8 +94,6 @@ def reliability_curves(
     adaptive: bool = False,
     groups: Any = None,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
 ) -> dict[str, ReliabilityCurve]:
     """Reliability curve of each class's probability by class name and, for multiclass data, of the ``"top label"``.
 
@@ -103,9 +101,8 @@ def reliability_curves(
     ----------
     q, y_true, n_bins, adaptive, groups
         As for `calibration_errors`.
-    confidence, n_bootstrap, rng
-        Intervals of the frequency in each bin are Wilson's, or with ``n_bootstrap`` > 0 replicates (1000 is usual) from a bootstrap,
-        of which ``rng`` is the random seed or generator. ``groups`` need the bootstrap.
+    confidence : float
+        Of the intervals of the frequency in each bin: Clopper–Pearson, or with ``groups`` t-intervals over the groups of the bin.
 
     Returns
     -------
@@ -126,12 +123,12 @@ def reliability_curves(
     labels = ("top label", *class_names) if exclusive else class_names
     binned = Binned(p, outcomes, [n_bins] * p.shape[1], adaptive)
     count, hits, total = binned.sums(np.ones_like(p)), binned.sums(binned.outcomes), binned.sums(p)
-    resampling = Resampling(len(p), groups, n_bootstrap, confidence, rng)
-    if not resampling.wanted:
-        low, high = _wilson(hits, count, confidence)
+    check_confidence(confidence)
+    code, _ = group_codes(None if groups is None else to_numpy(groups).reshape(-1), len(p))
+    if code is None:
+        low, high = binomial_interval(hits, count, confidence)
     else:
-        again, size, _ = binned.bootstrap(resampling, binned.outcomes, np.ones_like(p))
-        low, high = percentiles(np.where(size > 0, again / np.where(size > 0, size, 1), np.nan), confidence)
+        low, high = _intervals_over_groups(binned, code, confidence)
     there = count > 0
     means = [np.where(there, x / np.where(there, count, 1), 0) for x in (total, hits)]
     return {
@@ -148,13 +145,12 @@ def reliability_curves(
     }
 
 
-def _wilson(hits: np.ndarray, count: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """Wilson's interval of a share."""
-    from statistics import NormalDist
-
-    z = NormalDist().inv_cdf((1 + confidence) / 2)
-    n = np.maximum(count, 1)
-    share = hits / n
-    center = (share + z**2 / (2 * n)) / (1 + z**2 / n)
-    half = z / (1 + z**2 / n) * np.sqrt(share * (1 - share) / n + (z / (2 * n)) ** 2)
-    return np.maximum(center - half, 0), np.minimum(center + half, 1)
+def _intervals_over_groups(binned: Binned, code: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+    """Intervals of the frequency in each bin, (columns, n_bins); from 0 to 1 without cases."""
+    low, high = np.zeros((binned.columns, binned.n_bins)), np.ones((binned.columns, binned.n_bins))
+    for column in range(binned.columns):
+        for b in np.unique(binned.bin[:, column]):
+            here = binned.bin[:, column] == b
+            share = share_estimate(binned.outcomes[here, column], code[here], confidence)
+            low[column, b], high[column, b] = share.low, share.high
+    return low, high

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._resampling import Estimate, Resampling, check_confidence, t_quantile
+from .._resampling import Estimate, Resampling, check_confidence, t_interval, t_interval_with_extremes
 from .._validation import check_positive
 from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
@@ -19,7 +19,7 @@ from ._maps import IsotonicMap, fit_isotonic
 from .errors import quantile
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_intervals import Claim, first_column, mean_claim, without_each_annotator
+from .votes_intervals import Claim, added_cases, case_bounds, first_column, mean_claim, pair_bounds, without_each_annotator
 
 
 @dataclass(frozen=True, eq=False)
@@ -147,7 +147,8 @@ def vote_reliability(
     n_bins : int
         Number of bins of the curves.
     confidence : float
-        Level of the intervals: cluster-robust, with Student's t.
+        Level of the intervals: cluster-robust, with Student's t, within the bounds of what two votes can show. Where nobody
+        disagreed, they allow for as much as could have been missed.
     n_bootstrap, rng
         With ``n_bootstrap`` > 0 replicates the binned errors have intervals; ``rng`` is the random seed or generator.
 
@@ -162,7 +163,7 @@ def vote_reliability(
     >>> votes = rng.binomial(2, p)  # two people vote on each case
     >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
     >>> print(vote_reliability(q, np.stack([votes, 2 - votes], axis=1)).aleatoric.summed.ratio)
-    0.991 (95 % interval 0.941 to 1.044)
+    0.991 (95 % interval 0.941 to 1.045)
     """
     if loss not in ("squared", "log"):
         raise ValueError(f"`loss` must be 'squared' or 'log', for which votes can be compared with claims; got {loss!r}")
@@ -180,14 +181,17 @@ def vote_reliability(
 def _part(read: Votes, part: int, without: np.ndarray | None, n_bins: int, confidence: float, n_bootstrap: int, rng: Any) -> VotePart:
     claimed, observed = read.claimed[part], read.observed[part]
     jackknife = None if without is None else without[:, part]
-    labels = mean_claim(read, claimed, observed, jackknife, confidence, signed=part == 2)
+    *pairs, pair_of_sum = pair_bounds(read)
+    pair = np.asarray(pairs)
+    labels = mean_claim(read, claimed, observed, jackknife, confidence, part=part, pair=pair)
     summed = None
     if read.u.structure != "overlapping":
         sums = [x.sum(axis=-1, keepdims=True) for x in (claimed, observed)]
         again = None if jackknife is None else jackknife.sum(axis=-1, keepdims=True)
-        summed = first_column(mean_claim(read, sums[0], sums[1], again, confidence, signed=part == 2))
+        summed = first_column(mean_claim(read, sums[0], sums[1], again, confidence, part=part, pair=np.array([pair_of_sum]), of_sum=True))
     binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
-    return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), _curves(read, binned, confidence))
+    curves = _curves(read, binned, case_bounds(part, pair, read), confidence, part)
+    return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), curves)
 
 
 def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
@@ -202,17 +206,30 @@ def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng
     return Estimate(value, np.maximum(value - quantile(noise, side), 0), high, confidence, resampling.method)
 
 
-def _curves(read: Votes, binned: Binned, confidence: float) -> dict[str, VoteCurve]:
+def _curves(read: Votes, binned: Binned, bounds: tuple[np.ndarray, np.ndarray], confidence: float, part: int) -> dict[str, VoteCurve]:
+    """The curve of each label; the units of its intervals are the groups in a bin, as those of `mean_claim` are all groups."""
     from scipy.sparse import csr_array
 
     count, claimed, observed = (binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes))
     there = count > 0
     claimed, observed = (np.where(there, x / np.where(there, count, 1), 0) for x in (claimed, observed))
-    rest = binned.outcomes - observed.ravel()[binned.cell]
-    sums = csr_array((rest.ravel(), (np.repeat(read.code, binned.columns), binned.cell.ravel())), shape=(read.n_groups, count.size))
+    place = np.repeat(read.code, binned.columns), binned.cell.ravel()
+
+    def group_sums(x: np.ndarray) -> Any:
+        return csr_array((x.ravel(), place), shape=(read.n_groups, count.size))
+
+    sums = group_sums(binned.outcomes - observed.ravel()[binned.cell])
+    groups = np.asarray((group_sums(np.ones_like(binned.outcomes)) > 0).sum(axis=0)).reshape(count.shape)
+    several = groups > 1
     variance = np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
-    half = t_quantile(read.n_groups - 1, confidence) * np.sqrt(variance * read.n_groups / (read.n_groups - 1))
-    low, high = observed - half, observed + half
+    se = np.sqrt(variance * groups / np.where(several, groups - 1, 1))
+    freedom = np.maximum(groups - 1, 1)
+    lowest, highest = (np.broadcast_to(x[:, None], count.shape) for x in bounds)
+    if part == 1:
+        low, high = t_interval(observed, se, freedom, confidence, (0.0, highest), groups)
+    else:
+        low, high = t_interval_with_extremes(observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read))
+    low, high = np.where(several, low, lowest), np.where(several, high, highest)  # one group says nothing about the spread
     return {
         name: VoteCurve(
             claimed[c, there[c]],

@@ -10,12 +10,12 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._labels import as_numpy
-from .._resampling import Estimate
+from .._resampling import Estimate, t_interval_with_extremes
 from ..distributions import Distribution
 from ..events import Family
 from ._maps import fit_isotonic
 from .votes import Votes, read_votes
-from .votes_intervals import half_width
+from .votes_intervals import case_bounds, pair_bounds, standard_error
 from .votes_repair import FEW, apply_maps, fit_maps
 
 
@@ -81,11 +81,14 @@ def score_claims(claims: np.ndarray, read: Votes, confidence: float = 0.95) -> V
     """`score_votes` of validated votes."""
     seen = read.observed[1]
     each = (claims - seen) ** 2
-    half = half_width(each, read.code, read.n_groups, None, confidence)
     score = each.mean(axis=0)
+    se, freedom = standard_error(each, read.code, read.n_groups, None)
+    _, most = case_bounds(1, pair_bounds(read)[:-1], read)
+    worst = np.maximum(most - claims.min(axis=0), claims.max(axis=0)) ** 2  # of one case
+    low, high = t_interval_with_extremes(score, se, freedom, confidence, (0.0, worst), len(each))
     best = np.stack([fit_isotonic(c, o)(c) for c, o in zip(claims.T, seen.T, strict=True)], axis=-1)
     fitted, constant = ((seen - best) ** 2).mean(axis=0), seen.var(axis=0)
-    estimate = Estimate(score, np.maximum(score - half, 0), score + half, confidence, f"{read.n_groups} groups")
+    estimate = Estimate(score, low, high, confidence, f"{read.n_groups} groups")
     return VoteScore(estimate, score - fitted, constant - fitted, constant, read.class_names)
 
 

@@ -104,7 +104,10 @@ def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None)
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
 @json_option("a table")
 def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: bool) -> None:
-    """Coverage and size of the sets of labeled cases PREDICTIONS, for each class, with intervals."""
+    """Coverage and size of the sets of labeled cases PREDICTIONS, for each class, with intervals.
+
+    If the file has `groups` (patients), intervals allow for dependence within groups.
+    """
     from ..sets import SetPredictor
 
     stored = read_predictions(predictions, quiet=as_json)
@@ -112,20 +115,20 @@ def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: boo
         raise ValueError(f"{predictions.name} has no true labels (`y_true`). Use --labels")
     fitted = read_sets(sets_file)
     if not isinstance(fitted, SetPredictor):
-        answers = fitted.evaluate(stored, stored.y_true)
+        answers = fitted.evaluate(stored, stored.y_true, groups=stored.groups)
         if as_json:
             columns = answers.columns()
             echo_json(
                 {
                     "guarantee": fitted.guarantee,
+                    "note": answers.note,
                     "labels": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
                 }
             )
         else:
             echo(repr(answers))
         return
-    groups = None if fitted.cover is None else stored.groups
-    evaluation = fitted.evaluate(stored, stored.y_true, groups=groups, rng=seed)
+    evaluation = fitted.evaluate(stored, stored.y_true, groups=stored.groups, rng=seed)
     if as_json:
         echo_json(evaluation.to_dict())
     else:

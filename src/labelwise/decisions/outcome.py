@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from math import sqrt
+from math import nan, sqrt
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._frames import same_rows
 from .._labels import as_labels, outcomes_by_class
-from .._resampling import check_confidence, t_quantile
+from .._resampling import check_confidence, t_interval_with_extremes
 from .._suggestions import suggest
 from .costs import Costs
 from .policy import Decisions
@@ -51,6 +51,8 @@ class PolicyReport:
     class_names: tuple[str, ...]
     entropy_threshold: float
     """The tuned threshold of the ``"entropy"`` policy, in bits."""
+    largest_saving: float = field(repr=False)
+    """The largest possible saving of one case, which bounds what the cases at hand could have missed."""
 
     def __getitem__(self, policy: str) -> Outcome:
         if policy not in self.outcomes:
@@ -58,9 +60,13 @@ class PolicyReport:
         return self.outcomes[policy]
 
     def saving(self, over: str, *, of: str = "decide", confidence: float = 0.95) -> tuple[float, float, float]:
-        """Mean saving per case of policy ``of`` over policy ``over``, with a paired t-interval: (mean, low, high)."""
+        """Mean saving per case of policy ``of`` over policy ``over``, with a paired interval: (mean, low, high).
+
+        Student's t after one more case with the largest possible saving and one with the largest loss: high costs may be too rare
+        to be among the cases.
+        """
         check_confidence(confidence)
-        return paired_saving(self[over].costs - self[of].costs, confidence)
+        return paired_saving(self[over].costs - self[of].costs, self.largest_saving, confidence)
 
     def __str__(self) -> str:
         rows = [f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>8}{'error':>8}"]
@@ -70,12 +76,15 @@ class PolicyReport:
         return "\n".join(rows)
 
 
-def paired_saving(saved: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Mean of the savings of single cases, with its t-interval: (mean, low, high); NaN if there are none."""
+def paired_saving(saved: np.ndarray, largest: float, confidence: float) -> tuple[float, float, float]:
+    """Mean of the savings of single cases, each within ± ``largest``, and its interval: (mean, low, high); NaN without cases."""
     n = len(saved)
-    mean = float(saved.mean()) if n else float("nan")
-    half = float(t_quantile(n - 1, confidence)) * float(saved.std(ddof=1)) / sqrt(n) if n > 1 else float("inf")
-    return mean, mean - half, mean + half
+    if n == 0:
+        return nan, nan, nan
+    mean = float(saved.mean())
+    se = float(saved.std(ddof=1)) / sqrt(n) if n > 1 else 0.0
+    low, high = t_interval_with_extremes(mean, se, n - 1, confidence, (-largest, largest), n)
+    return mean, float(low), float(high)
 
 
 def evaluate_policy(
@@ -131,7 +140,9 @@ def evaluate_policy(
         "oracle": (problem.now(np.eye(problem.n_outcomes)[truth])[0], response),  # the cheapest action given the truth
     }
     outcomes = {name: _outcome(problem, action, answer, truth) for name, (action, answer) in policies.items()}
-    return PolicyReport(outcomes, decisions.class_names, threshold)
+    largest = problem.largest_difference
+    largest_saving = largest.max() if largest.ndim == 1 else largest.max(axis=-1).sum()  # per label: of all labels together
+    return PolicyReport(outcomes, decisions.class_names, threshold, float(largest_saving))
 
 
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:

@@ -96,7 +96,7 @@ class Decisions(Shown):
 
     def summary(self, y_true: Any, *, confidence: float = 0.95) -> DecisionSummary:
         """For each class what was called, missed and a false alarm before (always the most probable class; per label: acting above
-        0.5) and after (these decisions), and what that costs and saves, with paired t-intervals.
+        0.5) and after (these decisions), and what that costs and saves, with paired intervals.
 
         Parameters
         ----------

@@ -74,6 +74,19 @@ class Problem:
             cost = cost + after
         return response, cost
 
+    @property
+    def largest_difference(self) -> np.ndarray:
+        """By how much the realized costs of two policies can differ, given the truth: (K,), or (labels, 2).
+
+        Asking adds its price to whatever is done after the answer.
+        """
+        lowest, highest = self.table.min(axis=-1), self.table.max(axis=-1)
+        if self.abstain is not None:
+            price = np.asarray(self.abstain)[..., None]
+            lowest, highest = np.minimum(lowest, price), np.maximum(highest, price)
+        asking = 0.0 if self.ask is None else np.asarray(self.ask)[..., None]
+        return np.asarray(highest - lowest + asking)
+
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
         rows = self.table[truth] if self.table.ndim == 2 else self.table[np.arange(len(self.table)), truth]

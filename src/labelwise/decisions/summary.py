@@ -52,7 +52,8 @@ class DecisionSummary(Shown):
     """Realized cost per case; where the expert is asked, with the price and averaged over the expert's possible answers."""
     cost_after: float
     saving: Estimate
-    """Saving per case, with a paired t-interval."""
+    """Saving per case, with a paired t-interval after one more case with the largest possible saving and one with the largest
+    loss: high costs may be too rare to be among the cases."""
     saving_by_class: Estimate
     """Saving per case of each class (per label: per case, about the label), arrays (K,)."""
     fewer_missed: Estimate
@@ -141,8 +142,12 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
         totals, parts = saved, [saved[truth == c] for c in range(k)]
     else:
         totals, parts = saved.sum(axis=1), list(saved.T)
-    by_class = np.asarray([paired_saving(part, confidence) for part in parts]).T
-    mean, low, high = paired_saving(totals, confidence)
+    # Of the cases of a class the truth is known; per label it may be either.
+    largest = plan.problem.largest_difference
+    largest_by_class = largest if truth.ndim == 1 else largest.max(axis=-1)
+    largest_of_all = largest.max() if truth.ndim == 1 else largest_by_class.sum()
+    by_class = np.asarray([paired_saving(part, most, confidence) for part, most in zip(parts, largest_by_class, strict=True)]).T
+    mean, low, high = paired_saving(totals, largest_of_all, confidence)
     n = len(truth)
     cost_before, cost_after = (float(cost.sum() / n) if n else float("nan") for cost in paid)
     return DecisionSummary(
@@ -152,8 +157,8 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
         after,
         cost_before,
         cost_after,
-        Estimate(mean, low, high, confidence, "paired t"),
-        Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t"),
+        Estimate(mean, low, high, confidence, "paired t with extremes"),
+        Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t with extremes"),
         fewer_missed(saved_cases, lost_cases, present.sum(axis=0), confidence),
         plan.break_even,
         plan.task,

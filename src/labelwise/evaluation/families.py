@@ -10,7 +10,7 @@ import numpy as np
 from .._arrays import to_numpy
 from .._frames import same_rows
 from .._labels import as_numpy, as_scores
-from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_interval
+from .._resampling import Bounds, Estimate, check_confidence, group_codes, mean_over_groups
 
 ESTIMANDS = ("case", "group")
 
@@ -100,7 +100,8 @@ def clustered_mean(
     bounds : tuple of float
         Lowest and highest possible value, such as (0, 1) for a share.
     confidence : float
-        Of the interval, which has the number of groups − 1 as degrees of freedom.
+        Of the interval, which has the number of groups − 1 as degrees of freedom. Within finite ``bounds``, groups that are all
+        alike (nothing was missed) have the exact interval of as many independent groups; ``method`` says so.
 
     Returns
     -------
@@ -124,11 +125,4 @@ def clustered_mean(
     code, n = group_codes(groups, len(x))
     if n < 2:
         raise ValueError(f"a t-interval needs at least 2 groups; got {n}. One group says nothing about the spread")
-    code = np.arange(len(x)) if code is None else code
-    size, sums = np.bincount(code), np.bincount(code, x)
-    mean = x.mean() if estimand == "case" else (sums / size).mean()
-    away = (sums - size * mean) / size.mean() if estimand == "case" else sums / size - mean  # of a ratio, or of a plain mean
-    se = np.sqrt(np.sum(away**2) / (n - 1) / n)
-    low, high = t_interval(mean, se, n - 1, confidence, bounds, n)
-    of = f"{n} {'cases' if groups is None else 'groups'}"
-    return Estimate(float(mean), float(low), float(high), confidence, f"t-interval over {of}, of a random {estimand}")
+    return mean_over_groups(x, code, confidence, estimand=estimand, bounds=bounds)

@@ -282,6 +282,15 @@ def _n_rejected(n: int, shares: np.ndarray) -> np.ndarray:
     return np.minimum((n * shares).astype(np.int64), n - 1)
 
 
+def _groups_kept(order: np.ndarray, code: np.ndarray | None) -> np.ndarray:
+    """How many groups (or instances) the 1, 2, … most certain instances belong to."""
+    first = np.ones(len(order), dtype=bool)
+    if code is not None:
+        first[:] = False
+        first[np.unique(code[order], return_index=True)[1]] = True
+    return np.cumsum(first)
+
+
 def _band(
     curve: RejectionCurve,
     ranked: np.ndarray,
@@ -300,11 +309,14 @@ def _band(
             points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
             numbers.append([getattr(replicate, name) for name in SUMMARIES])
     bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
-    value = replace(curve, rejected=at, n_rejected=_n_rejected(curve.n, at)).value
-    interval = resampling.estimate(value, np.asarray(points), bounds)
+    drawn = replace(curve, rejected=at, n_rejected=_n_rejected(curve.n, at))
+    kept = _groups_kept(order, resampling.code)[drawn.n - drawn.n_rejected - 1]
+    interval = resampling.estimate(drawn.value, np.asarray(points), bounds, kept)
+    # The spread of a single group is not known.
+    low, high = (np.where((kept < 2) & np.isnan(end), bound, end) for end, bound in zip((interval.low, interval.high), bounds, strict=True))
     columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
     summaries = {
         name: resampling.estimate(getattr(curve, name), column, (-inf, inf) if name == "normalized_area" else bounds)
         for name, column in columns
     }
-    return Band(at, interval.low, interval.high, confidence=resampling.confidence, **summaries)
+    return Band(at, low, high, confidence=resampling.confidence, **summaries)

@@ -1,4 +1,4 @@
-"""Performance and uncertainty on the test patients, with bootstrap intervals over patients."""
+"""Performance and uncertainty on the test patients, with intervals over patients."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from .._resampling import Estimate, Resampling
+from .._resampling import Estimate, mean_over_groups, share_estimate
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..evaluation import by_class, detection_scores, rejection_curve
 from ..io import Predictions, load_predictions
@@ -64,15 +64,13 @@ def _check_same(predictions: Predictions, part: Part, path: Path, folder: str | 
         )
 
 
-def share(hits: np.ndarray, groups: np.ndarray, *, rng: int, less: np.ndarray | None = None) -> Estimate:
-    """Fraction of hits (minus that of ``less`` on the same instances); the interval resamples patients, whose slices are dependent."""
-    values = hits.astype(float) - (0.0 if less is None else less.astype(float))
-    if len(np.unique(groups)) < 2:
-        return Estimate(float(values.mean()))
-    resampling = Resampling(len(values), groups, 2000, 0.95, rng)
-    sums = resampling.group_sums(np.stack([values, np.ones(len(values))], axis=1))
-    drawn = np.concatenate([counts @ sums for counts in resampling.group_counts()])
-    return resampling.estimate(float(values.mean()), drawn[:, 0] / drawn[:, 1])
+def share(hits: np.ndarray, groups: np.ndarray, *, less: np.ndarray | None = None) -> Estimate:
+    """Fraction of hits (minus that of ``less`` on the same instances), with an interval over patients, whose slices are dependent."""
+    _, code = np.unique(groups, return_inverse=True)
+    if less is None:
+        return share_estimate(hits, code, 0.95)
+    difference = hits.astype(float) - less.astype(float)
+    return mean_over_groups(difference, code, 0.95, bounds=(-1.0, 1.0))
 
 
 def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
@@ -85,13 +83,13 @@ def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
     found: dict[str, Any] = {
         "patients": len(np.unique(part.patients)),
         "slices": len(y),
-        "accuracy": _plain(share(correct, part.patients, rng=rng)),
+        "accuracy": _plain(share(correct, part.patients)),
         "majority_class_accuracy": float(majority.mean()),
-        "gain_over_majority_class": _plain(share(correct, part.patients, rng=rng, less=majority)),
+        "gain_over_majority_class": _plain(share(correct, part.patients, less=majority)),
         "studies": len(names),
-        "study_accuracy": _plain(share(results.study_hits, part.patients[first], rng=rng)),
+        "study_accuracy": _plain(share(results.study_hits, part.patients[first])),
         "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area for m in PARTS},
-        "diagnoses": _by_diagnosis(results, correct, rng),
+        "diagnoses": _by_diagnosis(results, correct),
     }
     if results.held_back is not None:
         found["held_back"] = _held_back(results, *results.held_back, rng)
@@ -135,7 +133,7 @@ def _patients(studies: Predictions) -> np.ndarray:
     return np.array([str(name).partition("/")[0] for name in np.asarray(studies.ids)])
 
 
-def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[str, Any]]:
+def _by_diagnosis(results: Results, correct: np.ndarray) -> list[dict[str, Any]]:
     part = results.part
     own = by_class(results.u, part.y).own
     study_truth, hits = np.asarray(results.studies.y_true), results.study_hits
@@ -147,7 +145,7 @@ def _by_diagnosis(results: Results, correct: np.ndarray, rng: int) -> list[dict[
             "studies": int((study_truth == k).sum()),
             "studies_found": int(hits[study_truth == k].sum()),
             "slices": int(of.sum()),
-            "recall": _plain(share(correct[of], part.patients[of], rng=rng)) if of.any() else None,
+            "recall": _plain(share(correct[of], part.patients[of])) if of.any() else None,
         }
         for m in PARTS:
             row[m] = float(np.asarray(getattr(own, m).value)[k]) if own is not None else None

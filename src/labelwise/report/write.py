@@ -189,8 +189,7 @@ def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
         raise TypeError(f"`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got {type(fitted).__name__}")
     if cases.y_true is None:
         raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
-    groups = None if fitted.cover is None else cases.groups
-    return fitted.evaluate(cases, cases.y_true, groups=groups, rng=0 if fitted.smoothed else None).to_dict()
+    return fitted.evaluate(cases, cases.y_true, groups=cases.groups, rng=0 if fitted.smoothed else None).to_dict()
 
 
 def _check(cases: Predictions) -> dict[str, Any] | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import nan, sqrt
+from math import nan
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._errors import InputError
 from .._labels import as_labels
-from .._resampling import check_confidence, t_quantile
+from .._resampling import check_confidence, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame
 from ._input import codes_of
-from ._quantiles import as_level, binomial_interval, conformal_rank
+from ._quantiles import as_level, conformal_rank
 from ._result import PredictionSets
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ class Coverage:
     """Whether the guarantee is about exactly these cases."""
     expected: tuple[float, float] | None = None
     """Where the coverage of so many new cases lies with the confidence of the interval, given the number of calibration cases: the
-    (beta-)binomial law of scores without ties. ``None`` where it is not known."""
+    (beta-)binomial law of scores without ties. ``None`` where it is not known, as for an event that shares a class with another."""
+    method: str = ""
+    """How the interval was computed, and from how many groups."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +52,8 @@ class SetEvaluation(Shown):
     confidence: float
     guarantee: str
     unit: str = "case"
+    note: str = ""
+    """Of intervals over groups: what they are about."""
 
     def __getitem__(self, name: str) -> Coverage:
         for row in self.rows:
@@ -64,7 +68,7 @@ class SetEvaluation(Shown):
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for all cases, each event and each class."""
-        names = ("name", "n", "coverage", "low", "high", "size", "guaranteed")
+        names = ("name", "n", "coverage", "low", "high", "size", "guaranteed", "method")
         expected = [row.expected or (nan, nan) for row in self.rows]
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
         return frame(columns | {"expected_low": [x[0] for x in expected], "expected_high": [x[1] for x in expected]}, library)
@@ -78,6 +82,7 @@ class SetEvaluation(Shown):
             "rows": rows,
             "size_counts": self.size_counts.tolist(),
             "guarantee": self.guarantee,
+            "note": self.note,
         }
 
     def _summary(self) -> Summary:
@@ -90,7 +95,8 @@ class SetEvaluation(Shown):
 
         header = ("", f"{self.unit}s", "guaranteed", "coverage", f"{100 * self.confidence:g} % interval", "expected", "mean size")
         title = f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {self.empty:.1%} of them empty"
-        return Summary(title, header, [cells(row) for row in self.rows], self.guarantee)
+        after = f"{self.guarantee} {self.note}".rstrip()
+        return Summary(title, header, [cells(row) for row in self.rows], after)
 
 
 def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, groups: Any, confidence: float) -> SetEvaluation:
@@ -101,7 +107,7 @@ def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, group
     member = sets.member.reshape(len(y), -1)
     code = codes_of(groups, len(y))
     if fitted.cover is not None and code is None:
-        raise InputError("these sets were fitted with `groups`, which are needed to evaluate them too", fix="groups")
+        raise InputError("these sets were fitted with `groups`, so they are evaluated by group", fix="groups")
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
     found: list[tuple[str, np.ndarray, EventScores | None]] = [
         (e.name, e.inside[y], e) for e in fitted.events if (e.inside == e.used_by).all()
@@ -114,7 +120,22 @@ def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, group
         for name, here, event in [*whole, *found, *others]
     ]
     counts = np.bincount(size, minlength=len(names) + 1)
-    return SetEvaluation(tuple(rows), fitted.coverage, counts, confidence, fitted.guarantee, "group" if fitted.cover == "group" else "case")
+    unit = "group" if fitted.cover == "group" else "case"
+    note = _note(fitted, rows, code)
+    return SetEvaluation(tuple(rows), fitted.coverage, counts, confidence, fitted.guarantee, unit, note)
+
+
+def _note(fitted: SetPredictor, rows: list[Coverage], code: np.ndarray | None) -> str:
+    """What intervals over groups are about."""
+    if code is None:
+        return ""
+    if fitted.cover == "group":
+        return "Intervals are exact for whole groups."
+    who = "a random case of a random group" if fitted.cover == "case" else "a random case"
+    note = f"Coverage is that of {who}, and intervals allow for dependence within groups."
+    if any(row.method.startswith("exact") for row in rows):
+        note += " Where nothing was missed, or everything, the groups are the units of an exact interval."
+    return note
 
 
 def _row(
@@ -130,27 +151,26 @@ def _row(
     if n == 0:
         return Coverage(name, 0, nan, nan, nan, nan, guaranteed)
     expected = None
-    if code is None:
-        low, high = binomial_interval(covered.sum(), n, confidence)
-        if event is not None and event.weights is None and fitted.shape is None and len(set(fitted.thresholds[event.used_by])) == 1:
-            expected = _expected(event.n_cases, n, fitted, confidence)
-        return Coverage(name, n, float(covered.mean()), float(low), float(high), float(size.mean()), guaranteed, expected)
-    _, group, count = np.unique(code, return_inverse=True, return_counts=True)
-    share, sizes = (np.bincount(group, x) / count for x in (covered, size))
+    mean_size = float(size.mean())
     if fitted.cover == "group":
-        whole = np.isclose(share, 1)
-        low, high = binomial_interval(whole.sum(), len(whole), confidence)
-        return Coverage(name, len(whole), float(whole.mean()), float(low), float(high), float(size.mean()), guaranteed)
-    return Coverage(name, n, *_t_interval(share, confidence), float(sizes.mean()), guaranteed)
+        assert code is not None  # noqa: S101 - evaluate_sets refuses
+        _, group = np.unique(code, return_inverse=True)
+        covered = np.bincount(group, ~covered) == 0  # of each group: nothing was missed
+        n = len(covered)
+        share = share_estimate(covered, None, confidence)
+    elif fitted.cover == "case":
+        share = share_estimate(covered, code, confidence, estimand="group")
+        mean_size = float(mean_over_groups(size.astype(float), code, confidence, estimand="group"))
+    else:
+        share = share_estimate(covered, code, confidence)
+        if code is None and event is not None and _law_is_known(fitted, event):
+            expected = _expected(event.n_cases, n, fitted, confidence)
+    return Coverage(name, n, float(share), share.low, share.high, mean_size, guaranteed, expected, share.method)
 
 
-def _t_interval(x: np.ndarray, confidence: float) -> tuple[float, float, float]:
-    """Mean over groups and its t-interval within [0, 1]."""
-    mean = float(x.mean())
-    if len(x) < 2:
-        return mean, 0.0, 1.0
-    half = float(t_quantile(len(x) - 1, confidence)) * float(x.std(ddof=1)) / sqrt(len(x))
-    return mean, max(mean - half, 0.0), min(mean + half, 1.0)
+def _law_is_known(fitted: SetPredictor, event: EventScores) -> bool:
+    """Whether the threshold of the event is its own: a class of several events has the largest of theirs."""
+    return event.weights is None and fitted.shape is None and not (fitted.shared & event.used_by).any()
 
 
 def _expected(n_calibration: int, n: int, fitted: SetPredictor, confidence: float) -> tuple[float, float]:

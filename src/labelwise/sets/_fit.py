@@ -83,7 +83,8 @@ def fit_sets(
     max_nodes : int
         With a tree.
     smoothed : bool
-        Randomize ties (and APS) so that the coverage is exactly the level, not just at least; needs ``rng`` here and in `predict`.
+        Randomize ties (and APS) so that the coverage is exactly the level, not just at least (except for events that share
+        classes, which get the largest threshold); needs ``rng`` here and in `predict`.
     rng : int or Generator
         Random seed, for ``smoothed`` APS.
 

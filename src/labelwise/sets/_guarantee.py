@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 def guarantee(sets: SetPredictor) -> str:
     """One to three sentences: the probability, of what, for whom, on average over what."""
-    exactly = "exactly" if sets.smoothed and sets.shape is None else "at least"
+    # A shape adds classes, and a class of several events has the largest of their thresholds.
+    exactly = "exactly" if sets.smoothed and sets.shape is None and not sets.shared.any() else "at least"
     whom, caveat = _whom(sets)
     if sets.cover == "group":
         what = f"the sets of all cases of a new group{whom} contain their true classes"

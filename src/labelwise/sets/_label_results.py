@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from .._resampling import Estimate
-from .._tables import SHOWN, Shown, Summary, frame, index_columns
+from .._tables import SHOWN, UNKNOWN, Shown, Summary, frame, index_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -48,6 +48,8 @@ class LabelEvaluation(Shown):
     n_absent: np.ndarray
     class_names: tuple[str, ...]
     guarantee: str
+    note: str = ""
+    """Of intervals over groups: what they are about."""
 
     def to_frame(self, *, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for each label."""
@@ -66,6 +68,8 @@ class LabelEvaluation(Shown):
 
     def _summary(self) -> Summary:
         def share(x: Estimate, k: int) -> str:
+            if np.isnan(x.value[k]):
+                return UNKNOWN
             return f"{x.value[k]:.1%} ({x.low[k]:.1%} to {x.high[k]:.1%})"
 
         rows = [
@@ -79,4 +83,5 @@ class LabelEvaluation(Shown):
             )
             for k, name in enumerate(self.class_names)
         ]
-        return Summary("Answers", ("label", "present", "missed", "absent", "false alarms", "unsure"), rows, self.guarantee)
+        header = ("label", "present", "missed", "absent", "false alarms", "unsure")
+        return Summary("Answers", header, rows, f"{self.guarantee} {self.note}".rstrip())

@@ -74,6 +74,11 @@ class SetPredictor(Shown):
         return found
 
     @property
+    def shared(self) -> np.ndarray:
+        """Which classes belong to several events, (K,): they are covered at least as often as each of these asks for."""
+        return np.asarray(np.sum([event.used_by for event in self.events], axis=0) > 1)
+
+    @property
     def guarantee(self) -> str:
         """What is guaranteed, for whom, and on average over what."""
         from ._guarantee import guarantee
@@ -90,7 +95,7 @@ class SetPredictor(Shown):
 
     def p_values(self, q: Any, *, rng: Any = None) -> np.ndarray:
         """The conformal p-value of each class, (..., K): how many calibration cases (of its events) are at least as strange. Without
-        `smoothed`, P(p-value of the true class ≤ α) ≤ α; with it, = α."""
+        `smoothed`, P(p-value of the true class ≤ α) ≤ α; with it, = α for events that share no class."""
         p = self._probabilities(q)
         scores, uniform = self._scores(p.reshape(-1, p.shape[-1]), rng)
         return self._p_values(scores, uniform).reshape(p.shape)
@@ -124,9 +129,11 @@ class SetPredictor(Shown):
         y_true : array (N,)
             True classes, names or positions.
         groups : array (N,), optional
-            Which cases belong together; needed if the sets were fitted with groups. Coverage is then averaged over groups.
+            Which cases belong together; needed if the sets were fitted with groups, and coverage is then that of a random group.
+            Of sets fitted without groups it is that of a random case, with intervals that allow for the groups.
         confidence : float
-            Of the intervals (Clopper–Pearson, or t-intervals over groups).
+            Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where nothing was missed, they are
+            exact for as many independent groups.
         rng : int or Generator
             Random seed; only for ``smoothed`` sets.
         """

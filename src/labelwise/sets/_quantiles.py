@@ -89,14 +89,3 @@ def fewest_with_confidence(rate: float, delta: float) -> int:
     59
     """
     return ceil(log(delta) / log1p(-rate))
-
-
-def binomial_interval(hits: Any, n: Any, confidence: float) -> tuple[np.ndarray, np.ndarray]:
-    """The Clopper–Pearson interval of a share; from 0 to 1 without cases."""
-    from scipy.special import betaincinv
-
-    hits, n = np.asarray(hits, float), np.asarray(n, float)
-    tail = (1 - confidence) / 2
-    low = np.where(hits > 0, betaincinv(np.maximum(hits, 1), n - hits + 1, tail), 0.0)
-    high = np.where(hits < n, betaincinv(hits + 1, np.maximum(n - hits, 1), 1 - tail), 1.0)
-    return low, high

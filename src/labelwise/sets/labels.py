@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .._errors import InputError
 from .._frames import same_rows
 from .._labels import outcomes_by_class
-from .._resampling import Estimate, check_confidence
+from .._resampling import Estimate, check_confidence, share_estimate
 from .._suggestions import check_choice
 from .._tables import SHOWN, Shown, Summary
 from ._input import codes_of, mean_probabilities
@@ -22,7 +23,6 @@ from ._label_results import LabelAnswers, LabelEvaluation
 from ._quantiles import (
     allowed_errors,
     as_level,
-    binomial_interval,
     conformal_threshold,
     fewest_cases,
     fewest_with_confidence,
@@ -69,21 +69,56 @@ class LabelThresholds(Shown):
         answer = np.where(p >= self.upper, 1, np.where(p < self.lower, 0, -1))
         return LabelAnswers(answer, self.class_names, self.guarantee)
 
-    def evaluate(self, q: Any, y_true: Any, *, confidence: float = 0.95) -> LabelEvaluation:
-        """For each label the shares of misses, false alarms and unsure answers among labeled cases, with Clopper–Pearson intervals."""
+    def evaluate(self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95) -> LabelEvaluation:
+        """For each label the shares of misses, false alarms and unsure answers among labeled cases, with intervals.
+
+        Parameters
+        ----------
+        q : distribution, Predictions or mean probabilities (N, K)
+            Cases that were used neither for training nor for calibration.
+        y_true : array (N, K) of 0 and 1, or (N,) of classes
+        groups : array (N,), optional
+            Which cases belong together; needed if the thresholds were fitted with groups, and the shares are then those of a random
+            case of a random group, as guaranteed. Otherwise they are those of a random case.
+        confidence : float
+            Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where nothing was missed, they are
+            exact for as many independent groups.
+        """
         check_confidence(confidence)
         p = self._probabilities(q)
         (y_true,) = same_rows(q, y_true=y_true)
         present = outcomes_by_class(y_true, self.class_names, p.shape[:-1])
         answer = self.predict(q).answer.reshape(present.shape)
+        code = codes_of(groups, len(present))
+        if self.grouped and code is None:
+            raise InputError("these thresholds were fitted with `groups`, so they are evaluated by group", fix="groups")
+        estimand = "group" if self.grouped else "case"
 
-        def share(hits: np.ndarray, n: np.ndarray) -> Estimate:
-            low, high = binomial_interval(hits.sum(axis=0), n.sum(axis=0), confidence)
-            return Estimate(hits.sum(axis=0) / np.maximum(n.sum(axis=0), 1), low, high, confidence, "Clopper–Pearson")
+        def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
+            found = []
+            for k in range(among.shape[1]):
+                cases = among[:, k]
+                found.append(share_estimate(hits[cases, k], None if code is None else code[cases], confidence, estimand=estimand))
+            method = "Clopper–Pearson" if code is None else f"over groups, of a random {estimand}"
+            value, low, high = (np.asarray([getattr(x, name) for x in found]) for name in ("value", "low", "high"))
+            return Estimate(value, low, high, confidence, method)
 
-        missed, alarms = share(present & (answer == 0), present), share(~present & (answer == 1), ~present)
+        note = ""
+        if code is not None:
+            who = "a random case of a random group" if self.grouped else "a random case"
+            note = (
+                f"Shares are those of {who}, and intervals allow for dependence within groups. Where there were no errors, the groups "
+                "are the units of an exact interval."
+            )
         return LabelEvaluation(
-            missed, alarms, (answer == -1).mean(axis=0), present.sum(axis=0), (~present).sum(axis=0), self.class_names, self.guarantee
+            shares(answer == 0, present),
+            shares(answer == 1, ~present),
+            shares(answer == -1, np.ones_like(present)).value,
+            present.sum(axis=0),
+            (~present).sum(axis=0),
+            self.class_names,
+            self.guarantee,
+            note,
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:

@@ -4,7 +4,7 @@
 function startSets(data) {
   const sets = data.sets;
   if (sets === null) return;
-  $("sets-intro").textContent = sets.guarantee;
+  $("sets-intro").textContent = `${sets.guarantee} ${sets.note}`.trim();
   const { rows, size_counts: counts } = sets;
   const total = counts.reduce((a, b) => a + b, 0);
   /** @param {number | null} low @param {number | null} high */
