@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
 from .._checks import Check
+from .._format import fixed, number, percent
 from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted, enumerated, shortened, some
 from ..distributions import Distribution
@@ -80,8 +81,8 @@ class EnsembleCheck(Check, Shown):
         else:
             lowest = int(np.argmin(self.effective_members))
             number = (
-                f" Effective number of members: {self.effective_members.mean():.1f} on average, lowest for "
-                f"{_short(self.class_names[lowest])} ({self.effective_members[lowest]:.1f})."
+                f" Effective number of members: {fixed(self.effective_members.mean(), 1)} on average, lowest for "
+                f"{_short(self.class_names[lowest])} ({fixed(self.effective_members[lowest], 1)})."
             )
         more = f" … and {counted(len(self.findings) - SAID, 'more fault')}." if len(self.findings) > SAID else ""
         found = " ".join(f"{x.sentence}." for x in self.findings[:SAID]) + more
@@ -207,7 +208,7 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
     off = np.abs(sums - 1) > tolerance
     if low >= 0 and high <= 1 + tolerance and not off.any():
         return None
-    scale = f"values from {low:.3g} to {high:.3g}"
+    scale = f"values from {number(low)} to {number(high)}"
     if high <= tolerance and np.abs(np.exp(x.astype(float)).sum(axis=-1) - 1).max() < 1e-2:
         return found("log-probabilities", f"holds log-probabilities ({scale}): take the exponential")
     if low >= 0 and np.abs(sums - 100).max() < 2:
@@ -244,7 +245,7 @@ def _copies(x: np.ndarray, members: Sequence[int], names: Sequence[str], still: 
     for fault, chosen, words in (("copies", whole, "are identical"), ("near copies", near, "are nearly identical")):
         for group in _groups([pair for pair, yes in zip(pairs, chosen, strict=True) if yes]):
             who = [members[i] for i in group]
-            more = "" if fault == "copies" else f" (difference below {NEAR:.0%} of the usual)"
+            more = "" if fault == "copies" else f" (difference below {percent(NEAR, 0)} of the usual)"
             yield Finding(fault, tuple(who), f"{_and(who)} {words}{more}")
     soft = ((x > SATURATED) & (x < 1 - SATURATED)).sum(axis=1) >= SOFT
     close = same | np.stack([_unusual(column) for column in apart.T], axis=1)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._format import percent
 from .._resampling import Estimate
 from .._tables import SHOWN, Shown, Summary, frame, index_columns
 
@@ -66,7 +67,7 @@ class LabelEvaluation(Shown):
 
     def _summary(self) -> Summary:
         def share(x: Estimate, k: int) -> str:
-            return f"{x.value[k]:.1%} ({x.low[k]:.1%} to {x.high[k]:.1%})"
+            return f"{percent(x.value[k])} ({percent(x.low[k])} to {percent(x.high[k])})"
 
         rows = [
             (
@@ -75,7 +76,7 @@ class LabelEvaluation(Shown):
                 share(self.missed, k),
                 f"{self.n_absent[k]:,}",
                 share(self.false_alarms, k),
-                f"{self.unsure[k]:.1%}",
+                percent(self.unsure[k]),
             )
             for k, name in enumerate(self.class_names)
         ]

@@ -18,7 +18,7 @@ function startSources(data) {
   /** @param {number} s @param {number} k */
   const chance = (s, k) => {
     const p = s >= sources.p.length ? null : k < 0 ? sources.p[s] : sources.label_p[s][k];
-    return p === null ? "" : ` (p = ${p.toFixed(3)})`;
+    return p === null ? "" : ` (p = ${fixed(p, 3)})`;
   };
   drawTable($("sources-table"), [
     { title: "Label", cell: (k) => (k < 0 ? "all" : named(data.labels[k])) },
