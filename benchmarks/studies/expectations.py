@@ -157,8 +157,9 @@ def table(results: dict[str, Any]) -> str:
 
 
 def page(results: dict[str, Any]) -> str:
-    head, _, rest = (__doc__ or "").partition("\n")
-    return f"# {head}\n\n```\n{rest.strip()}\n```\n\nRandom seed {results['seed']} for every row.\n\n{table(results)}"
+    head, command, *rest = (__doc__ or "").strip().split("\n\n")
+    about = " ".join("\n".join(rest).split("\n"))
+    return f"# {head}\n\n`{command.split('  ')[2].strip()}`. {about}\n\nRandom seed {results['seed']} for every row.\n\n{table(results)}"
 
 
 def main() -> None:
@@ -172,7 +173,8 @@ def main() -> None:
         print(table({"rows": rows[-1:]}).splitlines()[-1], flush=True)
     results = {"seed": SEED, "rows": rows}
     if not quick:
-        (HERE / "expectations.json").write_text(json.dumps(results, indent=1) + "\n")
+        lines = ",\n".join(json.dumps(row) for row in rows)
+        (HERE / "expectations.json").write_text(f'{{"seed": {SEED}, "rows": [\n{lines}\n]}}\n')
         (HERE / "expectations.md").write_text(page(results))
 
 

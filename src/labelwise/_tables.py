@@ -63,7 +63,7 @@ class Shown:
 
 
 def _cell(x: Any) -> str:
-    text = number(x, 4) if isinstance(x, float | np.floating) else _printable(str(x))
+    text = number(float(x), 4) if isinstance(x, float | np.floating) else _printable(str(x))
     return shortened(text, LONGEST)
 
 

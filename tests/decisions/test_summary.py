@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 import labelwise as lw
+from labelwise._format import number
 from labelwise.decisions import ABSTAIN, ASK, Costs, decide, evaluate_policy
 from labelwise.decisions.summary import fewer_missed
 from optional_libraries import optional
@@ -101,7 +102,12 @@ def test_whether_the_decisions_cost_what_was_expected():
     assert wrong.cost_sentence() in str(wrong)
     grouped = plan.summary(y, groups=np.arange(2000) // 100)
     assert grouped.excess.high - grouped.excess.low > wrong.excess.high - wrong.excess.low
-    assert decide(q[:1], Costs(default=1), task="multiclass").summary(y[:1]).cost_sentence().endswith(".")
+    asked = decide(q, Costs(default=1, ask=0), task="multiclass").summary(y)
+    assert asked.cost_sentence() == "Realized cost 0 per case, as expected."
+    abstained = decide(q, Costs(default=1, abstain=0.1 + 0.2 - 0.3), task="multiclass").summary(y)
+    assert abstained.cost_sentence() == f"Realized cost {number(abstained.cost_after)} per case, as expected."
+    one = decide(lw.Ensemble(q.probs[:, :1], class_names=NAMES), Costs(default=1), task="multiclass").summary(y[:1])
+    assert one.cost_sentence() == f"Realized cost {number(one.cost_after)} per case, expected {number(one.expected_cost)}."
 
 
 @pytest.mark.parametrize("task", ["multiclass", "per_label"])

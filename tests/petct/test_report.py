@@ -55,9 +55,15 @@ def test_disputed_labels():
     q = Ensemble(probs, class_names=NAMES)
     costs = Costs(false_positive=1, false_negative=1)
     words = disputed_labels(decide(q, costs, task="per_label"), 0)
-    assert words == "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer (0.25), and to the same for negative and melanoma"
+    assert (
+        words
+        == "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer (0.25), and to the same for negative and melanoma"
+    )
     agreed = Ensemble(probs[:1].repeat(2, axis=0), class_names=NAMES)
-    assert disputed_labels(decide(agreed, costs, task="per_label"), 0) == "the members lead to the same action for negative, lung cancer, lymphoma and melanoma"
+    assert (
+        disputed_labels(decide(agreed, costs, task="per_label"), 0)
+        == "the members lead to the same action for negative, lung cancer, lymphoma and melanoma"
+    )
 
 
 def test_everything_is_written(slices, trained, tmp_path, results):

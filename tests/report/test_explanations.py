@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import labelwise as lw
+from banned_claims import banned_claims
 from labelwise.report import build_report
 from labelwise.report.explanations import PARTS_EXPLAINED
 from report_pages import ensemble
@@ -23,6 +24,16 @@ def test_the_parts_are_explained_without_a_promise(open_page) -> None:
     assert open_page(build_report(q, y_true=y)).locator("#parts-explained").inner_text() == PARTS_EXPLAINED
     alone = lw.Ensemble(q.probs[:1])
     assert open_page(build_report(alone, y_true=y)).locator("#parts-explained").inner_text() == ""
+
+
+def test_the_page_claims_nothing_that_was_not_shown(clothes, open_page) -> None:
+    """Also after a change of every choice that changes its words."""
+    page = open_page(clothes[2])
+    for task in ("multiclass", "per_label"):
+        page.select_option("#task", task)
+        assert banned_claims(page.locator("body").inner_text()) == []
+    page.fill("#ask", "")
+    assert banned_claims(page.locator("body").inner_text()) == []
 
 
 def test_findings_are_what_the_numbers_are(open_page) -> None:

@@ -72,7 +72,7 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
 
     def cell(x: Any) -> str:
-        return escape(printable(one_line(number(x, 4) if isinstance(x, float | np.floating) else str(x), LONGEST_NAME)))
+        return escape(printable(one_line(number(float(x), 4) if isinstance(x, float | np.floating) else str(x), LONGEST_NAME)))
 
     table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):

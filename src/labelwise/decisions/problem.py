@@ -115,4 +115,4 @@ class Problem:
         after_right = self.table[(*labels, outcomes, np.maximum(response, 0))]
         if self.abstain is not None:
             after_right = np.where(response == ABSTAIN, np.asarray(self.abstain)[..., None], after_right)
-        return (1 - self.error) * extreme(after_right, axis=-1) + self.error * extreme(self.table, axis=(-2, -1))
+        return np.asarray((1 - self.error) * extreme(after_right, axis=-1) + self.error * extreme(self.table, axis=(-2, -1)))

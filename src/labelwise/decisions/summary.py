@@ -101,6 +101,8 @@ class DecisionSummary(Shown):
         excess, low, high = (float(x) for x in (self.excess.value, self.excess.low, self.excess.high))
         if np.isnan(low):
             return f"{costs}."
+        if low == high == 0:  # all cases cost what was expected, such as the price of asking
+            return f"Realized cost {number(self.cost_after)} per case, as expected."
         interval = f"{100 * self.excess.confidence:g} % interval"
         if low <= 0 <= high:
             return f"{costs}: chance can explain the difference ({interval} {number(low)} to {number(high)})."

@@ -5,12 +5,14 @@ from __future__ import annotations
 from math import nan, sqrt
 from typing import Any
 
+import numpy as np
+
 from .._labels import as_scores
 from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_quantile
 from .families import clustered_mean
 
 ROUNDING = 1e-12
-"""A spread below this share of the possible one is none."""
+"""Differences below this share of the largest possible outcome are none."""
 
 
 def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = None, confidence: float = 0.95) -> Estimate:
@@ -46,6 +48,8 @@ def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = N
     check_confidence(confidence)
     outcome = as_scores(realized, "realized").astype(float)
     difference = outcome - as_scores(expected, "expected").astype(float)
+    rounding = ROUNDING * max(abs(bounds[0]), abs(bounds[1]))
+    difference = np.where(np.abs(difference) <= rounding, 0.0, difference)
     _, units = group_codes(groups, len(difference))
     if units < 2:
         return Estimate(float(difference.mean()), nan, nan, confidence, "none")
@@ -55,20 +59,18 @@ def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = N
     n = float(len(difference))
     if groups is not None:  # the number of independent cases that would say as much
         se_of_groups = (float(plain.high) - float(plain.low)) / (2 * t)
-        varies = se > ROUNDING * (bounds[1] - bounds[0])
+        varies = se > rounding
         n = n / max((se_of_groups / se) ** 2, 1) if varies else units  # where nothing varies, nobody knows, and each group counts once
         se = max(se, se_of_groups)
     mean = float(difference.mean())
-    down = _wilson(n, n * se**2, t, float(outcome.mean()) - bounds[0])
-    up = _wilson(n, n * se**2, t, bounds[1] - float(outcome.mean()))
+    reaches = (float(outcome.mean()) - bounds[0], bounds[1] - float(outcome.mean()))
+    down, up = (0.0 if reach <= rounding else _wilson(n, n * se**2, t, reach) for reach in reaches)
     low, high = min(float(plain.low), mean - down), max(float(plain.high), mean + up)
     return Estimate(mean, low, high, confidence, f"{plain.method}; Wilson for bounded numbers")
 
 
 def _wilson(n: float, variance: float, t: float, reach: float) -> float:
     """The distance δ of the docstring above: the positive root of a quadratic equation; ``reach`` is R."""
-    if reach <= 0:
-        return 0.0
     square = n / t**2 + 1
     linear = reach - variance / reach
     return (linear + sqrt(linear**2 + 4 * square * variance)) / (2 * square)

@@ -35,8 +35,7 @@ def disputed_labels(plan: Decisions, i: int) -> str:
     """For which labels the members lead to different actions, for one study of a plan with ``task="per_label"``.
 
     Where all members lead to the same action, the value of knowledge (epistemic uncertainty in units of cost) is 0. The other labels
-    are named with theirs, the largest first. Neither tells what further annotations would change: the members can agree because they
-    are alike.
+    are named with theirs, the largest first.
 
     >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), class_names=["lung cancer", "lymphoma", "melanoma"])
     >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)

@@ -233,7 +233,8 @@ function tQuantile(df) {
  */
 function meanExcess(realized, expected, bounds) {
   const n = realized.length;
-  const difference = realized.map((x, i) => x - expected[i]);
+  const rounding = ROUNDING * Math.max(Math.abs(bounds[0]), Math.abs(bounds[1]));
+  const difference = realized.map((x, i) => (Math.abs(x - expected[i]) <= rounding ? 0 : x - expected[i]));
   /** @param {Float64Array} x */
   const average = (x) => x.reduce((a, b) => a + b, 0) / n;
   const mean = average(difference), outcome = average(realized);
@@ -242,7 +243,7 @@ function meanExcess(realized, expected, bounds) {
   const t = tQuantile(n - 1);
   /** @param {number} reach */
   const wilson = (reach) => {
-    if (reach <= 0) return 0;
+    if (reach <= rounding) return 0;
     const square = n / t ** 2 + 1, linear = reach - variance / reach;
     return (linear + Math.sqrt(linear ** 2 + 4 * square * variance)) / (2 * square);
   };

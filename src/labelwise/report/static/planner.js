@@ -175,6 +175,7 @@ function perCase(x, n) {
 function comparison({ mean, low, high }, grouped) {
   if (grouped) return ". Cases of a group depend on each other; for an interval use labelwise decide.";
   if (Number.isNaN(low)) return ".";
+  if (low === 0 && high === 0) return ", as expected.";
   if (low <= 0 && high >= 0) return `: chance can explain the difference from the expected cost (95 % interval ${number(low)} to ${number(high)}).`;
   const ends = [Math.abs(low), Math.abs(high)].sort((a, b) => a - b);
   return `: ${number(Math.abs(mean))} ${mean > 0 ? "higher" : "lower"} than expected (95 % interval ${number(ends[0])} to ${number(ends[1])}).`;
