@@ -10,6 +10,7 @@ BANNED = {
         rf"\b(?:more|new|further|additional|labeled) (?:training |labeled )?{DATA}\b[^.;:|]{{0,30}}\b(?:help|reduce|remove|resolve|save|lower)",
         rf"\b{DATA} (?:would|will|should|may|might|could|can|cannot) (?:hardly |also |not )?(?:help|reduce|remove|save|provide|lower|change)",
         r"\b(?:amount|value|worth) of (?:more )?(?:training )?(?:data|examples)\b",
+        r"\bwould (?:more )?data help\b",
         r"\b(?:ir)?reducible\b",
         r"\b(?:to|can|could) be learned\b",
         r"\bteach(?:es)? most\b",

@@ -90,10 +90,10 @@ def points(x: float | None, decimals: int = 1) -> str:
 
 
 def number(x: float | None, digits: int = 3) -> str:
-    """An amount with so many significant digits, but never coarser than whole; as a power of ten from a million on and below 0.0001.
+    """An amount with so many significant digits, but never coarser than whole; as a power of ten from a billion on and below 0.0001.
 
-    >>> number(0.4251), number(12345.6), number(-0.0), number(2.5e7), number(0.00001234)
-    ('0.425', '12,346', '0', '2.5e7', '1.23e-5')
+    >>> number(0.4251), number(12345.6), number(-0.0), number(2.5e9), number(0.00001234)
+    ('0.425', '12,346', '0', '2.5e9', '1.23e-5')
     """
     special = _special(x)
     if special is not None or x is None:
@@ -104,7 +104,7 @@ def number(x: float | None, digits: int = 3) -> str:
     decimals = digits - 1 - exact.adjusted()
     rounded = _round(exact, decimals)
     power = rounded.adjusted()
-    if power >= 6 or power < -4:
+    if exact.adjusted() >= 9 or power < -4:
         return f"{_trimmed(rounded.scaleb(-power, _EXACT))}e{power}"
     return _trimmed(_round(exact, max(decimals, 0)))
 

@@ -58,7 +58,7 @@ function points(x, decimals = 1) {
   return special(x) ?? written(unitsOf(Number(x), decimals, 2), decimals, Number(x) < 0);
 }
 
-/** An amount with so many significant digits, but never coarser than whole; as a power of ten from a million on and below 0.0001. @param {number | null | undefined} x */
+/** An amount with so many significant digits, but never coarser than whole; as a power of ten from a billion on and below 0.0001. @param {number | null | undefined} x */
 function number(x, digits = 3) {
   const missing = special(x);
   if (missing !== null) return missing;
@@ -68,7 +68,7 @@ function number(x, digits = 3) {
   const decimals = digits - power - whole.toString().length;
   const units = unitsOf(value, decimals);
   const leading = units.toString().length - 1 - decimals; // the power of ten of the first digit, after rounding
-  if (leading >= 6 || leading < -4) return trimmed(written(units, decimals + leading, value < 0)) + "e" + leading;
+  if (value >= 1e9 || value <= -1e9 || leading < -4) return trimmed(written(units, decimals + leading, value < 0)) + "e" + leading;
   return trimmed(decimals < 0 ? count(value) : written(units, decimals, value < 0));
 }
 
