@@ -1,4 +1,4 @@
-"""A first result: which digits are five small networks unsure about, and would more data help?
+"""A first result: which digits are five small networks unsure about, and which do they disagree about?
 
 Trains five multi-layer perceptrons on scikit-learn's handwritten digits (seconds on a laptop), splits their uncertainty per
 class into aleatoric and epistemic, and shows the most uncertain images.
@@ -49,7 +49,7 @@ def main() -> None:
         total, aleatoric, epistemic = (part[:, k].mean() for part in (u.total, u.aleatoric, u.epistemic))
         table.add_row(q.class_names[k], f"{total:.4f}", f"{aleatoric:.4f}", f"{epistemic:.4f}", f"{epistemic / total:.0%}")
     console.print(table)
-    console.print("The epistemic share is what more training data could remove; the classes at the top need it most.\n")
+    console.print("Epistemic: between the networks, what they disagree about. Aleatoric: within them, how unsure each is by itself.\n")
 
     worst = int(np.argmax(u.sum().epistemic))
     console.print(f"The image the members disagree about most (it is a {y_test[worst]}):\n")

@@ -69,8 +69,21 @@ def check_plan(page, q, y, costs, task) -> None:
         outcome = lw.decisions.evaluate_policy(plan, truth)
         assert value(page, "paid") == pytest.approx(outcome["decide"].cost, abs=1e-9)
         assert value(page, "paid-argmax") == pytest.approx(outcome["argmax"].cost, abs=1e-9)
-        check_story(page, plan.summary(truth))
+        story = plan.summary(truth)
+        check_story(page, story)
+        check_excess(page, plan, story)
     assert value(page, "break-even") == pytest.approx(plan.break_even.some_case, abs=1e-9)
+
+
+def check_excess(page, plan, story) -> None:
+    """What a case can cost, and whether the realized cost differs from the expected one, are on the page as in the library."""
+    lowest, highest = plan.problem.cost_range(plan.action, plan.after_answer)
+    if plan.task == "per_label":
+        lowest, highest = lowest.sum(-1), highest.sum(-1)
+    assert page.evaluate("labelwise.planner.plan.range") == pytest.approx([lowest.min(), highest.max()])
+    text = page.locator("#plan").inner_text()
+    words = re.search("chance can explain the difference|as expected|higher|lower", story.cost_sentence())
+    assert words is None or words[0] in text  # a few cases have no interval
 
 
 def check_story(page, story) -> None:

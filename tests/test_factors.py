@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise._format import percent
 
 ENTROPY = {
     "log": lambda t: -sum(x * log2(x) for x in (t, 1 - t) if x > 0),
@@ -115,7 +116,7 @@ def test_a_planted_effect_is_found_and_interaction_is_not_taken_for_one() -> Non
     s = lw.decompose(q).sources(rng=0)
     assert s.found == ("f0",)
     assert s.p_values[0] == 0.001
-    assert "More than chance (permutation test, 5% level): f0." in repr(s)
+    assert "More than chance (permutation test, 5 % level): f0." in repr(s)
     alarms = 0
     for i in range(40):
         q = lw.Ensemble.from_logits(crossed(rng, (4, 3), {(0, 1): 0.5}, n=8), factors=levels(4, 3))
@@ -245,10 +246,10 @@ def test_a_large_share_that_is_not_significant_is_not_called_absent() -> None:
     assert "an effect of prompt (p cannot be below 0.17 here)" in s.sentence
     low, high = s.intervals[0]
     assert 0 <= low < s.estimates[0] < high <= 1
-    assert f"prompt {s.estimates[0]:.0%} ({low:.0%} to {high:.0%})" in s.sentence
+    assert f"prompt {percent(s.estimates[0], 0)} ({percent(low, 0)} to {percent(high, 0)})" in s.sentence
     name, smaller = s.farthest[0]
     assert (name, s.farthest[1]) == ("polite", None)
-    assert f"Without 'polite', the variance between levels of prompt would be {smaller:.0%} smaller (described, not tested)." in s.sentence
+    assert f"Without 'polite', the variance between levels of prompt would be {percent(smaller, 0)} smaller (described, not tested)." in s.sentence
     assert "smallest p" in repr(s)
     assert "0.17" in repr(s)
 
@@ -257,7 +258,7 @@ def test_what_is_not_shown_is_not_ruled_out() -> None:
     rng = np.random.default_rng(17)
     s = lw.decompose(lw.Ensemble.from_logits(crossed(rng, (3, 4), {(0, 1): 0.3}), factors=levels(3, 4))).sources(rng=0)
     assert not s.found
-    assert "Not shown at the 5% level, which does not rule out an effect: f0 (p = " in s.sentence
+    assert "Not shown at the 5 % level, which does not rule out an effect: f0 (p = " in s.sentence
     assert "the smallest possible is 0.0046), f1" in s.sentence
     np.testing.assert_array_equal(s.intervals[:, 0].round(6), 0)
 

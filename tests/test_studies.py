@@ -124,3 +124,18 @@ def test_stored_factors_are_reported_at_the_nominal_level():
         assert x["coverage"] >= 0.93
     for x in results["components"]:
         assert abs(x["mean"] - x["true"]) < 4 * x["standard error"]
+
+
+def test_realized_against_expected_is_as_promised():
+    """Intervals of accuracy against confidence and of paid against expected cost: level at most .06, coverage at least .93."""
+    study = load("expectations")
+    results = json.loads((STUDIES / "expectations.json").read_text())
+    assert (STUDIES / "expectations.md").read_text() == study.page(results)
+    rows = results["rows"]
+    assert [(row["n"], row["groups"]) for row in rows] == [(n, groups) for _, n, groups, _, _ in study.settings()]
+    assert all(row["observed"] <= 0.06 and row["runs"] >= 2000 for row in rows if row["kind"] == "level")
+    assert all(row["observed"] >= 0.93 and row["runs"] >= 400 for row in rows if row["kind"] == "coverage")
+    setting = next(study.settings())
+    again = study.simulate(*setting, runs=20)
+    assert again["observed"] <= 0.2
+    assert again["width"] == pytest.approx(rows[0]["width"], rel=0.1)

@@ -11,10 +11,11 @@ from typing import Any, Literal, NoReturn
 import numpy as np
 
 from ._arrays import Array, dtype_name, namespace, to_numpy, values_known, without_gradient
+from ._format import MISSING
 from ._frames import columns_by_class, ids_at, same_rows
 from ._labels import as_labels, class_position
 from ._suggestions import check_choice
-from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, instance_frame, some, xarray
+from ._tables import SHOWN, Shown, Summary, counted, instance_frame, some, xarray
 
 PARTS = ("total", "aleatoric", "epistemic")
 """What uncertainty is decomposed into: the fields of the results."""
@@ -112,7 +113,7 @@ class Result(Shown):
         )
 
     def _epistemic(self, x: float) -> Any:
-        return UNKNOWN if self.n_members == 1 else x
+        return MISSING if self.n_members == 1 else x
 
     def _note(self) -> str:
         return "one member: the epistemic part is not known" if self.n_members == 1 else ""

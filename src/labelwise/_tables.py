@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 
 from ._arrays import to_numpy
+from ._format import number
 from ._frames import ids_at, is_positions
 from ._lazy import imported
 from ._suggestions import check_choice
 
-UNKNOWN = "–"
-"""What is shown in place of the epistemic part of a single member, which is not known."""
 LIBRARIES = ("pandas", "polars")
 SHOWN = 10
 """A summary has at most so many rows."""
@@ -65,7 +64,7 @@ class Shown:
 
 
 def _cell(x: Any) -> str:
-    text = f"{x:.4g}" if isinstance(x, float | np.floating) else _printable(str(x))
+    text = number(float(x), 4) if isinstance(x, float | np.floating) else _printable(str(x))
     return shortened(text, LONGEST)
 
 

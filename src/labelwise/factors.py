@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._format import MISSING, fixed, number, percent
 from ._results import Library
-from ._tables import SHOWN, UNKNOWN, Shown, Summary, counted, frame, some
+from ._tables import SHOWN, Shown, Summary, counted, frame, some
 from ._validation import as_rng, check_positive
 from .losses import LogLoss, Loss, SquaredLoss
 
@@ -118,19 +119,19 @@ class Sources(Shown):
         shares = _shares(whole)
         rows = []
         for i, name in enumerate(self.names):
-            row = [name, float(whole[i]), f"{shares[i]:.0%}", _shown(self.estimates[i], ".0%")]
+            row = [name, float(whole[i]), percent(shares[i], 0), percent(self.estimates[i], 0)]
             if i < len(self.factors):
-                row += [self._interval(i), _shown(self.p_values[i], ".3f"), _shown(self.smallest_p[i], ".2g")]
+                row += [self._interval(i), fixed(self.p_values[i], 3), number(self.smallest_p[i], 2)]
             else:
-                row += [UNKNOWN] * 3
+                row += [MISSING] * 3
             rows.append(row)
         title = f"Sources of epistemic uncertainty: {counted(len(self.class_names), 'label')} ({some(self.class_names)})"
-        header = ("source", "mean", "share", "corrected", "95% interval", "p", "smallest p")
+        header = ("source", "mean", "share", "corrected", "95 % interval", "p", "smallest p")
         return Summary(title, header, rows[:SHOWN], "\n  ".join(self._sentences()))
 
     def _interval(self, i: int) -> str:
         low, high = self.intervals[i]
-        return f"{low:.0%} to {high:.0%}" if low == low else UNKNOWN
+        return f"{percent(low, 0)} to {percent(high, 0)}" if low == low else MISSING
 
     @property
     def sentence(self) -> str:
@@ -145,29 +146,29 @@ class Sources(Shown):
             yield "Without replicates or a second factor, effects cannot be distinguished from noise."
             return
         if self.found:
-            yield f"More than chance (permutation test, {LEVEL:.0%} level): {', '.join(self.found)}."
+            yield f"More than chance (permutation test, {percent(LEVEL, 0)} level): {', '.join(self.found)}."
         open_, blind = [], []
         for name, p, smallest in zip(self.factors, self.p_values, self.smallest_p, strict=True):
             if smallest > LEVEL:
-                blind.append(f"{name} (p cannot be below {smallest:.2g} here)")
+                blind.append(f"{name} (p cannot be below {number(smallest, 2)} here)")
             elif p > LEVEL:
-                open_.append(f"{name} (p = {p:.3f}, the smallest possible is {smallest:.2g})")
+                open_.append(f"{name} (p = {fixed(p, 3)}, the smallest possible is {number(smallest, 2)})")
         if open_:
-            yield f"Not shown at the {LEVEL:.0%} level, which does not rule out an effect: {', '.join(open_)}."
+            yield f"Not shown at the {percent(LEVEL, 0)} level, which does not rule out an effect: {', '.join(open_)}."
         if blind:
             yield f"Too few levels or permutations to show an effect of {' or '.join(blind)}."
 
     def _estimated(self) -> Iterator[str]:
         if np.isnan(self.intervals).all():
             return
-        each = [f"{name} {self.estimates[i]:.0%} ({self._interval(i)})" for i, name in enumerate(self.factors)]
-        yield f"Estimated share of the variance, corrected for noise, with {CONFIDENCE:.0%} interval: {', '.join(each)}."
+        each = [f"{name} {percent(self.estimates[i], 0)} ({self._interval(i)})" for i, name in enumerate(self.factors)]
+        yield f"Estimated share of the variance, corrected for noise, with {percent(CONFIDENCE, 0)} interval: {', '.join(each)}."
         shares = _shares(self.means.sum(axis=1))
         for name, share, farthest in zip(self.factors, shares, self.farthest, strict=False):
             # of a factor that hardly matters, or whose levels all differ, no level needs a name
             if farthest is not None and farthest[1] >= 0.5 and (share >= 0.5 or name in self.found):
                 level, smaller = farthest
-                yield f"Without {level!r}, the variance between levels of {name} would be {smaller:.0%} smaller (described, not tested)."
+                yield f"Without {level!r}, the variance between levels of {name} would be {percent(smaller, 0)} smaller (described, not tested)."
 
     def _assumed(self) -> Iterator[str]:
         fewest, most = self.cell_sizes
@@ -186,10 +187,6 @@ _REWEIGHTED = (
 def _shares(means: np.ndarray) -> np.ndarray:
     whole = means.sum(axis=0)
     return np.asarray(means / np.where(whole > 0, whole, 1))
-
-
-def _shown(x: float, form: str) -> str:
-    return f"{x:{form}}" if x == x else UNKNOWN
 
 
 @dataclass(frozen=True, eq=False)

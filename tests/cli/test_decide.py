@@ -49,6 +49,7 @@ def test_it_tells_what_the_decisions_change(preds) -> None:
     plan, y = plan_of(preds)
     output = run(preds).output
     assert str(plan.summary(y)) in output
+    assert plan.summary(y).cost_sentence() in output
     assert f"Asking pays below {plan.break_even.some_case:.3g}" in output
     assert str(lw.decisions.evaluate_policy(plan, y)) in output
 
@@ -60,6 +61,10 @@ def test_numbers_for_programs(preds) -> None:
     assert sum(found["actions"].values()) == 80
     assert set(found["realized"]) >= {"decide", "argmax", "oracle"}
     assert found["break_even"]["some_case"] == pytest.approx(plan.value_of_label.max())
+    excess = plan.summary(y).excess
+    assert found["realized_minus_expected"] == pytest.approx(
+        {"value": excess.value, "low": excess.low, "high": excess.high, "confidence": 0.95}
+    )
     assert found["classes"]["melanoma"]["missed_after"] == plan.summary(y).after.missed[1]
 
 

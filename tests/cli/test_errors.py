@@ -136,9 +136,9 @@ ROWS: list[Row] = [
     (
         "groups", {"class_names": NAMES},
         lambda: fit(groups=np.arange(40)).evaluate(POOL, Y),
-        "these sets were fitted with `groups`, which are needed to evaluate them too. Pass the group of each case, `groups`",
+        "these sets were fitted with `groups`, so they are evaluated by group. Pass the group of each case, `groups`",
         ["sets", "evaluate", "p.npz", "--sets", "sets.npz"],
-        "these sets were fitted with `groups`, which are needed to evaluate them too. "
+        "these sets were fitted with `groups`, so they are evaluated by group. "
         "Save the group of each case in the prediction file, as `groups`",
     ),
     (

@@ -33,6 +33,22 @@ def test_evaluate_as_json_and_as_tables(preds, tmp_path) -> None:
     assert "AUROC" in tables.output
 
 
+def test_it_says_how_far_confidence_is_off(tmp_path) -> None:
+    """64 % right where 48 % were expected."""
+    path, groups = tmp_path / "p.npz", np.arange(100) // 10
+    probs = np.tile([0.48, 0.26, 0.26], (2, 100, 1))
+    y = np.repeat([0, 1], [64, 36])[np.random.default_rng(0).permutation(100)]
+    save_predictions(path, probs=probs, y_true=y)
+    text = " ".join(run("evaluate", path).output.split())
+    assert "Under-confident by 16.0 percentage points (95 % interval 6.1 to 25.6): 64.0 % right, 48.0 % expected, of 100 instances." in text
+    found = json.loads(run("evaluate", path, "--json").output)["calibration"]
+    assert found["overconfidence"]["value"] == pytest.approx(-0.16)
+    assert found["expected_accuracy"] == pytest.approx(0.48)
+    save_predictions(path, probs=probs, y_true=np.sort(y), groups=groups)  # whole groups are right or wrong
+    wide = json.loads(run("evaluate", path, "--json").output)["calibration"]["overconfidence"]
+    assert wide["high"] - wide["low"] > 2 * (found["overconfidence"]["high"] - found["overconfidence"]["low"])
+
+
 def clustered(path, seed, shift, *, groups=True, n=10):
     """Ten groups of forty cases; those of a group are alike."""
     rng = np.random.default_rng(seed)

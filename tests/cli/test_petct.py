@@ -40,7 +40,7 @@ def test_from_phantoms_to_the_report(tmp_path):
     costs.write_text("false_positive = 1\nfalse_negative = 5\nask = 1\n")
     said = run("report", slices, trained, "-o", report, "--costs", costs, "--show", 1)
     assert "AUROC by uncertainty" in said
-    assert "settled" in said
+    assert "the members lead to the same action for" in said or "the members lead to different actions for" in said
     assert (report / "index.html").exists()
     numbers = json.loads(run("report", slices, trained, "-o", report, "--show", 1, "--json"))
     assert numbers["held_back"]["diagnoses"] == ["bone metastases"]

@@ -10,6 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 import labelwise as lw
+from labelwise._format import percent
 from labelwise.cli import main
 from labelwise.io import load_predictions
 
@@ -33,7 +34,7 @@ def test_digits(tmp_path):
     assert p.class_names == data.class_names
     accuracy = (p.probs.mean(0).argmax(-1) == p.y_true).mean()
     assert accuracy > 0.8
-    assert f"ensemble {accuracy:.2%}" in output
+    assert f"ensemble {percent(accuracy, 2)}" in output
     assert sorted(os.listdir(tmp_path)) == ["preds.npz", "preds.training"]
 
     before = out.read_bytes()

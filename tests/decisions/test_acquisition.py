@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import labelwise as lw
+from labelwise._format import percent
 from labelwise.decisions import Costs, acquire, class_need, class_quotas
 
 NAMES = ["common", "usual", "rare"]
@@ -137,7 +138,7 @@ def test_an_explanation_is_about_the_class_the_case_was_chosen_for():
     shares = [need[i, NAMES.index(name)] / need[i].sum() for i, name in zip(choice.index, choice.label, strict=True)]
     assert min(shares) < 0.5  # not every case is chosen for the class it says most about
     for j, share in enumerate(shares):
-        assert f"for {choice.label[j]}: {share:.0%} of its score of" in choice.explain(j)
+        assert f"for {choice.label[j]}: {percent(share, 0)} of its score of" in choice.explain(j)
 
 
 def test_a_class_takes_its_turn_only_as_long_as_it_needs_a_case():

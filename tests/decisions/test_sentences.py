@@ -22,15 +22,16 @@ def test_sentences():
     one = decide(q, costs, task="multiclass")
     assert one.explain(0) == (
         "ask an expert for the class of this case: the expert's answer saves 1.8 on average and costs 1.5; "
-        "more training data could save at most 0.425 if no expert is asked"
+        "knowing the exact probabilities would save at most 0.425 if no expert is asked and the predicted spread is right"
     )
     assert one.explain(1) == (
         "predict melanoma, which costs 1.2 on average; the expert's answer saves 1.2 on average and costs 1.5; "
-        "more training data could save at most 0 if no expert is asked"
+        "knowing the exact probabilities would save at most 0 if no expert is asked and the predicted spread is right"
     )
     label = decide(q, costs, task="per_label")
     assert label.explain(0, label="melanoma") == (
-        "ask an expert about melanoma: the expert's answer saves 1.8 on average and costs 1.5; more training data could save at most 0.45 if no expert is asked"
+        "ask an expert about melanoma: the expert's answer saves 1.8 on average and costs 1.5; "
+        "knowing the exact probabilities would save at most 0.45 if no expert is asked and the predicted spread is right"
     )
     assert label.explain(0) == label.explain(0, label="melanoma") + (
         "; act on nevus (expected cost 0.15); do not act on lentigo (expected cost 0.1)"
@@ -38,7 +39,7 @@ def test_sentences():
     erring = decide(q, Costs([[0, 2, 1], [20, 0, 20], [1, 2, 0]], abstain=0.1, expert_error=0.25), task="multiclass")
     assert erring.explain(0) == (
         "abstain on this case, which costs 0.1; the answer of an expert with error rate 0.25 saves 0 on average; "
-        "more training data could save at most 0"
+        "knowing the exact probabilities would save at most 0 if the predicted spread is right"
     )
     many = decide(
         lw.MultiLabelEnsemble(np.full((1, 1, 9), 0.9)),

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise._format import number
 from labelwise.decisions import ABSTAIN, ASK, Costs, decide, evaluate_policy
 from labelwise.decisions.outcome import paired_saving
 from labelwise.decisions.summary import fewer_missed
@@ -86,6 +87,47 @@ def test_the_interval_of_missed_cases_covers(saved, lost, n):
     assert ((found.low <= n * (saved - lost)) & (n * (saved - lost) <= found.high)).mean() > 0.94
 
 
+def test_whether_the_decisions_cost_what_was_expected():
+    """Forecasts that are too sure of themselves promise too little; the sentence has the size, the direction and the interval."""
+    q, y = example(2000)
+    right = decide(q, Costs(missed={"mel": 20}), task="multiclass").summary(y)
+    assert right.cost_sentence() == (
+        "Realized cost 0.655 per case, expected 0.691: chance can explain the difference (95 % interval -0.078 to 0.0285)."
+    )
+    sharp = q.probs**3 / (q.probs**3).sum(-1, keepdims=True)
+    plan = decide(lw.Ensemble(sharp, class_names=NAMES), Costs(missed={"mel": 20}), task="multiclass")
+    wrong = plan.summary(y)
+    assert wrong.cost_sentence() == "Realized cost 1.25 per case, expected 0.271: 0.979 higher (95 % interval 0.789 to 1.19)."
+    assert wrong.expected_cost == pytest.approx(plan.expected_cost.mean())
+    assert wrong.excess.value == pytest.approx(wrong.cost_after - wrong.expected_cost)
+    assert wrong.cost_sentence() in str(wrong)
+    grouped = plan.summary(y, groups=np.arange(2000) // 100)
+    assert grouped.excess.high - grouped.excess.low > wrong.excess.high - wrong.excess.low
+    asked = decide(q, Costs(default=1, ask=0), task="multiclass").summary(y)
+    assert asked.cost_sentence() == "Realized cost 0 per case, as expected."
+    abstained = decide(q, Costs(default=1, abstain=0.1 + 0.2 - 0.3), task="multiclass").summary(y)
+    assert abstained.cost_sentence() == f"Realized cost {number(abstained.cost_after)} per case, as expected."
+    one = decide(lw.Ensemble(q.probs[:, :1], class_names=NAMES), Costs(default=1), task="multiclass").summary(y[:1])
+    assert one.cost_sentence() == f"Realized cost {number(one.cost_after)} per case, expected {number(one.expected_cost)}."
+
+
+@pytest.mark.parametrize("task", ["multiclass", "per_label"])
+@pytest.mark.parametrize(
+    "prices", [{}, {"ask": 0.4, "expert_error": 0.1}, {"abstain": 0.5}, {"abstain": 0.3, "ask": 0.25, "expert_error": 0.02}]
+)
+def test_no_case_costs_more_than_it_can(task, prices):
+    q, _ = example()
+    plan = decide(q, Costs(default=1, missed={"mel": 20}, false_alarm={"nv": 3}, **prices), task=task)
+    lowest, highest = plan.problem.cost_range(plan.action, plan.after_answer)
+    outcomes = range(3) if task == "multiclass" else range(2)
+    paid = np.stack([plan.problem.paid(plan.action, plan.after_answer, np.full(plan.action.shape, k)) for k in outcomes])
+    assert np.all(lowest <= paid.min(axis=0) + 1e-12)
+    assert np.all(highest >= paid.max(axis=0) - 1e-12)
+    predicted = plan.action >= 0
+    np.testing.assert_allclose(lowest[predicted], paid.min(axis=0)[predicted])
+    np.testing.assert_allclose(highest[predicted], paid.max(axis=0)[predicted])
+
+
 def test_per_label():
     q, y = example()
     plan = decide(q, Costs(missed={"mel": 20}, ask=0.3, abstain=0.31), task="per_label")
@@ -108,7 +150,7 @@ def test_a_class_without_cases_saves_nothing_that_is_known():
     assert np.isnan(story.saving_by_class.value[2])
     assert "–" in str(story).splitlines()[4]
     assert story.saving_by_class.value[0] == 0
-    assert re.search(r"akiec .*\+0 \(-1 to \+1\)$", str(story).splitlines()[2])  # one case: all that is possible
+    assert re.search(r"akiec .* 0 \(-1 to \+1\)$", str(story).splitlines()[2])  # one case: all that is possible
 
 
 def test_many_classes_are_cut():

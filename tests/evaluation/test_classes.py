@@ -164,17 +164,17 @@ def test_intervals_end_at_the_largest_possible_uncertainty():
     np.testing.assert_array_equal([costs.together["everywhere"].low[2], costs.together["everywhere"].high[2]], 0)
 
 
-def test_a_class_without_an_interval_may_always_be_the_least_known():
+def test_a_class_without_an_interval_may_always_be_the_most_disputed():
     u, y = of_sizes(np.random.default_rng(2), 200, 90, 1)
     summary = by_class(u, y, n_bootstrap=200, rng=0)
     assert np.isnan(summary.together["own"].low).tolist() == [False, False, True]
     assert summary.together["own"].method == "Bonferroni over 2"
-    assert "rare" in summary.least_known()
+    assert "rare" in summary.most_disputed()
     one_group = by_class(*of_sizes(np.random.default_rng(3), 60, 40, 8), groups=np.r_[np.arange(100), [100] * 8], n_bootstrap=200, rng=0)
     assert np.isnan(one_group.together["own"].high[2])
     assert np.isnan(one_group.own.epistemic.high[2])
     absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), n_bootstrap=200, rng=0)
-    assert absent.least_known()[-1] == "rare"  # ranked last, excluded by nothing
+    assert absent.most_disputed()[-1] == "rare"  # ranked last, excluded by nothing
 
 
 def test_a_dominant_group_counts_little_more_than_one():

@@ -119,17 +119,17 @@ def test_ten_class_means_have_a_wide_interval_within_the_bounds():
     assert float(found) < found.high <= 1
 
 
-def test_no_class_is_called_least_known_within_its_interval():
+def test_no_class_is_called_most_disputed_within_its_interval():
     rng = np.random.default_rng(4)
     alike = lw.Ensemble(rng.dirichlet([4, 4, 4], (5, 200)), class_names=["a", "b", "c"])
     summary = by_class(lw.decompose(alike), n_bootstrap=300, rng=0)
-    assert set(summary.least_known()) == {"a", "b", "c"}
+    assert set(summary.most_disputed()) == {"a", "b", "c"}
     assert "the intervals do not separate" in str(summary)
     apart = np.stack([rng.beta(8, 8, (5, 200)), np.full((5, 200), 0.1)], -1)
     other = by_class(lw.decompose(lw.MultiLabelEnsemble(apart, class_names=["a", "b"])), n_bootstrap=300, rng=0)
-    assert other.least_known("everywhere") == ("a",)
+    assert other.most_disputed("everywhere") == ("a",)
     found = other.together["everywhere"]
     assert (found.low <= found.value).all()
     assert (found.value <= found.high).all()
     with pytest.raises(ValueError, match="needs intervals"):
-        by_class(lw.decompose(alike)).least_known()
+        by_class(lw.decompose(alike)).most_disputed()

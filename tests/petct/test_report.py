@@ -19,7 +19,7 @@ from matplotlib import pyplot as plt  # noqa: E402
 
 from labelwise import Ensemble  # noqa: E402
 from labelwise.decisions import Costs, decide  # noqa: E402
-from labelwise.petct import plot_slices, what_to_do, write_report  # noqa: E402
+from labelwise.petct import disputed_labels, plot_slices, write_report  # noqa: E402
 from labelwise.petct.report import _actions, _page, find_slices, most_uncertain  # noqa: E402
 from labelwise.petct.results import load_results, summarize  # noqa: E402
 
@@ -49,15 +49,21 @@ def test_cases_by_patient_study_and_slice(results):
         find_slices(results, "nobody")
 
 
-def test_what_to_do():
-    """As in the paper: annotate lymphoma and lung cancer, melanoma is settled."""
+def test_disputed_labels():
+    """The paper's example: the members disagree about lymphoma and lung cancer."""
     probs = np.array([[[0.05, 0.75, 0.15, 0.05]], [[0.05, 0.1, 0.8, 0.05]]])
     q = Ensemble(probs, class_names=NAMES)
     costs = Costs(false_positive=1, false_negative=1)
-    words = what_to_do(decide(q, costs, task="per_label"), 0)
-    assert words == "have lymphoma (worth up to 0.3 per case) and lung cancer (0.25) annotated; negative and melanoma are settled"
+    words = disputed_labels(decide(q, costs, task="per_label"), 0)
+    assert (
+        words
+        == "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer (0.25), and to the same for negative and melanoma"
+    )
     agreed = Ensemble(probs[:1].repeat(2, axis=0), class_names=NAMES)
-    assert what_to_do(decide(agreed, costs, task="per_label"), 0).endswith("negative, lung cancer, lymphoma and melanoma are settled")
+    assert (
+        disputed_labels(decide(agreed, costs, task="per_label"), 0)
+        == "the members lead to the same action for negative, lung cancer, lymphoma and melanoma"
+    )
 
 
 def test_everything_is_written(slices, trained, tmp_path, results):
@@ -73,18 +79,18 @@ def test_everything_is_written(slices, trained, tmp_path, results):
     assert all(f"'{name}'" in page for name in expected)
     rows = list(csv.DictReader((tmp_path / "decisions.csv").read_text().splitlines()))
     assert [row["study"] for row in rows] == list(results.studies.ids)
-    assert all(row["annotate"] for row in rows)
+    assert all(row["disputed"] for row in rows)
     for name in expected:
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert plt.get_fignums() == open_before
     matrix = Costs(np.ones((4, 4)) - np.eye(4), class_names=NAMES)
-    assert {row["annotate"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {""}
+    assert {row["disputed"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {""}
 
 
 def test_names_cannot_break_the_page(slices, trained, tmp_path):
     results = load_results(slices, trained)
     numbers = summarize(results)
-    numbers["actions"] = [{"study": "<script>alert(1)</script>/x", "diagnosis": "a&b", "decision": "<b>", "annotate": ""}]
+    numbers["actions"] = [{"study": "<script>alert(1)</script>/x", "diagnosis": "a&b", "decision": "<b>", "disputed": ""}]
     page = _page(numbers, [("x.png", "<i>\"'")])
     assert "<script" not in page
     assert "<i>" not in page

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import labelwise as lw
+from labelwise.evaluation._excess import mean_excess
 from labelwise.report import page
 
 HERE = Path(__file__).parent
@@ -48,6 +49,24 @@ def test_the_page_computes_what_the_library_does(tmp_path: Path, missing) -> Non
         for ours, exact in zip(found[loss], (u.total, u.aleatoric, u.epistemic), strict=True):
             np.testing.assert_allclose(np.reshape(ours, (50, 4)), exact, rtol=1e-13)
         assert np.all(np.reshape(found[loss][2], (50, 4))[3] == 0)
+
+
+def test_the_page_compares_costs_as_the_library_does(tmp_path: Path, missing) -> None:
+    if shutil.which("node") is None:
+        missing("Node.js is not installed")
+    rng = np.random.default_rng(1)
+    cases = [(20.0 * (rng.random(n) < 0.05), rng.random(n), (0.0, 20.0)) for n in (10, 50, 500)]
+    cases.append((np.zeros(30), np.full(30, 0.4), (0.0, 20.0)))
+    given = [[realized.tolist(), expected.tolist(), bounds] for realized, expected, bounds in cases]
+    code = (STATIC / "decisions.js").read_text() + (
+        f"\nconst f = (x) => Float64Array.from(x), cases = {json.dumps(given)};\n"
+        "console.log(JSON.stringify(cases.map(([realized, expected, bounds]) => meanExcess(f(realized), f(expected), bounds))));"
+    )
+    (tmp_path / "run.js").write_text(code)
+    found = json.loads(subprocess.run(["node", tmp_path / "run.js"], capture_output=True, text=True, check=True).stdout)
+    for ours, (realized, expected, bounds) in zip(found, cases, strict=True):
+        exact = mean_excess(realized, expected, bounds=bounds)
+        np.testing.assert_allclose([ours[key] for key in ("mean", "low", "high")], [exact.value, exact.low, exact.high], rtol=1e-4)
 
 
 def test_the_page_counts_fewer_missed_cases_as_the_library_does(tmp_path: Path, missing) -> None:

@@ -77,7 +77,9 @@ def test_numbers_are_the_librarys() -> None:
     k, j, times = data["confusions"][0]
     assert times == max(np.sum((y == a) & (guess == b)) for a in range(4) for b in range(4) if a != b)
     assert times == np.sum((y == k) & (guess == j))
-    assert data["calibration"]["ece"] == pytest.approx(lw.calibration.check_calibration(q, y, rng=0, n_bootstrap=20).ece)
+    check = lw.calibration.check_calibration(q, y, rng=0, n_bootstrap=20)
+    assert data["calibration"]["ece"] == pytest.approx(check.ece)
+    assert data["calibration"]["overconfidence"] == pytest.approx(check.overconfidence.value)
     agreement = lw.evaluation.rank_agreement(lw.decompose(q, "log").sum().epistemic, lw.decompose(q, "zero_one").sum().epistemic)
     assert data["agreement"]["epistemic"][0][3] == pytest.approx(float(agreement.spearman))
 

@@ -1,4 +1,4 @@
-"""A statistical test for badly calibrated probabilities."""
+"""How far probabilities are off, in which direction, and a test whether that is acceptable."""
 
 from __future__ import annotations
 
@@ -7,8 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from .._arrays import to_numpy
 from .._checks import Check
-from .._resampling import check_replicates
+from .._format import count, percent, points
+from .._resampling import Estimate, check_replicates
+from .._tables import counted
+from ..evaluation._excess import mean_excess
+from ..evaluation._forecasts import forecasts
 from .errors import BinnedErrors
 
 BINNINGS = (1, 3, 10)
@@ -16,36 +21,90 @@ BINNINGS = (1, 3, 10)
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCheck(Check):
-    """Whether probabilities are too badly calibrated to base decisions on, returned by `check_calibration`."""
+    """How far probabilities are off, and whether that exceeds the tolerances; returned by `check_calibration`."""
 
     ok: bool
-    """Whether no sign of bad calibration was found."""
+    """Whether the errors are not shown to exceed the tolerances. This does not mean that there are none."""
+    overconfidence: Estimate
+    """Expected minus observed accuracy: positive if over-confident, negative if under-confident."""
+    accuracy: float
+    """Share of instances that are right (multi-label: of labels)."""
+    expected: float
+    """The same share as the probabilities have it."""
     ece: float
     """Calibration error of the top label (NaN for multi-label data)."""
     at_least: float
     """Lower confidence bound of ``ece``."""
-    p_value: float
-    """Probability of an ECE at least this large if the probabilities were perfect."""
     classes: dict[str, float]
     """Badly calibrated classes, each with a lower bound on the share of its expected cases that are misplaced."""
     tolerance: float
     n: int
 
-    def __str__(self) -> str:
-        if self.ok:
-            return f"No sign of bad calibration in {self.n} instances."
-        parts = []
+    @property
+    def sentence(self) -> str:
+        """The direction and size of the error, and what exceeds the tolerances."""
+        labels = "the labels of " if np.isnan(self.ece) else ""
+        among = f"{labels}{counted(self.n, 'instance')}"
+        confidence = confidence_sentence(self.overconfidence, self.accuracy, self.expected, among)
+        return " ".join([confidence, *self.problems])
+
+    @property
+    def problems(self) -> list[str]:
+        """A sentence on what exceeds the tolerances, if anything does."""
+        problems = []
         if self.at_least > self.tolerance:
-            parts.append(
-                f"the top label's probability is off by {100 * self.ece:.1f} percentage points on average (at least {100 * self.at_least:.1f})"
+            problems.append(
+                f"the top label's probability is off by {points(self.ece)} percentage points on average (at least {points(self.at_least)})"
             )
         if self.classes:
             worst = max(self.classes, key=lambda name: self.classes[name])
-            parts.append(
+            problems.append(
                 f"the probability of {', '.join(map(repr, self.classes))} does not say how often it happens (for {worst!r} at least "
-                f"{100 * self.classes[worst]:.0f} of 100 expected cases are misplaced)"
+                f"{count(100 * self.classes[worst])} of 100 expected cases are misplaced)"
             )
-        return f"Badly calibrated: {'; '.join(parts)}. Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
+        return [f"Badly calibrated: {'; '.join(problems)}."] if problems else []
+
+    def __str__(self) -> str:
+        return self.sentence if self.ok else f"{self.sentence} Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
+
+
+def accuracy_and_confidence(p: np.ndarray, outcomes: np.ndarray, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each instance is right, and how probable that was, (N,); of labels that may occur together, the share that are."""
+    if not exclusive:
+        return ((p > 0.5) == outcomes).mean(axis=1), np.maximum(p, 1 - p).mean(axis=1)
+    top = p.argmax(axis=1)
+    instances = np.arange(len(p))
+    return outcomes[instances, top].astype(float), p[instances, top]
+
+
+def mean_overconfidence(accuracy: np.ndarray, confidence: np.ndarray, groups: Any = None, level: float = 0.95) -> Estimate:
+    """Mean of ``confidence`` − ``accuracy`` over the instances, with an interval of confidence ``level``."""
+    excess = mean_excess(accuracy, confidence, bounds=(0.0, 1.0), groups=groups, confidence=level)
+    return Estimate(-float(excess.value), -float(excess.high), -float(excess.low), level, excess.method)
+
+
+def confidence_sentence(overconfidence: Estimate, accuracy: float, expected: float, among: str) -> str:
+    """Direction, size and interval of the difference between expected and observed accuracy.
+
+    >>> print(confidence_sentence(Estimate(-0.075, -0.09, -0.06), 0.868, 0.793, "2,000 instances"))
+    Under-confident by 7.5 percentage points (95 % interval 6.0 to 9.0): 86.8 % right, 79.3 % expected, of 2,000 instances.
+    >>> print(confidence_sentence(Estimate(0.004, -0.011, 0.019), 0.789, 0.793, "2,000 instances"))
+    78.9 % right, 79.3 % expected, of 2,000 instances: chance can explain the difference (95 % interval: 1.1 percentage points under-confident to 1.9 over-confident).
+    """
+    shares = f"{percent(accuracy)} right, {percent(expected)} expected, of {among}"
+    value, low, high = (float(x) for x in (overconfidence.value, overconfidence.low, overconfidence.high))
+    if np.isnan(low):
+        return f"{shares}."
+    interval = f"{100 * overconfidence.confidence:g} % interval"
+    if low <= 0 <= high:
+        return (
+            f"{shares}: chance can explain the difference ({interval}: {points(-low)} percentage points under-confident "
+            f"to {points(high)} over-confident)."
+        )
+    direction = "Over" if value > 0 else "Under"
+    nearest, farthest = sorted((abs(low), abs(high)))
+    size = f"{points(abs(value))} percentage points ({interval} {points(nearest)} to {points(farthest)})"
+    return f"{direction}-confident by {size}: {shares}."
 
 
 def check_calibration(
@@ -66,9 +125,10 @@ def check_calibration(
     class (0.5: half of the probability assigned to the class is misplaced, even if it is rare). Errors are computed in 1, 3 and 10
     bins of equal mass: few bins have little noise and reveal general overconfidence, many reveal the rest, and no binning overstates
     the error. The lower bounds hold simultaneously with probability ``confidence``, so calibrated predictions are flagged at
-    most 5 % of the time at the default level. Without sufficient evidence the result is negative. False alarms in simulations were 0 % with
-    the default tolerances; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups. Instances that belong to groups which
-    are not given raise false alarms most of the time.
+    most 5 % of the time at the default level. Without sufficient evidence the result is negative, which does not show that the probabilities
+    are right: the sentence tells how far the mean probability of the prediction is from the accuracy, with its interval. False alarms in
+    simulations were 0 % with the default tolerances; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
+    Instances that belong to groups which are not given raise false alarms most of the time.
 
     Parameters
     ----------
@@ -82,7 +142,7 @@ def check_calibration(
     Returns
     -------
     CalibrationCheck
-        ``.ok`` is false if badly calibrated; prints as a sentence.
+        ``.ok`` is false if badly calibrated; prints as a sentence with the size and direction of the error.
 
     Examples
     --------
@@ -90,7 +150,7 @@ def check_calibration(
     >>> p = rng.dirichlet([1, 1, 1], size=400)
     >>> y = np.array([rng.choice(3, p=row) for row in p])
     >>> print(check_calibration(p, y, rng=0))
-    No sign of bad calibration in 400 instances.
+    58.5 % right, 60.3 % expected, of 400 instances: chance can explain the difference (95 % interval: 2.9 percentage points under-confident to 6.5 over-confident).
     >>> sharper = p**4 / (p**4).sum(axis=1, keepdims=True)
     >>> check_calibration(sharper, y, rng=0).ok
     False
@@ -103,9 +163,21 @@ def check_calibration(
     low = _together(errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence).max(axis=0)
     finest = errors.value[-1, 0]
     classes = {name: float(x) for name, x in zip(errors.class_names, low[1:], strict=True) if x > class_tolerance}
-    p_value = float((1 + np.sum(errors.null[:, -1, 0] >= finest)) / (1 + len(errors.null))) if errors.exclusive else float("nan")
     ok = not low[0] > tolerance and not classes
-    return CalibrationCheck(bool(ok), float(finest), float(low[0]), p_value, classes, tolerance, errors.n)
+    p, outcomes, _, exclusive = forecasts(q, y_true)
+    right, expected = accuracy_and_confidence(p, outcomes, exclusive)
+    groups = None if groups is None else to_numpy(groups).reshape(-1)
+    return CalibrationCheck(
+        bool(ok),
+        mean_overconfidence(right, expected, groups, confidence),
+        float(right.mean()),
+        float(expected.mean()),
+        float(finest),
+        float(low[0]),
+        classes,
+        tolerance,
+        errors.n,
+    )
 
 
 def _together(value: np.ndarray, noises: list[np.ndarray], confidence: float) -> np.ndarray:

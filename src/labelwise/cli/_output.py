@@ -9,12 +9,16 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
+from .._format import number
 from .._tables import plain, shortened
+
+if TYPE_CHECKING:
+    from .._resampling import Estimate
 
 # Characters that could control a terminal or reorder text: C0 and C1 controls, line separators, bidirectional
 # embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
@@ -92,6 +96,11 @@ def echo_json(value: Any) -> None:
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
+def interval_of(estimate: Estimate) -> dict[str, float]:
+    """An estimate as plain data."""
+    return {name: float(getattr(estimate, name)) for name in ("value", "low", "high", "confidence")}
+
+
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
     """Print a table with right-aligned numbers; markup in names is escaped."""
     from rich.console import Console
@@ -99,7 +108,7 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
 
     def cell(x: Any) -> str:
-        return escape(printable(one_line(f"{x:.4g}" if isinstance(x, float | np.floating) else str(x), LONGEST_NAME)))
+        return escape(printable(one_line(number(float(x), 4) if isinstance(x, float | np.floating) else str(x), LONGEST_NAME)))
 
     table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):

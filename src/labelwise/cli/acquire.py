@@ -14,7 +14,7 @@ from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 @click.command(cls=Command)
 @predictions_argument()
 @click.option("--budget", required=True, type=click.IntRange(1), help="Number of cases to label.")
-@click.option("--label", help="Choose cases that teach most about this class.  [default: all classes]")
+@click.option("--label", help="Choose cases where the members disagree about this class.  [default: all classes]")
 @click.option("--costs", "costs_file", type=READ_FILE, help="Weight the classes by the cost of missing them (.toml).")
 @click.option(
     "--strategy",
@@ -44,7 +44,7 @@ def command(
     show: int,
     as_json: bool,
 ) -> None:
-    """Choose the cases of PREDICTIONS (a pool without labels) that are most informative to label next, best first.
+    """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the members disagree most come first.
 
     A case counts by its label-wise epistemic uncertainty, divided by the prevalence of the class in the pool; with --label only
     that class counts, and no costs are needed.

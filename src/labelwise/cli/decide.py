@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._format import number, percent
 from ._input import Given, notes, predictions_argument, read_costs, read_predictions
-from ._output import check_csv, echo, echo_json, echo_table, json_option, one_line, progress_bar, write_csv
+from ._output import check_csv, echo, echo_json, echo_table, interval_of, json_option, one_line, progress_bar, write_csv
 from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 
 if TYPE_CHECKING:
@@ -75,7 +76,7 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
     if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
         return
     report = None if stored.y_true is None else evaluate_policy(plan, stored.y_true)
-    story = None if stored.y_true is None else plan.summary(stored.y_true)
+    story = None if stored.y_true is None else plan.summary(stored.y_true, groups=stored.groups)
     if as_json:
         echo_json(
             {
@@ -86,6 +87,7 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
                 "value_of_label": float(plan.value_of_label.mean()),
                 "value_of_knowledge": float(plan.value_of_knowledge.mean()),
                 "break_even": {"some_case": plan.break_even.some_case, "average": plan.break_even.average},
+                "realized_minus_expected": None if story is None else interval_of(story.excess),
                 "classes": None if story is None else story.to_dict(),
                 "realized": None if report is None else {name: outcome.cost for name, outcome in report.outcomes.items()},
                 "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
@@ -93,9 +95,9 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
         )
         return
     echo_table(
-        f"{len(stored):,} cases, expected cost {per_case.mean():.4g} each",
+        f"{len(stored):,} cases, expected cost {number(per_case.mean(), 4)} each",
         ("action", "cases" if task == "multiclass" else "labels", "share"),
-        [(name, count, f"{count / counts.sum():.1%}") for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])],
+        [(name, count, percent(count / counts.sum())) for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])],
     )
     echo(f"{plan.break_even}." if story is None else f"\n{story}")
     if report is not None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from .._format import count, fixed, percent
 from ._output import echo, echo_json, echo_table, json_option
 from ._paths import WRITE_FILE, Command
 
@@ -26,6 +27,7 @@ def command(output: Path, as_json: bool) -> None:
     """
     from ..datasets import load_fashion_ensemble
     from ..report import write_report
+    from ..report.explanations import PARTS_EXPLAINED
 
     _refuse_foreign_file(output)
     fashion = load_fashion_ensemble()
@@ -42,31 +44,31 @@ def command(output: Path, as_json: bool) -> None:
     if as_json:
         echo_json({**found, "output": str(output)})
         return
-    echo(f"Five networks, {found['instances']:,} test images: accuracy {found['accuracy']:.1%}.\n")
+    echo(f"Five networks, {count(found['instances'])} test images: accuracy {percent(found['accuracy'])}.\n{found['calibration']}\n")
     echo_table(
         "Mean uncertainty over the images of each class, in bits",
-        ("class", "total", "aleatoric", "epistemic", "epistemic share", "would data help?"),
+        ("class", "total", "aleatoric", "epistemic", "epistemic share"),
         [
             (
                 x["class"],
-                f"{x['total']:.3f}",
-                f"{x['aleatoric']:.3f}",
-                f"{x['epistemic']:.3f}",
-                f"{x['epistemic_share']:.0%}",
-                x["data_would_help"],
+                fixed(x["total"], 3),
+                fixed(x["aleatoric"], 3),
+                fixed(x["epistemic"], 3),
+                percent(x["epistemic_share"], 0),
             )
             for x in found["classes"]
         ],
     )
+    echo(f"{PARTS_EXPLAINED}\n")
     echo_table(
         "Accuracy after rejecting the most uncertain 20 %",
         ("reject by", "accuracy of the rest"),
-        [(part, f"{x:.2%}") for part, x in found["accuracy_at_80"].items()],
+        [(part, percent(x, 2)) for part, x in found["accuracy_at_80"].items()],
     )
     echo_table(
         "Out-of-distribution detection (AUROC)",
         ("data set", "total", "aleatoric", "epistemic"),
-        [(name, *(f"{x:.3f}" for x in scores.values())) for name, scores in found["detection"].items()],
+        [(name, *(fixed(x, 3) for x in scores.values())) for name, scores in found["detection"].items()],
     )
     echo(f"To explore single images and costs, open {output.resolve().as_uri()} in a browser.")
 
@@ -74,22 +76,21 @@ def command(output: Path, as_json: bool) -> None:
 def summary(data: dict[str, Any]) -> dict[str, Any]:
     """The numbers of the tables, from the page's data."""
     from ..decomposition import PARTS
-    from ..report.explanations import HELP
 
     loss = data["losses"][0]
-    means, verdicts = loss["labels"]["own"], loss["verdicts"]["own"]
+    means = loss["labels"]["own"]
     order = sorted(range(len(data["labels"])), key=lambda k: -means["total"][k])
     fifth = int(0.2 * len(data["rejection"]["grid"]))
     return {
         "instances": data["n"],
         "accuracy": data["accuracy"],
+        "calibration": data["calibration"]["sentence"],
         "loss": loss["key"],
         "classes": [
             {
                 "class": data["labels"][k],
                 **{part: float(means[part][k]) for part in PARTS},
                 "epistemic_share": float(means["epistemic_share"][k]),
-                "data_would_help": HELP[verdicts[k]],
             }
             for k in order
         ],

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._format import fixed, percent
 from .._tables import counted
 from ._input import Given, predictions_argument, read_predictions
-from ._output import echo, echo_json, echo_table, json_option, loss_option
+from ._output import echo, echo_json, echo_table, interval_of, json_option, loss_option
 from ._paths import READ_PREDICTIONS, Command
 
 if TYPE_CHECKING:
@@ -51,12 +52,13 @@ def command(predictions: Given, ood: Path | None, loss: LossName, as_json: bool)
         return
     right = "accuracy" if not stored.multilabel else "share of labels right"
     echo_table(
-        f"{counted(result['instances'], 'instance')}, {right} {result['accuracy']:.1%}, calibration error {result['calibration_error']:.3f}",
+        f"{counted(result['instances'], 'instance')}, {right} {percent(result['accuracy'])}, calibration error {fixed(result['calibration_error'], 3)}",
         ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
         [(part, *(_cell(x[key]) for key in REJECTION)) for part, x in result["rejection"].items()],
     )
+    echo(result["calibration"]["sentence"])
     echo_table(
-        "Classes" if stored.n_members == 1 else "Classes, least known first",
+        "Classes" if stored.n_members == 1 else "Classes, most disagreement among the members first",
         ("class", "instances", "epistemic, own instances", "epistemic, all", "epistemic share, own instances"),
         [(x["class"], x["instances"], *(_cell(x[key]) for key in CLASSES)) for x in result["classes"]],
     )
@@ -79,7 +81,7 @@ def _cell(x: float | None) -> float | str:
 
 
 def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{low:.4f} to {high:.4f}"
+    return "–" if low is None or high is None else f"{fixed(low, 4)} to {fixed(high, 4)}"
 
 
 def _check_instances(stored: Predictions, name: str) -> None:
@@ -121,10 +123,12 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
     errors = calibration_errors(q, stored.y_true if not stored.multilabel else y)
     if stored.multilabel:
         correct = ((mean > 0.5) == y).mean(-1)
-        certainty = "mean certainty", -np.maximum(mean, 1 - mean).mean(-1)
+        confidence = np.maximum(mean, 1 - mean).mean(-1)
+        certainty = "mean certainty", -confidence
     else:
         correct = mean.argmax(-1) == y
-        certainty = "maximum probability", -mean.max(-1)
+        confidence = mean.max(-1)
+        certainty = "maximum probability", -confidence
     ranked = dict([*scores.items(), certainty])
     kind = "utility" if stored.multilabel else "correct"
     single = stored.n_members == 1
@@ -140,6 +144,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
         "loss": loss,
         "members": str(check_ensemble(stored)) if (stored.n_members or 0) > 1 else None,
         "accuracy": float(correct.mean()),
+        "calibration": _calibration(stored, correct, confidence),
         "calibration_error": float(errors.classwise.value.mean() if errors.ece is None else errors.ece.value),
         "rejection": rejection,
         "classes": _classes(by_class(u, stored.y_true if not stored.multilabel else y, mean=mean), single),
@@ -148,6 +153,20 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
         outside = decompose(other.distribution(), loss).sum() if u.loss.smooth else ranking_scores(other.distribution(), loss)
         result |= _detection(scores, {part: getattr(outside, part) for part in PARTS}, stored, other)
     return result
+
+
+def _calibration(stored: Predictions, correct: Any, confidence: Any) -> dict[str, Any]:
+    """Expected against observed accuracy, with the direction and size of the difference."""
+    from ..calibration.check import confidence_sentence, mean_overconfidence
+
+    overconfidence = mean_overconfidence(correct.astype(float), confidence, stored.groups)
+    accuracy, expected = float(correct.mean()), float(confidence.mean())
+    among = f"{'the labels of ' if stored.multilabel else ''}{counted(len(stored), 'instance')}"
+    return {
+        "expected_accuracy": expected,
+        "overconfidence": interval_of(overconfidence),
+        "sentence": confidence_sentence(overconfidence, accuracy, expected, among),
+    }
 
 
 def _detection(inside: dict[str, Any], outside: dict[str, Any], stored: Predictions, other: Predictions) -> dict[str, Any]:

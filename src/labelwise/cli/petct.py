@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from .._format import percent
 from ._input import check_manifest, read_costs, read_predictions
 from ._output import echo, echo_json, echo_table, json_option, loss_option, one_line, progress_bar
 from ._paths import READ_FILE, READ_FOLDER, WRITE_FOLDER, Group
@@ -138,7 +139,7 @@ def train(folder: Path, output: Path, **options: Any) -> None:
         stored = read_predictions(path, quiet=True)
         line = f"{name}: {len(stored):,}"
         if stored.y_true is not None and stored.probs is not None:
-            line += f", accuracy {(stored.probs.mean(0).argmax(-1) == stored.true_class).mean():.1%}"
+            line += f", accuracy {percent((stored.probs.mean(0).argmax(-1) == stored.true_class).mean())}"
         echo(f"{line}; written to {path}")
     minutes, seconds = divmod(round(time.monotonic() - started), 60)
     echo(f"done after {minutes} min {seconds} s")
@@ -178,5 +179,5 @@ def report(
         echo(one_line(line))
     echo_table("Diagnoses; mean uncertainty over their own slices", DIAGNOSIS_COLUMNS, diagnosis_rows(numbers))
     for action in numbers.get("actions", [])[:show]:
-        echo(one_line(f"{action['study']}: {action['decision']}" + (f". {action['annotate']}" if action["annotate"] else "")))
+        echo(one_line(f"{action['study']}: {action['decision']}" + (f". {action['disputed']}" if action["disputed"] else "")))
     echo(f"written to {output / 'index.html'}")

@@ -39,7 +39,7 @@ def command(
 ) -> None:
     """Write an interactive report about PREDICTIONS: one HTML file that works offline.
 
-    It shows which classes are uncertain and whether data would help, accuracy after rejecting the most uncertain cases, single
+    It shows which classes are uncertain, and what the members disagree about, accuracy after rejecting the most uncertain cases, single
     cases, and decisions at given costs. `y_true`, `ids` and `images` in the file add more.
 
     \b

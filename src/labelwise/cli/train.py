@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from .._format import percent
 from ._input import sha256_option
 from ._output import echo, echo_json
 from ._paths import DATA_FOLDER, WRITE_FILE, WRITE_FOLDER, Command, InputName, will_read
@@ -122,8 +123,8 @@ def command(
         echo_json({**found, "seconds": elapsed})
         return
     echo(
-        f"accuracy on {n:,} test instances: members {sum(each) / len(each):.2%} on average ({min(each):.2%} to {max(each):.2%}), "
-        f"ensemble {together:.2%}"
+        f"accuracy on {n:,} test instances: members {percent(sum(each) / len(each), 2)} on average ({percent(min(each), 2)} to {percent(max(each), 2)}), "
+        f"ensemble {percent(together, 2)}"
     )
     minutes, seconds = divmod(round(elapsed), 60)
     echo(f"wrote {output} after {minutes} min {seconds} s")

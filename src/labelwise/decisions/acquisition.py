@@ -1,4 +1,4 @@
-"""Active learning: which instances to label next, by label-wise epistemic uncertainty weighted by costs and class prevalence."""
+"""Active learning: which instances to label next, by the members' disagreement about each class, weighted by costs and class prevalence."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 
 from .._arrays import to_numpy
 from .._errors import InputError
+from .._format import number, percent
 from .._frames import values_by_class
 from .._labels import class_position
 from .._suggestions import check_choice
@@ -35,7 +36,7 @@ class Acquisition(Shown):
     score: np.ndarray
     """The score of every case in the pool, (N,)."""
     label: tuple[str, ...] | None
-    """For ``"label_wise"``: the class each case was chosen for; unless ``batch="balanced"``, the one it is most informative about."""
+    """For ``"label_wise"``: the class each case was chosen for; unless ``batch="balanced"``, the one with the largest part of its score."""
     label_index: np.ndarray | None
     """Positions of these classes, (budget,)."""
     need: np.ndarray | None
@@ -61,19 +62,17 @@ class Acquisition(Shown):
         """Explain the ``j``-th choice in one sentence."""
         i = int(self.index[j])
         if self.label is None or self.label_index is None or self.need is None:
-            return f"case {i}: {self.strategy} score {self.score[i]:.3g}"
+            return f"case {i}: {self.strategy} score {number(self.score[i])}"
         if np.count_nonzero(self.need.any(axis=0)) <= 1:
-            return f"case {i}, for {self.label[j]}: score {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
+            return f"case {i}, for {self.label[j]}: score {number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
         if not self.need[i].any():
             return f"case {i}: score 0, the members agree about it"
         share = self.need[i, self.label_index[j]] / self.need[i].sum()
-        return (
-            f"case {i}, for {self.label[j]}: {share:.0%} of its score of {self.score[i]:.3g} (the pool's mean is {self.score.mean():.3g})"
-        )
+        return f"case {i}, for {self.label[j]}: {percent(share, 0)} of its score of {number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
 
 
 def class_need(q: Distribution, costs: Costs | None = None, *, loss: LossName | Loss = "log", prevalence: Any = None) -> np.ndarray:
-    r"""Value of learning about each class from each case, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
+    r"""How much the members disagree about each class of each case, weighted, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
 
     A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence :math:`\pi_k` in the pool (defaults
     to the mean predicted probability, at least 1/N) puts the classes on one scale. The weight :math:`w_k` is the cost of missing the
@@ -116,8 +115,9 @@ def acquire(
     prevalence: Any = None,
     rng: Any = None,
 ) -> Acquisition:
-    r"""Choose the ``budget`` most informative cases of a pool to label.
+    r"""Choose ``budget`` cases of a pool to label: those about which the members disagree most.
 
+    That labels of these cases improve the model is not known beforehand; compare with ``"random"`` on held-out data.
     ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k` (see `class_need`). ``"entropy"``, ``"bald"`` (mutual
     information), ``"margin"`` and ``"random"`` are the usual baselines, which ignore classes and costs.
 
@@ -250,7 +250,7 @@ def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
 def class_quotas(
     q: Distribution, costs: Costs | None = None, *, budget: int, loss: LossName | Loss = "log", prevalence: Any = None
 ) -> dict[str, int]:
-    r"""Number of examples of each class to collect, if examples can be collected by class.
+    r"""Divide a budget of new examples among the classes by the members' disagreement, if examples come by class.
 
     In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see `class_need`), rounded by largest
     remainders to sum to ``budget``.
@@ -262,7 +262,7 @@ def class_quotas(
     check_positive(budget, "budget")
     need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
     if need.sum() <= 0:
-        raise ValueError("the members agree on every case, so no class needs examples more than another")
+        raise ValueError("the members agree on every case, so their disagreement does not favor any class")
     exact = budget * need / need.sum()
     quota = np.floor(exact).astype(int)
     rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._format import number, percent
 from .._frames import same_rows
 from .._labels import as_labels, outcomes_by_class
 from .._resampling import check_confidence, t_interval_with_extremes
@@ -69,10 +70,11 @@ class PolicyReport:
         return paired_saving(self[over].costs - self[of].costs, self.largest_saving, confidence)
 
     def __str__(self) -> str:
-        rows = [f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>8}{'error':>8}"]
+        rows = [f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>9}{'error':>9}"]
         for name, o in self.outcomes.items():
-            error = "–" if np.isnan(o.error) else f"{o.error:.1%}"
-            rows.append(f"{name:<10}{o.cost:>10.4g}{o.coverage:>11.1%}{o.abstained:>11.1%}{o.asked:>8.1%}{error:>8}")
+            shares = [percent(x) for x in (o.coverage, o.abstained, o.asked, o.error)]
+            predicted, abstained, asked, error = shares
+            rows.append(f"{name:<10}{number(o.cost, 4):>10}{predicted:>11}{abstained:>11}{asked:>9}{error:>9}")
         return "\n".join(rows)
 
 
@@ -115,12 +117,12 @@ def evaluate_policy(
     >>> costs = lw.decisions.Costs([[0, 1], [20, 0]], class_names=["nevus", "melanoma"], ask=0.5)
     >>> report = evaluate_policy(lw.decisions.decide(q, costs, task="multiclass"), [0, 1, 1])
     >>> print(report)
-    policy          cost  predicted  abstained   asked   error
-    decide        0.3333      33.3%       0.0%   66.7%    0.0%
-    argmax         6.667     100.0%       0.0%    0.0%   33.3%
-    entropy       0.1667      66.7%       0.0%   33.3%    0.0%
-    chow          0.3333     100.0%       0.0%    0.0%   33.3%
-    oracle             0     100.0%       0.0%    0.0%    0.0%
+    policy          cost  predicted  abstained    asked    error
+    decide        0.3333     33.3 %        0 %   66.7 %      0 %
+    argmax         6.667      100 %        0 %      0 %   33.3 %
+    entropy       0.1667     66.7 %        0 %   33.3 %      0 %
+    chow          0.3333      100 %        0 %      0 %   33.3 %
+    oracle             0      100 %        0 %      0 %      0 %
     """
     problem = _problem(decisions, costs)
     p = beliefs(decisions)

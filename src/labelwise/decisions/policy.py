@@ -1,4 +1,4 @@
-"""The cheapest action for each case, its expected cost, and the value of more information."""
+"""The cheapest action for each case, its expected cost, and the value of more information about it."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from .._arrays import Array, index_like, like, to_numpy
 from .._errors import InputError
+from .._format import number
 from .._labels import class_position
 from .._tables import Shown, Summary, counted
 from ..decomposition import decompose
@@ -42,7 +43,7 @@ class BreakEven:
     def __str__(self) -> str:
         if self.some_case <= 0:
             return "Asking saves nothing at any price"
-        return f"Asking pays below {self.some_case:.3g} for at least one decision, and below {self.average:.3g} on average over all"
+        return f"Asking pays below {number(self.some_case)} for at least one decision, and below {number(self.average)} on average over all"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -72,8 +73,9 @@ class Decisions(Shown):
 
     @property
     def value_of_knowledge(self) -> Array:
-        """EU: expected saving from knowing the class probabilities exactly. Upper bound on the value of more training data when no expert is
-        consulted. Computed on first access: unlike the decisions it needs the whole distribution, which may have to be sampled."""
+        """EU: expected saving from knowing the class probabilities exactly, when no expert is consulted. It bounds what better probabilities
+        can save only if the distribution is right; members that are alike, or random, make it too small or too large. Computed on first
+        access: unlike the decisions it needs the whole distribution, which may have to be sampled."""
         return self._knowledge[0]
 
     @property
@@ -94,13 +96,15 @@ class Decisions(Shown):
         value = to_numpy(self.value_of_label).astype(float)
         return BreakEven(float(value.max(initial=0.0)), float(value.mean()) if value.size else 0.0)
 
-    def summary(self, y_true: Any, *, confidence: float = 0.95) -> DecisionSummary:
+    def summary(self, y_true: Any, *, groups: Any = None, confidence: float = 0.95) -> DecisionSummary:
         """For each class what was called, missed and a false alarm before (always the most probable class; per label: acting above
-        0.5) and after (these decisions), and what that costs and saves, with paired intervals.
+        0.5) and after (these decisions), what that costs and saves, with paired intervals, and whether it costs what was expected.
 
         Parameters
         ----------
         y_true : array (N,) of classes, or (N, K) of 0 and 1 for ``"per_label"``
+        groups : array (N,), optional
+            Cases of the same group (patient) may depend on each other: for the difference between realized and expected cost.
         confidence : float
             Of the intervals.
 
@@ -114,7 +118,7 @@ class Decisions(Shown):
         """
         from .summary import summarize_decisions
 
-        return summarize_decisions(self, y_true, confidence)
+        return summarize_decisions(self, y_true, confidence, groups)
 
     def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
         """A data frame of pandas or polars with a row for each case (per label: each case and label), as `Uncertainty.to_frame` has them.
@@ -130,11 +134,13 @@ class Decisions(Shown):
         names, counts = np.unique(self.action_names, return_counts=True)
         order = np.argsort(-counts, kind="stable")
         cost = to_numpy(self.expected_cost).astype(float)
-        title = f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost {cost.mean() if cost.size else 0:.4g}"
+        title = (
+            f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost {number(cost.mean() if cost.size else 0.0, 4)}"
+        )
         return Summary(title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]])
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | int | None = None) -> str:
-        """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of more training data.
+        """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of knowing the probabilities.
 
         For ``"per_label"``, ``label`` picks one label, by name or position (integers are names if all class names are integers). Without it, labels to ask about are explained; the others are listed by action.
         """
@@ -163,9 +169,9 @@ def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, set
               \text{value of knowledge} = G(\bar\theta) - \mathbb{E}\, G(\Theta)
 
     A perfect expert's answer saves the whole risk (TU) if correct predictions cost nothing; ask when the saving exceeds the price.
-    The value of knowledge (EU) never exceeds that of a perfect label and does not tell whether to ask. It bounds the value of any
-    amount of training data for this case when no expert is consulted; where asking is possible, better probabilities may also
-    save the price of asking, or show when it is worth paying.
+    The value of knowledge (EU) never exceeds that of a perfect label and does not tell whether to ask. If ``q`` is right, it bounds what
+    better probabilities can save when no expert is consulted; where asking is possible, they may also save the price of asking,
+    or show when it is worth paying. A single ensemble does not tell whether its spread is right.
 
     Parameters
     ----------
@@ -192,7 +198,7 @@ def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, set
     >>> plan.action_names, plan.expected_cost
     (array(['ask'], dtype='<U8'), array([0.5]))
     >>> plan.explain(0)
-    "ask an expert for the class of this case: the expert's answer saves 0.85 on average and costs 0.5; more training data could save at most 0 if no expert is asked"
+    "ask an expert for the class of this case: the expert's answer saves 0.85 on average and costs 0.5; knowing the exact probabilities would save at most 0 if no expert is asked and the predicted spread is right"
     """
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)

@@ -6,6 +6,7 @@ classes, absent and present, and one table per label. Only the mean of the secon
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,3 +107,25 @@ class Problem:
         for s in range(self.n_outcomes):
             asked = asked + (wrong + excess * (truth == s)) * self.cost_of(response[..., s], truth)
         return np.where(action == ASK, asked, cost)
+
+    def cost_range(self, action: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Bounds on what each decision can turn out to cost, whatever the truth; arrays of the shape of ``action``."""
+        bounds = []
+        for extreme in (np.min, np.max):
+            of_prediction = np.broadcast_to(extreme(self.table, axis=-2), (*action.shape, self.n_outcomes))
+            cost = np.take_along_axis(of_prediction, np.maximum(action, 0)[..., None], axis=-1)[..., 0]
+            if self.abstain is not None:
+                cost = np.where(action == ABSTAIN, self.abstain, cost)
+            if self.ask is not None:
+                cost = np.where(action == ASK, self.ask + self._answer_bound(response, extreme), cost)
+            bounds.append(cost)
+        return bounds[0], bounds[1]
+
+    def _answer_bound(self, response: np.ndarray, extreme: Callable[..., np.ndarray]) -> np.ndarray:
+        """The lowest or highest cost after asking: of the decisions after right answers, and of any after wrong ones."""
+        outcomes = np.arange(self.n_outcomes)
+        labels = () if self.table.ndim == 2 else (np.arange(len(self.table))[:, None],)
+        after_right = self.table[(*labels, outcomes, np.maximum(response, 0))]
+        if self.abstain is not None:
+            after_right = np.where(response == ABSTAIN, np.asarray(self.abstain)[..., None], after_right)
+        return np.asarray((1 - self.error) * extreme(after_right, axis=-1) + self.error * extreme(self.table, axis=(-2, -1)))

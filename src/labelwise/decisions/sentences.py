@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._format import number
 from .._tables import enumerated
 from .problem import ABSTAIN, ASK
 
@@ -31,24 +32,21 @@ def _numbers(plan: Decisions, i: tuple[int, ...]) -> dict[str, Any]:
     }
 
 
-def _amount(x: float) -> str:
-    return f"{x:.3g}"
-
-
 def _answer(n: dict[str, Any]) -> str:
-    who = "the expert's answer" if n["errs"] == 0 else f"the answer of an expert with error rate {n['errs']:.3g}"
-    price = "" if n["ask"] is None else f" and costs {_amount(n['ask'])}"
-    return f"{who} saves {_amount(n['answer'])} on average{price}"
+    who = "the expert's answer" if n["errs"] == 0 else f"the answer of an expert with error rate {number(n['errs'])}"
+    price = "" if n["ask"] is None else f" and costs {number(n['ask'])}"
+    return f"{who} saves {number(n['answer'])} on average{price}"
 
 
 def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
     if n["action"] == ASK:
         head = ask
     elif n["action"] == ABSTAIN:
-        head = f"{abstain}, which costs {_amount(n['abstain'])}"
+        head = f"{abstain}, which costs {number(n['abstain'])}"
     else:
-        head = f"{predict}, which costs {_amount(n['cost'])} on average"
-    more = f"more training data could save at most {_amount(n['knowledge'])}" + ("" if n["ask"] is None else " if no expert is asked")
+        head = f"{predict}, which costs {number(n['cost'])} on average"
+    unasked = "" if n["ask"] is None else "no expert is asked and "
+    more = f"knowing the exact probabilities would save at most {number(n['knowledge'])} if {unasked}the predicted spread is right"
     return f"{head}{':' if n['action'] == ASK else ';'} {_answer(n)}; {more}"
 
 
@@ -76,7 +74,7 @@ def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
         chosen = np.flatnonzero(action == code)
         if chosen.size:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
-            parts.append(f"{verb.format(_list([plan.class_names[k] for k in chosen]))} (expected cost {_amount(cost)})")
+            parts.append(f"{verb.format(_list([plan.class_names[k] for k in chosen]))} (expected cost {number(cost)})")
     return "; ".join(parts)
 
 

@@ -8,8 +8,10 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._format import MISSING, count, number, signed
 from .._resampling import Estimate, check_confidence
-from .._tables import UNKNOWN, Shown, Summary, counted, frame
+from .._tables import Shown, Summary, counted, frame
+from ..evaluation._excess import mean_excess
 from .costs import Task
 from .outcome import beliefs, paired_saving, true_outcomes
 from .policy import BreakEven, Decisions
@@ -51,6 +53,10 @@ class DecisionSummary(Shown):
     cost_before: float
     """Realized cost per case; where the expert is asked, with the price and averaged over the expert's possible answers."""
     cost_after: float
+    expected_cost: float
+    """What the decisions were expected to cost per case, by the predicted probabilities."""
+    excess: Estimate
+    """Realized minus expected cost per case, with an interval."""
     saving: Estimate
     """Saving per case, with a paired t-interval after one more case with the largest possible saving and one with the largest
     loss: high costs may be too rare to be among the cases."""
@@ -86,9 +92,24 @@ class DecisionSummary(Shown):
         low, high = sorted(abs(float(x)) for x in (fewer.low[k], fewer.high[k]))
         return (
             f"Missed cases of {self.class_names[k]} {'fall' if falls else 'rise'} from {self.before.missed[k]:,} to {self.after.missed[k]:,} "
-            f"of {self.cases[k]:,}: {abs(fewer.value[k]):,.0f} {'fewer' if falls else 'more'} "
-            f"({100 * fewer.confidence:g} % interval {low:,.0f} to {high:,.0f}); called {self.before.called[k]:,} → {self.after.called[k]:,}."
+            f"of {self.cases[k]:,}: {count(abs(fewer.value[k]))} {'fewer' if falls else 'more'} "
+            f"({100 * fewer.confidence:g} % interval {count(low)} to {count(high)}); called {self.before.called[k]:,} → {self.after.called[k]:,}."
         )
+
+    def cost_sentence(self) -> str:
+        """Whether the decisions cost what the probabilities promised."""
+        costs = f"Realized cost {number(self.cost_after)} per case, expected {number(self.expected_cost)}"
+        excess, low, high = (float(x) for x in (self.excess.value, self.excess.low, self.excess.high))
+        if np.isnan(low):
+            return f"{costs}."
+        if low == high == 0:  # all cases cost what was expected, such as the price of asking
+            return f"Realized cost {number(self.cost_after)} per case, as expected."
+        interval = f"{100 * self.excess.confidence:g} % interval"
+        if low <= 0 <= high:
+            return f"{costs}: chance can explain the difference ({interval} {number(low)} to {number(high)})."
+        nearest, farthest = sorted((abs(low), abs(high)))
+        direction = "higher" if excess > 0 else "lower"
+        return f"{costs}: {number(abs(excess))} {direction} ({interval} {number(nearest)} to {number(farthest)})."
 
     def _columns(self) -> dict[str, Any]:
         columns: dict[str, Any] = {"class": np.asarray(self.class_names, dtype=object), "cases": self.cases}
@@ -103,8 +124,8 @@ class DecisionSummary(Shown):
     def _summary(self) -> Summary:
         often = "the most probable class" if self.task == "multiclass" else "acting above 0.5"
         title = (
-            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {often}: cost {self.cost_before:.4g} → "
-            f"{self.cost_after:.4g} per case, saving {self.saving}"
+            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {often}: cost {number(self.cost_before, 4)} → "
+            f"{number(self.cost_after, 4)} per case, saving {self.saving}"
         )
         k = len(self.class_names)
         change = np.abs(self.before.cost - self.after.cost)
@@ -112,21 +133,21 @@ class DecisionSummary(Shown):
         header = ["class", "cases", "called", "missed", "false alarms", "cost", "saving per case"]
         extra = [name for name in ("abstained", "asked") if np.any(getattr(self.after, name))]
         note = f"{SHOWN} of {k:,} classes, those with the largest change of cost. " if k > SHOWN else ""
-        after = " ".join([*self.sentences(), f"{note}{self.break_even}."])
+        after = " ".join([self.cost_sentence(), *self.sentences(), f"{note}{self.break_even}."])
         return Summary(title, (*header, *extra), [self._row(int(i), extra) for i in chosen], after)
 
     def _row(self, k: int, extra: list[str]) -> list[str]:
         def change(name: str) -> str:
             before, after = getattr(self.before, name)[k], getattr(self.after, name)[k]
-            return f"{before:,.4g} → {after:,.4g}" if name == "cost" else f"{before:,} → {after:,}"
+            return f"{number(before, 4)} → {number(after, 4)}" if name == "cost" else f"{before:,} → {after:,}"
 
         value, low, high = (float(x[k]) for x in (self.saving_by_class.value, self.saving_by_class.low, self.saving_by_class.high))
-        saving = UNKNOWN if np.isnan(value) else f"{value:+.3g}" + (f" ({low:+.3g} to {high:+.3g})" if np.isfinite(low) else "")
+        saving = MISSING if np.isnan(value) else signed(value) + (f" ({signed(low)} to {signed(high)})" if np.isfinite(low) else "")
         counts = [f"{getattr(self.after, name)[k]:,}" for name in extra]
         return [self.class_names[k], f"{self.cases[k]:,}", *map(change, ("called", "missed", "false_alarms", "cost")), saving, *counts]
 
 
-def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) -> DecisionSummary:
+def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95, groups: Any = None) -> DecisionSummary:
     """See `Decisions.summary`."""
     check_confidence(confidence)
     p, truth = beliefs(plan), true_outcomes(plan, y_true)
@@ -157,6 +178,7 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
         after,
         cost_before,
         cost_after,
+        *_compare_with_expected(plan, paid[1], groups, confidence),
         Estimate(mean, low, high, confidence, "paired t with extremes"),
         Estimate(by_class[0], by_class[1], by_class[2], confidence, "paired t with extremes"),
         fewer_missed(saved_cases, lost_cases, present.sum(axis=0), confidence),
@@ -164,6 +186,18 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95) 
         plan.task,
         n,
     )
+
+
+def _compare_with_expected(plan: Decisions, paid: np.ndarray, groups: Any, confidence: float) -> tuple[float, Estimate]:
+    """Expected cost per case, and how much more was paid."""
+    expected = to_numpy(plan.expected_cost).astype(float)
+    if not len(expected):
+        return float("nan"), Estimate(float("nan"))
+    lowest, highest = plan.problem.cost_range(to_numpy(plan.action), to_numpy(plan.after_answer))
+    if paid.ndim == 2:  # per label: a case costs what all its labels do
+        paid, expected, lowest, highest = (x.sum(axis=1) for x in (paid, expected, lowest, highest))
+    bounds = (float(lowest.min()), float(highest.max()))
+    return float(expected.mean()), mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence)
 
 
 def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:

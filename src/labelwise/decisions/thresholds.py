@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import Array, to_numpy
+from .._format import number, percent
 from .._frames import same_rows
 from .._labels import as_correct, as_scores
 from .._resampling import group_codes
@@ -51,10 +52,10 @@ class Threshold:
     def __str__(self) -> str:
         of = "" if self.n_groups is None else f" of a random case of a random group (of {self.n_groups})"
         if not self.found:
-            return f"no threshold keeps the error{of} below {self.target:.4g} with confidence {self.confidence:.4g}: {self.reason}"
+            return f"no threshold keeps the error{of} below {number(self.target, 4)} with confidence {number(self.confidence, 4)}: {self.reason}"
         return (
-            f"accept scores up to {self.value:.6g}: {self.coverage:.1%} of the cases, {self.errors} of {self.n_accepted} wrong, "
-            f"error{of} below {self.target:.4g} with confidence {self.confidence:.4g}"
+            f"accept scores up to {number(self.value, 6)}: {percent(self.coverage)} of the cases, {self.errors} of {self.n_accepted} wrong, "
+            f"error{of} below {number(self.target, 4)} with confidence {number(self.confidence, 4)}"
         )
 
 
@@ -132,7 +133,7 @@ def choose_threshold(
     >>> correct = rng.random(2000) > 0.2 * score ** 2   # the error rate grows with the score
     >>> t = choose_threshold(score, correct, target=0.05, confidence=0.95)
     >>> print(t)
-    accept scores up to 0.759779: 75.4% of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
+    accept scores up to 0.759779: 75.5 % of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
     """
     score, correct, y_pred, groups = same_rows(score=score, correct=correct, y_pred=y_pred, groups=groups)
     score = as_scores(score, "score")

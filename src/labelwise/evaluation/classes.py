@@ -1,4 +1,4 @@
-"""Uncertainty by class, and a ranking of the classes by how little the model knows about them.
+"""Uncertainty by class, and a ranking of the classes by the members' disagreement about them.
 
 A rare class has a small mean EU_k because it has negligible probability on most instances. The ranking therefore uses means
 that depend little or not at all on prevalence.
@@ -24,7 +24,7 @@ RULES = {
     "own": "mean EU_k over the instances of class k",
     "likely": "mean EU_k weighted by the predicted probability of class k",
     "ratio": "ΣEU_k / ΣTU_k, the epistemic share of the uncertainty about class k",
-    "everywhere": "mean EU_k over all instances (small for rare classes, even poorly known ones)",
+    "everywhere": "mean EU_k over all instances (small for rare classes, even disputed ones)",
 }
 
 
@@ -86,29 +86,27 @@ class ByClass:
 
     @property
     def ranking(self) -> tuple[str, ...]:
-        """The classes from least known to best known, by `rule`."""
+        """The classes from most to least disputed among the members, by `rule`."""
         return self.rank()
 
     def rank(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes from least known to best known, by the given rule; classes without a value come last.
+        """The classes from most to least disputed among the members, by the given rule; classes without a value come last.
 
-        ``"own"`` does not depend on class prevalence, ``"likely"`` and ``"ratio"`` hardly do, ``"everywhere"`` does. The ratio is the
-        share of uncertainty that data could remove, not its amount: a class with almost no uncertainty can rank first.
+        ``"own"`` does not depend on class prevalence, ``"likely"`` and ``"ratio"`` hardly do, ``"everywhere"`` does. The ratio is a
+        share, not an amount: a class with almost no uncertainty can rank first.
         """
         value = self._by_rule(self.rule if rule is None else rule)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
 
-    def least_known(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes that may be the least known: those whose simultaneous interval is not below that of another class.
+    def most_disputed(self, rule: str | None = None) -> tuple[str, ...]:
+        """The classes that the members may disagree about most: those whose simultaneous interval is not below that of another class.
 
-        More than one name means that the data do not tell which is least known. Nothing excludes a class without an interval (one with a
+        More than one name means that the data do not tell which it is. Nothing excludes a class without an interval (one with a
         single case, or none). Needs ``n_bootstrap`` > 0.
         """
         if self.together is None:
-            raise ValueError(
-                "which classes may be the least known needs intervals: pass `n_bootstrap` to by_class, such as n_bootstrap=1000"
-            )
+            raise ValueError("which classes are disputed most needs intervals: pass `n_bootstrap` to by_class, such as n_bootstrap=1000")
         rule = self.rule if rule is None else rule
         names = self.rank(rule)
         found = self.together[rule]
@@ -148,8 +146,8 @@ class ByClass:
 
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
-        lines = [f"least known first, by {RULES[self.rule]}"]
-        if self.together is not None and len(equal := self.least_known()) > 1:
+        lines = [f"most disputed first, by {RULES[self.rule]}"]
+        if self.together is not None and len(equal := self.most_disputed()) > 1:
             lines = [f"{lines[0]}; the intervals do not separate {', '.join(equal)}"]
         for name in self.ranking:
             k = self.class_names.index(name)
@@ -168,7 +166,7 @@ def by_class(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> ByClass:
-    r"""Label-wise uncertainty by class: means, ratios, distributions, and which class the model knows least.
+    r"""Label-wise uncertainty by class: means, ratios, distributions, and which class the members disagree about most.
 
     Four summaries of the EU of class k. The first depends on the prevalence of the class, the second does not, the third and
     fourth do only through probability assigned to the class on other classes' instances:

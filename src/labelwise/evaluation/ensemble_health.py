@@ -9,6 +9,7 @@ import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
 from .._checks import Check
+from .._format import fixed, number
 from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted
 from ..distributions import Distribution
@@ -62,8 +63,8 @@ class EnsembleCheck(Check, Shown):
         if self.effective_members is not None:
             lowest = int(np.argmin(self.effective_members))
             sentences.append(
-                f"Effective number of members: {self.effective_members.mean():.1f} on average, lowest for "
-                f"{quoted(self.class_names[lowest])} ({self.effective_members[lowest]:.1f})."
+                f"Effective number of members: {fixed(self.effective_members.mean(), 1)} on average, lowest for "
+                f"{quoted(self.class_names[lowest])} ({fixed(self.effective_members[lowest], 1)})."
             )
         return " ".join(sentences)
 
@@ -235,7 +236,7 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
     off = np.abs(sums - 1) > tolerance
     if low >= 0 and high <= 1 + tolerance and not off.any():
         return None
-    scale = f"values from {low:.3g} to {high:.3g}"
+    scale = f"values from {number(low)} to {number(high)}"
     if high <= tolerance and np.abs(np.exp(x.astype(float)).sum(axis=-1) - 1).max() < 1e-2:
         return found("log-probabilities", f"holds log-probabilities ({scale}): take the exponential")
     if low >= 0 and np.abs(sums - 100).max() < 2:

@@ -8,6 +8,7 @@ from math import ceil, sqrt
 import numpy as np
 
 from .._arrays import Array
+from .._format import number, percent
 from ..decomposition import decompose
 from ..distributions import Distribution
 from ..events import Family
@@ -43,11 +44,11 @@ class MembersNeeded:
     def __str__(self) -> str:
         if self.needed is None:
             return f"All {self.n_members} members agree, so more members of the same kind would change nothing."
-        percent = [f"{100 * x:.0f} %" for x in (self.standard_error / self.limit, self.standard_error_each / self.limit, self.target)]
-        enough = "that is enough" if self.needed <= self.n_members else f"for {percent[2]} train {self.needed} members"
+        shares = [percent(x, 0) for x in (self.standard_error / self.limit, self.standard_error_each / self.limit, self.target)]
+        enough = "that is enough" if self.needed <= self.n_members else f"for {shares[2]} train {self.needed} members"
         return (
-            f"With {self.n_members} members the mean epistemic uncertainty is {self.epistemic:.3g}, with a standard error of {percent[0]} "
-            f"({percent[1]} for a single instance); {enough}. It is about {100 * (1 - self.epistemic / self.limit):.0f} % lower than with "
+            f"With {self.n_members} members the mean epistemic uncertainty is {number(self.epistemic)}, with a standard error of {shares[0]} "
+            f"({shares[1]} for a single instance); {enough}. It is about {percent(1 - self.epistemic / self.limit, 0)} lower than with "
             "infinitely many members."
         )
 

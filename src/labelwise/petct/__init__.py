@@ -16,7 +16,7 @@ _NAMES = {
     "combining": ("aggregate",),
     "training": ("train",),
     "figures": ("plot_slices",),
-    "report": ("what_to_do", "write_report"),
+    "report": ("disputed_labels", "write_report"),
     "phantom": ("write_phantoms",),
 }
 """The public names of each module."""

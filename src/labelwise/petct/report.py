@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._format import fixed, number
+from .._format import percent as as_percent
 from .._tables import enumerated
 from ..decisions import Costs, Decisions, decide
 from ..decisions.costs import Task
@@ -29,31 +31,27 @@ if TYPE_CHECKING:
 DIAGNOSIS_COLUMNS = ("diagnosis", "studies", "found", "slices", "recall", *PARTS)
 
 
-def what_to_do(plan: Decisions, i: int) -> str:
-    """What to have annotated, for one study of a plan with ``task="per_label"``.
+def disputed_labels(plan: Decisions, i: int) -> str:
+    """For which labels the members lead to different actions, for one study of a plan with ``task="per_label"``.
 
-    A label is settled if all members lead to the same action: its value of knowledge (epistemic uncertainty in units of cost) is 0,
-    and further examples cannot change the decision. The others are worth annotating, the most valuable first.
+    Where all members lead to the same action, the value of knowledge (epistemic uncertainty in units of cost) is 0. The other labels
+    are named with theirs, the largest first.
 
     >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), class_names=["lung cancer", "lymphoma", "melanoma"])
     >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)
-    >>> what_to_do(lw.decisions.decide(q, costs, task="per_label"), 0)
-    'have lymphoma (worth up to 0.2 per case) and lung cancer (0.1) annotated; melanoma is settled'
+    >>> disputed_labels(lw.decisions.decide(q, costs, task="per_label"), 0)
+    'the members lead to different actions for lymphoma (epistemic 0.2) and lung cancer (0.1), and to the same for melanoma'
     """
     value = to_numpy(plan.value_of_knowledge)[i].astype(float)
     order = np.argsort(-value, kind="stable")
-    open_ = [k for k in order if value[k] > 1e-9]
-    settled = [plan.class_names[k] for k in range(len(plan.class_names)) if k not in open_]
-    parts = []
-    if open_:
-        worths = [
-            f"{plan.class_names[k]} ({'worth up to ' if n == 0 else ''}{value[k]:.2g}{' per case' if n == 0 else ''})"
-            for n, k in enumerate(open_)
-        ]
-        parts.append(f"have {enumerated(worths)} annotated")
-    if settled:
-        parts.append(f"{enumerated(settled)} {'is' if len(settled) == 1 else 'are'} settled")
-    return "; ".join(parts)
+    disputed = [k for k in order if value[k] > 1e-9]
+    agreed = [plan.class_names[k] for k in range(len(plan.class_names)) if k not in disputed]
+    if not disputed:
+        return f"the members lead to the same action for {enumerated(agreed)}"
+    amounts = [f"{'epistemic ' if n == 0 else ''}{number(value[k], 2)}" for n, k in enumerate(disputed)]
+    named = [f"{plan.class_names[k]} ({amount})" for k, amount in zip(disputed, amounts, strict=True)]
+    same = f", and to the same for {enumerated(agreed)}" if agreed else ""
+    return f"the members lead to different actions for {enumerated(named)}{same}"
 
 
 def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
@@ -103,7 +101,7 @@ def write_report(
     loss : str
         Loss of the uncertainty measures.
     costs : Costs, optional
-        Recommend actions: per label, with annotations worth having (``false_positive`` and ``false_negative``), or a diagnosis (a matrix).
+        Recommend actions: per label, with what the members disagree about (``false_positive`` and ``false_negative``), or a diagnosis (a matrix).
     cases : tuple of str
         Patients, "patient/study" or "patient/study#plane" to draw.
     show : int
@@ -117,8 +115,8 @@ def write_report(
     out.mkdir(parents=True, exist_ok=True)
     numbers = summarize(results, rng=rng)
     figures: list[tuple[str, str]] = []
-    for number, (case, indices) in enumerate(chosen):
-        figures.append((f"case-{number + 1}.png", case))
+    for i, (case, indices) in enumerate(chosen):
+        figures.append((f"case-{i + 1}.png", case))
         _save(plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction), out / figures[-1][0])
     for m in PARTS:
         figures.append((f"highest-{m}.png", f"Highest {m} uncertainty"))
@@ -152,7 +150,7 @@ def _save(figure: Figure, path: Path) -> None:
 
 
 def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]:
-    """Recommended action and annotations for each study; also written as a table."""
+    """Recommended action and disputed labels for each study; also written as a table."""
     task: Task = "per_label" if costs.fits("per_label") else "multiclass"
     plan = decide(results.studies.distribution(), costs, task=task)
     rows = [
@@ -160,11 +158,11 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
             "study": str(name),
             "diagnosis": results.part.diagnoses[str(name)],
             "decision": plan.explain(i),
-            "annotate": what_to_do(plan, i) if task == "per_label" else "",
+            "disputed": disputed_labels(plan, i) if task == "per_label" else "",
         }
         for i, name in enumerate(np.asarray(results.studies.ids))
     ]
-    text = csv_text(("study", "diagnosis", "decision", "annotate"), [list(row.values()) for row in rows], line_end="\n")
+    text = csv_text(("study", "diagnosis", "decision", "disputed"), [list(row.values()) for row in rows], line_end="\n")
     write_file(path, text)
     return rows
 
@@ -181,7 +179,7 @@ def _page(numbers: dict[str, Any], figures: list[tuple[str, str]]) -> str:
     if "actions" in numbers:
         lines.append("<h2>What to do</h2><ul>")
         lines += [
-            f"<li><b>{e(a['study'])}</b> ({e(a['diagnosis'])}): {e(a['decision'])}{'. ' + e(a['annotate']) if a['annotate'] else ''}</li>"
+            f"<li><b>{e(a['study'])}</b> ({e(a['diagnosis'])}): {e(a['decision'])}{'. ' + e(a['disputed']) if a['disputed'] else ''}</li>"
             for a in numbers["actions"]
         ]
         lines.append("</ul>")
@@ -193,7 +191,7 @@ def sentences(numbers: dict[str, Any]) -> list[str]:
     """The most important numbers in sentences."""
     lines = [
         f"{numbers['slices']:,} slices of {numbers['patients']} test patients: accuracy {_format(numbers['accuracy'])}; predicting the "
-        f"majority class: {numbers['majority_class_accuracy']:.1%}, a gain of {_format(numbers['gain_over_majority_class'])}.",
+        f"majority class: {as_percent(numbers['majority_class_accuracy'])}, a gain of {_format(numbers['gain_over_majority_class'])}.",
         f"{numbers['studies']} studies: accuracy {_format(numbers['study_accuracy'])}.",
     ]
     if "held_back" in numbers:
@@ -212,9 +210,12 @@ def sentences(numbers: dict[str, Any]) -> list[str]:
 def _format(estimate: dict[str, float | None] | None, *, percent: bool = True) -> str:
     if estimate is None:
         return "unknown"
-    digits = ".1%" if percent else ".3f"
-    interval = [format(x, digits) for x in (estimate["low"], estimate["high"]) if x is not None]
-    return format(estimate["value"], digits) + (f" [{', '.join(interval)}]" if interval else "")
+
+    def text(x: float | None) -> str:
+        return as_percent(x) if percent else fixed(x, 3)
+
+    interval = [text(x) for x in (estimate["low"], estimate["high"]) if x is not None]
+    return text(estimate["value"]) + (f" [{', '.join(interval)}]" if interval else "")
 
 
 def diagnosis_rows(numbers: dict[str, Any]) -> list[tuple[str, ...]]:
@@ -226,7 +227,7 @@ def diagnosis_rows(numbers: dict[str, Any]) -> list[tuple[str, ...]]:
             str(row["studies_found"]),
             str(row["slices"]),
             _format(row["recall"]),
-            *(f"{row[m]:.3f}" if row[m] is not None and np.isfinite(row[m]) else "–" for m in PARTS),
+            *(fixed(row[m], 3) for m in PARTS),
         )
         for row in numbers["diagnoses"]
     ]

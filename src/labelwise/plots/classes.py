@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def plot_by_class(by: ByClass | Uncertainty, *, ax: Axes | None = None) -> Axes:
-    """Mean label-wise uncertainty of each class by the ranking rule, least known class first, with intervals of EU if available.
+    """Mean label-wise uncertainty of each class by the ranking rule, the class with the highest first, with intervals of EU if available.
 
     An `Uncertainty` is summarized with `by_class` first, over all instances.
     """

@@ -50,7 +50,7 @@ def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = 
 
 
 def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
-    """Value of an expert's answer against that of more training data, for each case (or label).
+    """Value of an expert's answer against that of knowing the probabilities (if the spread is right), for each case (or label).
 
     Above the dashed line, drawn if all cases share one price of asking, the answer saves more than it costs.
     """
@@ -64,7 +64,7 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
     price = plan.problem.ask
     if price is not None and np.unique(price).size == 1:
         ax.axhline(float(np.ravel(price)[0]), color="#444444", linewidth=1, linestyle="--", label="price of asking")
-    ax.set_xlabel("value of more training data (upper bound)")
+    ax.set_xlabel("value of knowing the probabilities, if the spread is right")
     ax.set_ylabel("value of an expert's answer")
     ax.legend(frameon=False, fontsize=9)
     return ax

@@ -24,7 +24,7 @@ from ._family import aligned
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that knows how sure it is, about which classes, and why: M copies of any scikit-learn classifier.
+    """A classifier that tells how unsure it is about each class, within and between its members: M copies of any scikit-learn classifier.
 
     Parameters
     ----------

@@ -15,6 +15,7 @@ SCRIPTS = (
     "data.js",
     "measures.js",
     "decisions.js",
+    "format.js",
     "dom.js",
     "charts.js",
     "overview.js",

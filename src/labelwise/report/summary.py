@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
+from .._tables import counted
 from ..calibration import check_calibration
+from ..calibration.check import confidence_sentence, mean_overconfidence
 from ..decomposition import PARTS, Components, Uncertainty, decompose
 from ..distributions import Distribution
 from ..evaluation import detection_scores, epistemic_share, rank_agreement, rejection_curve
@@ -17,7 +19,7 @@ from ..evaluation.detection import as_numbers
 from ..events import Events
 from ..io import Predictions
 from ..losses import LossName
-from .explanations import LOSSES, verdict
+from .explanations import LOSSES
 from .sample import Sample
 
 GRID = np.arange(200) / 200
@@ -69,11 +71,12 @@ class Tally:
             self.sums[rule] = self.sums.get(rule, 0.0) + block
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
-        """For each weighting the mean of each label and its epistemic share; NaN without instances."""
+        """For each weighting the mean of each label, its epistemic share (NaN without instances), and the number of instances."""
         found = {}
         for rule, s in self.sums.items():
             found[rule] = {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
             found[rule]["epistemic_share"] = epistemic_share(found[rule]["epistemic"], found[rule]["total"])
+            found[rule]["cases"] = s[0]
         return found
 
 
@@ -128,7 +131,7 @@ def summarize(cases: Predictions, events: Events | None, sample: Sample, progres
     """All summaries as plain data; ``sample`` collects its instances in the same pass."""
     tallies = {name: Tally(len(cases)) for name in LOSSES}
     out = outcomes_of(cases)
-    judged: list[tuple[np.ndarray, np.ndarray]] = []
+    judged: list[tuple[np.ndarray, np.ndarray]] = []  # positions and mean probabilities
     for part, block in cases.blocks():
         q = block.distribution()
         mean = to_numpy(q.mean()).astype(float)
@@ -142,14 +145,14 @@ def summarize(cases: Predictions, events: Events | None, sample: Sample, progres
             tallies[name].add(part, u, weights)
         sample.add(part, q, mean, us)
         if cases.y_true is not None:
-            here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][: JUDGED - sum(len(y) for y, _ in judged)]
-            judged.append((cases.true_class[here], mean[here - part.start]))
+            here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][: JUDGED - sum(len(i) for i, _ in judged)]
+            judged.append((here, mean[here - part.start]))
         if progress is not None:
             progress(part.stop, len(cases))
     return {
         **_predictions(cases, out),
-        "calibration": _calibration(judged, cases),
-        "losses": [_loss(name, tally, cases, out, events) for name, tally in tallies.items()],
+        "calibration": _calibration(judged, cases, out),
+        "losses": [_loss(name, tally, out) for name, tally in tallies.items()],
         "rejection": _references(out),
         "agreement": _agreement(tallies, sample.index),
         "scores": tallies,
@@ -188,15 +191,29 @@ def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
     return found
 
 
-def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions) -> dict[str, Any] | None:
-    """Whether the probabilities are too badly calibrated to base decisions on."""
-    if not judged:
+def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions, out: Outcomes) -> dict[str, Any] | None:
+    """Expected against observed accuracy over all cases; and whether the probabilities of a sample are too bad to base decisions on."""
+    if out.value is None:
         return None
-    y, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
-    if cases.multilabel or len(y) < FEWEST:
-        return None
-    check = check_calibration(mean, y, rng=0, n_bootstrap=200)
-    return {"bad": not check.ok, "ece": check.ece, "at_least": check.at_least, "n": len(y), "classes": check.classes}
+    accuracy = out.value.astype(float)
+    overconfidence = mean_overconfidence(accuracy, out.top, cases.groups)
+    among = f"{'the labels of ' if cases.multilabel else ''}{counted(len(cases), 'case')}"
+    sentences = [confidence_sentence(overconfidence, float(accuracy.mean()), float(out.top.mean()), among)]
+    index, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
+    groups = None if cases.groups is None else np.asarray(cases.groups)[index]
+    enough = len(index) >= FEWEST and (groups is None or len(np.unique(groups)) > 1)
+    check = None
+    if enough and not cases.multilabel:
+        check = check_calibration(mean, cases.true_class[index], groups=groups, rng=0, n_bootstrap=200)
+        sentences += check.problems
+    return {
+        "sentence": " ".join(sentences),
+        "bad": check is not None and not check.ok,
+        "overconfidence": overconfidence.value,
+        "low": overconfidence.low,
+        "high": overconfidence.high,
+        "ece": None if check is None else check.ece,
+    }
 
 
 def _curve(score: np.ndarray, out: Outcomes) -> Any:
@@ -207,7 +224,7 @@ def _curve(score: np.ndarray, out: Outcomes) -> Any:
     return rejection_curve(score, utility=out.value, grid=(GRID + HAIR).tolist())
 
 
-def _loss(name: LossName, tally: Tally, cases: Predictions, out: Outcomes, events: Events | None) -> dict[str, Any]:
+def _loss(name: LossName, tally: Tally, out: Outcomes) -> dict[str, Any]:
     """All numbers for one loss."""
     means = tally.means()
     words, unit = LOSSES[name]
@@ -220,13 +237,6 @@ def _loss(name: LossName, tally: Tally, cases: Predictions, out: Outcomes, event
         "maximum_of_sum": tally.maximum_of_sum,
         "mean": {part: float(score.mean()) for part, score in tally.scores.items()},
         "labels": means,
-        "verdicts": {
-            rule: [
-                verdict(t, share, tally.maximum, cases.n_members, n)
-                for t, share, n in zip(x["total"].tolist(), x["epistemic_share"].tolist(), tally.sums[rule][0].tolist(), strict=True)
-            ]
-            for rule, x in means.items()
-        },
         "rejection": {
             part: {"value": c.value, "area": c.area, "normalized": c.normalized_area, "augrc": c.augrc} for part, c in curves.items()
         },

@@ -26,7 +26,7 @@ from ..io.overwriting import refuse_overwriting_source
 from ..sets import SetPredictor
 from .costs import page_costs
 from .embed import thumbnails
-from .explanations import LOSSES, SENTENCES, SHORT
+from .explanations import FEWEST, LOSSES, PARTS_EXPLAINED
 from .page import render
 from .sample import choose
 from .summary import detection, summarize
@@ -143,8 +143,9 @@ def build_report(
         "sets": None if sets is None else _coverage(sets, cases),
         "check": _check(cases),
         "sources": _sources(cases, family),
-        "sentences": SENTENCES,
-        "short": SHORT,
+        "parts_explained": PARTS_EXPLAINED,
+        "fewest": FEWEST,
+        "grouped": cases.groups is not None,
         "sample": sample.data(family),
         "images": _images(images, image_index, sample.index, tallies["log"].scores["total"]),
     }

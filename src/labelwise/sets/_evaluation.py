@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._errors import InputError
+from .._format import fixed, number, percent
 from .._labels import as_labels
 from .._resampling import check_confidence, mean_over_groups, share_estimate
 from .._tables import Shown, Summary, counted, frame
@@ -87,14 +88,14 @@ class SetEvaluation(Shown):
 
     def _summary(self) -> Summary:
         def cells(row: Coverage) -> tuple[Any, ...]:
-            expected = "" if row.expected is None else f"{row.expected[0]:.1%} to {row.expected[1]:.1%}"
-            guaranteed = f"{self.target:.4g}" if row.guaranteed else ""
-            found = "" if np.isnan(row.coverage) else f"{row.coverage:.1%}"
-            interval = "" if np.isnan(row.coverage) else f"{row.low:.1%} to {row.high:.1%}"
-            return row.name, f"{row.n:,}", guaranteed, found, interval, expected, "" if np.isnan(row.size) else f"{row.size:.2f}"
+            expected = "" if row.expected is None else f"{percent(row.expected[0])} to {percent(row.expected[1])}"
+            guaranteed = number(self.target, 4) if row.guaranteed else ""
+            found = "" if np.isnan(row.coverage) else percent(row.coverage)
+            interval = "" if np.isnan(row.coverage) else f"{percent(row.low)} to {percent(row.high)}"
+            return row.name, f"{row.n:,}", guaranteed, found, interval, expected, "" if np.isnan(row.size) else fixed(row.size, 2)
 
         header = ("", f"{self.unit}s", "guaranteed", "coverage", f"{100 * self.confidence:g} % interval", "expected", "mean size")
-        title = f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {self.empty:.1%} of them empty"
+        title = f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {percent(self.empty)} of them empty"
         after = f"{self.guarantee} {self.note}".rstrip()
         return Summary(title, header, [cells(row) for row in self.rows], after)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._format import MISSING, percent
 from .._resampling import Estimate
-from .._tables import SHOWN, UNKNOWN, Shown, Summary, frame, index_columns
+from .._tables import SHOWN, Shown, Summary, frame, index_columns
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -69,8 +70,8 @@ class LabelEvaluation(Shown):
     def _summary(self) -> Summary:
         def share(x: Estimate, k: int) -> str:
             if np.isnan(x.value[k]):
-                return UNKNOWN
-            return f"{x.value[k]:.1%} ({x.low[k]:.1%} to {x.high[k]:.1%})"
+                return MISSING
+            return f"{percent(x.value[k])} ({percent(x.low[k])} to {percent(x.high[k])})"
 
         rows = [
             (
@@ -79,7 +80,7 @@ class LabelEvaluation(Shown):
                 share(self.missed, k),
                 f"{self.n_absent[k]:,}",
                 share(self.false_alarms, k),
-                f"{self.unsure[k]:.1%}",
+                percent(self.unsure[k]),
             )
             for k, name in enumerate(self.class_names)
         ]

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from .._format import percent
 from .._labels import as_labels
 from .._tables import Shown, Summary, counted, frame, index_columns
 
@@ -63,7 +64,7 @@ class PredictionSets(Shown):
 
     def _summary(self) -> Summary:
         sizes, counts = np.unique(self.size, return_counts=True)
-        rows = [(int(size), f"{count:,}", f"{count / max(self.size.size, 1):.1%}") for size, count in zip(sizes, counts, strict=True)]
+        rows = [(int(size), f"{count:,}", percent(count / max(self.size.size, 1))) for size, count in zip(sizes, counts, strict=True)]
         return Summary(
             f"Prediction sets of {counted(self.size.size, 'case')}", ("classes in the set", "cases", "share"), rows, self.guarantee
         )

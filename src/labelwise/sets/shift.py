@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._format import percent
 from .._frames import library_of_frame, values_by_class
 from .._labels import as_numpy
 from .._suggestions import check_choice, suggest
@@ -29,7 +30,7 @@ class Prevalence:
 
     def __str__(self) -> str:
         rows = zip(self.class_names, self.source.tolist(), self.values.tolist(), strict=True)
-        return "\n".join(f"{name}: {before:.1%} → {after:.1%}" for name, before, after in rows)
+        return "\n".join(f"{name}: {percent(before)} → {percent(after)}" for name, before, after in rows)
 
 
 def estimate_prevalence(q_cal: Any, y_cal: Any, q_new: Any, *, method: str = "em") -> Prevalence:
@@ -58,8 +59,8 @@ def estimate_prevalence(q_cal: Any, y_cal: Any, q_new: Any, *, method: str = "em
     >>> p = [1 / (1 + 9 * np.exp(2 - 2 * z)) for z in x]      # calibrated where class 1 has 10 %
     >>> q = [np.stack([1 - z, z], axis=-1) for z in p]
     >>> print(estimate_prevalence(q[0], y[0], q[1]))
-    0: 90.0% → 30.9%
-    1: 10.0% → 69.1%
+    0: 90.0 % → 30.9 %
+    1: 10.0 % → 69.1 %
     """
     check_choice(method, "method", METHODS)
     p, y, names = calibration_cases(q_cal, y_cal)

@@ -2,7 +2,7 @@
 
 /** @typedef {"total" | "aleatoric" | "epistemic"} Part */
 /** @typedef {Record<Part, number>} Three */
-/** @typedef {Record<Part | "epistemic_share", (number | null)[]>} LabelMeans */
+/** @typedef {Record<Part | "epistemic_share" | "cases", (number | null)[]>} LabelMeans */
 /** @typedef {{value: number[], area: number, normalized: number | null, augrc: number}} Curve */
 /**
  * @typedef {object} LossData
@@ -13,7 +13,6 @@
  * @property {number | null} maximum_of_sum
  * @property {Three} mean
  * @property {Record<string, LabelMeans>} labels
- * @property {Record<string, string[]>} verdicts
  * @property {Record<Part, Curve>} rejection
  */
 /** @typedef {{auroc: number, low: number, high: number, aupr: number, fpr95: number, edges: number[], inside: number[], outside: number[]}} Told */
@@ -52,7 +51,7 @@
  * @property {number} [exact_match]
  * @property {[number, number, number][]} confusions
  * @property {{predicted: number[], true?: number[], right?: number[]}} classes
- * @property {{bad: boolean, ece: number | null, at_least: number, n: number, classes: Record<string, number>} | null} calibration
+ * @property {{sentence: string, bad: boolean, overconfidence: number, low: number | null, high: number | null, ece: number | null} | null} calibration
  * @property {LossData[]} losses
  * @property {{grid: number[], n_rejected: number[], kind: string, random: number, oracle: number[], top: number[], top_normalized: number | null}} rejection
  * @property {Record<Part, (number | null)[][]>} agreement
@@ -61,8 +60,9 @@
  * @property {SetCoverage | null} sets
  * @property {{ok: boolean, sentence: string} | null} check what is wrong with the members
  * @property {SourcesData | null} sources
- * @property {Record<string, string>} sentences
- * @property {Record<string, string>} short
+ * @property {string} parts_explained what aleatoric and epistemic uncertainty are
+ * @property {number} fewest of fewer cases of a class, the page says that they are too few
+ * @property {boolean} grouped whether cases belong to groups, such as patients
  * @property {PackedSample} sample
  * @property {{at: number[], png: string[]} | null} images
  */

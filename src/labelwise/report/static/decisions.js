@@ -20,6 +20,7 @@ const ASK = -2;
  * @property {Float64Array} answer what the expert's answer saves
  * @property {Float64Array} knowledge what knowing the probabilities would save
  * @property {Float64Array | null} paid what it costs given the truth
+ * @property {[number, number]} range bounds on what a case can turn out to cost
  * @property {number} width decisions per case
  */
 
@@ -51,6 +52,7 @@ function chooseClass(s, c) {
   const wrong = c.error / (k - 1), excess = 1 - c.error - wrong;
   const response = new Int32Array(k);
   const flat = c.alarm.every((x) => x === c.alarm[0]);
+  const highest = highestCosts(c);
   for (let i = 0; i < n; i++) {
     const from = i * k;
     const whole = classRisks(s.mean, from, c, risks);
@@ -86,6 +88,7 @@ function chooseClass(s, c) {
     }
     plan.action[i] = action;
     plan.cost[i] = cost;
+    if (plan.paid !== null) widen(plan, ...classRange(c, highest, action, response));
     plan.knowledge[i] = worth(now - known, s);
     if (plan.paid !== null && s.y !== null) {
       const truth = s.y[i];
@@ -99,6 +102,34 @@ function chooseClass(s, c) {
     }
   }
   return plan;
+}
+
+/** The highest cost of predicting each class. @param {CostsSpec} c */
+function highestCosts(c) {
+  const worst = c.missed.reduce((best, x, k) => (x > c.missed[best] ? k : best), 0);
+  const second = c.missed.reduce((most, x, k) => (k === worst ? most : Math.max(most, x)), 0);
+  return c.alarm.map((alarm, a) => alarm + (a === worst ? second : c.missed[worst]));
+}
+
+/**
+ * Bounds on what a decision can turn out to cost; see Problem.cost_range of the library.
+ * @param {CostsSpec} c @param {Float64Array} highest of each prediction @param {number} action @param {Int32Array} response @returns {[number, number]}
+ */
+function classRange(c, highest, action, response) {
+  const [abstain, ask] = [c.abstain ?? 0, c.ask ?? 0];
+  if (action === ABSTAIN) return [abstain, abstain];
+  if (action !== ASK) return [0, highest[action]];
+  let least = Infinity, most = 0;
+  response.forEach((a, k) => {
+    const cost = a === ABSTAIN ? abstain : a === k ? 0 : c.missed[k] + c.alarm[a]; // after the right answer k
+    [least, most] = [Math.min(least, cost), Math.max(most, cost)];
+  });
+  return [ask + (1 - c.error) * least, ask + (1 - c.error) * most + c.error * highest.reduce((x, y) => Math.max(x, y), 0)];
+}
+
+/** @param {Plan} plan @param {number} lowest @param {number} highest */
+function widen(plan, lowest, highest) {
+  plan.range = [Math.min(plan.range[0], lowest), Math.max(plan.range[1], highest)];
 }
 
 /** The lowest cost of leaving, acting on or abstaining on label e, present with weight t and absent with weight u. @param {CostsSpec} c @param {number} e @param {number} t @param {number} u */
@@ -120,6 +151,7 @@ function chooseLabels(s, c) {
   const plan = newPlan(n, k, y !== null);
   const wrong = c.error, right = 1 - c.error;
   for (let i = 0; i < n; i++) {
+    let lowest = 0, highest = 0;
     for (let e = 0; e < k; e++) {
       const at = i * k + e;
       const t = Math.min(s.mean[at], 1), u = 1 - t;
@@ -142,8 +174,17 @@ function chooseLabels(s, c) {
       if (asks) {
         const yes = labelAction(c, e, right * t, wrong * u), no = labelAction(c, e, wrong * t, right * u);
         plan.paid[at] = (c.ask ?? 0) + right * price(there ? yes : no) + wrong * price(there ? no : yes);
-      } else plan.paid[at] = price(plan.action[at]);
+        const after = [yes === ABSTAIN ? (c.abstain ?? 0) : yes === 1 ? 0 : c.missed[e], no === ABSTAIN ? (c.abstain ?? 0) : no === 1 ? c.alarm[e] : 0];
+        lowest += (c.ask ?? 0) + right * Math.min(...after);
+        highest += (c.ask ?? 0) + right * Math.max(...after) + wrong * Math.max(c.missed[e], c.alarm[e]);
+      } else {
+        const action = plan.action[at];
+        plan.paid[at] = price(action);
+        lowest += action === ABSTAIN ? (c.abstain ?? 0) : 0;
+        highest += action === ABSTAIN ? (c.abstain ?? 0) : action === 1 ? c.alarm[e] : c.missed[e];
+      }
     }
+    widen(plan, lowest, highest);
   }
   return plan;
 }
@@ -160,7 +201,7 @@ function newPlan(n, width, truth) {
   const size = n * width;
   return {
     action: new Int32Array(size), cost: new Float64Array(size), answer: new Float64Array(size), knowledge: new Float64Array(size),
-    paid: truth ? new Float64Array(size) : null, width,
+    paid: truth ? new Float64Array(size) : null, range: [Infinity, -Infinity], width,
   };
 }
 
@@ -177,6 +218,37 @@ function twoSmallest(x) {
 /** @param {Sample} s @param {CostsSpec} c */
 function makePlan(s, c) {
   return c.task === "multiclass" ? chooseClass(s, c) : chooseLabels(s, c);
+}
+
+/** Quantile .975 of Student's t for 9 degrees of freedom or more, to 5 digits (Abramowitz and Stegun 26.7.5). @param {number} df */
+function tQuantile(df) {
+  const z = 1.959963984540054;
+  return z + (z ** 3 + z) / (4 * df) + (5 * z ** 5 + 16 * z ** 3 + 3 * z) / (96 * df ** 2) + (3 * z ** 7 + 19 * z ** 5 + 17 * z ** 3 - 15 * z) / (384 * df ** 3)
+    + (79 * z ** 9 + 776 * z ** 7 + 1482 * z ** 5 - 1920 * z ** 3 - 945 * z) / (92160 * df ** 4);
+}
+
+/**
+ * The mean of realized − expected with its 95 % interval; see `mean_excess` of the library. No interval for fewer than 10 cases.
+ * @param {Float64Array} realized per case @param {Float64Array} expected @param {[number, number]} bounds of what can be realized
+ */
+function meanExcess(realized, expected, bounds) {
+  const n = realized.length;
+  const rounding = ROUNDING * Math.max(Math.abs(bounds[0]), Math.abs(bounds[1]));
+  const difference = realized.map((x, i) => (Math.abs(x - expected[i]) <= rounding ? 0 : x - expected[i]));
+  /** @param {Float64Array} x */
+  const average = (x) => x.reduce((a, b) => a + b, 0) / n;
+  const mean = average(difference), outcome = average(realized);
+  if (n < 10) return { mean, low: NaN, high: NaN };
+  const variance = difference.reduce((sum, x) => sum + (x - mean) ** 2, 0) / (n - 1);
+  const t = tQuantile(n - 1);
+  /** @param {number} reach */
+  const wilson = (reach) => {
+    if (reach <= rounding) return 0;
+    const square = n / t ** 2 + 1, linear = reach - variance / reach;
+    return (linear + Math.sqrt(linear ** 2 + 4 * square * variance)) / (2 * square);
+  };
+  const half = t * Math.sqrt(variance / n);
+  return { mean, low: mean - Math.max(half, wilson(outcome - bounds[0])), high: mean + Math.max(half, wilson(bounds[1] - outcome)) };
 }
 
 /** A text as a TOML string. @param {string} text */

@@ -23,7 +23,7 @@ function drawDetail(view) {
     h("div", {},
       h("h3", { id: "detail-title" }, "Case ", named(idOf(data, s, i))),
       h("p", {}, "Predicted ", predictionOf(data, s, i), data.multilabel ? null : ` with ${percent(s.mean[i * s.k + s.predicted[i]])}`, truthOf(data, s, i), right === null ? null : h("span", { class: right ? "right" : "wrong" }, right ? " ✓ right" : " ✗ wrong")),
-      h("p", { class: "detail-sum" }, "Total ", shown("case-total", sums.total[i], number(sums.total[i])), loss.unit ? ` ${loss.unit}` : "", ", of which ", shown("case-epistemic", sums.epistemic[i], percent(share)), " epistemic. ", verdictOf(view, share, i)),
+      h("p", { class: "detail-sum" }, "Total ", shown("case-total", sums.total[i], number(sums.total[i])), loss.unit ? ` ${loss.unit}` : "", ...(data.members === 1 ? ["."] : [", of which ", shown("case-epistemic", sums.epistemic[i], percent(share)), " epistemic."])),
       h("p", {}, h("button", { type: "button", id: "previous-case", disabled: at <= 0, onclick: () => step(view, -1, "previous-case") }, "Previous case"), " ",
         h("button", { type: "button", id: "next-case", disabled: at >= explorer.rows.length - 1, onclick: () => step(view, 1, "next-case") }, "Next case"))));
   const few = L <= SOME || detailState.all;
@@ -57,15 +57,6 @@ function truthOf(data, s, i) {
   if (s.y === null) return null;
   const names = data.class_names.filter((_, k) => isTrue(s, i, k));
   return h("span", {}, "; truth: ", names.length ? named(names.slice(0, 4).map((name) => shortName(name, 60)).join(", ")) : "none of them", names.length > 4 ? ` and ${names.length - 4} more` : "");
-}
-
-/** @param {View} view @param {number} share @param {number} i */
-function verdictOf({ data, loss, components }, share, i) {
-  const total = components().sums.total[i];
-  const most = loss.maximum_of_sum ?? loss.maximum;
-  if (total <= 0.02 * most) return "There is hardly any uncertainty.";
-  if (data.members === 1) return "";
-  return share >= 0.5 ? "Mostly epistemic: more data like this should help." : share >= 0.25 ? "A considerable part is epistemic: more data like this may help somewhat." : "Mostly aleatoric: more data will hardly help.";
 }
 
 /** Tags beside a label: true, predicted. @param {View} view @param {number} i @param {number} e */
@@ -120,7 +111,7 @@ function planOf({ data }, i) {
   if (plan === null || planner.costs === null) return h("p", { class: "case-plan" });
   if (plan.width === 1) {
     return h("p", { class: "case-plan" }, "At the costs below: ", h("strong", { "data-key": "case-action", "data-value": plan.action[i] }, actionWord(plan.action[i])), plan.action[i] >= 0 ? h("span", {}, " ", named(shortName(data.class_names[plan.action[i]]))) : null,
-      `, expected cost ${number(plan.cost[i])}; an expert’s answer saves ${number(plan.answer[i])} on average, more training data at most ${number(Math.max(plan.knowledge[i], 0))}.`);
+      `, expected cost ${number(plan.cost[i])}; an expert’s answer saves ${number(plan.answer[i])} on average, knowing the exact probabilities at most ${number(Math.max(plan.knowledge[i], 0))} if the predicted spread is right.`);
   }
   const at = (/** @type {number} */ code) => data.class_names.filter((_, e) => plan.action[i * plan.width + e] === code);
   const parts = [[ASK, "ask about"], [ABSTAIN, "abstain on"], [1, "act on"]].map(([code, verb]) => [String(verb), at(Number(code))]).filter(([, names]) => names.length);

@@ -25,9 +25,9 @@ function drawDetection({ data, loss }) {
   const scores = set.losses[loss.key];
   drawTable($("detect-table"), [
     { title: "Score", cell: (i) => PARTS[i] },
-    { title: "AUROC", number: true, cell: (i) => shown("auroc", scores[PARTS[i]].auroc, scores[PARTS[i]].auroc.toFixed(3)) },
-    { title: "95 % interval", number: true, cell: (i) => `${scores[PARTS[i]].low.toFixed(3)} to ${scores[PARTS[i]].high.toFixed(3)}` },
-    { title: "AUPR", number: true, cell: (i) => scores[PARTS[i]].aupr.toFixed(3) },
+    { title: "AUROC", number: true, cell: (i) => shown("auroc", scores[PARTS[i]].auroc, fixed(scores[PARTS[i]].auroc, 3)) },
+    { title: "95 % interval", number: true, cell: (i) => `${fixed(scores[PARTS[i]].low, 3)} to ${fixed(scores[PARTS[i]].high, 3)}` },
+    { title: "AUPR", number: true, cell: (i) => fixed(scores[PARTS[i]].aupr, 3) },
     { title: "FPR at 95 % TPR", number: true, cell: (i) => percent(scores[PARTS[i]].fpr95) },
   ], [0, 1, 2], null);
 }

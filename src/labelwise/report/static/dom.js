@@ -1,4 +1,4 @@
-// Elements, numbers and tables. Names are always set as text, never as HTML.
+// Elements and tables. Names are always set as text, never as HTML.
 
 /** @typedef {Node | string | number | null | undefined} Child */
 
@@ -51,32 +51,9 @@ function shortName(text, most = 28) {
   return letters.length <= most ? text : letters.slice(0, most - 1).join("") + "…";
 }
 
-/** @param {number | null | undefined} x */
-function number(x) {
-  if (x === null || x === undefined || Number.isNaN(x)) return "–";
-  if (x === 0) return "0";
-  const size = Math.abs(x);
-  if (size < 1e-4) return x > 0 ? "< 0.0001" : "> −0.0001";
-  if (size >= 1e6) return x.toExponential(2);
-  return size >= 1000 ? Math.round(x).toLocaleString("en") : String(Number(x.toPrecision(3)));
-}
-
-/** @param {number | null | undefined} x */
-function percent(x, digits = 1) {
-  if (x === null || x === undefined || Number.isNaN(x)) return "–";
-  const text = (100 * x).toFixed(digits);
-  const near = Number(text) === 100 ? (x < 1 ? "> 99.9" : "100") : Number(text) === 0 && x > 0 ? "< 0.1" : text;
-  return near + "\u00a0%";
-}
-
 /** Announce a change to screen readers. @param {string} text */
 function say(text) {
   $("said").textContent = text;
-}
-
-/** @param {number} x */
-function count(x) {
-  return Math.round(x).toLocaleString("en");
 }
 
 /** A number that a test can read in full. @param {string} key @param {number | null | undefined} value @param {string} text @param {string} [tag] */

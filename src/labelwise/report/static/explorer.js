@@ -9,7 +9,7 @@ function startExplorer(data, s) {
   $("explorer-intro").replaceChildren(
     all ? (s.n === 1 ? "This is the only case." : `All ${count(s.n)} cases.`) : shown("sampled", s.n, `A random sample of ${count(s.n)} of the ${count(data.n)} cases; the summaries above cover all of them.`, "strong"),
     " Select one to see its label-wise uncertainty and the predictions of each member.");
-  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["cost", "expected cost"], ["answer", "value of an answer"], ["knowledge", "value of more data"], ["position", "position in the file"]]);
+  const sorts = /** @type {[string, string][]} */ ([["total", "total uncertainty"], ["aleatoric", "aleatoric uncertainty"], ["epistemic", "epistemic uncertainty"], ["share", "epistemic share"], ["top", "highest probability"], ["cost", "expected cost"], ["answer", "value of an answer"], ["knowledge", "value of exact probabilities"], ["position", "position in the file"]]);
   options("sort", sorts, "epistemic");
   options("about", [["", `all ${data.events !== null ? "events" : data.multilabel ? "labels" : "classes"}`], ...labelOptions(data.labels)]);
   options("predicted", [["", "anything"], ...labelOptions(data.class_names)]);

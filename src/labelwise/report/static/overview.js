@@ -9,6 +9,7 @@ const RULES = [
 ];
 const classState = { rule: "own", order: { column: -1, down: true }, all: false };
 const FEW = 20;
+const LEADING = 3;
 
 /** @param {Data} data */
 function thing(data) {
@@ -49,8 +50,8 @@ function drawCards({ data, loss }) {
   cards.push(card("Total uncertainty", h("span", {}, shown("total", mean.total, number(mean.total)), loss.unit ? h("span", { class: "unit" }, " " + loss.unit) : null),
     loss.maximum_of_sum ? `per case on average, ${percent(mean.total / loss.maximum_of_sum)} of the maximum` : "per case on average"));
   const alone = data.members === 1;
-  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "cannot be separated for a single model" : "of it is noise in the data, as estimated by the model: more data would hardly reduce it", "au"));
-  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "needs several members" : "of it is lack of knowledge: the members disagree, and more data could reduce it", "eu"));
+  cards.push(card("Aleatoric", shown("aleatoric", mean.aleatoric, alone ? "–" : percent(1 - share)), alone ? "cannot be separated for a single model" : "of it is within the members: how unsure each is by itself, on average", "au"));
+  cards.push(card("Epistemic", shown("epistemic", mean.epistemic, alone ? "–" : percent(share)), alone ? "needs several members" : "of it is between the members: what they disagree about", "eu"));
   const bar = stackedBar(mean.epistemic, mean.aleatoric, mean.total);
   $("cards").replaceChildren(...cards);
   $("cards-bar").replaceChildren(bar);
@@ -71,32 +72,40 @@ function list(words) {
   return parts;
 }
 
+/** The labels with the largest values, in a sentence. @param {Data} data @param {(number | null)[]} values @param {number[]} among */
+function largest(data, values, among) {
+  const positive = among.filter((k) => (values[k] ?? 0) > 0);
+  const order = sorted(positive.length, (i) => values[positive[i]] ?? 0, true).slice(0, LEADING);
+  const word = data.named || data.events !== null ? "" : "class ";
+  return list(order.map((i) => word + data.labels[positive[i]]));
+}
+
 /** @param {View} view */
 function drawFindings({ data, loss }) {
   const items = [];
-  const { total } = loss.labels[classState.rule];
-  const verdicts = loss.verdicts[classState.rule];
-  const order = sorted(data.labels.length, (k) => total[k] ?? NaN, true);
-  for (const verdict of ["epistemic", "mixed", "aleatoric", "unknown", "few"]) {
-    const words = order.filter((k) => verdicts[k] === verdict).map((k) => (data.named || data.events !== null ? "" : "class ") + data.labels[k]);
-    const [before, after] = data.sentences[verdict].split("{}");
-    if (words.length) items.push(h("li", { class: verdict }, before, ...list(words), after));
-  }
-  if (!items.length) items.push(h("li", {}, `There is hardly any uncertainty about any ${thing(data)}.`));
+  const labels = loss.labels[classState.rule];
+  const cases = labels.cases.map((n) => n ?? 0);
+  const enough = cases.map((_, k) => k).filter((k) => cases[k] >= data.fewest);
+  const few = cases.map((_, k) => k).filter((k) => cases[k] > 0 && cases[k] < data.fewest);
+  const uncertain = largest(data, labels.total, enough);
+  const disputed = data.members === 1 ? [] : largest(data, labels.epistemic, enough);
+  if (uncertain.length) items.push(h("li", {}, "Most uncertain: ", ...uncertain, "."));
+  if (disputed.length) items.push(h("li", {}, "The members disagree most about ", ...disputed, "."));
+  if (enough.length && !uncertain.length) items.push(h("li", {}, `There is no uncertainty about any ${thing(data)}.`));
+  if (few.length) items.push(h("li", { class: "few" }, `There are too few cases (fewer than ${data.fewest}) to judge `, ...list(few.map((k) => data.labels[k])), "."));
   if (data.check !== null) items.push(h("li", data.check.ok ? {} : { class: "warning" }, data.check.sentence));
-  if (data.calibration !== null && data.calibration.bad) {
-    items.push(h("li", { class: "warning" }, `The probabilities are badly calibrated${data.calibration.ece === null ? "" : ` (off by ${number(100 * data.calibration.ece)} percentage points on average)`}: expected costs and values on this page are unreliable until they are recalibrated.`));
-  } else if (data.calibration !== null && data.calibration.ece !== null) {
-    items.push(h("li", {}, `The probability of the most probable class is off by ${number(100 * data.calibration.ece)} percentage points on average; there is no evidence of bad calibration.`));
+  if (data.calibration !== null) {
+    const { bad, sentence } = data.calibration;
+    items.push(h("li", bad ? { class: "warning" } : {}, sentence, bad ? " Expected costs and values on this page are unreliable until the probabilities are recalibrated." : ""));
   }
   $("findings").replaceChildren(...items);
+  $("parts-explained").textContent = data.members === 1 ? "" : data.parts_explained;
 }
 
 /** @param {View} view */
 function drawClasses(view) {
   const { data, loss } = view;
   const labels = loss.labels[classState.rule];
-  const verdicts = loss.verdicts[classState.rule];
   const most = Math.max(...labels.total.map((x) => x ?? 0));
   /** @param {Part} part @param {number} k */
   const at = (part, k) => labels[part][k] ?? NaN;
@@ -108,7 +117,6 @@ function drawClasses(view) {
     { title: "Aleatoric", number: true, sort: (k) => at("aleatoric", k), cell: (k) => shown("class-aleatoric", labels.aleatoric[k], number(labels.aleatoric[k]), "span") },
     { title: "Epistemic", number: true, sort: (k) => at("epistemic", k), cell: (k) => shown("class-epistemic", labels.epistemic[k], data.members === 1 ? "–" : number(labels.epistemic[k]), "span") },
     { title: "Epistemic share", number: true, sort: (k) => labels.epistemic_share[k] ?? NaN, cell: (k) => shown("class-epistemic-share", labels.epistemic_share[k], data.members === 1 ? "–" : percent(labels.epistemic_share[k], 0), "span") },
-    { title: "Would more data help?", cell: (k) => h("span", { class: "verdict " + verdicts[k] }, data.short[verdicts[k]]) },
   ];
   const { predicted, true: truth, right } = data.classes;
   if (data.events === null && truth !== undefined && right !== undefined) {

@@ -152,24 +152,39 @@ function showPlan({ data, sample: s }, plan, costs) {
   const facts = [
     h("p", {}, "Expected cost ", shown("expected-cost", expected.mean, number(expected.mean)), " per case, ", shown("total-cost", total, number(total)), sampled ? ` for all ${count(data.n)} cases (estimated from the sample, ± ${number(2 * expected.error * data.n)}).` : " in all."),
     h("p", {}, "An expert’s answer saves ", shown("value-of-label", answer.mean, number(answer.mean)), " per case on average", costs.ask === null ? "." : `, before its price of ${number(costs.ask)}${each ? "" : " per label"}.`,
-      breakEven > 0 ? h("span", {}, " Asking pays below ", shown("break-even", breakEven, number(breakEven)), sampled ? " for at least one case of the sample." : " for at least one case.") : ""),
-    h("p", {}, "More training data could save at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case", costs.ask === null ? "" : " if no expert is asked", s.parts === null ? "." : ` (estimated from ${s.m} draws).`, " ", advice(answer.mean, knowledge.mean, costs, tally.ask / all)),
+      breakEven > 0 ? h("span", {}, " Asking pays below ", shown("break-even", breakEven, number(breakEven)), sampled ? " for at least one case of the sample." : " for at least one case.") : "", asking(costs, tally.ask / all)),
+    h("p", {}, "Knowing the exact probabilities would save at most ", shown("value-of-knowledge", knowledge.mean, number(Math.max(knowledge.mean, 0))), " per case if ", costs.ask === null ? "" : "no expert is asked and ", "the predicted spread is right", s.parts === null ? "." : ` (estimated from ${s.m} draws).`),
   ];
   if (plan.paid !== null) {
     const paid = meanAndError(plan.paid, s.n);
     const likely = meanAndError(alwaysPredict(s, costs), s.n);
-    facts.push(h("p", {}, "Realized cost with the true labels: ", shown("paid", paid.mean, number(paid.mean)), " per case; if always ", each ? "predicting the most probable class: " : "acting on labels above 50 %: ", shown("paid-argmax", likely.mean, number(likely.mean)), "."));
+    const excess = meanExcess(perCase(plan.paid, s.n), perCase(plan.cost, s.n), plan.range);
+    facts.push(h("p", {}, "Realized cost with the true labels: ", shown("paid", paid.mean, number(paid.mean)), " per case", comparison(excess, data.grouped), " If always ", each ? "predicting the most probable class: " : "acting on labels above 50 %: ", shown("paid-argmax", likely.mean, number(likely.mean)), "."));
   }
   say(`${count(tally.ask)} asked, ${count(tally.abstain)} abstained, expected cost ${number(expected.mean)} per case`);
   $("plan").replaceChildren(bars, words, ...facts, planByClass(data, s, plan));
 }
 
-/** @param {number} answer @param {number} knowledge @param {CostsSpec} costs @param {number} asked share that is asked about */
-function advice(answer, knowledge, costs, asked) {
-  if (answer <= 1e-9) return "At these costs, more information saves nothing.";
-  const share = Math.max(knowledge, 0) / answer;
-  const asking = costs.ask === null ? "" : asked === 0 ? " Asking pays in no case." : asked === 1 ? " Asking pays in every case." : ` Asking pays in ${percent(asked)} of the cases.`;
-  return `That is ${percent(share, 0)} of the value of an answer: ${share < 0.2 ? "an expert helps far more than data here." : "data could provide a considerable part of it."}${asking}`;
+/** What the decisions about each case cost together. @param {Float64Array} x @param {number} n */
+function perCase(x, n) {
+  const width = x.length / n;
+  return Float64Array.from({ length: n }, (_, i) => x.subarray(i * width, (i + 1) * width).reduce((a, b) => a + b, 0));
+}
+
+/** Whether the decisions cost what was expected. @param {{mean: number, low: number, high: number}} excess @param {boolean} grouped */
+function comparison({ mean, low, high }, grouped) {
+  if (grouped) return ". Cases of a group depend on each other; for an interval use labelwise decide.";
+  if (Number.isNaN(low)) return ".";
+  if (low === 0 && high === 0) return ", as expected.";
+  if (low <= 0 && high >= 0) return `: chance can explain the difference from the expected cost (95 % interval ${number(low)} to ${number(high)}).`;
+  const ends = [Math.abs(low), Math.abs(high)].sort((a, b) => a - b);
+  return `: ${number(Math.abs(mean))} ${mean > 0 ? "higher" : "lower"} than expected (95 % interval ${number(ends[0])} to ${number(ends[1])}).`;
+}
+
+/** @param {CostsSpec} costs @param {number} asked share that is asked about */
+function asking(costs, asked) {
+  if (costs.ask === null) return "";
+  return asked === 0 ? " Asking pays in no case." : asked === 1 ? " Asking pays in every case." : ` Asking pays in ${percent(asked)} of the cases.`;
 }
 
 /** Realized cost of predicting from the probabilities alone, ignoring the costs. @param {Sample} s @param {CostsSpec} c */

@@ -20,7 +20,7 @@ function startSources(data) {
     const p = s >= sources.p.length ? null : k < 0 ? sources.p[s] : sources.label_p[s][k];
     if (p === null) return "";
     const smallest = k < 0 ? sources.smallest_p[s] : null;
-    return ` (p = ${p.toFixed(3)}${smallest === null ? "" : `, smallest possible ${smallest.toPrecision(2)}`})`;
+    return ` (p = ${fixed(p, 3)}${smallest === null ? "" : `, smallest possible ${number(smallest, 2)}`})`;
   };
   drawTable($("sources-table"), [
     { title: "Label", cell: (k) => (k < 0 ? "all" : named(data.labels[k])) },

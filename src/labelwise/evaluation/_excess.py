@@ -1,0 +1,76 @@
+"""How far realized outcomes are from their expectation, with an interval that is right for rare outcomes too."""
+
+from __future__ import annotations
+
+from math import nan, sqrt
+from typing import Any
+
+import numpy as np
+
+from .._labels import as_scores
+from .._resampling import Bounds, Estimate, check_confidence, group_codes, t_quantile
+from .families import clustered_mean
+
+ROUNDING = 1e-12
+"""Differences below this share of the largest possible outcome are none."""
+
+
+def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = None, confidence: float = 0.95) -> Estimate:
+    r"""Mean of ``realized`` − ``expected``: accuracy against confidence, paid against expected cost.
+
+    A t-interval is too narrow where an outcome that matters was not seen: of 50 cases that all went well it says that nothing ever
+    goes wrong. Each end is therefore the farther of Student's t and of Wilson's interval, extended from shares to bounded numbers.
+    An end at distance :math:`\delta` supposes that a share :math:`\delta / R` of the cases turns out as extreme as ``bounds`` allow, at
+    a distance R from the mean. Their variance is then :math:`(1 - \delta / R)(s^2 + \delta R)`, and :math:`\delta` is t standard errors if
+
+    .. math:: \delta^2\, n / t^2 = (1 - \delta / R)\, (s^2 + \delta R)
+
+    With groups, n is divided by the design effect, and t has the number of groups − 1 as degrees of freedom.
+
+    Parameters
+    ----------
+    realized, expected : array (N,)
+        What each case turned out to be, and what was expected of it.
+    bounds : tuple of float
+        Lowest and highest value that ``realized`` can have.
+    groups : array (N,), optional
+        Cases of a group may depend on each other.
+    confidence : float
+
+    Returns
+    -------
+    Estimate
+        Without an interval (NaN) for a single case or group.
+
+    >>> print(mean_excess(np.ones(50), np.full(50, 0.98), bounds=(0, 1)))  # all right, 98 % expected: that can happen
+    0.020 (95 % interval -0.055 to 0.020)
+    """
+    check_confidence(confidence)
+    outcome = as_scores(realized, "realized").astype(float)
+    difference = outcome - as_scores(expected, "expected").astype(float)
+    rounding = ROUNDING * max(abs(bounds[0]), abs(bounds[1]))
+    difference = np.where(np.abs(difference) <= rounding, 0.0, difference)
+    _, units = group_codes(groups, len(difference))
+    if units < 2:
+        return Estimate(float(difference.mean()), nan, nan, confidence, "none")
+    plain = clustered_mean(difference, groups, confidence=confidence)
+    t = float(t_quantile(units - 1, confidence))
+    se = float(difference.std(ddof=1)) / sqrt(len(difference))  # as if the cases were independent
+    n = float(len(difference))
+    if groups is not None:  # the number of independent cases that would say as much
+        se_of_groups = (float(plain.high) - float(plain.low)) / (2 * t)
+        varies = se > rounding
+        n = n / max((se_of_groups / se) ** 2, 1) if varies else units  # where nothing varies, nobody knows, and each group counts once
+        se = max(se, se_of_groups)
+    mean = float(difference.mean())
+    reaches = (float(outcome.mean()) - bounds[0], bounds[1] - float(outcome.mean()))
+    down, up = (0.0 if reach <= rounding else _wilson(n, n * se**2, t, reach) for reach in reaches)
+    low, high = min(float(plain.low), mean - down), max(float(plain.high), mean + up)
+    return Estimate(mean, low, high, confidence, f"{plain.method}; Wilson for bounded numbers")
+
+
+def _wilson(n: float, variance: float, t: float, reach: float) -> float:
+    """The distance δ of the docstring above: the positive root of a quadratic equation; ``reach`` is R."""
+    square = n / t**2 + 1
+    linear = reach - variance / reach
+    return (linear + sqrt(linear**2 + 4 * square * variance)) / (2 * square)
