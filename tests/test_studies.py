@@ -44,6 +44,7 @@ def test_stored_coverage_is_what_is_promised():
         "no tolerance: false alarm, 40",
         "no tolerance: false alarm, 10",
         "ρ = 0.3",
+        "in few cases, alike in a group: aleatoric, observed",
     }
     for rows in json.loads((STUDIES / "coverage.json").read_text())["studies"].values():
         for row in rows:
@@ -56,7 +57,7 @@ def test_stored_coverage_is_what_is_promised():
 
 
 def test_stored_shares_votes_and_savings_are_covered():
-    """At least .93, below 30 groups .90; strongly dependent cases (ρ = .3) less, and the docs say so."""
+    """At least .93, below 30 groups .90; strongly dependent cases (ρ = .3, or all cases of a group alike) less, and the docs say so."""
     studies = json.loads((STUDIES / "coverage.json").read_text())["studies"]
     rows = [row for name in ("shares", "votes", "savings") for row in studies[name]]
     assert len(rows) > 100
@@ -64,7 +65,7 @@ def test_stored_shares_votes_and_savings_are_covered():
         assert row["runs"] >= 400
         groups = 1000 if row["groups"] == "–" else int(row["groups"])
         least = 0.9 if groups < 30 else 0.93
-        if "ρ = 0.3" in row["method"]:
+        if "ρ = 0.3" in row["method"] or "in few cases, alike in a group: aleatoric, observed" in row["method"]:
             least = 0.86
         noise = 2 * (least * (1 - least) / row["runs"]) ** 0.5
         assert row["observed"] >= least - noise, row

@@ -213,7 +213,8 @@ def votes() -> Iterator[Row]:
             ):
                 truth = float(getattr(everything, part)[:, 0].mean()) if number == "observed" else 0.0
                 setting = (n, size, n_votes, share, spread, part, number, truth)
-                name = f"votes, {n_votes} each, label of {words}: {part}, {number}"
+                alike = ", alike in a group" if size > 1 else ""
+                name = f"votes, {n_votes} each, label of {words}{alike}: {part}, {number}"
                 yield name, str(n), str(n // size) if size > 1 else "–", 0.95, lambda r, a=setting: covered(r, *a), 600
 
 
