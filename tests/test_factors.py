@@ -249,7 +249,10 @@ def test_a_large_share_that_is_not_significant_is_not_called_absent() -> None:
     assert f"prompt {percent(s.estimates[0], 0)} ({percent(low, 0)} to {percent(high, 0)})" in s.sentence
     name, smaller = s.farthest[0]
     assert (name, s.farthest[1]) == ("polite", None)
-    assert f"Without 'polite', the variance between levels of prompt would be {percent(smaller, 0)} smaller (described, not tested)." in s.sentence
+    assert (
+        f"Without 'polite', the variance between levels of prompt would be {percent(smaller, 0)} smaller (described, not tested)."
+        in s.sentence
+    )
     assert "smallest p" in repr(s)
     assert "0.17" in repr(s)
 
