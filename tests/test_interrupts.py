@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
@@ -50,16 +48,13 @@ def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
 def test_other_programs_keep_their_own_handling() -> None:
     script = "import signal, labelwise.cli; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
-    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_a_background_job_that_ignores_interrupts_goes_on(tmp_path) -> None:
     (tmp_path / "labelwise").write_text(
         "import signal, os\nimport labelwise.cli\nos.kill(os.getpid(), signal.SIGINT)\nprint(signal.getsignal(signal.SIGINT).name)\n"
     )
-    done = subprocess.run(
-        [sys.executable, str(Path(tmp_path, "labelwise"))],
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
-        capture_output=True, text=True, timeout=60, env=os.environ,
-    )  # fmt: skip
+    # a shell sets the signal to be ignored: JAX, if it is loaded here, warns of a fork in this process
+    ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, str(tmp_path / "labelwise")]
+    done = subprocess.run(ignoring, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "SIG_IGN\n")

@@ -141,10 +141,10 @@ def test_every_command_prints_on_any_terminal(line: str, encoding: str, accents)
 
 def test_what_an_encoding_lacks_looks_alike_or_is_escaped(accents) -> None:
     result = CliRunner(charset="ascii").invoke(main, ["evaluate", "p.npz"])
-    assert result.stderr_bytes == b"p.npz: 4 members x 40 cases x 3 classes\n"
+    assert result.stderr_bytes.startswith(b"p.npz: 4 members x 40 cases x 3 classes\n")
     assert b"m\\xe9lanome" in result.stdout_bytes
     result = CliRunner(charset="latin-1").invoke(main, ["evaluate", "p.npz"])
-    assert result.stderr_bytes == "p.npz: 4 members × 40 cases × 3 classes\n".encode("latin-1")
+    assert result.stderr_bytes.startswith("p.npz: 4 members × 40 cases × 3 classes\n".encode("latin-1"))
     assert "mélanome".encode("latin-1") in result.stdout_bytes
     assert b"\\u9ed2" in result.stdout_bytes
 

@@ -104,7 +104,7 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
     for task in ("multiclass", "per_label"):
         honest = decide(lw.Ensemble(p[None]), costs, task=task, y_true=y)  # a warning would be an error here
         assert np.array_equal(honest.action, decide(lw.Ensemble(p[None]), costs, task=task).action)
-        with pytest.warns(UserWarning, match="unreliable. Badly calibrated: the top label"):
+        with pytest.warns(UserWarning, match="unreliable. Over-confident by 27.2 percentage points .* Badly calibrated: the top label"):
             told = decide(lw.Ensemble(sure[None]), costs, task=task, y_true=y)
         assert np.array_equal(told.expected_cost, decide(lw.Ensemble(sure[None]), costs, task=task).expected_cost)
     labels = rng.random((500, 2)) < 0.1

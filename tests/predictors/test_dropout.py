@@ -150,9 +150,10 @@ def test_segmentation_has_its_classes_on_axis_1():
 
 def test_probabilities_are_not_taken_for_logits():
     model = nn.Sequential(network(), nn.Softmax(-1))
-    with pytest.raises(ValueError, match="activation='none'"):
-        lw.from_models(model, inputs(), n_samples=2)
+    with pytest.warns(UserWarning, match="taken as probabilities, without a softmax. Pass activation='none'"):
+        noticed = lw.from_models(model, inputs(), n_samples=2)
     inside = lw.from_models(model, inputs(), n_samples=2, activation="none")
+    torch.testing.assert_close(noticed.probs, inside.probs)
     torch.testing.assert_close(inside.probs, lw.from_models(model[0], inputs(), n_samples=2).probs)
 
 

@@ -340,7 +340,7 @@ def test_members_check_and_sources(open_page) -> None:
     means = lw.decompose(q).sources(rng=0).means
     expected = np.concatenate([means.sum(axis=1)[:, None] / means.sum(), means / means.sum(axis=0)], axis=1)
     assert values(page, "source-share") == pytest.approx(expected.T.ravel())
-    assert "More than chance (permutation test, 5% level): prompt." in page.locator("#sources-intro").inner_text()
+    assert "More than chance (permutation test, 5 % level): prompt." in page.locator("#sources-intro").inner_text()
     assert "No faults found in 16 members." in page.locator("#findings").inner_text()
     broken = lw.Ensemble(q.probs[:15][[*range(14), 0]], factors={"prompt": factors["prompt"][:15], "model": factors["model"][:15]})
     page = open_page(build_report(broken))

@@ -71,7 +71,7 @@ def test_shares_of_thresholds_that_were_fitted_by_group_are_those_of_a_random_gr
     assert np.mean(hits["groups"]) >= 0.93
     assert np.mean(hits["cases"]) < 0.3
     assert "random group" in repr(found)
-    with pytest.raises(ValueError, match="Pass `groups`, the group of each case"):
+    with pytest.raises(ValueError, match="Pass the group of each case, `groups`"):
         labels.evaluate(q, y)
 
 
