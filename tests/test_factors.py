@@ -202,8 +202,16 @@ def test_unbalanced_designs_are_tested_by_their_cells_means(counts) -> None:
     np.testing.assert_allclose(s.variance[:2], cells.variance[:2])
     assert s.found == ("f0",)
     assert "The cells have 4 to 8 members; tests and estimates use the cells' means." in s.sentence
+    assert "not equally noisy" not in s.sentence
     assert s.farthest[0][0] == "level 0"
     assert "Without 'level 0', the variance between levels of f0 would be" in s.sentence
+
+
+def test_very_unequal_cells_are_said_to_be_tested_roughly() -> None:
+    rng = np.random.default_rng(20)
+    probs, factors = unbalanced(rng, 0.2 + 0.4 * rng.dirichlet([3, 3, 3], size=(12, 10)), np.repeat([1, 4, 16], 4))
+    s = lw.decompose(lw.Ensemble(probs, member_axis=0, factors=factors), "squared").sources(rng=0)
+    assert "not equally noisy, so that p-values may be somewhat too small." in s.sentence
 
 
 def test_cells_weigh_the_same_where_their_weights_are_no_products() -> None:

@@ -174,6 +174,8 @@ class Sources(Shown):
         fewest, most = self.cell_sizes
         if fewest < most and len(self.factors) > 1:  # the members of one factor are permuted themselves
             yield f"The cells have {fewest} to {most} members; tests and estimates use the cells' means."
+        if most > 2 * fewest and len(self.factors) > 1:  # simulated: the level is .05 with 4 to 8 members, .07 with 1 to 16
+            yield "Means of so different numbers of members are not equally noisy, so that p-values may be somewhat too small."
         if self.reweighted:
             yield f"{_REWEIGHTED}."
 
