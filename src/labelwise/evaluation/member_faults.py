@@ -28,8 +28,9 @@ CONSTANT = 0.01
 MIN_CARRIERS = 15
 # Votes of 0 and 1 are often equal by chance. Trees disagree in a few percent of the instances.
 MIN_EQUAL_VALUES, MIN_DISAGREEMENTS, MIN_EQUAL_VOTES = 10, 10, 500
-# Near copies differ by less than this share of the usual difference, on at least so many different values.
-NEAR, MIN_NEAR_VALUES = 0.1, 20
+# Near copies differ by less than this share of the usual difference and of a standard deviation, and from all others by several
+# times as much: members of one kind among those of another are alike, too. They have at least so many different values.
+NEAR, MAX_NEAR, NEAR_GAP, MIN_NEAR_VALUES = 0.1, 0.02, 5, 20
 # A permutation is reported if the mean correlation gained for each class that moves is at least this, and so many standard
 # errors, because the best of many permutations is taken.
 PERMUTATION_GAIN, PERMUTATION_ERRORS, HELD_OUT_ERRORS = 0.25, 4, 3
@@ -155,21 +156,22 @@ def nearly_identical_members(members: Members) -> Iterator[Finding]:
     pairs = _pairs(len(members))
     if not len(pairs):
         return
-    x = members.probs
-    odds = _standardized_log_odds(x)
-    apart = np.stack([np.abs(odds[a] - odds[b]).mean(axis=0) for a, b in pairs])  # (pairs, K)
-    many_values = np.array([_distinct(p.max(axis=-1)) >= MIN_NEAR_VALUES for p in x])
-    near = _much_closer(apart.mean(axis=1)) & many_values[pairs].all(axis=1)
-    for group in _connected(pairs[near]):
+    clipped = np.clip(members.probs, SATURATED, 1 - SATURATED)
+    odds = np.log(clipped) - np.log1p(-clipped)
+    odds -= odds.mean(axis=1, keepdims=True)
+
+    near = np.zeros(len(pairs), bool)
+    has_values = np.array([_distinct(p.max(axis=-1)) >= MIN_NEAR_VALUES for p in members.probs])
+    for group in _close_groups(pairs, _differences(odds, pairs), has_values):
+        near |= np.isin(pairs, group).all(axis=1)
         numbers = [members.numbers[i] for i in group]
         sentence = f"{named(numbers)} are nearly identical (difference below {NEAR:.0%} of the usual)"
         yield Finding("near copies", tuple(numbers), sentence)
 
-    same_label = np.stack([(x[a] == x[b]).all(axis=0) for a, b in pairs])
+    others = pairs[~near]  # pairs that are close in all labels have been named
     for k, name in enumerate(members.class_names):
-        many_values = np.array([_distinct(p[:, k]) >= MIN_NEAR_VALUES for p in x])
-        close = (same_label[:, k] | _much_closer(apart[:, k])) & many_values[pairs].all(axis=1)
-        for group in _connected(pairs[close & ~near]):
+        has_values = np.array([_distinct(p[:, k]) >= MIN_NEAR_VALUES for p in members.probs])
+        for group in _close_groups(others, _differences(odds[:, :, k], others), has_values):
             numbers = [members.numbers[i] for i in group]
             sentence = f"{named(numbers)} have (nearly) the same probabilities of {quoted(name)}"
             yield Finding("copied labels", tuple(numbers), sentence)
@@ -449,21 +451,29 @@ def _carriers(sizes: np.ndarray) -> float:
     return float(sizes.sum()) ** 2 / square if square > 0 else 0.0
 
 
-def _standardized_log_odds(x: np.ndarray) -> np.ndarray:
-    """Log-odds of members (M, N, K) with means of 0 for each class and a variance of 1 for each member."""
-    clipped = np.clip(x, SATURATED, 1 - SATURATED)
-    odds = np.log(clipped) - np.log1p(-clipped)
-    odds -= odds.mean(axis=1, keepdims=True)
-    spread = np.sqrt(np.square(odds).mean(axis=(1, 2), keepdims=True))
-    return np.asarray(odds / np.where(spread > 1e-9, spread, np.inf))
+def _differences(odds: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """The mean difference of each pair of members (M, N, ...), in standard deviations of each member."""
+    values = odds.reshape(len(odds), -1)
+    spread = np.sqrt(np.square(values).mean(axis=1, keepdims=True))
+    values = values / np.where(spread > 1e-9, spread, np.inf)
+    return np.array([np.abs(values[a] - values[b]).mean() for a, b in pairs])
 
 
-def _much_closer(apart: np.ndarray) -> np.ndarray:
-    """Which pairs of members differ much less than is usual among them; a single pair has nothing to be compared with."""
+def _close_groups(pairs: np.ndarray, apart: np.ndarray, has_values: np.ndarray) -> list[list[int]]:
+    """Groups of members that differ much less from each other than is usual, and than from any other member.
+
+    A single pair has nothing to be compared with, unless it is equal.
+    """
     differ = apart[apart > 1e-9]
-    if len(apart) < 2 or not len(differ):
-        return np.zeros(len(apart), bool)
-    return np.asarray(apart < NEAR * float(np.median(differ)))
+    usual = float(np.median(differ)) if len(apart) > 1 and len(differ) else 0.0
+    close = (apart <= min(NEAR * usual, MAX_NEAR)) & has_values[pairs].all(axis=1)
+    groups = []
+    for group in _connected(pairs[close]):
+        inside = np.isin(pairs, group).sum(axis=1)
+        to_others = apart[inside == 1]
+        if not len(to_others) or to_others.min() > NEAR_GAP * apart[close & (inside == 2)].max():
+            groups.append(group)
+    return groups
 
 
 def _connected(pairs: np.ndarray) -> list[list[int]]:
