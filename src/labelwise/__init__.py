@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+# isort: off
+from . import _interrupts  # noqa: F401  first, so that Ctrl-C ends the command quietly while the others are imported
+
+# isort: on
 from typing import TYPE_CHECKING
 
-# _interrupts comes first: the others take their time.
-from . import _interrupts, events  # noqa: F401
+from . import events
 from ._engine.kernel import kernel_info
 from ._errors import InputError
 from ._lazy import lazily

@@ -5,12 +5,10 @@ This is the first module that the package imports. In any other program than the
 
 from __future__ import annotations
 
+# Nothing but what Python has loaded anyway: until this module is through, Ctrl-C shows a traceback.
 import os
 import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import Any
 
 __all__ = ["INTERRUPTED", "raised_as_usual"]
 
@@ -18,7 +16,7 @@ INTERRUPTED = 130
 """Exit code: 128 and the number of the signal, as shells say it."""
 
 
-def _exit_at_once(*_: Any) -> None:
+def _exit_at_once(*_: object) -> None:
     """Nothing has been written yet, or all has: there is nothing to clean up, and no traceback that would help."""
     os.write(2, b"Interrupted.\n")
     os._exit(INTERRUPTED)
@@ -33,17 +31,17 @@ def _is_the_command() -> bool:
     return script in typed and os.path.splitext(os.path.basename(script))[0] == "labelwise"
 
 
-@contextmanager
-def raised_as_usual() -> Iterator[None]:
+class raised_as_usual:
     """Let Ctrl-C raise KeyboardInterrupt inside the block, where it is handled."""
-    if signal.getsignal(signal.SIGINT) is not _exit_at_once:
-        yield
-        return
-    try:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        yield
-    finally:
-        signal.signal(signal.SIGINT, _exit_at_once)
+
+    def __enter__(self) -> None:
+        self.ours = signal.getsignal(signal.SIGINT) is _exit_at_once
+        if self.ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, *error: object) -> None:
+        if self.ours:
+            signal.signal(signal.SIGINT, _exit_at_once)
 
 
 # A shell that starts a job in the background lets it ignore Ctrl-C: then it stays ignored.

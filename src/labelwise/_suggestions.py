@@ -10,7 +10,7 @@ from typing import Any
 def did_you_mean(word: Any, known: Sequence[str]) -> str:
     """The end of an error message: the name that was probably meant; empty if none is close."""
     lower = {name.lower(): name for name in reversed(known)}
-    close = difflib.get_close_matches(str(word).lower(), list(lower), n=1, cutoff=0.5)
+    close = difflib.get_close_matches(str(word).lower(), list(lower), n=1, cutoff=0.6)
     return f". Did you mean {lower[close[0]]!r}?" if close else ""
 
 

@@ -10,6 +10,7 @@ import pytest
 
 import labelwise as lw
 from command_line import run
+from labelwise.io.members import look_alike
 from small_tables import PROBS, Y, check, frame
 
 
@@ -179,3 +180,11 @@ def test_classes_of_a_file_without_names_are_matched_by_position_and_it_is_said(
     p = lw.load_predictions([tmp_path / "m0.npz", tmp_path / "m1.npz"])
     assert p.class_names == ("cat", "dog", "eel")
     assert "classes of m1.npz matched by position: it has no class names" in p.notes
+
+
+def test_a_missing_file_is_not_taken_for_any_other_of_its_format(tmp_path) -> None:
+    for name in ("l_int.csv", "models.csv", "model1.npz"):
+        (tmp_path / name).write_text("")
+    assert look_alike(tmp_path / "nothere.csv") == ""
+    assert look_alike(tmp_path / "model.csv").endswith("models.csv'?")
+    assert look_alike(tmp_path / "model1.csv").endswith("model1.npz'?")

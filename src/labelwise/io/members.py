@@ -90,8 +90,11 @@ def look_alike(path: Path) -> str:
         there = sorted(os.listdir(path.parent))[:_MOST_FILES]
     except OSError:
         return ""
-    close = difflib.get_close_matches(path.name, there, n=1, cutoff=0.6)
-    return f". Did you mean {str(path.with_name(close[0]))!r}?" if close else ""
+    # an ending that both have says nothing about the rest of a name
+    names = {Path(name).stem: name for name in reversed(there)}
+    names |= {Path(name).stem: name for name in there if Path(name).suffix == path.suffix}
+    close = difflib.get_close_matches(path.stem, list(names), n=1, cutoff=0.6)
+    return f". Did you mean {str(path.with_name(names[close[0]]))!r}?" if close else ""
 
 
 def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
