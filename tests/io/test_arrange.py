@@ -95,7 +95,7 @@ def test_labels_that_are_positions_in_one_of_two_orders_are_refused(tmp_path) ->
 def test_class_names_of_positions_are_said(tmp_path) -> None:
     np.save(tmp_path / "p.npy", PROBS)
     p = lw.load_predictions(tmp_path / "p.npy", class_names=NAMES, labels=Y)
-    assert p.notes == ("classes 0, 1, 2 = cat, dog, eel", "labels 0, 1, 2 = cat, dog, eel")
+    assert p.notes == ("classes 0, 1, 2 = cat, dog, eel", "labels matched by number", "labels 0, 1, 2 = cat, dog, eel")
     result = run("evaluate", tmp_path / "p.npy", "--class-names", "cat,dog,eel", "--labels", tmp_path / "y.txt")
     assert result.exit_code == 2
     (tmp_path / "y.txt").write_text("\n".join(map(str, Y)))
@@ -161,7 +161,66 @@ def test_labels_without_ids_are_matched_by_number(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("y_true\n" + "\n".join(NAMES[k] for k in Y))
     p = lw.load_predictions(save(tmp_path / "p.csv"), labels=tmp_path / "y.csv")
     check(p)
-    assert "labels matched by number" in p.notes
+    assert "labels matched by number, in the order of p.csv" in p.notes
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy", "array", "index", "long"])
+def test_labels_without_ids_for_members_in_different_orders_are_refused(kind: str, tmp_path) -> None:
+    lines = save(tmp_path / "m0.csv").read_text().splitlines()
+    (tmp_path / "m1.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    paths = [tmp_path / "m0.csv", tmp_path / "m1.csv"]
+    names = r"m0\.csv and m1\.csv"
+    if kind == "long":
+        rows = [*(f"a,{line}" for line in lines[1:]), *(f"b,{line}" for line in reversed(lines[1:]))]
+        (tmp_path / "long.csv").write_text("\n".join([f"model,{lines[0]}", *rows]))
+        paths = [tmp_path / "long.csv"]
+        names = r"long\.csv, member 'a' and long\.csv, member 'b'"
+    (tmp_path / "y.csv").write_text("y_true\n" + "\n".join(NAMES[k] for k in Y))
+    labels: Any = tmp_path / "y.csv"
+    if kind == "index":
+        labels.write_text(",y_true\n" + "\n".join(f"{i},{NAMES[k]}" for i, k in enumerate(Y)))
+    elif kind == "npy":
+        labels = tmp_path / "y.npy"
+        np.save(labels, Y)
+    elif kind == "array":
+        labels = Y
+    with pytest.raises(lw.InputError, match=f"has no ids to match labels by, and {names} have their cases in different orders"):
+        lw.load_predictions(paths, labels=labels)
+    check(lw.load_predictions(paths[:1] if kind != "long" else [tmp_path / "m0.csv"], labels=labels))
+
+
+def test_numbers_as_ids_of_both_are_ids(tmp_path) -> None:
+    lines = save(tmp_path / "p.csv", ids=None).read_text().splitlines()
+    rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
+    (tmp_path / "p.csv").write_text("\n".join([f"id,{lines[0]}", *(rows[i] for i in ORDER)]))
+    (tmp_path / "y.csv").write_text("id,y_true\n" + "\n".join(f"{i},{NAMES[k]}" for i, k in enumerate(Y)))
+    p = lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
+    assert p.true_class.tolist() == Y[ORDER].tolist()
+
+
+@pytest.mark.parametrize("index", ["", "id,"])
+def test_labels_in_another_order_of_repeated_ids_are_refused(index: str, tmp_path) -> None:
+    patients = list("aabbcc")
+    lines = save(tmp_path / "p.csv", ids=None).read_text().splitlines()
+    rows = [f"{patient},{line}" for patient, line in zip(patients, lines[1:], strict=True)]
+    (tmp_path / "p.csv").write_text("\n".join([f"patient_id,{lines[0]}", *rows]))
+    order = [4, 5, 0, 1, 2, 3]
+    truth = [(f"{row}," if index else "") + f"{patients[i]},{NAMES[Y[i]]}" for row, i in enumerate(order)]
+    (tmp_path / "y.csv").write_text("\n".join([f"{index}patient_id,y_true", *truth]))
+    with pytest.raises(lw.InputError, match=r"p\.csv and y\.csv differ in column 'patient_id', first in row 1: 'a' and 'c'"):
+        lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
+
+
+def test_positions_in_the_file_are_said_in_its_order(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=PROBS, y_true=Y, class_names=NAMES)
+    p = lw.load_predictions(tmp_path / "p.npz", class_names=["eel", "cat", "dog"])
+    assert "labels 0, 1, 2 = cat, dog, eel" in p.notes
+
+
+def test_names_that_are_positions_are_not_said(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=PROBS, class_names=["0", "2", "1"])
+    p = lw.load_predictions(tmp_path / "p.npz", class_names=["0", "1", "2"])
+    assert p.notes == ()
 
 
 def test_a_series_of_labels_is_matched_by_its_index(tmp_path, optional) -> None:

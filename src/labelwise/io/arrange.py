@@ -18,7 +18,7 @@ from .grid import flatten_instances
 from .members import are_positions, labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
-from .tables import ROLES, Table, id_columns, is_row_number, text_array, typed
+from .tables import ROLES, Table, check_equal_columns, id_columns, is_row_number, text_array, typed
 
 __all__ = [
     "arrange_axes",
@@ -272,7 +272,8 @@ def name_classes(
             raise InputError(f"column {there[0]!r} would be the second of the classes {wanted[0]!r} and {wanted[1]!r}", where=file)
         return found | {"class_names": tuple(wanted)}, None
     if not there or (sorted(there) == sorted(positions) and len(wanted) == len(there)):
-        notes.append(f"classes {_numbered(wanted)}")
+        if wanted != positions:
+            notes.append(f"classes {_numbered(wanted)}")
         words = positions
     elif sorted(there) == sorted(wanted):
         notes.append("classes matched by name, in the order that was given")
@@ -314,9 +315,8 @@ def _numbered(names: Sequence[str]) -> str:
     return f"{', '.join(map(str, range(len(shown))))}{more} = {', '.join(shown)}{more}"
 
 
-def say_positions(y: np.ndarray, found: dict[str, Any], notes: list[str]) -> None:
+def say_positions(y: np.ndarray, names: Sequence[str] | None, notes: list[str]) -> None:
     """A note on labels that are positions of classes that have names."""
-    names = found.get("class_names")
     if names is not None and y.ndim == 1 and y.dtype.kind in "iu" and integer_names(names) is None:
         notes.append(f"labels {_numbered(names)}")
 
@@ -331,20 +331,25 @@ class Labels:
     values: np.ndarray
     ids: np.ndarray | None = None
     id_name: str = "ids"
+    table: Table | None = None
+    columns: Sequence[str] = ()
+    """Those of the table that hold the labels."""
 
 
-def match_labels(labels: Labels, found: dict[str, Any], file: str, notes: list[str]) -> np.ndarray:
-    """Labels in the order of the cases: by id where both have ids; refused if only the labels have any."""
+def match_labels(labels: Labels, found: dict[str, Any], file: str, first: Table | str, notes: list[str]) -> np.ndarray:
+    """Labels in the order of the cases: by id where both have ids; refused if only the labels have any.
+
+    Labels without ids are in the order of ``first``, the table or file of the first member, if all members have that order.
+    """
     kind = next(kind for kind in KINDS if kind in found)
     if labels.ids is None:
-        notes.append("labels matched by number")
-        return labels.values
+        return _match_by_number(labels, found, file, first, notes)
     there = np.asarray(labels.ids).astype(str)
     if "ids" in found:
         wanted = np.asarray(found["ids"][:]).astype(str)
-        if is_row_number(there) and not is_row_number(wanted) and len(there) == len(wanted):
-            notes.append("labels matched by number")
-            return labels.values
+        only_counts = is_row_number(there) and not np.isin(wanted, there).any()
+        if only_counts and len(there) == len(wanted):
+            return _match_by_number(labels, found, file, first, notes)
         notes.append(f"labels matched by `{labels.id_name}`")
         return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
     rows = np.arange(len(there)).astype(str)
@@ -354,8 +359,28 @@ def match_labels(labels: Labels, found: dict[str, Any], file: str, notes: list[s
             f"{file} has ids (`{labels.id_name}`: {str(there[0])!r}, …), and the predictions of shape {shape} have none, so that they cannot "
             "be matched. Add the ids to the predictions; if the rows are in the same order, leave them out of the labels"
         )
+    if is_row_number(there):
+        _check_same_rows(labels, first)
     notes.append(f"labels matched by `{labels.id_name}`, as the numbers of the rows")
     return np.asarray(labels.values[same_order("the predictions", rows, file, there)])
+
+
+def _match_by_number(labels: Labels, found: dict[str, Any], file: str, first: Table | str, notes: list[str]) -> np.ndarray:
+    """Labels as they are; refused if members have their cases in different orders, any of which the labels may have."""
+    if "reordered" in found:
+        one, other = found["reordered"]
+        raise InputError(
+            f"{file} has no ids to match labels by, and {one} and {other} have their cases in different orders. Add the ids to the labels"
+        )
+    _check_same_rows(labels, first)
+    order = f", in the order of {first.file if isinstance(first, Table) else first}" if "ids" in found else ""
+    notes.append(f"labels matched by number{order}")
+    return labels.values
+
+
+def _check_same_rows(labels: Labels, first: Table | str) -> None:
+    if labels.table is not None and isinstance(first, Table):
+        check_equal_columns(first, labels.table, labels.columns)
 
 
 def labels_of_array(labels: Any, found: dict[str, Any]) -> Labels:
@@ -409,8 +434,8 @@ def _with_ids(values: np.ndarray, table: Table, columns: Sequence[str], found: d
         wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
         names.sort(key=lambda name: not np.array_equal(np.unique(table.column(name).astype(str)), wanted))
     if not names:
-        return Labels(values)
-    return Labels(values, table.column(names[0]), names[0])
+        return Labels(values, table=table, columns=columns)
+    return Labels(values, table.column(names[0]), names[0], table, columns)
 
 
 def read_label_arrays(path: Path) -> Labels:

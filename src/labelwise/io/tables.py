@@ -20,7 +20,17 @@ from .._suggestions import did_you_mean
 from .files import FLOOR
 from .members import combine
 
-__all__ = ["Table", "id_columns", "is_label_name", "is_row_number", "read_tables", "sums_to_one", "text_array", "typed"]
+__all__ = [
+    "Table",
+    "check_equal_columns",
+    "id_columns",
+    "is_label_name",
+    "is_row_number",
+    "read_tables",
+    "sums_to_one",
+    "text_array",
+    "typed",
+]
 
 ROLES = {
     "y_true": ("y_true", "label", "labels", "target"),
@@ -284,7 +294,9 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
     if all(_has_only_row_numbers(*pair) for pair in zip(tables, chosen, strict=True)):
         chosen = [None] * len(tables)
     if len(tables) > 1 and not any(name is not None for name in chosen):
-        _check_equal_columns(tables, meanings)
+        taken = [*meanings[0].classes, *meanings[0].roles.values()]
+        for table in tables[1:]:
+            check_equal_columns(tables[0], table, taken)
     called = dict.fromkeys(name for name in chosen if name is not None)
     if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and _word(chosen[0]) not in ("id", "ids", *_INDEX):
         notes.append(f"`{chosen[0]}` is the id of each case")
@@ -360,22 +372,19 @@ def is_row_number(ids: np.ndarray) -> bool:
     return np.array_equal(ids.astype(str), np.arange(len(ids)).astype(str))
 
 
-def _check_equal_columns(tables: Sequence[Table], meanings: Sequence[Columns]) -> None:
-    """Refuse files that would be matched by number although a column called like an id tells that their rows are in another order."""
-    first, taken = tables[0], {*meanings[0].classes, *meanings[0].roles.values()}
-    shared = [name for name in first.names if all(name in table.names for table in tables) and name not in taken]
-    for name in shared:
-        if not _ID_WORD.fullmatch(_word(name)) or not first.is_whole(name):
+def check_equal_columns(first: Table, other: Table, taken: Sequence[str]) -> None:
+    """Refuse tables that would be matched by number although a column called like an id tells that their rows are in another order."""
+    for name in first.names:
+        if name in taken or name not in other.names or not _ID_WORD.fullmatch(_word(name)) or not first.is_whole(name):
             continue
-        values = first.column(name).astype(str)
-        for table in tables[1:]:
-            other = table.column(name).astype(str)
-            if len(other) == len(values) and not np.array_equal(values, other):
-                row = int(np.flatnonzero(values != other)[0])
-                raise InputError(
-                    f"{first.file} and {table.file} differ in column {name!r}, first in row {row + 1}: {str(values[row])!r} and {str(other[row])!r}. "
-                    "It has repeated values, so that rows cannot be matched by it. Add a column `id`, another for each case"
-                )
+        values, others = first.column(name).astype(str), other.column(name).astype(str)
+        if len(others) == len(values) and not np.array_equal(values, others):
+            row = int(np.flatnonzero(values != others)[0])
+            raise InputError(
+                f"{first.file} and {other.file} differ in column {name!r}, first in row {row + 1}: "
+                f"{str(values[row])!r} and {str(others[row])!r}. "
+                "It has repeated values, so that rows cannot be matched by it. Add a column `id`, another for each case"
+            )
 
 
 def _codes(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
