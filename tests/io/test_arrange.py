@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,8 @@ def test_axes_of_columns_on_disk(tmp_path, optional) -> None:
     p = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, labels=Y, class_names=NAMES)
     check(p, (0, 1), ids=None)
     np.testing.assert_array_equal(p[2:4].probs, PROBS[:, 2:4])
-    with pytest.warns(UserWarning, match="summed to between 1 and 1"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # sums of 1 are not worth a word
         again = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, normalize=True)
     np.testing.assert_allclose(again[2:4].probs, PROBS[:, 2:4])
     with pytest.raises(ValueError, match="`class_axis` must be one of the 3 axes"):
@@ -260,6 +262,40 @@ def test_probabilities_are_not_read_as_logits(name: str, tmp_path) -> None:
     result = run("quantify", tmp_path / name, *([] if name.startswith("logits") else ["--logits"]), "-o", tmp_path / "u.npz")
     assert result.exit_code == 2
     assert "like probabilities" in result.output
+
+
+@pytest.mark.parametrize(("classes", "decimals"), [(3, 2), (3, 1), (10, 2), (40, 2)])
+def test_rounded_probabilities_are_not_read_as_logits(classes: int, decimals: int, tmp_path) -> None:
+    probs = np.random.default_rng(1).dirichlet(np.ones(classes), 100).round(decimals)
+    probs[0] = 0  # a damaged row
+    rows = [",".join(f"{x:.{decimals}f}" for x in row) for row in probs]
+    (tmp_path / "p.csv").write_text("\n".join([",".join(f"c{k}" for k in range(classes)), *rows]))
+    with pytest.raises(lw.InputError, match="these lie between 0 and 1 and sum to 1, like probabilities"):
+        lw.load_predictions(tmp_path / "p.csv", logits=True)
+
+
+@pytest.mark.parametrize("largest", [1, 3])
+def test_small_logits_are_logits(largest: float, tmp_path) -> None:
+    logits = np.random.default_rng(2).uniform(0, largest, (2, 50, 3))
+    np.save(tmp_path / "p.npy", logits)
+    np.testing.assert_array_equal(lw.load_predictions(tmp_path / "p.npy", logits=True).logits, logits)
+
+
+def test_several_true_labels_of_classes_that_exclude_each_other_are_refused(tmp_path) -> None:
+    (tmp_path / "y.csv").write_text("cat,dog,eel\n1,0,0\n1,1,0\n0,0,0\n0,1,0\n0,0,1\n0,0,1\n")
+    with pytest.raises(lw.InputError, match=r"rows of `probs` sum to 1, .* `y_true` has 2 in row 2\. .* use multilabel=True"):
+        lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.csv")
+    result = run("evaluate", tmp_path / "p.csv", "--labels", tmp_path / "y.csv")
+    assert result.exit_code == 2
+    assert "use --multilabel" in " ".join(result.stderr.split())
+    p = lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv", multilabel=True)
+    assert p.true_class.sum() == 6
+
+
+def test_one_decimal_is_singular(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("cat,dog,eel\n0.3,0.3,0.3\n0.1,0.2,0.7\n")
+    note = "probabilities rounded to 1 decimal: rows summed to between 0.9 and 1.0, and were divided by their sums"
+    assert note in lw.load_predictions(tmp_path / "p.csv").notes
 
 
 def test_logits_of_labels_that_look_like_probabilities_are_noted(tmp_path) -> None:

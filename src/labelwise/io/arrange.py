@@ -35,7 +35,7 @@ __all__ = [
 _SAMPLE = 64
 _TOLERANCE = 0.02
 _MANY = 1000  # instances that show whether logits are probabilities, and how probabilities were rounded
-_LOGIT_TOLERANCE = 1e-3
+_MOST_ROWS = 0.95  # a share of the rows that shows what all are
 _MOST_ROUNDING = 0.2  # rows further from 1 are no rounded probabilities, whatever the number of classes
 
 
@@ -199,7 +199,8 @@ def normalized(values: Any, kind: str) -> Any:
         low, high = min(low, float(sums.min(initial=np.inf))), max(high, float(sums.max(initial=-np.inf)))
     if low <= 0:
         raise ValueError("`probs` cannot be normalized: they are 0 for all classes of some instance")
-    if high >= low:
+    tolerance = SUM_TOLERANCE.get(values.dtype.name, 0)
+    if high >= low and max(high - 1, 1 - low) > tolerance:  # else nothing was off
         warnings.warn(f"`probs` summed to between {low:.6g} and {high:.6g}; each row was divided by its sum", stacklevel=3)
     dtype = np.dtype(np.float64 if values.dtype == np.float64 else np.float32)
 
@@ -222,10 +223,18 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
     if y.dtype.kind == "f" and y.size and np.all(y == np.floor(y)):
         y = y.astype(np.int64)
     if y.ndim == 2 and y.shape[1] == k and not multilabel and y.dtype.kind in "biu" and len(y):
-        one_hot = bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
+        indicators = bool(np.all((y == 0) | (y == 1)))
+        one_hot = indicators and bool(np.all(y.sum(axis=1) == 1))
         some = np.asarray(values[:, :_SAMPLE] if len(values.shape) == 3 else values[:_SAMPLE])
         sums = _sums(some, -1) if kind == "probs" else None
-        if one_hot and multilabel is None and (kind != "probs" or (sums is not None and np.allclose(sums, 1, atol=_TOLERANCE))):
+        exclusive = sums is not None and np.allclose(sums, 1, atol=_TOLERANCE)
+        several = np.flatnonzero(y.sum(axis=1) > 1)
+        if multilabel is None and k > 1 and exclusive and indicators and several.size:
+            raise InputError(
+                f"rows of `probs` sum to 1, so that one class is true, and `y_true` has {y[several[0]].sum()} in row {several[0] + 1}",
+                fix="file_multilabel",
+            )
+        if one_hot and multilabel is None and (kind != "probs" or exclusive):
             warnings.warn("`y_true` (N, K) is one-hot and is read as one class for each instance", stacklevel=3)
             y = y.argmax(axis=1)
     if y.ndim == 1 and y.dtype.kind in "iu" and y.size and "class_names" not in found and int(y.min()) == 1 and int(y.max()) == k:
@@ -458,10 +467,14 @@ def read_label_arrays(path: Path) -> Labels:
 def check_logits(values: Any, multilabel: bool | None) -> None:
     """Refuse logits (M, N, K) that are probabilities already: a softmax of them would hide nearly all differences."""
     sample = np.asarray(values[:, :_MANY])
-    if sample.dtype.kind != "f" or not sample.size or not np.isfinite(sample).all() or sample.min() < 0 or sample.max() > 1:
+    if sample.dtype.kind != "f" or not sample.size or not np.isfinite(sample).all() or sample.min() < -1e-6 or sample.max() > 1 + 1e-6:
         return
     if sample.shape[-1] > 1 and not multilabel:
-        if np.allclose(sample.sum(axis=-1, dtype=float), 1, atol=_LOGIT_TOLERANCE):
+        # Logits hardly ever lie all between 0 and 1 and sum to nearly 1, so that rounding, and a few damaged rows, may be allowed for.
+        decimals = _decimals(sample)
+        tolerance = _TOLERANCE if decimals is None else max(_TOLERANCE, _rounding(sample.shape[-1], decimals))
+        near_one = np.abs(sample.sum(axis=-1, dtype=float) - 1) <= tolerance
+        if near_one.mean() >= _MOST_ROWS:
             raise InputError(
                 "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities", fix="file_not_logits"
             )
@@ -484,24 +497,28 @@ def unrounded(values: Any, notes: list[str]) -> Any:
     decimals = _decimals(sample)
     if decimals is None:
         return values
-    most = min(sample.shape[-1] * 0.5 * 10.0**-decimals, _MOST_ROUNDING) + 1e-9
+    most = _rounding(sample.shape[-1], decimals)
     if np.abs(sums - 1).max() > most:
         return values
     low, high = f"{float(sums.min()):.{decimals}f}", f"{float(sums.max()):.{decimals}f}"
-    notes.append(f"probabilities rounded to {decimals} decimals: rows summed to between {low} and {high}, and were divided by their sums")
+    count = f"{decimals} decimal{'s' * (decimals > 1)}"
+    notes.append(f"probabilities rounded to {count}: rows summed to between {low} and {high}, and were divided by their sums")
 
     def change(block: np.ndarray) -> np.ndarray:
         wide = block.astype(np.float64)
         totals = wide.sum(axis=-1, keepdims=True)
         if block.size and np.abs(totals - 1).max() > most:
             worst = float(totals.flat[np.abs(totals - 1).argmax()])
-            raise ValueError(
-                f"`probs` must sum to 1 over the classes; a row sums to {worst:.4g}, more than rounding to {decimals} decimals explains"
-            )
+            raise ValueError(f"`probs` must sum to 1 over the classes; a row sums to {worst:.4g}, more than rounding to {count} explains")
         return np.asarray(wide / totals)
 
     view = View(values, tuple(values.shape), np.dtype(np.float64), (0, 1, 2), change)
     return view[:, :] if in_memory else view
+
+
+def _rounding(classes: int, decimals: int) -> float:
+    """By how much rounding may change the sum of the probabilities."""
+    return min(classes * 0.5 * 10.0**-decimals, _MOST_ROUNDING) + 1e-9
 
 
 def _decimals(values: np.ndarray) -> int | None:

@@ -7,6 +7,7 @@ ensemble together: names are used where there are any, and what was assumed is s
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -96,6 +97,19 @@ class Table:
         if values.dtype.kind == "U":  # numbers that a format stores as text
             return all(re.fullmatch(r"\s*[+-]?[0-9]*(\.0*)?\s*", value) for value in values.tolist())
         return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
+
+
+class Pasted(list[str]):
+    """Class names in the words of a fix, to be pasted into Python or, as ``{names:option}``, into a shell.
+
+    >>> names = Pasted(["cat", "big dog"])
+    >>> print(f"{names} {names:option}")
+    ['cat', 'big dog'] 'cat,big dog'
+    """
+
+    def __format__(self, spec: str) -> str:
+        stripped = [name.strip() for name in self]
+        return shlex.quote(",".join(stripped)) if spec == "option" else repr(stripped)
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,9 +225,15 @@ def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_n
             "and not with",
             fix="name_classes",
             where=table.file,
-            names=", ".join(name for name in plain if name not in odd),
+            names=Pasted(_not_zero(table, [name for name in plain if name not in odd])),
         )
     return plain
+
+
+def _not_zero(table: Table, names: list[str]) -> list[str]:
+    """Columns without those that are 0 in all rows: rows sum to 1 with and without them."""
+    values = np.asarray(table.numbers(names)[:_SAMPLE])
+    return [name for name, column in zip(names, values.T, strict=True) if column.any()]
 
 
 def _odd_columns(table: Table, names: list[str]) -> list[str]:
@@ -259,7 +279,7 @@ def _check_classes(table: Table, classes: list[str], kinds: set[str], marked: di
             f"column {next(iter(marked))!r} says that it holds {' or '.join(sorted(kinds))}, and column {unmarked[0]!r} does not",
             fix="name_classes",
             where=table.file,
-            names=", ".join(match[2] for match in marked.values()),
+            names=Pasted(match[2] for match in marked.values()),
         )
 
 
@@ -466,7 +486,8 @@ def _say_what_is_not_read(table: Table, columns: Columns, used: set[str | None],
     surprising = [name for name in unread if name not in routine]
     if surprising:
         hint = did_you_mean(surprising[0], ["id", *(words[0] for words in ROLES.values())])
-        more = f" (nor are {len(surprising) - 1} others)" if len(surprising) > 1 else ""
+        others = len(surprising) - 1
+        more = "" if others == 0 else " (nor is 1 other)" if others == 1 else f" (nor are {others} others)"
         warnings.warn(f"{table.file}: column {surprising[0]!r} is not read{hint}{more}", stacklevel=2)
 
 
