@@ -77,6 +77,18 @@ def test_an_id_repeated_within_a_member_is_refused(tmp_path) -> None:
         lw.load_predictions(tmp_path / "p.csv")
 
 
+@pytest.mark.parametrize("missing", [(0,), (0, 5), (11,)])
+def test_a_missing_combination_of_keys_is_named(missing: tuple[int, ...], tmp_path) -> None:
+    keys = [(model, prompt, i) for model in ("llama", "qwen") for prompt in ("short", "long") for i in range(3)]
+    rows = [f"{model},{prompt},q{i},.25,.75" for k, (model, prompt, i) in enumerate(keys) if k not in missing]
+    (tmp_path / "p.csv").write_text("\n".join(["model,prompt,id,cat,dog", *rows]))
+    with pytest.raises(lw.InputError, match=r"p\.csv: the row of the id 'q\d' for 'model' .* is missing") as error:
+        lw.load_predictions(tmp_path / "p.csv")
+    named = [f"id 'q{i}' for 'model' '{model}' and 'prompt' '{prompt}'" for model, prompt, i in (keys[k] for k in missing)]
+    assert any(words in str(error.value) for words in named)
+    assert ("in all 2 are missing" in str(error.value)) == (len(missing) == 2)
+
+
 def test_rows_of_members_without_ids_are_matched_by_number(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("model,cat,dog\nx,.5,.5\nx,.2,.8\ny,.5,.5\ny,.1,.9\n")
     p = lw.load_predictions(tmp_path / "p.csv")

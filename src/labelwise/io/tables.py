@@ -62,6 +62,7 @@ _KINDS = {"prob": "probs", "logit": "logits", "log_prob": "log_probs", "alpha": 
 _SAMPLE = 1000  # rows that show whether columns sum to 1
 _LONGEST_ID = 200  # characters; longer texts are comments or questions
 _MAX_KEYS = 3
+_MOST_THERE = 0.5  # of all combinations of keys and cases, so that the others are missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -321,7 +322,7 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
     if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and _word(chosen[0]) not in ("id", "ids", *_INDEX):
         notes.append(f"`{chosen[0]}` is the id of each case")
     elif called and (len(tables) > 1 or meanings[0].members):
-        notes.append(f"rows matched by {' and '.join(f'`{name}`' for name in called)}")
+        notes.append(f"rows matched by {' and '.join(f'`{name}`' if name else 'the first column, which has no name,' for name in called)}")
     return chosen
 
 
@@ -430,6 +431,8 @@ def _key_columns(table: Table, columns: Columns, name: str) -> list[str]:
     keys = _keys_that_help(table, columns, ids)
     if keys and columns.members:
         return [*columns.members, *keys]
+    if columns.members:
+        _check_combinations(table, columns, ids)
     repeated, counts = np.unique(_codes([*members, ids], len(ids)), return_counts=True)
     row = int(np.flatnonzero(_codes([*members, ids], len(ids)) == repeated[counts > 1][0])[0])
     owner = "" if not members else f"member {' / '.join(str(member[row]) for member in members)!r} "
@@ -446,8 +449,44 @@ def _keys_that_help(table: Table, columns: Columns, ids: np.ndarray) -> list[str
     members = [table.column(member) for member in columns.members]
     if _is_unique(ids, members):
         return []
+    for names, values in _further_keys(table, columns, ids):
+        keys = [*members, *values]
+        same_cases = np.unique(np.unique(_codes(keys, len(ids)), return_counts=True)[1])
+        if len(same_cases) == 1 and same_cases[0] == len(np.unique(ids)) and _is_unique(ids, keys):
+            return names
+    return []
+
+
+def _check_combinations(table: Table, columns: Columns, ids: np.ndarray) -> None:
+    """Refuse a table whose ids further columns would make unique, if only some combination of these did not lack a case."""
+    members = [table.column(member) for member in columns.members]
+    for names, values in _further_keys(table, columns, ids):
+        keys = [*members, *values]
+        if not _is_unique(ids, keys):
+            continue
+        # few rows may be missing: else the columns only describe the cases
+        which = _codes(keys, len(ids))
+        cases, combinations_there = np.unique(ids), np.unique(which)
+        whole = len(cases) * len(combinations_there)
+        if len(ids) < _MOST_THERE * whole:
+            continue
+        for combination in combinations_there:
+            rows = np.flatnonzero(which == combination)
+            lacking = np.setdiff1d(cases, ids[rows])
+            if lacking.size:
+                called = " and ".join(f"{name!r} {str(key[rows[0]])!r}" for name, key in zip([*columns.members, *names], keys, strict=True))
+                count = whole - len(ids)
+                more = "" if count == 1 else f" (in all {count} are missing)"
+                raise InputError(
+                    f"{table.file}: the row of the id {str(lacking[0])!r} for {called} is missing{more}; "
+                    "every combination needs the same cases"
+                )
+
+
+def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[tuple[list[str], list[np.ndarray]]]:
+    """The columns that may tell members apart besides those called so, fewest first: their names and values."""
     taken = {*columns.classes, *columns.roles.values(), *columns.members}
-    repeats = len(ids) // max(len(np.unique(ids)), 1)
+    repeats = int(np.unique(ids, return_counts=True)[1].max(initial=0))
     candidates = {}
     for name in table.names:
         if name in taken or _word(name) in (*_INDEX, "id", "ids") or (name in table.numeric and not _NOT_A_CLASS.fullmatch(_word(name))):
@@ -460,11 +499,7 @@ def _keys_that_help(table: Table, columns: Columns, ids: np.ndarray) -> list[str
             candidates[name] = values
     for number in range(1, _MAX_KEYS + 1):
         for names in combinations(candidates, number):
-            keys = [*members, *(candidates[name] for name in names)]
-            same_cases = np.unique(np.unique(_codes(keys, len(ids)), return_counts=True)[1])
-            if len(same_cases) == 1 and same_cases[0] == len(np.unique(ids)) and _is_unique(ids, keys):
-                return list(names)
-    return []
+            yield list(names), [candidates[name] for name in names]
 
 
 # ---------------------------------------------------------------------------------------------------------------------- fields
