@@ -89,6 +89,31 @@ def test_a_missing_combination_of_keys_is_named(missing: tuple[int, ...], tmp_pa
     assert ("in all 2 are missing" in str(error.value)) == (len(missing) == 2)
 
 
+def test_members_with_other_orders_of_repeated_ids_are_refused(tmp_path) -> None:
+    rows = ["x,a,.5,.5", "x,a,.2,.8", "x,b,.1,.9", "y,b,.5,.5", "y,a,.1,.9", "y,a,.1,.9"]
+    (tmp_path / "p.csv").write_text("\n".join(["model,patient_id,cat,dog", *rows]))
+    with pytest.raises(
+        lw.InputError, match=r"member 'x' and p\.csv, member 'y' differ in column 'patient_id', first in row 1: 'a' and 'b'"
+    ):
+        lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_a_column_that_is_not_read_in_any_file_is_said_once(tmp_path) -> None:
+    for i in range(3):
+        (tmp_path / f"m{i}.csv").write_text("id,cat,dog,comment\na,.5,.5,fine\nb,.2,.8,fine\n")
+    with pytest.warns(UserWarning, match="not read") as said:
+        lw.load_predictions(tmp_path)
+    assert [str(one.message) for one in said] == ["m0.csv and 2 others: column 'comment' is not read"]
+
+
+def test_an_id_without_a_name_is_called_so(tmp_path) -> None:
+    for i, ids in enumerate(("ab", "ba")):
+        (tmp_path / f"m{i}.csv").write_text(f",cat,dog\n{ids[0]},.5,.5\n{ids[1]},.2,.8\n")
+    (tmp_path / "y.csv").write_text(",y_true\nb,cat\na,dog\n")
+    p = lw.load_predictions([tmp_path / "m0.csv", tmp_path / "m1.csv"], labels=tmp_path / "y.csv")
+    assert p.notes == ("rows matched by the column without a name", "labels matched by the column without a name")
+
+
 def test_rows_of_members_without_ids_are_matched_by_number(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("model,cat,dog\nx,.5,.5\nx,.2,.8\ny,.5,.5\ny,.1,.9\n")
     p = lw.load_predictions(tmp_path / "p.csv")

@@ -18,7 +18,7 @@ from .grid import flatten_instances
 from .members import are_positions, labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
-from .tables import ROLES, Table, check_equal_columns, id_columns, is_row_number, text_array, typed
+from .tables import ROLES, Table, check_equal_columns, id_columns, is_row_number, quoted, text_array, typed
 
 __all__ = [
     "arrange_axes",
@@ -359,18 +359,18 @@ def match_labels(labels: Labels, found: dict[str, Any], file: str, first: Table 
         only_counts = is_row_number(there) and not np.isin(wanted, there).any()
         if only_counts and len(there) == len(wanted):
             return _match_by_number(labels, found, file, first, notes)
-        notes.append(f"labels matched by `{labels.id_name}`")
+        notes.append(f"labels matched by {quoted(labels.id_name)}")
         return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
     rows = np.arange(len(there)).astype(str)
     if not np.array_equal(np.sort(there), np.sort(rows)):
         shape = tuple(found[kind].shape)
         raise InputError(
-            f"{file} has ids (`{labels.id_name}`: {str(there[0])!r}, …), and the predictions of shape {shape} have none, so that they cannot "
+            f"{file} has ids ({quoted(labels.id_name)}: {str(there[0])!r}, …), and the predictions of shape {shape} have none, so that they cannot "
             "be matched. Add the ids to the predictions; if the rows are in the same order, leave them out of the labels"
         )
     if is_row_number(there):
         _check_same_rows(labels, first)
-    notes.append(f"labels matched by `{labels.id_name}`, as the numbers of the rows")
+    notes.append(f"labels matched by {quoted(labels.id_name)}, as the numbers of the rows")
     return np.asarray(labels.values[same_order("the predictions", rows, file, there)])
 
 

@@ -10,7 +10,7 @@ import re
 import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "id_columns",
     "is_label_name",
     "is_row_number",
+    "quoted",
     "read_tables",
     "sums_to_one",
     "text_array",
@@ -146,12 +147,17 @@ def read_tables(tables: Sequence[Table], *, class_names: Sequence[str] | None, e
     meanings = [find_columns(table, class_names, exclusive) for table in tables]
     ids = _find_ids(tables, meanings, notes)
     fields = []
+    not_read: dict[str, list[str]] = {}
     for table, columns, name in zip(tables, meanings, ids, strict=True):
         members = columns.members
         if name is not None:
             members = _key_columns(table, columns, name)
-        _say_what_is_not_read(table, columns, {name, *members}, notes)
+        for sentence in _what_is_not_read(table, columns, {name, *members}, notes):
+            not_read.setdefault(sentence, []).append(table.file)
         fields.append(_table_fields(table, columns, name, members, notes))
+    for sentence, files in not_read.items():
+        others = f" and {len(files) - 1} other{'s' * (len(files) > 2)}" if len(files) > 1 else ""
+        warnings.warn(f"{files[0]}{others}: {sentence}", stacklevel=2)
     return fields
 
 
@@ -322,8 +328,17 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
     if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and _word(chosen[0]) not in ("id", "ids", *_INDEX):
         notes.append(f"`{chosen[0]}` is the id of each case")
     elif called and (len(tables) > 1 or meanings[0].members):
-        notes.append(f"rows matched by {' and '.join(f'`{name}`' if name else 'the first column, which has no name,' for name in called)}")
+        notes.append(f"rows matched by {' and '.join(map(quoted, called))}")
     return chosen
+
+
+def quoted(name: str) -> str:
+    """What to call a column in a message.
+
+    >>> quoted("case"), quoted("")
+    ('`case`', 'the column without a name')
+    """
+    return f"`{name}`" if name.strip() else "the column without a name"
 
 
 def id_columns(table: Table, others: Sequence[str] = ()) -> list[str]:
@@ -505,8 +520,8 @@ def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[t
 # ---------------------------------------------------------------------------------------------------------------------- fields
 
 
-def _say_what_is_not_read(table: Table, columns: Columns, used: set[str | None], notes: list[str]) -> None:
-    """A note on columns that are no class by their name, a warning on others."""
+def _what_is_not_read(table: Table, columns: Columns, used: set[str | None], notes: list[str]) -> Iterator[str]:
+    """A note on columns that are no class by their name; a sentence on others, to warn of."""
     used = used | {*columns.classes, *columns.roles.values()}
     words = {word for names in ROLES.values() for word in names} | {*_CERTAIN, *_INDEX}
     unread = [name for name in table.names if name not in used and _word(name) not in words]
@@ -523,7 +538,7 @@ def _say_what_is_not_read(table: Table, columns: Columns, used: set[str | None],
         hint = did_you_mean(surprising[0], ["id", *(words[0] for words in ROLES.values())])
         others = len(surprising) - 1
         more = "" if others == 0 else " (nor is 1 other)" if others == 1 else f" (nor are {others} others)"
-        warnings.warn(f"{table.file}: column {surprising[0]!r} is not read{hint}{more}", stacklevel=2)
+        yield f"column {surprising[0]!r} is not read{hint}{more}"
 
 
 def _table_fields(table: Table, columns: Columns, id_column: str | None, members: list[str], notes: list[str]) -> dict[str, Any]:
@@ -539,7 +554,7 @@ def _table_fields(table: Table, columns: Columns, id_column: str | None, members
             _check_none_missing(table, name, values)
             values = typed(values) if role == "y_true" else values
         fields[role] = values
-    return fields if not members else _stack_members(table, fields, members, columns.kind, notes)
+    return fields if not members else _stack_members(table, fields, members, columns, notes)
 
 
 def _check_none_missing(table: Table, name: str, values: np.ndarray) -> None:
@@ -548,8 +563,9 @@ def _check_none_missing(table: Table, name: str, values: np.ndarray) -> None:
         raise ValueError(f"{table.file}: row {missing[0] + 1} has no value in column {name!r}")
 
 
-def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind: str, notes: list[str]) -> dict[str, Any]:
+def _stack_members(table: Table, fields: dict[str, Any], names: list[str], columns: Columns, notes: list[str]) -> dict[str, Any]:
     """The rows of a long table as (M, N, K): a part for each member, aligned like files."""
+    kind = columns.kind
     levels = {name: table.column(name).astype(str) for name in names}
     for name, values in levels.items():
         _check_none_missing(table, name, values)
@@ -558,9 +574,10 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind:
     which = _codes(list(levels.values()), table.rows)
     first_rows = np.sort(np.unique(which, return_index=True)[1])
     loaded = {key: x if key == "class_names" else np.asarray(x[:]) for key, x in fields.items()}
-    parts, labels = [], []
+    parts, labels, rows_of_members = [], [], []
     for row in first_rows:
         rows = np.flatnonzero(which == which[row])
+        rows_of_members.append(rows)
         parts.append({key: x if key == "class_names" else x[rows] for key, x in loaded.items()})
         labels.append(" / ".join(str(values[row]) for values in levels.values()))
     for label, part in zip(labels, parts, strict=True):
@@ -569,7 +586,12 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind:
                 f"{table.file}: member {label!r} has {len(part[kind]):,} rows and {labels[0]!r} has {len(parts[0][kind]):,}; "
                 "all need the same cases"
             )
-    stacked = combine([f"{table.file}, member {label!r}" for label in labels], parts)
+    called = [f"{table.file}, member {label!r}" for label in labels]
+    if "ids" not in fields:
+        for owner, rows in zip(called[1:], rows_of_members[1:], strict=True):
+            first, other = (_rows_of(table, *member) for member in ((called[0], rows_of_members[0]), (owner, rows)))
+            check_equal_columns(first, other, [*columns.classes, *columns.roles.values(), *names])
+    stacked = combine(called, parts)
     if "ids" not in fields:
         notes.append(f"rows of each member matched by number: {table.file} has no column of ids")
     stacked["member_names"] = tuple(labels)
@@ -577,6 +599,11 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind:
         notes.append(f"members are the {len(parts)} combinations of {' and '.join(f'`{name}`' for name in names)}")
         stacked["factors"] = {name: tuple(str(values[row]) for row in first_rows) for name, values in levels.items()}
     return stacked
+
+
+def _rows_of(table: Table, name: str, rows: np.ndarray) -> Table:
+    """Some rows of a table, which messages call ``name``."""
+    return replace(table, file=name, rows=len(rows), column=lambda column: table.column(column)[rows])
 
 
 def text_array(texts: Sequence[str], what: str) -> np.ndarray:
