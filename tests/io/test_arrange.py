@@ -292,6 +292,14 @@ def test_several_true_labels_of_classes_that_exclude_each_other_are_refused(tmp_
     assert p.true_class.sum() == 6
 
 
+def test_that_labels_may_occur_together_is_said(tmp_path) -> None:
+    y = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 1]])
+    np.savez(tmp_path / "p.npz", logits=RNG.normal(size=(2, 6, 3)), y_true=y)
+    said = "labels may occur together: `y_true` has a column for each class"
+    assert said in lw.load_predictions(tmp_path / "p.npz").notes
+    assert said not in lw.load_predictions(tmp_path / "p.npz", multilabel=True).notes
+
+
 def test_one_decimal_is_singular(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("cat,dog,eel\n0.3,0.3,0.3\n0.1,0.2,0.7\n")
     note = "probabilities rounded to 1 decimal: rows summed to between 0.9 and 1.0, and were divided by their sums"

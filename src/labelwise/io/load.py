@@ -163,6 +163,8 @@ def load_predictions(
             found[kind] = select_classes(found[kind], class_order)
         found = _in_units(found, normalize, multilabel, notes if tables else None)
         if "y_true" in found:
+            if multilabel is None and found["y_true"].ndim == 2:
+                notes.append("labels may occur together: `y_true` has a column for each class")
             # labels of the file are positions among the file's classes, whatever order these were asked for in
             by_file = truth is None and class_order is not None and not are_positions(names_in_file)
             say_positions(found["y_true"], names_in_file if by_file else found.get("class_names"), notes)
