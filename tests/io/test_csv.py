@@ -117,7 +117,7 @@ def test_rounded_probabilities_are_accepted_and_it_is_said(decimals: int, tmp_pa
     )
     result = run("quantify", tmp_path, "-o", tmp_path / "u.npz")
     assert result.exit_code == 0, result.output
-    assert f"rounded to {decimals} decimals" in result.output
+    assert f"rounded to {decimals} decimal" in result.output
 
 
 def test_sums_that_rounding_does_not_explain_are_refused(tmp_path) -> None:
