@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import warnings
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -39,7 +40,8 @@ def test_axes_of_columns_on_disk(tmp_path, optional) -> None:
     p = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, labels=Y, class_names=NAMES)
     check(p, (0, 1), ids=None)
     np.testing.assert_array_equal(p[2:4].probs, PROBS[:, 2:4])
-    with pytest.warns(UserWarning, match="summed to between 1 and 1"):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # sums of 1 are not worth a word
         again = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, normalize=True)
     np.testing.assert_allclose(again[2:4].probs, PROBS[:, 2:4])
     with pytest.raises(ValueError, match="`class_axis` must be one of the 3 axes"):
@@ -95,7 +97,7 @@ def test_labels_that_are_positions_in_one_of_two_orders_are_refused(tmp_path) ->
 def test_class_names_of_positions_are_said(tmp_path) -> None:
     np.save(tmp_path / "p.npy", PROBS)
     p = lw.load_predictions(tmp_path / "p.npy", class_names=NAMES, labels=Y)
-    assert p.notes == ("classes 0, 1, 2 = cat, dog, eel", "labels 0, 1, 2 = cat, dog, eel")
+    assert p.notes == ("classes 0, 1, 2 = cat, dog, eel", "labels matched by number", "labels 0, 1, 2 = cat, dog, eel")
     result = run("evaluate", tmp_path / "p.npy", "--class-names", "cat,dog,eel", "--labels", tmp_path / "y.txt")
     assert result.exit_code == 2
     (tmp_path / "y.txt").write_text("\n".join(map(str, Y)))
@@ -161,7 +163,66 @@ def test_labels_without_ids_are_matched_by_number(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("y_true\n" + "\n".join(NAMES[k] for k in Y))
     p = lw.load_predictions(save(tmp_path / "p.csv"), labels=tmp_path / "y.csv")
     check(p)
-    assert "labels matched by number" in p.notes
+    assert "labels matched by number, in the order of p.csv" in p.notes
+
+
+@pytest.mark.parametrize("kind", ["csv", "npy", "array", "index", "long"])
+def test_labels_without_ids_for_members_in_different_orders_are_refused(kind: str, tmp_path) -> None:
+    lines = save(tmp_path / "m0.csv").read_text().splitlines()
+    (tmp_path / "m1.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]))
+    paths = [tmp_path / "m0.csv", tmp_path / "m1.csv"]
+    names = r"m0\.csv and m1\.csv"
+    if kind == "long":
+        rows = [*(f"a,{line}" for line in lines[1:]), *(f"b,{line}" for line in reversed(lines[1:]))]
+        (tmp_path / "long.csv").write_text("\n".join([f"model,{lines[0]}", *rows]))
+        paths = [tmp_path / "long.csv"]
+        names = r"long\.csv, member 'a' and long\.csv, member 'b'"
+    (tmp_path / "y.csv").write_text("y_true\n" + "\n".join(NAMES[k] for k in Y))
+    labels: Any = tmp_path / "y.csv"
+    if kind == "index":
+        labels.write_text(",y_true\n" + "\n".join(f"{i},{NAMES[k]}" for i, k in enumerate(Y)))
+    elif kind == "npy":
+        labels = tmp_path / "y.npy"
+        np.save(labels, Y)
+    elif kind == "array":
+        labels = Y
+    with pytest.raises(lw.InputError, match=f"has no ids to match labels by, and {names} have their cases in different orders"):
+        lw.load_predictions(paths, labels=labels)
+    check(lw.load_predictions(paths[:1] if kind != "long" else [tmp_path / "m0.csv"], labels=labels))
+
+
+def test_numbers_as_ids_of_both_are_ids(tmp_path) -> None:
+    lines = save(tmp_path / "p.csv", ids=None).read_text().splitlines()
+    rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
+    (tmp_path / "p.csv").write_text("\n".join([f"id,{lines[0]}", *(rows[i] for i in ORDER)]))
+    (tmp_path / "y.csv").write_text("id,y_true\n" + "\n".join(f"{i},{NAMES[k]}" for i, k in enumerate(Y)))
+    p = lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
+    assert p.true_class.tolist() == Y[ORDER].tolist()
+
+
+@pytest.mark.parametrize("index", ["", "id,"])
+def test_labels_in_another_order_of_repeated_ids_are_refused(index: str, tmp_path) -> None:
+    patients = list("aabbcc")
+    lines = save(tmp_path / "p.csv", ids=None).read_text().splitlines()
+    rows = [f"{patient},{line}" for patient, line in zip(patients, lines[1:], strict=True)]
+    (tmp_path / "p.csv").write_text("\n".join([f"patient_id,{lines[0]}", *rows]))
+    order = [4, 5, 0, 1, 2, 3]
+    truth = [(f"{row}," if index else "") + f"{patients[i]},{NAMES[Y[i]]}" for row, i in enumerate(order)]
+    (tmp_path / "y.csv").write_text("\n".join([f"{index}patient_id,y_true", *truth]))
+    with pytest.raises(lw.InputError, match=r"p\.csv and y\.csv differ in column 'patient_id', first in row 1: 'a' and 'c'"):
+        lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
+
+
+def test_positions_in_the_file_are_said_in_its_order(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=PROBS, y_true=Y, class_names=NAMES)
+    p = lw.load_predictions(tmp_path / "p.npz", class_names=["eel", "cat", "dog"])
+    assert "labels 0, 1, 2 = cat, dog, eel" in p.notes
+
+
+def test_names_that_are_positions_are_not_said(tmp_path) -> None:
+    np.savez(tmp_path / "p.npz", probs=PROBS, class_names=["0", "2", "1"])
+    p = lw.load_predictions(tmp_path / "p.npz", class_names=["0", "1", "2"])
+    assert p.notes == ()
 
 
 def test_a_series_of_labels_is_matched_by_its_index(tmp_path, optional) -> None:
@@ -201,6 +262,48 @@ def test_probabilities_are_not_read_as_logits(name: str, tmp_path) -> None:
     result = run("quantify", tmp_path / name, *([] if name.startswith("logits") else ["--logits"]), "-o", tmp_path / "u.npz")
     assert result.exit_code == 2
     assert "like probabilities" in result.output
+
+
+@pytest.mark.parametrize(("classes", "decimals"), [(3, 2), (3, 1), (10, 2), (40, 2)])
+def test_rounded_probabilities_are_not_read_as_logits(classes: int, decimals: int, tmp_path) -> None:
+    probs = np.random.default_rng(1).dirichlet(np.ones(classes), 100).round(decimals)
+    probs[0] = 0  # a damaged row
+    rows = [",".join(f"{x:.{decimals}f}" for x in row) for row in probs]
+    (tmp_path / "p.csv").write_text("\n".join([",".join(f"c{k}" for k in range(classes)), *rows]))
+    with pytest.raises(lw.InputError, match="these lie between 0 and 1 and sum to 1, like probabilities"):
+        lw.load_predictions(tmp_path / "p.csv", logits=True)
+
+
+@pytest.mark.parametrize("largest", [1, 3])
+def test_small_logits_are_logits(largest: float, tmp_path) -> None:
+    logits = np.random.default_rng(2).uniform(0, largest, (2, 50, 3))
+    np.save(tmp_path / "p.npy", logits)
+    np.testing.assert_array_equal(lw.load_predictions(tmp_path / "p.npy", logits=True).logits, logits)
+
+
+def test_several_true_labels_of_classes_that_exclude_each_other_are_refused(tmp_path) -> None:
+    (tmp_path / "y.csv").write_text("cat,dog,eel\n1,0,0\n1,1,0\n0,0,0\n0,1,0\n0,0,1\n0,0,1\n")
+    with pytest.raises(lw.InputError, match=r"rows of `probs` sum to 1, .* `y_true` has 2 in row 2\. .* use multilabel=True"):
+        lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.csv")
+    result = run("evaluate", tmp_path / "p.csv", "--labels", tmp_path / "y.csv")
+    assert result.exit_code == 2
+    assert "use --multilabel" in " ".join(result.stderr.split())
+    p = lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv", multilabel=True)
+    assert p.true_class.sum() == 6
+
+
+def test_that_labels_may_occur_together_is_said(tmp_path) -> None:
+    y = np.array([[1, 1, 0], [0, 0, 0], [1, 0, 1], [0, 1, 0], [1, 1, 1], [0, 0, 1]])
+    np.savez(tmp_path / "p.npz", logits=RNG.normal(size=(2, 6, 3)), y_true=y)
+    said = "labels may occur together: `y_true` has a column for each class"
+    assert said in lw.load_predictions(tmp_path / "p.npz").notes
+    assert said not in lw.load_predictions(tmp_path / "p.npz", multilabel=True).notes
+
+
+def test_one_decimal_is_singular(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("cat,dog,eel\n0.3,0.3,0.3\n0.1,0.2,0.7\n")
+    note = "probabilities rounded to 1 decimal: rows summed to between 0.9 and 1.0, and were divided by their sums"
+    assert note in lw.load_predictions(tmp_path / "p.csv").notes
 
 
 def test_logits_of_labels_that_look_like_probabilities_are_noted(tmp_path) -> None:

@@ -112,11 +112,12 @@ def test_rounded_probabilities_are_accepted_and_it_is_said(decimals: int, tmp_pa
     np.testing.assert_allclose(q.probs.sum(-1), 1, atol=1e-9)
     np.testing.assert_allclose(q.probs, probs, atol=3 * 10**-decimals)
     assert (
-        f"probabilities rounded to {decimals} decimals: rows summed to between {low} and {high}, and were divided by their sums" in p.notes
+        f"probabilities rounded to {decimals} decimal{'s' * (decimals > 1)}: rows summed to between {low} and {high}, and were divided by their sums"
+        in p.notes
     )
     result = run("quantify", tmp_path, "-o", tmp_path / "u.npz")
     assert result.exit_code == 0, result.output
-    assert f"rounded to {decimals} decimals" in result.output
+    assert f"rounded to {decimals} decimal" in result.output
 
 
 def test_sums_that_rounding_does_not_explain_are_refused(tmp_path) -> None:

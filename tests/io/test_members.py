@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -106,6 +107,13 @@ def test_other_orders_of_repeated_ids_are_refused(tmp_path) -> None:
     (tmp_path / "m1.csv").write_text("patient_id,cat,dog\nb,.25,.75\na,.5,.5\na,.1,.9\n")
     with pytest.raises(ValueError, match=r"m0\.csv and m1\.csv differ in column 'patient_id', first in row 1: 'a' and 'b'"):
         lw.load_predictions(tmp_path)
+
+
+def test_packed_files_have_the_same_format(tmp_path) -> None:
+    text = "id,cat,dog\na,.5,.5\nb,.25,.75\n"
+    (tmp_path / "m0.csv").write_text(text)
+    (tmp_path / "m1.csv.gz").write_bytes(gzip.compress(text.encode()))
+    assert lw.load_predictions(tmp_path).member_names == ("m0", "m1")
 
 
 def test_ids_are_text(tmp_path) -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 import pytest
 
 import labelwise as lw
+from labelwise.cli._errors import in_options
 from small_tables import PROBS, Y, check, frame
 
 
@@ -77,6 +77,43 @@ def test_an_id_repeated_within_a_member_is_refused(tmp_path) -> None:
         lw.load_predictions(tmp_path / "p.csv")
 
 
+@pytest.mark.parametrize("missing", [(0,), (0, 5), (11,)])
+def test_a_missing_combination_of_keys_is_named(missing: tuple[int, ...], tmp_path) -> None:
+    keys = [(model, prompt, i) for model in ("llama", "qwen") for prompt in ("short", "long") for i in range(3)]
+    rows = [f"{model},{prompt},q{i},.25,.75" for k, (model, prompt, i) in enumerate(keys) if k not in missing]
+    (tmp_path / "p.csv").write_text("\n".join(["model,prompt,id,cat,dog", *rows]))
+    with pytest.raises(lw.InputError, match=r"p\.csv: the row of the id 'q\d' for 'model' .* is missing") as error:
+        lw.load_predictions(tmp_path / "p.csv")
+    named = [f"id 'q{i}' for 'model' '{model}' and 'prompt' '{prompt}'" for model, prompt, i in (keys[k] for k in missing)]
+    assert any(words in str(error.value) for words in named)
+    assert ("in all 2 are missing" in str(error.value)) == (len(missing) == 2)
+
+
+def test_members_with_other_orders_of_repeated_ids_are_refused(tmp_path) -> None:
+    rows = ["x,a,.5,.5", "x,a,.2,.8", "x,b,.1,.9", "y,b,.5,.5", "y,a,.1,.9", "y,a,.1,.9"]
+    (tmp_path / "p.csv").write_text("\n".join(["model,patient_id,cat,dog", *rows]))
+    with pytest.raises(
+        lw.InputError, match=r"member 'x' and p\.csv, member 'y' differ in column 'patient_id', first in row 1: 'a' and 'b'"
+    ):
+        lw.load_predictions(tmp_path / "p.csv")
+
+
+def test_a_column_that_is_not_read_in_any_file_is_said_once(tmp_path) -> None:
+    for i in range(3):
+        (tmp_path / f"m{i}.csv").write_text("id,cat,dog,comment\na,.5,.5,fine\nb,.2,.8,fine\n")
+    with pytest.warns(UserWarning, match="not read") as said:
+        lw.load_predictions(tmp_path)
+    assert [str(one.message) for one in said] == ["m0.csv and 2 others: column 'comment' is not read"]
+
+
+def test_an_id_without_a_name_is_called_so(tmp_path) -> None:
+    for i, ids in enumerate(("ab", "ba")):
+        (tmp_path / f"m{i}.csv").write_text(f",cat,dog\n{ids[0]},.5,.5\n{ids[1]},.2,.8\n")
+    (tmp_path / "y.csv").write_text(",y_true\nb,cat\na,dog\n")
+    p = lw.load_predictions([tmp_path / "m0.csv", tmp_path / "m1.csv"], labels=tmp_path / "y.csv")
+    assert p.notes == ("rows matched by the column without a name", "labels matched by the column without a name")
+
+
 def test_rows_of_members_without_ids_are_matched_by_number(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("model,cat,dog\nx,.5,.5\nx,.2,.8\ny,.5,.5\ny,.1,.9\n")
     p = lw.load_predictions(tmp_path / "p.csv")
@@ -89,9 +126,7 @@ def test_rows_of_members_without_ids_are_matched_by_number(tmp_path) -> None:
 def test_numbers_that_are_no_class_by_name_are_not_read(name: str, normalize: bool, tmp_path) -> None:
     value = {"fold": "0", "age": "71", "pred": "1"}.get(name, "0.75")
     (tmp_path / "p.csv").write_text(f"id,cat,{name},dog\na,.25,{value},.75\nb,.25,{value},.75\nc,.5,{value},.5\n")
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that sums were 1
-        p = lw.load_predictions(tmp_path / "p.csv", normalize=normalize)
+    p = lw.load_predictions(tmp_path / "p.csv", normalize=normalize)
     assert p.class_names == ("cat", "dog")
     np.testing.assert_allclose(p.probs[0], [[0.25, 0.75], [0.25, 0.75], [0.5, 0.5]])
     assert f"not read, because by name it is no class: `{name}`" in p.notes
@@ -103,10 +138,27 @@ def test_a_column_without_which_rows_sum_to_1_is_named(values: tuple[str, ...], 
     (tmp_path / "p.csv").write_text("id,cat,lesion_mm,dog\n" + "".join(f"{i},.25,{x},.75\n" for i, x in enumerate(values)))
     with pytest.raises(ValueError, match="column 'lesion_mm' cannot be a class: rows sum to 1 without it, and not with") as error:
         lw.load_predictions(tmp_path / "p.csv", normalize=normalize)
-    assert "class_names=[cat, dog]" in str(error.value)
+    assert str(error.value).endswith("class_names=['cat', 'dog']")
+    assert in_options(error.value).endswith("--class-names cat,dog")
     with pytest.warns(UserWarning, match="column 'lesion_mm' is not read"):
         p = lw.load_predictions(tmp_path / "p.csv", class_names=["cat", "dog"])
     assert p.probs.tolist() == [[[0.25, 0.75]] * 3]
+
+
+def test_a_column_of_zeros_is_not_offered_as_a_class(tmp_path) -> None:
+    (tmp_path / "p.csv").write_text("id,cat,lesion_mm,big dog,flag\n" + "".join(f"{i},.25,3.5,.75,0\n" for i in range(3)))
+    with pytest.raises(lw.InputError, match="column 'lesion_mm' cannot be a class") as error:
+        lw.load_predictions(tmp_path / "p.csv")
+    assert in_options(error.value).endswith("--class-names 'cat,big dog'")
+
+
+@pytest.mark.parametrize(("columns", "words"), [(2, r" \(nor is 1 other\)"), (3, r" \(nor are 2 others\)")])
+def test_columns_that_are_not_read_are_counted(columns: int, words: str, tmp_path) -> None:
+    comments = [f"comment{i}" for i in range(columns)]
+    rows = [f"{i},.25,.75{',fine' * columns}" for i in range(3)]
+    (tmp_path / "p.csv").write_text("\n".join([",".join(["id", "cat", "dog", *comments]), *rows]))
+    with pytest.warns(UserWarning, match="column 'comment0' is not read.*" + words):
+        lw.load_predictions(tmp_path / "p.csv")
 
 
 @pytest.mark.parametrize("name", ["target", "model", "group", "case", "index"])

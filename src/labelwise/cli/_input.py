@@ -86,7 +86,7 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
             help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
         ),
         click.option(
-            "--labels", type=READ_FILE, help="True labels (.npy, .npz, .txt or a table), matched by id; by number if neither has ids."
+            "--labels", type=READ_FILE, help="True labels (.npy, .npz, .txt or a table), matched by id; by number if they have none."
         ),
         click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
         click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),

@@ -18,7 +18,7 @@ from .grid import flatten_instances
 from .members import are_positions, labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
-from .tables import ROLES, Table, id_columns, is_row_number, text_array, typed
+from .tables import ROLES, Table, check_equal_columns, id_columns, is_row_number, quoted, text_array, typed
 
 __all__ = [
     "arrange_axes",
@@ -35,7 +35,7 @@ __all__ = [
 _SAMPLE = 64
 _TOLERANCE = 0.02
 _MANY = 1000  # instances that show whether logits are probabilities, and how probabilities were rounded
-_LOGIT_TOLERANCE = 1e-3
+_MOST_ROWS = 0.95  # a share of the rows that shows what all are
 _MOST_ROUNDING = 0.2  # rows further from 1 are no rounded probabilities, whatever the number of classes
 
 
@@ -199,7 +199,8 @@ def normalized(values: Any, kind: str) -> Any:
         low, high = min(low, float(sums.min(initial=np.inf))), max(high, float(sums.max(initial=-np.inf)))
     if low <= 0:
         raise ValueError("`probs` cannot be normalized: they are 0 for all classes of some instance")
-    if high >= low:
+    tolerance = SUM_TOLERANCE.get(values.dtype.name, 0)
+    if high >= low and max(high - 1, 1 - low) > tolerance:  # else nothing was off
         warnings.warn(f"`probs` summed to between {low:.6g} and {high:.6g}; each row was divided by its sum", stacklevel=3)
     dtype = np.dtype(np.float64 if values.dtype == np.float64 else np.float32)
 
@@ -222,10 +223,18 @@ def arrange_labels(y: Any, found: dict[str, Any], multilabel: bool | None) -> np
     if y.dtype.kind == "f" and y.size and np.all(y == np.floor(y)):
         y = y.astype(np.int64)
     if y.ndim == 2 and y.shape[1] == k and not multilabel and y.dtype.kind in "biu" and len(y):
-        one_hot = bool(np.all((y == 0) | (y == 1)) and np.all(y.sum(axis=1) == 1))
+        indicators = bool(np.all((y == 0) | (y == 1)))
+        one_hot = indicators and bool(np.all(y.sum(axis=1) == 1))
         some = np.asarray(values[:, :_SAMPLE] if len(values.shape) == 3 else values[:_SAMPLE])
         sums = _sums(some, -1) if kind == "probs" else None
-        if one_hot and multilabel is None and (kind != "probs" or (sums is not None and np.allclose(sums, 1, atol=_TOLERANCE))):
+        exclusive = sums is not None and np.allclose(sums, 1, atol=_TOLERANCE)
+        several = np.flatnonzero(y.sum(axis=1) > 1)
+        if multilabel is None and k > 1 and exclusive and indicators and several.size:
+            raise InputError(
+                f"rows of `probs` sum to 1, so that one class is true, and `y_true` has {y[several[0]].sum()} in row {several[0] + 1}",
+                fix="file_multilabel",
+            )
+        if one_hot and multilabel is None and (kind != "probs" or exclusive):
             warnings.warn("`y_true` (N, K) is one-hot and is read as one class for each instance", stacklevel=3)
             y = y.argmax(axis=1)
     if y.ndim == 1 and y.dtype.kind in "iu" and y.size and "class_names" not in found and int(y.min()) == 1 and int(y.max()) == k:
@@ -272,7 +281,8 @@ def name_classes(
             raise InputError(f"column {there[0]!r} would be the second of the classes {wanted[0]!r} and {wanted[1]!r}", where=file)
         return found | {"class_names": tuple(wanted)}, None
     if not there or (sorted(there) == sorted(positions) and len(wanted) == len(there)):
-        notes.append(f"classes {_numbered(wanted)}")
+        if wanted != positions:
+            notes.append(f"classes {_numbered(wanted)}")
         words = positions
     elif sorted(there) == sorted(wanted):
         notes.append("classes matched by name, in the order that was given")
@@ -314,9 +324,8 @@ def _numbered(names: Sequence[str]) -> str:
     return f"{', '.join(map(str, range(len(shown))))}{more} = {', '.join(shown)}{more}"
 
 
-def say_positions(y: np.ndarray, found: dict[str, Any], notes: list[str]) -> None:
+def say_positions(y: np.ndarray, names: Sequence[str] | None, notes: list[str]) -> None:
     """A note on labels that are positions of classes that have names."""
-    names = found.get("class_names")
     if names is not None and y.ndim == 1 and y.dtype.kind in "iu" and integer_names(names) is None:
         notes.append(f"labels {_numbered(names)}")
 
@@ -331,31 +340,56 @@ class Labels:
     values: np.ndarray
     ids: np.ndarray | None = None
     id_name: str = "ids"
+    table: Table | None = None
+    columns: Sequence[str] = ()
+    """Those of the table that hold the labels."""
 
 
-def match_labels(labels: Labels, found: dict[str, Any], file: str, notes: list[str]) -> np.ndarray:
-    """Labels in the order of the cases: by id where both have ids; refused if only the labels have any."""
+def match_labels(labels: Labels, found: dict[str, Any], file: str, first: Table | str, notes: list[str]) -> np.ndarray:
+    """Labels in the order of the cases: by id where both have ids; refused if only the labels have any.
+
+    Labels without ids are in the order of ``first``, the table or file of the first member, if all members have that order.
+    """
     kind = next(kind for kind in KINDS if kind in found)
     if labels.ids is None:
-        notes.append("labels matched by number")
-        return labels.values
+        return _match_by_number(labels, found, file, first, notes)
     there = np.asarray(labels.ids).astype(str)
     if "ids" in found:
         wanted = np.asarray(found["ids"][:]).astype(str)
-        if is_row_number(there) and not is_row_number(wanted) and len(there) == len(wanted):
-            notes.append("labels matched by number")
-            return labels.values
-        notes.append(f"labels matched by `{labels.id_name}`")
+        only_counts = is_row_number(there) and not np.isin(wanted, there).any()
+        if only_counts and len(there) == len(wanted):
+            return _match_by_number(labels, found, file, first, notes)
+        notes.append(f"labels matched by {quoted(labels.id_name)}")
         return np.asarray(labels.values[same_order("the predictions", wanted, file, there)])
     rows = np.arange(len(there)).astype(str)
     if not np.array_equal(np.sort(there), np.sort(rows)):
         shape = tuple(found[kind].shape)
         raise InputError(
-            f"{file} has ids (`{labels.id_name}`: {str(there[0])!r}, …), and the predictions of shape {shape} have none, so that they cannot "
+            f"{file} has ids ({quoted(labels.id_name)}: {str(there[0])!r}, …), and the predictions of shape {shape} have none, so that they cannot "
             "be matched. Add the ids to the predictions; if the rows are in the same order, leave them out of the labels"
         )
-    notes.append(f"labels matched by `{labels.id_name}`, as the numbers of the rows")
+    if is_row_number(there):
+        _check_same_rows(labels, first)
+    notes.append(f"labels matched by {quoted(labels.id_name)}, as the numbers of the rows")
     return np.asarray(labels.values[same_order("the predictions", rows, file, there)])
+
+
+def _match_by_number(labels: Labels, found: dict[str, Any], file: str, first: Table | str, notes: list[str]) -> np.ndarray:
+    """Labels as they are; refused if members have their cases in different orders, any of which the labels may have."""
+    if "reordered" in found:
+        one, other = found["reordered"]
+        raise InputError(
+            f"{file} has no ids to match labels by, and {one} and {other} have their cases in different orders. Add the ids to the labels"
+        )
+    _check_same_rows(labels, first)
+    order = f", in the order of {first.file if isinstance(first, Table) else first}" if "ids" in found else ""
+    notes.append(f"labels matched by number{order}")
+    return labels.values
+
+
+def _check_same_rows(labels: Labels, first: Table | str) -> None:
+    if labels.table is not None and isinstance(first, Table):
+        check_equal_columns(first, labels.table, labels.columns)
 
 
 def labels_of_array(labels: Any, found: dict[str, Any]) -> Labels:
@@ -409,8 +443,8 @@ def _with_ids(values: np.ndarray, table: Table, columns: Sequence[str], found: d
         wanted = np.unique(np.asarray(found["ids"][:]).astype(str))
         names.sort(key=lambda name: not np.array_equal(np.unique(table.column(name).astype(str)), wanted))
     if not names:
-        return Labels(values)
-    return Labels(values, table.column(names[0]), names[0])
+        return Labels(values, table=table, columns=columns)
+    return Labels(values, table.column(names[0]), names[0], table, columns)
 
 
 def read_label_arrays(path: Path) -> Labels:
@@ -433,10 +467,14 @@ def read_label_arrays(path: Path) -> Labels:
 def check_logits(values: Any, multilabel: bool | None) -> None:
     """Refuse logits (M, N, K) that are probabilities already: a softmax of them would hide nearly all differences."""
     sample = np.asarray(values[:, :_MANY])
-    if sample.dtype.kind != "f" or not sample.size or not np.isfinite(sample).all() or sample.min() < 0 or sample.max() > 1:
+    if sample.dtype.kind != "f" or not sample.size or not np.isfinite(sample).all() or sample.min() < -1e-6 or sample.max() > 1 + 1e-6:
         return
     if sample.shape[-1] > 1 and not multilabel:
-        if np.allclose(sample.sum(axis=-1, dtype=float), 1, atol=_LOGIT_TOLERANCE):
+        # Logits hardly ever lie all between 0 and 1 and sum to nearly 1, so that rounding, and a few damaged rows, may be allowed for.
+        decimals = _decimals(sample)
+        tolerance = _TOLERANCE if decimals is None else max(_TOLERANCE, _rounding(sample.shape[-1], decimals))
+        near_one = np.abs(sample.sum(axis=-1, dtype=float) - 1) <= tolerance
+        if near_one.mean() >= _MOST_ROWS:
             raise InputError(
                 "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities", fix="file_not_logits"
             )
@@ -459,24 +497,28 @@ def unrounded(values: Any, notes: list[str]) -> Any:
     decimals = _decimals(sample)
     if decimals is None:
         return values
-    most = min(sample.shape[-1] * 0.5 * 10.0**-decimals, _MOST_ROUNDING) + 1e-9
+    most = _rounding(sample.shape[-1], decimals)
     if np.abs(sums - 1).max() > most:
         return values
     low, high = f"{float(sums.min()):.{decimals}f}", f"{float(sums.max()):.{decimals}f}"
-    notes.append(f"probabilities rounded to {decimals} decimals: rows summed to between {low} and {high}, and were divided by their sums")
+    count = f"{decimals} decimal{'s' * (decimals > 1)}"
+    notes.append(f"probabilities rounded to {count}: rows summed to between {low} and {high}, and were divided by their sums")
 
     def change(block: np.ndarray) -> np.ndarray:
         wide = block.astype(np.float64)
         totals = wide.sum(axis=-1, keepdims=True)
         if block.size and np.abs(totals - 1).max() > most:
             worst = float(totals.flat[np.abs(totals - 1).argmax()])
-            raise ValueError(
-                f"`probs` must sum to 1 over the classes; a row sums to {worst:.4g}, more than rounding to {decimals} decimals explains"
-            )
+            raise ValueError(f"`probs` must sum to 1 over the classes; a row sums to {worst:.4g}, more than rounding to {count} explains")
         return np.asarray(wide / totals)
 
     view = View(values, tuple(values.shape), np.dtype(np.float64), (0, 1, 2), change)
     return view[:, :] if in_memory else view
+
+
+def _rounding(classes: int, decimals: int) -> float:
+    """By how much rounding may change the sum of the probabilities."""
+    return min(classes * 0.5 * 10.0**-decimals, _MOST_ROUNDING) + 1e-9
 
 
 def _decimals(values: np.ndarray) -> int | None:

@@ -108,7 +108,7 @@ def load_predictions(
         order; else these are the names of its positions. In a table, columns with these names are the classes.
     labels : array or path, optional
         True labels: .npy, .npz, .txt or a table; also a column of 0 and 1 for each class. Matched by id, and by number if the labels have
-        no ids; labels with ids are refused for predictions without.
+        no ids; refused if only the labels have ids, or if members have their cases in different orders and the labels have no ids.
     member_axis, class_axis : int, optional
         Where members and classes are, if not first and last. Arrays of four axes or more, such as images (M, N, height, width, K), are
         read as predictions of N · height · width instances.
@@ -143,7 +143,7 @@ def load_predictions(
     largest = min(max(memory // 2, SMALL_BLOCK), LARGEST_BLOCK)
     given = None if class_names is None else as_class_names(class_names)
     notes: list[str] = []
-    parts = _read(files, largest, logits, exclusive=not logits and not multilabel, class_names=given, notes=notes)
+    parts, first = _read(files, largest, logits, exclusive=not logits and not multilabel, class_names=given, notes=notes)
     named = files[0] if len(files) == 1 else files[0].parent
     tables = all(format_of(file) in TABLES for file in files)
     with reading(named):
@@ -152,7 +152,8 @@ def load_predictions(
             found.pop("class_names", None)  # a header of 0, 1, … names nothing
         names_in_file = found.get("class_names", ())
         found, class_order = name_classes(found, given, named.name, notes)
-        truth = _labels(beside if labels is None and "y_true" not in found else labels, found, largest, notes)
+        truth = _labels(beside if labels is None and "y_true" not in found else labels, found, largest, first, notes)
+        found.pop("reordered", None)
         if truth is not None and class_order is not None:
             check_positions(truth, names_in_file, found["class_names"])
         found = found if truth is None else found | {"y_true": truth}
@@ -162,7 +163,11 @@ def load_predictions(
             found[kind] = select_classes(found[kind], class_order)
         found = _in_units(found, normalize, multilabel, notes if tables else None)
         if "y_true" in found:
-            say_positions(found["y_true"], found, notes)
+            if multilabel is None and found["y_true"].ndim == 2:
+                notes.append("labels may occur together: `y_true` has a column for each class")
+            # labels of the file are positions among the file's classes, whatever order these were asked for in
+            by_file = truth is None and class_order is not None and not are_positions(names_in_file)
+            say_positions(found["y_true"], names_in_file if by_file else found.get("class_names"), notes)
         return Predictions(**found, multilabel=multilabel, path=named, notes=tuple(notes))
 
 
@@ -176,8 +181,8 @@ def readable_files(path: str | os.PathLike[str]) -> list[Path]:
 
 def _read(
     files: Sequence[Path], largest: int, logits: bool, *, exclusive: bool, class_names: Sequence[str] | None, notes: list[str]
-) -> list[dict[str, Any]]:
-    """The fields in each file."""
+) -> tuple[list[dict[str, Any]], Table | str]:
+    """The fields in each file, and the first file, as a table if it is one."""
     opened = [_open(file, largest) for file in files]
     tables = [one for one in opened if isinstance(one, Table)]
     named = files[0] if len(files) == 1 else files[0].parent
@@ -189,7 +194,7 @@ def _read(
         if logits and "probs" in fields:
             fields["logits"] = fields.pop("probs")
         parts.append(fields)
-    return parts
+    return parts, opened[0] if isinstance(opened[0], Table) else files[0].name
 
 
 def _open(path: Path, largest: int) -> Table | dict[str, Any]:
@@ -235,13 +240,13 @@ def _text(names: Any) -> tuple[str, ...]:
     return tuple(array.astype(str).tolist())
 
 
-def _labels(labels: Any, found: dict[str, Any], largest: int, notes: list[str]) -> Any:
+def _labels(labels: Any, found: dict[str, Any], largest: int, first: Table | str, notes: list[str]) -> Any:
     """Labels from an array or a file, in the order of the cases."""
     if labels is None:
         return None
     if not isinstance(labels, str | os.PathLike):
         given = labels_of_array(labels, found)
-        return given.values if given.ids is None else match_labels(given, found, "`labels`", notes)
+        return match_labels(given, found, "`labels`", first, notes)
     path = Path(labels)
     if not path.exists():
         raise FileNotFoundError(f"there is no file of labels {str(path)!r}{look_alike(path)}")
@@ -249,11 +254,11 @@ def _labels(labels: Any, found: dict[str, Any], largest: int, notes: list[str]) 
         raise ValueError(f"labels are read from .npy, .npz, .txt and tables ({', '.join(TABLES)}); got {path.name!r}")
     with reading(path):
         if format_of(path) not in TABLES:
-            return match_labels(read_label_arrays(path), found, path.name, notes)
+            return match_labels(read_label_arrays(path), found, path.name, first, notes)
         opened = READERS[format_of(path)](path, largest)
         if not isinstance(opened, Table):
             raise TypeError(f"{path.name} must be a table of labels")
-        return match_labels(labels_of_table(opened, found), found, path.name, notes)
+        return match_labels(labels_of_table(opened, found), found, path.name, first, notes)
 
 
 def _in_units(found: dict[str, Any], normalize: bool, multilabel: bool | None, rounding_notes: list[str] | None) -> dict[str, Any]:

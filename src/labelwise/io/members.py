@@ -73,7 +73,7 @@ def find_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], 
         raise ValueError(f"the folder {str(paths[0])!r} holds no prediction files ({', '.join(formats)})")
     if len(files) > _MOST_FILES:
         raise ValueError(f"the folder {str(paths[0])!r} holds {len(files):,} files; at most {_MOST_FILES:,} members are read")
-    kinds = sorted({format_of(one) for one in files})
+    kinds = sorted({format_of(one).removesuffix(".gz") for one in files})
     if len(kinds) > 1:
         raise ValueError(f"the folder {str(paths[0])!r} holds files of several formats ({', '.join(kinds)}); name those of the members")
     return files, labels[0] if labels else None
@@ -112,9 +112,11 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
     _check_ids(names, parts)
     whole = dict(first)
     owners = dict.fromkeys(first, name)  # who said it first
+    reordered = next((part["reordered"] for part in parts if "reordered" in part), None)
     for owner, part in zip(names[1:], parts[1:], strict=True):
         _align_classes(name, whole, owner, part, kind)
-        _align_cases(name, first, owner, part, kind)
+        if _align_cases(name, first, owner, part, kind) and reordered is None:
+            reordered = (name, owner)
         for key in ("y_true", "groups", "images"):
             if key not in part:
                 continue
@@ -130,6 +132,8 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
             raise ValueError(f"{owner}: `{kind}` has shape {tuple(x.shape)}; {name} has {tuple(arrays[0].shape)}. All need the same cases")
     stacked = Stacked(tuple(arrays), shape, np.result_type(*(x.dtype for x in arrays)))
     in_memory = all(type(x) is np.ndarray for x in arrays)
+    if reordered is not None:  # by the number of the row, a label would belong to several cases
+        whole["reordered"] = reordered
     return whole | {kind: stacked[:, :] if in_memory else stacked}
 
 
@@ -232,22 +236,23 @@ def labels_in_order(y: np.ndarray, names: Sequence[str], order: Sequence[int]) -
     return np.asarray(np.argsort(order)[y.astype(np.int64)])
 
 
-def _align_cases(name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> None:
-    """The cases of ``part`` in the order of the first file's ``ids``; without any, there must be as many."""
+def _align_cases(name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> bool:
+    """The cases of ``part`` in the order of the first file's ``ids``, and whether they had another; without ids, there must be as many."""
     n, m = int(first[kind].shape[-2]), int(part[kind].shape[-2])
     if "ids" not in first:
         if n != m:
             raise ValueError(f"{name} has {n:,} cases and {file} {m:,}; all members need the same ones (a column `id` would align them)")
-        return
+        return False
     wanted, there = np.asarray(first["ids"][:]).astype(str), np.asarray(part["ids"][:]).astype(str)
     if np.array_equal(wanted, there):
-        return
+        return False
     order = same_order(name, wanted, file, there)
     axis = len(part[kind].shape) - 2
     part[kind] = np.take(np.asarray(part[kind][:, :] if axis else part[kind][:]), order, axis=axis)
     for key in ("y_true", "groups", "images"):
         if key in part:
             part[key] = np.asarray(part[key][:])[order]
+    return True
 
 
 def _check_agreement(key: str, name: str, whole: dict[str, Any], file: str, part: dict[str, Any]) -> None:

@@ -7,9 +7,10 @@ ensemble together: names are used where there are any, and what was assumed is s
 from __future__ import annotations
 
 import re
+import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import combinations, islice
 from typing import Any
 
@@ -20,7 +21,18 @@ from .._suggestions import did_you_mean
 from .files import FLOOR
 from .members import combine
 
-__all__ = ["Table", "id_columns", "is_label_name", "is_row_number", "read_tables", "sums_to_one", "text_array", "typed"]
+__all__ = [
+    "Table",
+    "check_equal_columns",
+    "id_columns",
+    "is_label_name",
+    "is_row_number",
+    "quoted",
+    "read_tables",
+    "sums_to_one",
+    "text_array",
+    "typed",
+]
 
 ROLES = {
     "y_true": ("y_true", "label", "labels", "target"),
@@ -51,6 +63,7 @@ _KINDS = {"prob": "probs", "logit": "logits", "log_prob": "log_probs", "alpha": 
 _SAMPLE = 1000  # rows that show whether columns sum to 1
 _LONGEST_ID = 200  # characters; longer texts are comments or questions
 _MAX_KEYS = 3
+_MOST_THERE = 0.5  # of all combinations of keys and cases, so that the others are missing
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,6 +101,19 @@ class Table:
         return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
 
 
+class Pasted(list[str]):
+    """Class names in the words of a fix, to be pasted into Python or, as ``{names:option}``, into a shell.
+
+    >>> names = Pasted(["cat", "big dog"])
+    >>> print(f"{names} {names:option}")
+    ['cat', 'big dog'] 'cat,big dog'
+    """
+
+    def __format__(self, spec: str) -> str:
+        stripped = [name.strip() for name in self]
+        return shlex.quote(",".join(stripped)) if spec == "option" else repr(stripped)
+
+
 @dataclass(frozen=True, eq=False)
 class Columns:
     """Which columns of a table are what."""
@@ -121,12 +147,17 @@ def read_tables(tables: Sequence[Table], *, class_names: Sequence[str] | None, e
     meanings = [find_columns(table, class_names, exclusive) for table in tables]
     ids = _find_ids(tables, meanings, notes)
     fields = []
+    not_read: dict[str, list[str]] = {}
     for table, columns, name in zip(tables, meanings, ids, strict=True):
         members = columns.members
         if name is not None:
             members = _key_columns(table, columns, name)
-        _say_what_is_not_read(table, columns, {name, *members}, notes)
+        for sentence in _what_is_not_read(table, columns, {name, *members}, notes):
+            not_read.setdefault(sentence, []).append(table.file)
         fields.append(_table_fields(table, columns, name, members, notes))
+    for sentence, files in not_read.items():
+        others = f" and {len(files) - 1} other{'s' * (len(files) > 2)}" if len(files) > 1 else ""
+        warnings.warn(f"{files[0]}{others}: {sentence}", stacklevel=2)
     return fields
 
 
@@ -201,9 +232,15 @@ def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_n
             "and not with",
             fix="name_classes",
             where=table.file,
-            names=", ".join(name for name in plain if name not in odd),
+            names=Pasted(_not_zero(table, [name for name in plain if name not in odd])),
         )
     return plain
+
+
+def _not_zero(table: Table, names: list[str]) -> list[str]:
+    """Columns without those that are 0 in all rows: rows sum to 1 with and without them."""
+    values = np.asarray(table.numbers(names)[:_SAMPLE])
+    return [name for name, column in zip(names, values.T, strict=True) if column.any()]
 
 
 def _odd_columns(table: Table, names: list[str]) -> list[str]:
@@ -249,7 +286,7 @@ def _check_classes(table: Table, classes: list[str], kinds: set[str], marked: di
             f"column {next(iter(marked))!r} says that it holds {' or '.join(sorted(kinds))}, and column {unmarked[0]!r} does not",
             fix="name_classes",
             where=table.file,
-            names=", ".join(match[2] for match in marked.values()),
+            names=Pasted(match[2] for match in marked.values()),
         )
 
 
@@ -284,13 +321,24 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
     if all(_has_only_row_numbers(*pair) for pair in zip(tables, chosen, strict=True)):
         chosen = [None] * len(tables)
     if len(tables) > 1 and not any(name is not None for name in chosen):
-        _check_equal_columns(tables, meanings)
+        taken = [*meanings[0].classes, *meanings[0].roles.values()]
+        for table in tables[1:]:
+            check_equal_columns(tables[0], table, taken)
     called = dict.fromkeys(name for name in chosen if name is not None)
     if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and _word(chosen[0]) not in ("id", "ids", *_INDEX):
         notes.append(f"`{chosen[0]}` is the id of each case")
     elif called and (len(tables) > 1 or meanings[0].members):
-        notes.append(f"rows matched by {' and '.join(f'`{name}`' for name in called)}")
+        notes.append(f"rows matched by {' and '.join(map(quoted, called))}")
     return chosen
+
+
+def quoted(name: str) -> str:
+    """What to call a column in a message.
+
+    >>> quoted("case"), quoted("")
+    ('`case`', 'the column without a name')
+    """
+    return f"`{name}`" if name.strip() else "the column without a name"
 
 
 def id_columns(table: Table, others: Sequence[str] = ()) -> list[str]:
@@ -360,22 +408,19 @@ def is_row_number(ids: np.ndarray) -> bool:
     return np.array_equal(ids.astype(str), np.arange(len(ids)).astype(str))
 
 
-def _check_equal_columns(tables: Sequence[Table], meanings: Sequence[Columns]) -> None:
-    """Refuse files that would be matched by number although a column called like an id tells that their rows are in another order."""
-    first, taken = tables[0], {*meanings[0].classes, *meanings[0].roles.values()}
-    shared = [name for name in first.names if all(name in table.names for table in tables) and name not in taken]
-    for name in shared:
-        if not _ID_WORD.fullmatch(_word(name)) or not first.is_whole(name):
+def check_equal_columns(first: Table, other: Table, taken: Sequence[str]) -> None:
+    """Refuse tables that would be matched by number although a column called like an id tells that their rows are in another order."""
+    for name in first.names:
+        if name in taken or name not in other.names or not _ID_WORD.fullmatch(_word(name)) or not first.is_whole(name):
             continue
-        values = first.column(name).astype(str)
-        for table in tables[1:]:
-            other = table.column(name).astype(str)
-            if len(other) == len(values) and not np.array_equal(values, other):
-                row = int(np.flatnonzero(values != other)[0])
-                raise InputError(
-                    f"{first.file} and {table.file} differ in column {name!r}, first in row {row + 1}: {str(values[row])!r} and {str(other[row])!r}. "
-                    "It has repeated values, so that rows cannot be matched by it. Add a column `id`, another for each case"
-                )
+        values, others = first.column(name).astype(str), other.column(name).astype(str)
+        if len(others) == len(values) and not np.array_equal(values, others):
+            row = int(np.flatnonzero(values != others)[0])
+            raise InputError(
+                f"{first.file} and {other.file} differ in column {name!r}, first in row {row + 1}: "
+                f"{str(values[row])!r} and {str(others[row])!r}. "
+                "It has repeated values, so that rows cannot be matched by it. Add a column `id`, another for each case"
+            )
 
 
 def _codes(columns: Sequence[np.ndarray], rows: int) -> np.ndarray:
@@ -401,6 +446,8 @@ def _key_columns(table: Table, columns: Columns, name: str) -> list[str]:
     keys = _keys_that_help(table, columns, ids)
     if keys and columns.members:
         return [*columns.members, *keys]
+    if columns.members:
+        _check_combinations(table, columns, ids)
     repeated, counts = np.unique(_codes([*members, ids], len(ids)), return_counts=True)
     row = int(np.flatnonzero(_codes([*members, ids], len(ids)) == repeated[counts > 1][0])[0])
     owner = "" if not members else f"member {' / '.join(str(member[row]) for member in members)!r} "
@@ -417,8 +464,44 @@ def _keys_that_help(table: Table, columns: Columns, ids: np.ndarray) -> list[str
     members = [table.column(member) for member in columns.members]
     if _is_unique(ids, members):
         return []
+    for names, values in _further_keys(table, columns, ids):
+        keys = [*members, *values]
+        same_cases = np.unique(np.unique(_codes(keys, len(ids)), return_counts=True)[1])
+        if len(same_cases) == 1 and same_cases[0] == len(np.unique(ids)) and _is_unique(ids, keys):
+            return names
+    return []
+
+
+def _check_combinations(table: Table, columns: Columns, ids: np.ndarray) -> None:
+    """Refuse a table whose ids further columns would make unique, if only some combination of these did not lack a case."""
+    members = [table.column(member) for member in columns.members]
+    for names, values in _further_keys(table, columns, ids):
+        keys = [*members, *values]
+        if not _is_unique(ids, keys):
+            continue
+        # few rows may be missing: else the columns only describe the cases
+        which = _codes(keys, len(ids))
+        cases, combinations_there = np.unique(ids), np.unique(which)
+        whole = len(cases) * len(combinations_there)
+        if len(ids) < _MOST_THERE * whole:
+            continue
+        for combination in combinations_there:
+            rows = np.flatnonzero(which == combination)
+            lacking = np.setdiff1d(cases, ids[rows])
+            if lacking.size:
+                called = " and ".join(f"{name!r} {str(key[rows[0]])!r}" for name, key in zip([*columns.members, *names], keys, strict=True))
+                count = whole - len(ids)
+                more = "" if count == 1 else f" (in all {count} are missing)"
+                raise InputError(
+                    f"{table.file}: the row of the id {str(lacking[0])!r} for {called} is missing{more}; "
+                    "every combination needs the same cases"
+                )
+
+
+def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[tuple[list[str], list[np.ndarray]]]:
+    """The columns that may tell members apart besides those called so, fewest first: their names and values."""
     taken = {*columns.classes, *columns.roles.values(), *columns.members}
-    repeats = len(ids) // max(len(np.unique(ids)), 1)
+    repeats = int(np.unique(ids, return_counts=True)[1].max(initial=0))
     candidates = {}
     for name in table.names:
         if name in taken or _word(name) in (*_INDEX, "id", "ids") or (name in table.numeric and not _NOT_A_CLASS.fullmatch(_word(name))):
@@ -431,18 +514,14 @@ def _keys_that_help(table: Table, columns: Columns, ids: np.ndarray) -> list[str
             candidates[name] = values
     for number in range(1, _MAX_KEYS + 1):
         for names in combinations(candidates, number):
-            keys = [*members, *(candidates[name] for name in names)]
-            same_cases = np.unique(np.unique(_codes(keys, len(ids)), return_counts=True)[1])
-            if len(same_cases) == 1 and same_cases[0] == len(np.unique(ids)) and _is_unique(ids, keys):
-                return list(names)
-    return []
+            yield list(names), [candidates[name] for name in names]
 
 
 # ---------------------------------------------------------------------------------------------------------------------- fields
 
 
-def _say_what_is_not_read(table: Table, columns: Columns, used: set[str | None], notes: list[str]) -> None:
-    """A note on columns that are no class by their name, a warning on others."""
+def _what_is_not_read(table: Table, columns: Columns, used: set[str | None], notes: list[str]) -> Iterator[str]:
+    """A note on columns that are no class by their name; a sentence on others, to warn of."""
     used = used | {*columns.classes, *columns.roles.values()}
     words = {word for names in ROLES.values() for word in names} | {*_CERTAIN, *_INDEX}
     unread = [name for name in table.names if name not in used and _word(name) not in words]
@@ -457,8 +536,9 @@ def _say_what_is_not_read(table: Table, columns: Columns, used: set[str | None],
     surprising = [name for name in unread if name not in routine]
     if surprising:
         hint = did_you_mean(surprising[0], ["id", *(words[0] for words in ROLES.values())])
-        more = f" (nor are {len(surprising) - 1} others)" if len(surprising) > 1 else ""
-        warnings.warn(f"{table.file}: column {surprising[0]!r} is not read{hint}{more}", stacklevel=2)
+        others = len(surprising) - 1
+        more = "" if others == 0 else " (nor is 1 other)" if others == 1 else f" (nor are {others} others)"
+        yield f"column {surprising[0]!r} is not read{hint}{more}"
 
 
 def _table_fields(table: Table, columns: Columns, id_column: str | None, members: list[str], notes: list[str]) -> dict[str, Any]:
@@ -474,7 +554,7 @@ def _table_fields(table: Table, columns: Columns, id_column: str | None, members
             _check_none_missing(table, name, values)
             values = typed(values) if role == "y_true" else values
         fields[role] = values
-    return fields if not members else _stack_members(table, fields, members, columns.kind, notes)
+    return fields if not members else _stack_members(table, fields, members, columns, notes)
 
 
 def _check_none_missing(table: Table, name: str, values: np.ndarray) -> None:
@@ -483,8 +563,9 @@ def _check_none_missing(table: Table, name: str, values: np.ndarray) -> None:
         raise ValueError(f"{table.file}: row {missing[0] + 1} has no value in column {name!r}")
 
 
-def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind: str, notes: list[str]) -> dict[str, Any]:
+def _stack_members(table: Table, fields: dict[str, Any], names: list[str], columns: Columns, notes: list[str]) -> dict[str, Any]:
     """The rows of a long table as (M, N, K): a part for each member, aligned like files."""
+    kind = columns.kind
     levels = {name: table.column(name).astype(str) for name in names}
     for name, values in levels.items():
         _check_none_missing(table, name, values)
@@ -493,9 +574,10 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind:
     which = _codes(list(levels.values()), table.rows)
     first_rows = np.sort(np.unique(which, return_index=True)[1])
     loaded = {key: x if key == "class_names" else np.asarray(x[:]) for key, x in fields.items()}
-    parts, labels = [], []
+    parts, labels, rows_of_members = [], [], []
     for row in first_rows:
         rows = np.flatnonzero(which == which[row])
+        rows_of_members.append(rows)
         parts.append({key: x if key == "class_names" else x[rows] for key, x in loaded.items()})
         labels.append(" / ".join(str(values[row]) for values in levels.values()))
     for label, part in zip(labels, parts, strict=True):
@@ -504,7 +586,12 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind:
                 f"{table.file}: member {label!r} has {len(part[kind]):,} rows and {labels[0]!r} has {len(parts[0][kind]):,}; "
                 "all need the same cases"
             )
-    stacked = combine([f"{table.file}, member {label!r}" for label in labels], parts)
+    called = [f"{table.file}, member {label!r}" for label in labels]
+    if "ids" not in fields:
+        for owner, rows in zip(called[1:], rows_of_members[1:], strict=True):
+            first, other = (_rows_of(table, *member) for member in ((called[0], rows_of_members[0]), (owner, rows)))
+            check_equal_columns(first, other, [*columns.classes, *columns.roles.values(), *names])
+    stacked = combine(called, parts)
     if "ids" not in fields:
         notes.append(f"rows of each member matched by number: {table.file} has no column of ids")
     stacked["member_names"] = tuple(labels)
@@ -512,6 +599,11 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], kind:
         notes.append(f"members are the {len(parts)} combinations of {' and '.join(f'`{name}`' for name in names)}")
         stacked["factors"] = {name: tuple(str(values[row]) for row in first_rows) for name, values in levels.items()}
     return stacked
+
+
+def _rows_of(table: Table, name: str, rows: np.ndarray) -> Table:
+    """Some rows of a table, which messages call ``name``."""
+    return replace(table, file=name, rows=len(rows), column=lambda column: table.column(column)[rows])
 
 
 def text_array(texts: Sequence[str], what: str) -> np.ndarray:
