@@ -245,6 +245,15 @@ ROWS: list[Row] = [
         "false_negative of the row plus false_positive of the column, 0 on the diagonal",
     ),
     (
+        "rows_together", {"probs": shares(0.75)},
+        ensemble(shares(0.75)),
+        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); sums range from 1 to 1.5 for shape "
+        "(3, 40, 4). If labels may occur together, use MultiLabelEnsemble; else correct these rows",
+        EVALUATE,
+        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); sums range from 1 to 1.5 for shape "
+        "(3, 40, 4). If labels may occur together, use --multilabel; else correct these rows",
+    ),
+    (
         "saved_axes", {"probs": SHARES.transpose(1, 2, 0)},
         load(),
         "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, M)? Use member_axis=2 and class_axis=1",
@@ -317,6 +326,18 @@ def test_whole_sentence_of_a_note(tmp_path, monkeypatch) -> None:
     assert result.exit_code == 0
     shown = said + "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
     assert f"Note: {shown}" in result.stderr.splitlines()
+
+
+def test_values_that_are_hardly_logits_are_noted_in_options(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(0).random((3, 40, 4))
+    np.savez("p.npz", logits=values)
+    said = "All 480 values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or softmax has been taken already, "
+    with pytest.warns(InputNote) as caught:
+        lw.Ensemble.from_logits(values)
+    assert str(caught[0].message) == said + "they are probabilities: use the class itself, without from_logits"
+    result = run("quantify", "p.npz", "-o", "u.npz")
+    assert f"Note: {said}they are probabilities: leave out --logits" in result.stderr.splitlines()
 
 
 def test_members_in_the_current_folder_are_named(tmp_path, monkeypatch) -> None:

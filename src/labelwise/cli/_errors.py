@@ -27,6 +27,7 @@ OPTION_FIXES: Mapping[str, str] = {
     "logits": "If these are logits, use --logits",
     "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use --logits",
     "logits_or_multilabel": "If these are logits, use --logits; if labels may occur together, use --multilabel",
+    "maybe_not_logits": "If a sigmoid or softmax has been taken already, they are probabilities: leave out --logits",
     "multiclass": "Use --task multiclass",
     "name_classes": "Leave it out of the file, or name the columns of the classes: --class-names {names}",
     "no_seed": "Leave out --seed",
@@ -37,6 +38,7 @@ OPTION_FIXES: Mapping[str, str] = {
     "per_label": "Use --task per_label",
     "per_label_or_matrix": "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, "
     "give that `matrix`: false_negative of the row plus false_positive of the column, 0 on the diagonal",
+    "rows_together": "If labels may occur together, use --multilabel; else correct these rows",
     "saved_axes": "Saved as {saved}? Use --member-axis {member} and --class-axis {classes}",
     "saved_classes": "Saved as {saved}? Use --class-axis {classes}",
     "saved_members": "Saved as {saved}? Use --member-axis {member}",
