@@ -359,3 +359,32 @@ def test_a_class_by_number() -> None:
 def test_acquired_cases_have_their_index() -> None:
     choice = lw.decisions.acquire(lw.Ensemble(frames()), budget=3)
     assert list(choice.to_frame().index) == [IDS[i] for i in choice.index]
+
+
+@pytest.mark.parametrize("make", [lw.Ensemble, lw.MultiLabelEnsemble, lw.Ensemble.from_logits, lw.DirichletMixture])
+@pytest.mark.parametrize("column", ["id", "index", "image_id", "fold", "label", "confidence"])
+def test_a_column_that_is_no_class_is_refused(make: Any, column: str) -> None:
+    numbers = PROBS[0].max(axis=1) if column == "confidence" else np.arange(40)
+    values = {lw.Ensemble.from_logits: LOGITS, lw.DirichletMixture: PROBS + 1}.get(make, PROBS)
+    given = [frame.assign(**{column: numbers}) for frame in frames(values)]
+    with pytest.raises(InputError) as error:
+        make(given)
+    assert str(error.value).endswith(
+        f"has a column '{column}', which by its name is no class. If it says which row is which, make it the index: df.set_index('{column}'); "
+        f"else drop it: df.drop(columns='{column}'). If it is a class, give all names as `class_names`"
+    )
+
+
+def test_a_column_of_zeros_is_no_class() -> None:
+    with refused(InputError, "`probs` has a column 'fold', which by its name is no class"):
+        lw.Ensemble([frame.assign(fold=0) for frame in frames()])
+
+
+def test_a_class_may_have_any_name() -> None:
+    names = ["date", "score", "id"]
+    renamed = [frame.set_axis(names, axis=1) for frame in frames()]
+    assert lw.Ensemble(renamed).class_names == tuple(names)  # rows sum to 1 with them alone
+    logits = [frame.set_axis(names, axis=1) for frame in frames(LOGITS)]
+    assert lw.Ensemble.from_logits(logits, class_names=names).class_names == tuple(names)
+    mean, variance = (frame.abs() for frame in logits)
+    assert lw.LogisticNormal(mean, variance, class_names=names).class_names == tuple(names)

@@ -32,6 +32,8 @@ PYTHON_FIXES: Mapping[str, str] = {
     "maybe_not_logits": "If a sigmoid or softmax has been taken already, they are probabilities: use the class itself, without from_logits",
     "multiclass": "Use task='multiclass'",
     "name_classes": "Leave it out of the file, or name the columns of the classes: class_names=[{names}]",
+    "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else drop it: df.drop(columns={column!r}). "
+    "If it is a class, give all names as `class_names`",
     "no_seed": "Leave out `rng`, or fit them with smoothed=True",
     "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it",
     "not_alpha": "Use lw.Ensemble. If they are concentrations all the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])",

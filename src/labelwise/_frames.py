@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._column_words import may_be_no_class
 from ._errors import InputError
 from ._suggestions import did_you_mean
 
@@ -66,13 +68,22 @@ def has_names(x: Any) -> bool:
 
 
 def read_names(
-    given: Any, name: str, class_names: Any, *, member_axis: int | None = None, class_axis: int = -1, members: bool = True
+    given: Any,
+    name: str,
+    class_names: Any,
+    *,
+    member_axis: int | None = None,
+    class_axis: int = -1,
+    members: bool = True,
+    any_column: bool = False,
 ) -> Input:
     """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the order of the first.
 
-    ``class_names`` must be the names of the columns, if these have any, and their order is that of the result.
+    ``class_names`` must be the names of the columns, if these have any, and their order is that of the result. Without them, a column that
+    is called like an id is refused, unless it is known that ``any_column`` is a class.
     """
     member_names: tuple[str, ...] | None = None
+    given_names = class_names
     if type(given).__name__ == "Dataset" and library_of_frame(given) == "xarray":
         variables = dict(given.data_vars)
         given = next(iter(variables.values())) if len(variables) == 1 else variables
@@ -103,6 +114,8 @@ def read_names(
     rows = [axis for axis in range(n_axes) if axis not in taken]
     ids = table.labels[rows[0]] if len(rows) == 1 else None
     values, class_names = _in_class_order(table.values, table.labels[columns], columns, name, class_names)
+    if given_names is None and class_names is not None and not any_column:
+        _check_columns(np.moveaxis(values, columns, -1), class_names, name)
     return Input(values, member_axis, class_axis, class_names, ids, member_names)
 
 
@@ -247,6 +260,26 @@ def _in_class_order(values: np.ndarray, labels: Any, axis: int, name: str, class
             f"`class_names` must be the names that `{name}` has, in any order; got {_listed(wanted)} for {_listed(names)}", fix="columns"
         )
     return np.take(values, [names.index(word) for word in wanted], axis=axis), wanted
+
+
+def _check_columns(values: np.ndarray, names: tuple[str, ...], name: str) -> None:
+    """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is needed for rows that sum to 1."""
+    if values.dtype.kind not in "biuf" or not values.size:
+        return
+    suspects = [k for k, word in enumerate(names) if may_be_no_class(word, partial(_is_whole, values[..., k]))]
+    if not suspects:
+        return
+    sums = values.sum(axis=-1, dtype=float)
+    others = sums - values[..., suspects].sum(axis=-1, dtype=float)
+    # 1e-2: also rounded probabilities; a column of zeros, such as a fold, is not needed
+    if np.all(np.abs(sums - 1) <= 1e-2) and np.any(np.abs(others - 1) > 1e-9):
+        return
+    column = names[suspects[0]]
+    raise InputError(f"`{name}` has a column {column!r}, which by its name is no class", fix="no_class", column=column)
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool(np.all(values == np.floor(values)))
 
 
 def _listed(names: Sequence[str], most: int = 5) -> str:

@@ -358,7 +358,7 @@ def placeholders(text: str) -> set[str]:
 
 # fixes about data frames, models and accumulators, which no command takes
 PYTHON_ONLY = {
-    "accumulator_names", "accumulator_order", "columns", "rename", "rename_classes", "same_classes", "same_index", "sigmoid_taken",
+    "accumulator_names", "accumulator_order", "columns", "no_class", "rename", "rename_classes", "same_classes", "same_index", "sigmoid_taken",
     "to_numpy", "unique_index",
 }  # fmt: skip
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
+from .._column_words import ROLES
 from .._errors import InputError, InputNote
 from .._labels import integer_names, plain_labels
 from .files import read_text
@@ -18,7 +19,7 @@ from .grid import flatten_instances
 from .members import are_positions, labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
-from .tables import ROLES, Table, id_columns, is_row_number, text_array, typed
+from .tables import Table, id_columns, is_row_number, text_array, typed
 
 __all__ = [
     "arrange_axes",
