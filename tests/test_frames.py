@@ -218,7 +218,6 @@ def test_rows_of_series() -> None:
     label = pandas.Series(["x", "y", "z"], index=["c", "a", "b"])
     assert same_rows(score=score, label=label)[1].tolist() == ["y", "z", "x"]
     assert same_rows(score=score, label=np.array(["x", "y", "z"]))[1].tolist() == ["x", "y", "z"]
-    assert same_rows(score=score.to_numpy(), label=label)[1].tolist() == ["x", "y", "z"]
     with pytest.warns(
         UserWarning, match="The rows of `label` are matched to those of `score` by position: `label` has an index, `score` only"
     ):
@@ -388,3 +387,29 @@ def test_a_class_may_have_any_name() -> None:
     assert lw.Ensemble.from_logits(logits, class_names=names).class_names == tuple(names)
     mean, variance = (frame.abs() for frame in logits)
     assert lw.LogisticNormal(mean, variance, class_names=names).class_names == tuple(names)
+
+
+def test_an_index_of_words_beside_arrays_is_said() -> None:
+    pandas = optional("pandas")
+    q = lw.Ensemble(PROBS)
+    y = pandas.Series(Y, index=IDS)
+    said = (
+        "The rows of `y_true` are matched to those of the predictions by position: `y_true` has an index, the predictions none. "
+        "Give both an index, or leave it out: .to_numpy()"
+    )
+    with pytest.warns(UserWarning, match="by position") as caught:
+        value = lw.evaluation.brier_score(q, y).value
+    assert [str(one.message) for one in caught] == [said]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lw.evaluation.brier_score(q, y.to_numpy()).value == value
+        split = pandas.Series(Y, index=ORDER)  # as train_test_split leaves it
+        assert lw.evaluation.brier_score(q, split).value == value
+        assert lw.evaluation.brier_score(lw.Ensemble(frames()), Y).value == value
+        assert same_rows(score=pandas.Series([1.0, 2.0], index=["a", "b"]), label=np.array([1, 0]))[1].tolist() == [1, 0]
+    label = pandas.Series(["x", "y", "z"], index=["c", "a", "b"])
+    groups = pandas.Series([1, 2, 3], index=["a", "b", "c"])
+    with pytest.warns(UserWarning, match="The rows of `label` are matched to those of `score` by position"):
+        _, label, groups = same_rows(score=np.arange(3.0), label=label, groups=groups)
+    assert (label.tolist(), groups.tolist()) == (["x", "y", "z"], [3, 1, 2])

@@ -2,7 +2,8 @@
 
 One rule: names win over positions. Columns are matched by class name and rows by index, in the order of what came first; what
 does not fit is refused. Row numbers, 0 to N − 1, are no names: where one side has nothing else, rows are matched by position, and
-a warning says so. Arrays have no names and are matched by position.
+a warning says so. Arrays have no names and are matched by position; a warning says so where a series with an index that is no whole
+numbers is matched to predictions or scores without.
 """
 
 from __future__ import annotations
@@ -385,16 +386,32 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
     """
     ids = getattr(owner, "ids", None) if library_of_frame(owner) is None else row_labels(owner)
     first = "the predictions"
+    nameless = first if owner is not None and ids is None else None
     result = []
     for name, x in given.items():
         labels = None if x is None else row_labels(x)
         if labels is not None and ids is None:
             ids, first = labels, f"`{name}`"
+            if nameless is not None and labels.dtype.kind not in "iu":  # whole numbers are often left over from a split
+                warnings.warn(
+                    f"The rows of `{name}` are matched to those of {nameless} by position: `{name}` has an index, {nameless} none. "
+                    "Give both an index, or leave it out: .to_numpy()",
+                    stacklevel=3,
+                )
         elif labels is not None:
             order = row_order(ids, labels, first, f"`{name}`")
             x = x if order is None else _take_rows(x, order)
+        elif x is not None and ids is None and nameless is None:
+            nameless = f"`{name}`"
+        if labels is not None and nameless is not None:
+            x = _numbered(x)  # said once
         result.append(x)
     return tuple(result)
+
+
+def _numbered(x: Any) -> Any:
+    """``x`` with row numbers instead of its index."""
+    return x.reset_index(drop=True) if hasattr(x, "reset_index") and hasattr(x, "iloc") else x.drop_vars(x.dims[0])
 
 
 def _take_rows(x: Any, order: np.ndarray) -> Any:
