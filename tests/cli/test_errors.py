@@ -193,6 +193,13 @@ ROWS: list[Row] = [
         "If these are logits, use --logits; if labels may occur together, use --multilabel",
     ),
     (
+        "more_cases", {"class_names": NAMES},
+        lambda: lw.sets.fit_sets(POOL, Y, coverage=0.99, per="marginal"),
+        "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. Collect more, or lower `coverage`",
+        ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.99", "--per", "marginal"],
+        "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. Collect more, or lower --coverage",
+    ),
+    (
         "multiclass", {},
         lambda: decide(POOL, costs(MATRIX), task="per_label"),
         "deciding on each label needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for choosing one class. "
@@ -243,6 +250,26 @@ ROWS: list[Row] = [
         "choosing one class needs a cost `matrix`; these costs are false positives and false negatives of single labels. "
         "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, give that `matrix`: "
         "false_negative of the row plus false_positive of the column, 0 on the diagonal",
+    ),
+    (
+        "pool", {"class_names": NAMES, "y_true": np.minimum(Y, 2)},
+        lambda: lw.sets.fit_sets(POOL, np.minimum(Y, 2), coverage=0.8),
+        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or event; 'fox' has 0. Collect more, lower "
+        "`coverage`, or pool rare classes, such as per={'rare': ['fox']} with a common class added until it suffices: that guarantees "
+        "coverage of the pool, not of each class in it",
+        ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.8"],
+        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or event; 'fox' has 0. Collect more, lower "
+        "--coverage, or pool rare classes in a file for --events, such as ['fox'] with a common class added until it suffices: that "
+        "guarantees coverage of the pool, not of each class in it",
+    ),
+    (
+        "positions", {"class_names": ["1", "2", "3", "4"]},
+        lambda: lw.evaluation.brier_score(lw.Ensemble(SHARES, class_names=["1", "2", "3", "4"]), Y),
+        "`y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in row 0. "
+        "If these are positions 0 … 3, pass the names: np.asarray(names)[y_true]",
+        EVALUATE,
+        "p.npz: `y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in row 0. "
+        "If these are positions 0 … 3, save the names instead",
     ),
     (
         "rows_together", {"probs": shares(0.75)},
