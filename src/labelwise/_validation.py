@@ -56,7 +56,7 @@ def members_first(x: Any, name: str, member_axis: int | None, class_axis: int) -
     member = 0 if member_axis is None else check_axis(member_axis, "member_axis", name, x.ndim)
     klass = check_axis(class_axis, "class_axis", name, x.ndim)
     if member == klass:
-        raise ValueError(f"`member_axis` and `class_axis` must be different axes of `{name}`; both are {member} for shape {shape}")
+        raise ValueError(f"the member axis and the class axis must be different axes of `{name}`; both are {member} for shape {shape}")
     if (member, klass) != (0, x.ndim - 1):
         x = namespace(x).moveaxis(x, (member, klass), (0, -1))
     if x.shape[0] == 0:
@@ -76,7 +76,9 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
         raise TypeError(f"`{option}` must be an integer; got {axis!r}")
     axis = index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"`{option}` must be one of the {ndim} axes of `{name}`, from {-ndim} to {ndim - 1}; got {axis}")
+        raise ValueError(
+            f"the {option.replace('_', ' ')} must be one of the {ndim} axes of `{name}`, from {-ndim} to {ndim - 1}; got {axis}"
+        )
     return int(axis % ndim)
 
 
@@ -186,7 +188,7 @@ def rows_that_sum_to_one(x: Array) -> int:
 
 def sum_to_one_everywhere(x: Array) -> bool:
     """Whether ``x`` has more than a few rows (..., K), and each of them sums to 1."""
-    n_rows = prod(x.shape[:-1])
+    n_rows = int(prod(x.shape[:-1]))
     return n_rows >= FEW_ROWS and rows_that_sum_to_one(x) == n_rows
 
 

@@ -223,10 +223,10 @@ def test_no_instances_with_events(lib: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"member_axis": 3}, "`member_axis` must be one of the 3 axes of `probs`, from -3 to 2; got 3"),
-        ({"class_axis": -4}, "`class_axis` must be one of the 3 axes of `probs`, from -3 to 2; got -4"),
-        ({"class_axis": 0}, "`member_axis` and `class_axis` must be different axes of `probs`; both are 0"),
-        ({"member_axis": -1}, "`member_axis` and `class_axis` must be different axes of `probs`; both are 2"),
+        ({"member_axis": 3}, "the member axis must be one of the 3 axes of `probs`, from -3 to 2; got 3"),
+        ({"class_axis": -4}, "the class axis must be one of the 3 axes of `probs`, from -3 to 2; got -4"),
+        ({"class_axis": 0}, "the member axis and the class axis must be different axes of `probs`; both are 0"),
+        ({"member_axis": -1}, "the member axis and the class axis must be different axes of `probs`; both are 2"),
     ],
 )
 def test_axes_that_are_not_there(options: dict[str, int], sentence: str) -> None:

@@ -303,7 +303,7 @@ def _two_classes(values: np.ndarray, family: Family, activation: str | None) -> 
     """Scores of two classes from those of the second, (M, N, ...)."""
     if activation == "softmax":
         raise ValueError("a softmax of one output is always 1; pass activation='sigmoid' for the logit of the second class")
-    members = ((values >= 0) & (values <= 1)).all(axis=tuple(range(1, values.ndim)))
+    members = np.asarray(((values >= 0) & (values <= 1)).all(axis=tuple(range(1, values.ndim))))
     between = bool(members.all())
     if activation is None and values[0].size >= FEW_OUTPUTS:
         _check_alike(members, "one output between 0 and 1, as after a sigmoid", family)
