@@ -218,7 +218,6 @@ def test_rows_of_series() -> None:
     label = pandas.Series(["x", "y", "z"], index=["c", "a", "b"])
     assert same_rows(score=score, label=label)[1].tolist() == ["y", "z", "x"]
     assert same_rows(score=score, label=np.array(["x", "y", "z"]))[1].tolist() == ["x", "y", "z"]
-    assert same_rows(score=score.to_numpy(), label=label)[1].tolist() == ["x", "y", "z"]
     with pytest.warns(
         UserWarning, match="The rows of `label` are matched to those of `score` by position: `label` has an index, `score` only"
     ):
@@ -359,3 +358,58 @@ def test_a_class_by_number() -> None:
 def test_acquired_cases_have_their_index() -> None:
     choice = lw.decisions.acquire(lw.Ensemble(frames()), budget=3)
     assert list(choice.to_frame().index) == [IDS[i] for i in choice.index]
+
+
+@pytest.mark.parametrize("make", [lw.Ensemble, lw.MultiLabelEnsemble, lw.Ensemble.from_logits, lw.DirichletMixture])
+@pytest.mark.parametrize("column", ["id", "index", "image_id", "fold", "label", "confidence"])
+def test_a_column_that_is_no_class_is_refused(make: Any, column: str) -> None:
+    numbers = PROBS[0].max(axis=1) if column == "confidence" else np.arange(40)
+    values = {lw.Ensemble.from_logits: LOGITS, lw.DirichletMixture: PROBS + 1}.get(make, PROBS)
+    given = [frame.assign(**{column: numbers}) for frame in frames(values)]
+    with pytest.raises(InputError) as error:
+        make(given)
+    assert str(error.value).endswith(
+        f"has a column '{column}', which by its name is no class. If it says which row is which, make it the index: df.set_index('{column}'); "
+        f"else drop it: df.drop(columns='{column}'). If it is a class, give all names as `class_names`"
+    )
+
+
+def test_a_column_of_zeros_is_no_class() -> None:
+    with refused(InputError, "`probs` has a column 'fold', which by its name is no class"):
+        lw.Ensemble([frame.assign(fold=0) for frame in frames()])
+
+
+def test_a_class_may_have_any_name() -> None:
+    names = ["date", "score", "id"]
+    renamed = [frame.set_axis(names, axis=1) for frame in frames()]
+    assert lw.Ensemble(renamed).class_names == tuple(names)  # rows sum to 1 with them alone
+    logits = [frame.set_axis(names, axis=1) for frame in frames(LOGITS)]
+    assert lw.Ensemble.from_logits(logits, class_names=names).class_names == tuple(names)
+    mean, variance = (frame.abs() for frame in logits)
+    assert lw.LogisticNormal(mean, variance, class_names=names).class_names == tuple(names)
+
+
+def test_an_index_of_words_beside_arrays_is_said() -> None:
+    pandas = optional("pandas")
+    q = lw.Ensemble(PROBS)
+    y = pandas.Series(Y, index=IDS)
+    said = (
+        "The rows of `y_true` are matched to those of the predictions by position: `y_true` has an index, the predictions none. "
+        "Give both an index, or leave it out: .to_numpy()"
+    )
+    with pytest.warns(UserWarning, match="by position") as caught:
+        value = lw.evaluation.brier_score(q, y).value
+    assert [str(one.message) for one in caught] == [said]
+    assert caught[0].filename == __file__
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert lw.evaluation.brier_score(q, y.to_numpy()).value == value
+        split = pandas.Series(Y, index=ORDER)  # as train_test_split leaves it
+        assert lw.evaluation.brier_score(q, split).value == value
+        assert lw.evaluation.brier_score(lw.Ensemble(frames()), Y).value == value
+        assert same_rows(score=pandas.Series([1.0, 2.0], index=["a", "b"]), label=np.array([1, 0]))[1].tolist() == [1, 0]
+    label = pandas.Series(["x", "y", "z"], index=["c", "a", "b"])
+    groups = pandas.Series([1, 2, 3], index=["a", "b", "c"])
+    with pytest.warns(UserWarning, match="The rows of `label` are matched to those of `score` by position"):
+        _, label, groups = same_rows(score=np.arange(3.0), label=label, groups=groups)
+    assert (label.tolist(), groups.tolist()) == (["x", "y", "z"], [3, 1, 2])

@@ -39,7 +39,7 @@ HEAVY = [
 
 # From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
 LAYERS = [
-    {"_cached", "_checks", "_errors", "_format", "_interrupts", "_lazy", "_suggestions", "_engine.make_coefficients"},
+    {"_cached", "_checks", "_column_words", "_errors", "_format", "_interrupts", "_lazy", "_suggestions", "_engine.make_coefficients"},
     {"_frames", "_engine.kernel"},
     {"_arrays", "_engine"},
     {"_labels", "_tables", "_engine.blocks", "_engine.host"},

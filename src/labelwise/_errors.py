@@ -30,8 +30,12 @@ PYTHON_FIXES: Mapping[str, str] = {
     "logits": "If these are logits, use {kind}.from_logits",
     "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits",
     "logits_or_multilabel": "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble",
+    "maybe_not_logits": "If a sigmoid or softmax has been taken already, they are probabilities: use the class itself, without from_logits",
+    "more_cases": "Collect more, or lower `coverage`",
     "multiclass": "Use task='multiclass'",
     "name_classes": "Leave it out of the file, or name the columns of the classes: class_names={names}",
+    "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else drop it: df.drop(columns={column!r}). "
+    "If it is a class, give all names as `class_names`",
     "no_seed": "Leave out `rng`, or fit them with smoothed=True",
     "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it",
     "not_alpha": "Use lw.Ensemble. If they are concentrations all the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])",
@@ -40,8 +44,12 @@ PYTHON_FIXES: Mapping[str, str] = {
     "per_label": "Use task='per_label'",
     "per_label_or_matrix": "Use task='per_label', or if a wrong class costs its false positive plus the truth's false negative, "
     "pass that matrix: matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
+    "pool": "Collect more, lower `coverage`, or pool rare classes, such as per={{'rare': {rare!r}}} with a common class added until it "
+    "suffices: that guarantees coverage of the pool, not of each class in it",
+    "positions": "If these are positions 0 … {last}, pass the names: np.asarray(names)[{name}]",
     "rename": "Rename them alike, or match them by position without names: df.to_numpy()",
     "rename_classes": "To rename them, pass a mapping: class_names={{{first!r}: ..., ...}}",
+    "rows_together": "If labels may occur together, use MultiLabelEnsemble; else correct these rows",
     "same_classes": "Train them on the same class names",
     "same_index": "Give both the same index, or match them by position without it: .to_numpy()",
     "saved_axes": "Saved as {saved}? Use member_axis={member} and class_axis={classes}",

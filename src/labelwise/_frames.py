@@ -2,17 +2,20 @@
 
 One rule: names win over positions. Columns are matched by class name and rows by index, in the order of what came first; what
 does not fit is refused. Row numbers, 0 to N − 1, are no names: where one side has nothing else, rows are matched by position, and
-a warning says so. Arrays have no names and are matched by position.
+a warning says so. Arrays have no names and are matched by position; a warning says so where a series with an index that is no whole
+numbers is matched to predictions or scores without.
 """
 
 from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._column_words import may_be_no_class
 from ._errors import InputError
 from ._suggestions import did_you_mean
 
@@ -66,13 +69,22 @@ def has_names(x: Any) -> bool:
 
 
 def read_names(
-    given: Any, name: str, class_names: Any, *, member_axis: int | None = None, class_axis: int = -1, members: bool = True
+    given: Any,
+    name: str,
+    class_names: Any,
+    *,
+    member_axis: int | None = None,
+    class_axis: int = -1,
+    members: bool = True,
+    any_column: bool = False,
 ) -> Input:
     """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the order of the first.
 
-    ``class_names`` must be the names of the columns, if these have any, and their order is that of the result.
+    ``class_names`` must be the names of the columns, if these have any, and their order is that of the result. Without them, a column that
+    is called like an id is refused, unless it is known that ``any_column`` is a class.
     """
     member_names: tuple[str, ...] | None = None
+    given_names = class_names
     if type(given).__name__ == "Dataset" and library_of_frame(given) == "xarray":
         variables = dict(given.data_vars)
         given = next(iter(variables.values())) if len(variables) == 1 else variables
@@ -103,6 +115,8 @@ def read_names(
     rows = [axis for axis in range(n_axes) if axis not in taken]
     ids = table.labels[rows[0]] if len(rows) == 1 else None
     values, class_names = _in_class_order(table.values, table.labels[columns], columns, name, class_names)
+    if given_names is None and class_names is not None and not any_column:
+        _check_columns(np.moveaxis(values, columns, -1), class_names, name)
     return Input(values, member_axis, class_axis, class_names, ids, member_names)
 
 
@@ -249,6 +263,26 @@ def _in_class_order(values: np.ndarray, labels: Any, axis: int, name: str, class
     return np.take(values, [names.index(word) for word in wanted], axis=axis), wanted
 
 
+def _check_columns(values: np.ndarray, names: tuple[str, ...], name: str) -> None:
+    """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is needed for rows that sum to 1."""
+    if values.dtype.kind not in "biuf" or not values.size:
+        return
+    suspects = [k for k, word in enumerate(names) if may_be_no_class(word, partial(_is_whole, values[..., k]))]
+    if not suspects:
+        return
+    sums = values.sum(axis=-1, dtype=float)
+    others = sums - values[..., suspects].sum(axis=-1, dtype=float)
+    # 1e-2: also rounded probabilities; a column of zeros, such as a fold, is not needed
+    if np.all(np.abs(sums - 1) <= 1e-2) and np.any(np.abs(others - 1) > 1e-9):
+        return
+    column = names[suspects[0]]
+    raise InputError(f"`{name}` has a column {column!r}, which by its name is no class", fix="no_class", column=column)
+
+
+def _is_whole(values: np.ndarray) -> bool:
+    return bool(np.all(values == np.floor(values)))
+
+
 def _listed(names: Sequence[str], most: int = 5) -> str:
     return ", ".join(map(repr, names[:most])) + (", …" if len(names) > most else "")
 
@@ -352,16 +386,32 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
     """
     ids = getattr(owner, "ids", None) if library_of_frame(owner) is None else row_labels(owner)
     first = "the predictions"
+    nameless = first if owner is not None and ids is None else None
     result = []
     for name, x in given.items():
         labels = None if x is None else row_labels(x)
         if labels is not None and ids is None:
             ids, first = labels, f"`{name}`"
+            if nameless is not None and labels.dtype.kind not in "iu":  # whole numbers are often left over from a split
+                warnings.warn(
+                    f"The rows of `{name}` are matched to those of {nameless} by position: `{name}` has an index, {nameless} none. "
+                    "Give both an index, or leave it out: .to_numpy()",
+                    stacklevel=3,
+                )
         elif labels is not None:
             order = row_order(ids, labels, first, f"`{name}`")
             x = x if order is None else _take_rows(x, order)
+        elif x is not None and ids is None and nameless is None:
+            nameless = f"`{name}`"
+        if labels is not None and nameless is not None:
+            x = _numbered(x)  # said once
         result.append(x)
     return tuple(result)
+
+
+def _numbered(x: Any) -> Any:
+    """``x`` with row numbers instead of its index."""
+    return x.reset_index(drop=True) if hasattr(x, "reset_index") and hasattr(x, "iloc") else x.drop_vars(x.dims[0])
 
 
 def _take_rows(x: Any, order: np.ndarray) -> Any:

@@ -155,9 +155,12 @@ def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int |
     found = order[np.minimum(np.searchsorted(values, labels, sorter=order), k - 1)]
     unknown = np.flatnonzero(values[found] != labels)
     if len(unknown):
-        raise ValueError(
+        raise InputError(
             f"`{name}` must be among the class names, which are integers: {', '.join(names[:8])}{', …' if k > 8 else ''}; "
-            f"got {labels[unknown[0]]}{_in_row(row, unknown)}. If these are positions 0 … {k - 1}, pass the names: np.asarray(names)[{name}]"
+            f"got {labels[unknown[0]]}{_in_row(row, unknown)}",
+            fix="positions",
+            last=k - 1,
+            name=name,
         )
     return np.asarray(found, dtype=np.int64)
 

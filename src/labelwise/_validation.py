@@ -27,7 +27,7 @@ from ._arrays import (
 )
 from ._engine import kernel
 from ._engine.host import on_host
-from ._errors import InputError
+from ._errors import InputError, InputNote
 from .events import Events
 
 
@@ -56,7 +56,7 @@ def members_first(x: Any, name: str, member_axis: int | None, class_axis: int) -
     member = 0 if member_axis is None else check_axis(member_axis, "member_axis", name, x.ndim)
     klass = check_axis(class_axis, "class_axis", name, x.ndim)
     if member == klass:
-        raise ValueError(f"`member_axis` and `class_axis` must be different axes of `{name}`; both are {member} for shape {shape}")
+        raise ValueError(f"the member axis and the class axis must be different axes of `{name}`; both are {member} for shape {shape}")
     if (member, klass) != (0, x.ndim - 1):
         x = namespace(x).moveaxis(x, (member, klass), (0, -1))
     if x.shape[0] == 0:
@@ -76,7 +76,9 @@ def check_axis(axis: Any, option: str, name: str, ndim: int) -> int:
         raise TypeError(f"`{option}` must be an integer; got {axis!r}")
     axis = index(axis)
     if not -ndim <= axis < ndim:
-        raise ValueError(f"`{option}` must be one of the {ndim} axes of `{name}`, from {-ndim} to {ndim - 1}; got {axis}")
+        raise ValueError(
+            f"the {option.replace('_', ' ')} must be one of the {ndim} axes of `{name}`, from {-ndim} to {ndim - 1}; got {axis}"
+        )
     return int(axis % ndim)
 
 
@@ -130,10 +132,16 @@ def check_sums(probs: Array, name: str, tolerance: float) -> None:
         return
     shape = tuple(probs.shape)
     other = [axis for axis in range(probs.ndim - 1) if sums(axis)[2]]
-    sentence = (
-        f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within {tolerance:g}; "
-        f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
-    )
+    rule = f"`{name}` must sum to 1 over the class axis (K = {shape[-1]} classes) within {tolerance:g}"
+    came = f"sums range from {low:.7g} to {high:.7g} for shape {shape}"
+    sentence = f"{rule}; {came}"
+    if not other:
+        total = to_numpy(xp.sum(probs, axis=-1))
+        wrong = np.argwhere(np.abs(total - 1) > tolerance)
+        if len(wrong) < total.size / 2:  # these are probabilities, and some of them are wrong
+            place = tuple(map(int, wrong[0]))
+            rows = f"{len(wrong):,} of {total.size:,} rows {'does' if len(wrong) == 1 else 'do'} not, the first at index {place}"
+            raise InputError(f"{rule}; {rows}; {came}", fix="normalize" if high < 1.1 else "rows_together", name=name)
     if other:
         raise InputError(sentence, fix="class_axis" if other[0] else "class_axis_first", axis=other[0])
     if low > 0.9 and high < 1.1:
@@ -147,16 +155,16 @@ def check_logits(logits: Array, *, exclusive: bool) -> None:
     if not 0 <= low < high <= 1.001:
         return
     shape = tuple(logits.shape)
-    if exclusive and sum_to_one_everywhere(logits):
+    n_rows, n_right = prod(shape[:-1]), rows_that_sum_to_one(logits)
+    # a wrong row or two make no logits of the others
+    if exclusive and n_rows >= FEW_ROWS and n_right >= 0.95 * n_rows:
+        where = "" if n_right == n_rows else f" in {n_right:,} of {n_rows:,} rows"
         raise InputError(
-            f"`logits` of shape {shape} lie between 0 and 1 and sum to 1 over the classes: they are probabilities", fix="not_logits"
+            f"`logits` of shape {shape} lie between 0 and 1 and sum to 1 over the classes{where}: they are probabilities", fix="not_logits"
         )
     if prod(shape) >= 16 and bool(namespace(logits).any((logits > 0) & (logits < 1))):
-        warnings.warn(
-            f"All {prod(shape):,} values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or softmax has been taken already, "
-            "they are probabilities: use the class itself, without from_logits",
-            stacklevel=3,
-        )
+        note = InputNote(f"All {prod(shape):,} values of `logits` lie between 0 and 1, which logits rarely do", fix="maybe_not_logits")
+        warnings.warn(note, stacklevel=3)
 
 
 def _ends(x: Array) -> tuple[float, float]:
@@ -167,13 +175,21 @@ def _ends(x: Array) -> tuple[float, float]:
     return float(namespace(x).min(x)), float(namespace(x).max(x))
 
 
-def sum_to_one_everywhere(x: Array, *, rows: int = 4) -> bool:
-    """Whether ``x`` has at least so many rows (..., K), and each of them sums to 1 up to rounding, also that of a file."""
+FEW_ROWS = 4
+"""Fewer rows of any numbers may sum to 1 by chance."""
+
+
+def rows_that_sum_to_one(x: Array) -> int:
+    """How many rows (..., K) of ``x`` sum to 1 up to rounding, also that of a file."""
     xp = namespace(x)
-    if prod(x.shape[:-1]) < rows:  # few rows may do so by chance
-        return False
     sums = xp.sum(without_gradient(widen(x)), axis=-1)
-    return bool(xp.all(xp.abs(sums - 1) <= 1e-2))
+    return int(xp.count_nonzero(xp.abs(sums - 1) <= 1e-2))
+
+
+def sum_to_one_everywhere(x: Array) -> bool:
+    """Whether ``x`` has more than a few rows (..., K), and each of them sums to 1."""
+    n_rows = int(prod(x.shape[:-1]))
+    return n_rows >= FEW_ROWS and rows_that_sum_to_one(x) == n_rows
 
 
 def normalized_weights(weights: Any, probs: Array, name: str = "probs") -> Array | None:

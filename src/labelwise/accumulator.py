@@ -113,7 +113,7 @@ class Accumulator:
                 self._update(member, weight, kind)
             return self
         if library_of_frame(probs) is not None:
-            given = read_names(probs, "probs", None, members=False)
+            given = read_names(probs, "probs", None, members=False, any_column=self._names is not None)
             probs = self._in_order(moved_last(given), given.class_names, given.ids)
         shape = tuple(getattr(probs, "shape", np.shape(probs)))
         if self.n_members == 0 and len(shape) == 3 and shape[0] <= MOST_MEMBERS and shape[1] >= 4 * shape[0]:

@@ -177,13 +177,7 @@ class Sources(Shown):
         if most > 2 * fewest and len(self.factors) > 1:  # simulated: the level is .05 with 4 to 8 members, .07 with 1 to 16
             yield "Means of so different numbers of members are not equally noisy, so that p-values may be somewhat too small."
         if self.reweighted:
-            yield f"{_REWEIGHTED}."
-
-
-_REWEIGHTED = (
-    "The weight of a cell is not the product of its levels' weights, so each cell weighs the same here; the sources add up to the "
-    "epistemic uncertainty of that ensemble"
-)
+            yield "The sources are those of an ensemble in which each cell weighs the same."
 
 
 def _shares(means: np.ndarray) -> np.ndarray:
@@ -267,7 +261,11 @@ def find_sources(
     weights = np.full(m, 1 / m) if law.weights is None else law.weights
     design, reweighted = _design(factors, weights)
     if reweighted:
-        warnings.warn(f"{_REWEIGHTED}. Pass `weights` that are such products to choose others", UserWarning, stacklevel=3)
+        warnings.warn(
+            "The weight of a cell is not the product of its levels' weights, so each cell weighs the same here; the sources add up to the "
+            "epistemic uncertainty of that ensemble. Pass `weights` that are such products to choose others",
+            stacklevel=3,
+        )
         law = replace(law, weights=design.weights)
     if (weights == 0).any():  # such members are no part of the ensemble
         there = weights > 0

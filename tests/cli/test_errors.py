@@ -193,6 +193,13 @@ ROWS: list[Row] = [
         "If these are logits, use --logits; if labels may occur together, use --multilabel",
     ),
     (
+        "more_cases", {"class_names": NAMES},
+        lambda: lw.sets.fit_sets(POOL, Y, coverage=0.99, per="marginal"),
+        "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. Collect more, or lower `coverage`",
+        ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.99", "--per", "marginal"],
+        "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. Collect more, or lower --coverage",
+    ),
+    (
         "multiclass", {},
         lambda: decide(POOL, costs(MATRIX), task="per_label"),
         "deciding on each label needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for choosing one class. "
@@ -243,6 +250,35 @@ ROWS: list[Row] = [
         "choosing one class needs a cost `matrix`; these costs are false positives and false negatives of single labels. "
         "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, give that `matrix`: "
         "false_negative of the row plus false_positive of the column, 0 on the diagonal",
+    ),
+    (
+        "pool", {"class_names": NAMES, "y_true": np.minimum(Y, 2)},
+        lambda: lw.sets.fit_sets(POOL, np.minimum(Y, 2), coverage=0.8),
+        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or event; 'fox' has 0. Collect more, lower "
+        "`coverage`, or pool rare classes, such as per={'rare': ['fox']} with a common class added until it suffices: that guarantees "
+        "coverage of the pool, not of each class in it",
+        ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.8"],
+        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or event; 'fox' has 0. Collect more, lower "
+        "--coverage, or pool rare classes in a file for --events, such as ['fox'] with a common class added until it suffices: that "
+        "guarantees coverage of the pool, not of each class in it",
+    ),
+    (
+        "positions", {"class_names": ["1", "2", "3", "4"]},
+        lambda: lw.evaluation.brier_score(lw.Ensemble(SHARES, class_names=["1", "2", "3", "4"]), Y),
+        "`y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in row 0. "
+        "If these are positions 0 … 3, pass the names: np.asarray(names)[y_true]",
+        EVALUATE,
+        "p.npz: `y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in row 0. "
+        "If these are positions 0 … 3, save the names instead",
+    ),
+    (
+        "rows_together", {"probs": shares(0.75)},
+        ensemble(shares(0.75)),
+        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); sums range from 1 to 1.5 for shape "
+        "(3, 40, 4). If labels may occur together, use MultiLabelEnsemble; else correct these rows",
+        EVALUATE,
+        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); sums range from 1 to 1.5 for shape "
+        "(3, 40, 4). If labels may occur together, use --multilabel; else correct these rows",
     ),
     (
         "saved_axes", {"probs": SHARES.transpose(1, 2, 0)},
@@ -319,6 +355,18 @@ def test_whole_sentence_of_a_note(tmp_path, monkeypatch) -> None:
     assert f"Note: {shown}" in result.stderr.splitlines()
 
 
+def test_values_that_are_hardly_logits_are_noted_in_options(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    values = np.random.default_rng(0).random((3, 40, 4))
+    np.savez("p.npz", logits=values)
+    said = "All 480 values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or softmax has been taken already, "
+    with pytest.warns(InputNote) as caught:
+        lw.Ensemble.from_logits(values)
+    assert str(caught[0].message) == said + "they are probabilities: use the class itself, without from_logits"
+    result = run("quantify", "p.npz", "-o", "u.npz")
+    assert f"Note: {said}they are probabilities: leave out --logits" in result.stderr.splitlines()
+
+
 def test_members_in_the_current_folder_are_named(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     for name in ("a.csv", "b.csv"):
@@ -337,7 +385,7 @@ def placeholders(text: str) -> set[str]:
 
 # fixes about data frames, models and accumulators, which no command takes
 PYTHON_ONLY = {
-    "accumulator_names", "accumulator_order", "columns", "rename", "rename_classes", "same_classes", "same_index", "sigmoid_taken",
+    "accumulator_names", "accumulator_order", "columns", "no_class", "rename", "rename_classes", "same_classes", "same_index", "sigmoid_taken",
     "to_numpy", "unique_index",
 }  # fmt: skip
 

@@ -64,6 +64,22 @@ def test_not_summing_to_one(lib: Any) -> None:
         lw.Ensemble(lib.array([[[0.1, 0.2, 0.2]], [[0.9, 0.9, 0.1]]]))
 
 
+def test_single_rows_that_do_not_sum_to_one(lib: Any) -> None:
+    probs = np.random.default_rng(0).dirichlet(np.ones(3), (2, 1200))
+    probs[1, 500] *= 0.9
+    sentence = (
+        "`probs` must sum to 1 over the class axis (K = 3 classes) within 1e-06; 1 of 2,400 rows does not, the first at index (1, 500); "
+        "sums range from 0.9 to 1 for shape (2, 1200, 3). If that is rounding, divide by the sums: probs / probs.sum(-1)[..., None]; "
+        "if a class is left out, add it"
+    )
+    with refused(ValueError, sentence):
+        lw.Ensemble(lib.array(probs))
+    probs[0, 20:23] = 0.5, 0.5, 0.5
+    sentence = "4 of 2,400 rows do not, the first at index (0, 20); sums range from 0.9 to 1.5 for shape (2, 1200, 3)"
+    with refused(ValueError, sentence, "If labels may occur together, use MultiLabelEnsemble; else correct these rows"):
+        lw.Ensemble(lib.array(probs))
+
+
 def test_sums_a_little_off(lib: Any) -> None:
     with refused(ValueError, "sums range from 0.99 to 0.99", "divide by the sums", "if a class is left out, add it"):
         lw.Ensemble(lib.array(PROBS * 0.99))
@@ -207,10 +223,10 @@ def test_no_instances_with_events(lib: Any) -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"member_axis": 3}, "`member_axis` must be one of the 3 axes of `probs`, from -3 to 2; got 3"),
-        ({"class_axis": -4}, "`class_axis` must be one of the 3 axes of `probs`, from -3 to 2; got -4"),
-        ({"class_axis": 0}, "`member_axis` and `class_axis` must be different axes of `probs`; both are 0"),
-        ({"member_axis": -1}, "`member_axis` and `class_axis` must be different axes of `probs`; both are 2"),
+        ({"member_axis": 3}, "the member axis must be one of the 3 axes of `probs`, from -3 to 2; got 3"),
+        ({"class_axis": -4}, "the class axis must be one of the 3 axes of `probs`, from -3 to 2; got -4"),
+        ({"class_axis": 0}, "the member axis and the class axis must be different axes of `probs`; both are 0"),
+        ({"member_axis": -1}, "the member axis and the class axis must be different axes of `probs`; both are 2"),
     ],
 )
 def test_axes_that_are_not_there(options: dict[str, int], sentence: str) -> None:
@@ -343,6 +359,10 @@ def test_probabilities_are_no_logits() -> None:
             "`logits` of shape (2, 20, 3) lie between 0 and 1 and sum to 1 over the classes: they are probabilities. Leave out from_logits. "
             "If they are logits all the same, add a constant, which changes nothing else: logits + 2"
         )
+    wrong = probs.copy()
+    wrong[0, 3] *= 0.9
+    with pytest.raises(InputError, match="sum to 1 over the classes in 39 of 40 rows: they are probabilities"):
+        lw.Ensemble.from_logits(wrong)
     lw.Ensemble.from_logits(probs + 2)
     lw.Ensemble.from_logits(np.log(probs))
     lw.Ensemble.from_logits(np.full((2, 20, 4), 0.25))  # the softmax of these is these

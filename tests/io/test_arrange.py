@@ -44,7 +44,7 @@ def test_axes_of_columns_on_disk(tmp_path, optional) -> None:
         warnings.simplefilter("error")  # sums of 1 are not worth a word
         again = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, normalize=True)
     np.testing.assert_allclose(again[2:4].probs, PROBS[:, 2:4])
-    with pytest.raises(ValueError, match="`class_axis` must be one of the 3 axes"):
+    with pytest.raises(ValueError, match="the class axis must be one of the 3 axes"):
         lw.load_predictions(tmp_path / "p.zarr", class_axis=3)
     with pytest.raises(ValueError, match="must be different; both are 1"):
         lw.load_predictions(tmp_path / "p.zarr", class_axis=1, member_axis=1)

@@ -66,3 +66,14 @@ def test_classes_written_differently_are_refused() -> None:
     check_common_classes([["a", "A", "b"], ["a", "b"]])  # one model knows both
     check_common_classes([["a", "b"], ["b", "c"]])
     check_common_classes([["a", "b"]])
+
+
+def test_classes_of_two_kinds_are_refused() -> None:
+    sentence = (
+        "the models must name their classes alike; model 0 has the number 0, model 1 the text '0'. Train them on the same class names"
+    )
+    with pytest.raises(InputError) as caught:
+        check_common_classes([np.array([0, 1]), np.array(["0", "1"])])
+    assert str(caught.value) == sentence
+    with pytest.raises(InputError, match="model 1 has the number 1, model 0 the text 'a'"):
+        check_common_classes([np.array(["a", "b"], dtype=object), [1, 2]])

@@ -22,6 +22,7 @@ from torch.utils.data import DataLoader, TensorDataset
 import labelwise as lw
 from labelwise._errors import InputError
 from model_cases import CODES, RNG, X, Y, net, softmax_by_hand
+from optional_libraries import optional
 
 
 def test_modules_and_a_loader_in_two_lines(nets):
@@ -137,3 +138,39 @@ def test_predict_ensemble_points_here(nets):
     loader = DataLoader(TensorDataset(torch.from_numpy(X)))
     with pytest.raises(TypeError, match=r"got list\. For models of your own use lw\.from_models"):
         lw.predictors.predict_ensemble(nets, loader)
+
+
+def test_the_index_of_a_table_is_kept():
+    pandas = optional("pandas")
+    frame = pandas.DataFrame(X.astype(float), index=[f"case{i}" for i in range(len(X))])
+    truth = pandas.Series(Y, index=frame.index)
+    model = LogisticRegression().fit(X.astype(float), Y)
+    model_of_frames = LogisticRegression().fit(frame, Y)
+    expected = lw.evaluation.brier_score(lw.from_models(model, X.astype(float)), Y).value
+    q = lw.from_models(model_of_frames, frame)
+    assert list(q.ids) == list(frame.index)
+    assert lw.evaluation.brier_score(q, truth.sample(frac=1, random_state=0)).value == pytest.approx(expected)
+    assert lw.from_models(model, X.astype(float)).ids is None
+
+
+@pytest.mark.parametrize("known", [0, 2])
+def test_each_model_is_asked_for_logits_or_probabilities(nets, known):
+    mixed = list(nets)
+    mixed[known] = nn.Sequential(nets[known], nn.Softmax(-1))
+    others = ", ".join(str(i) for i in range(len(nets)) if i != known)
+    sentence = (
+        f"the models must all give probabilities, or all logits; model {known} gives values that sum to 1 over the classes, as after a softmax, "
+        f"models {others} give logits. Take the softmax or sigmoid out of the first, or apply it in the others too"
+    )
+    with pytest.raises(InputError) as caught:
+        lw.from_models(mixed, X)
+    assert str(caught.value) == sentence
+    with pytest.raises(InputError, match=re.escape(sentence)):
+        lw.from_models([lambda x, n=n: n(torch.as_tensor(x)).detach() for n in mixed], X)
+
+
+def test_each_model_of_two_classes_is_asked_for_logits_or_probabilities():
+    torch.manual_seed(0)
+    first, second = net(1), net(1)
+    with pytest.raises(InputError, match="model 1 gives one output between 0 and 1, as after a sigmoid, model 0 gives logits"):
+        lw.from_models([first, nn.Sequential(second, nn.Sigmoid())], X)

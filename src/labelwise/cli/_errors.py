@@ -28,6 +28,8 @@ OPTION_FIXES: Mapping[str, str] = {
     "logits": "If these are logits, use --logits",
     "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use --logits",
     "logits_or_multilabel": "If these are logits, use --logits; if labels may occur together, use --multilabel",
+    "maybe_not_logits": "If a sigmoid or softmax has been taken already, they are probabilities: leave out --logits",
+    "more_cases": "Collect more, or lower --coverage",
     "multiclass": "Use --task multiclass",
     "name_classes": "Leave it out of the file, or name the columns of the classes: --class-names {names:option}",
     "no_seed": "Leave out --seed",
@@ -38,6 +40,10 @@ OPTION_FIXES: Mapping[str, str] = {
     "per_label": "Use --task per_label",
     "per_label_or_matrix": "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, "
     "give that `matrix`: false_negative of the row plus false_positive of the column, 0 on the diagonal",
+    "pool": "Collect more, lower --coverage, or pool rare classes in a file for --events, such as {rare!r} with a common class added until it "
+    "suffices: that guarantees coverage of the pool, not of each class in it",
+    "positions": "If these are positions 0 … {last}, save the names instead",
+    "rows_together": "If labels may occur together, use --multilabel; else correct these rows",
     "saved_axes": "Saved as {saved}? Use --member-axis {member} and --class-axis {classes}",
     "saved_classes": "Saved as {saved}? Use --class-axis {classes}",
     "saved_members": "Saved as {saved}? Use --member-axis {member}",

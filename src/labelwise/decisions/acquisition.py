@@ -160,7 +160,7 @@ def acquire(
         raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {mean.shape[:-1]}")
     n = len(mean)
     if check_positive(budget, "budget") > n:
-        raise ValueError(f"`budget` must be at most the pool's {n} cases; got {budget!r}")
+        raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
         raise InputError(f"a balanced batch takes turns between classes, which the strategy {strategy!r} ignores", fix="label_wise")
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))

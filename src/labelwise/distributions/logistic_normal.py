@@ -173,7 +173,7 @@ def _without_names(mean: Any, cov: Any, class_names: Any) -> tuple[Any, Any, Any
     """Means and variances of frames with the same rows and classes in one order, the class names, and the names of the instances."""
     if not has_names(mean):
         raise InputError("`mean` must be a frame with names where `cov` is one", fix="to_numpy")
-    given = read_names(mean, "mean", None, members=False)
+    given = read_names(mean, "mean", None, members=False, any_column=class_names is not None)
     order = given if class_names is None else read_names(mean, "mean", class_names, members=False)
     if library_of_frame(cov) is None:
         if order.class_names is not None and given.class_names is not None and order.class_names != given.class_names:

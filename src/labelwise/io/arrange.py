@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from .._arrays import SUM_TOLERANCE, to_numpy
+from .._column_words import ROLES
 from .._errors import InputError, InputNote
 from .._labels import integer_names, plain_labels
 from .files import read_text
@@ -18,7 +19,7 @@ from .grid import flatten_instances
 from .members import are_positions, labels_in_order, same_order
 from .npz import read_npy, read_npz
 from .predictions import KINDS
-from .tables import ROLES, Table, check_equal_columns, id_columns, is_row_number, quoted, text_array, typed
+from .tables import Table, check_equal_columns, id_columns, is_row_number, quoted, text_array, typed
 
 __all__ = [
     "arrange_axes",
@@ -75,7 +76,7 @@ def arrange_axes(found: dict[str, Any], member_axis: int | None, class_axis: int
     member = None if member_axis is None else _axis(member_axis, "member_axis", shape)
     classes = _axis(-1 if class_axis is None else class_axis, "class_axis", shape)
     if member == classes:
-        raise ValueError(f"`member_axis` and `class_axis` must be different; both are {member} for shape {shape}")
+        raise ValueError(f"the member axis and the class axis must be different; both are {member} for shape {shape}")
     if len(shape) == 2 and member is not None:  # members and classes of one instance
         return found | {kind: _moved(values, (member, -1, classes))}
     if len(shape) == 2 and kind in ("alpha", "evidence"):
@@ -107,7 +108,7 @@ def _check_order(kind: str, values: Any, shape: tuple[int, ...], found: dict[str
 
 def _axis(axis: int, name: str, shape: tuple[int, ...]) -> int:
     if not -len(shape) <= axis < len(shape):
-        raise ValueError(f"`{name}` must be one of the {len(shape)} axes of shape {shape}; got {axis}")
+        raise ValueError(f"the {name.replace('_', ' ')} must be one of the {len(shape)} axes of shape {shape}; got {axis}")
     return axis % len(shape)
 
 

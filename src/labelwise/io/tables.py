@@ -11,11 +11,13 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import combinations, islice
 from typing import Any
 
 import numpy as np
 
+from .._column_words import CERTAIN, ID_WORD, INDEX, NOT_A_CLASS, ROLES, may_be_no_class, word_of
 from .._errors import InputError
 from .._suggestions import did_you_mean
 from .files import FLOOR
@@ -34,29 +36,6 @@ __all__ = [
     "typed",
 ]
 
-ROLES = {
-    "y_true": ("y_true", "label", "labels", "target"),
-    "groups": ("group", "groups"),
-    "member": ("member", "model"),
-}
-"""What a column may hold besides ids and the numbers of a class, and what it may be called; the first name that is there counts."""
-_CERTAIN = ("y_true", "id", "ids")  # never classes, whatever they hold
-_INDEX = ("index", "__index_level_0__", "unnamed: 0", "")  # the row numbers that pandas writes
-_ID_WORD = re.compile(
-    r"""(?: (.*[_\-.\s:/])? (id|ids|uid|uuid|guid)                                   # image_id, Patient ID
-        | (image|img|patient|case|sample|file|doc|document|subject|study|scan|slide|item|row|record|question|example|instance)[_\-\s]?
-          (id|ids|name|path|number|no|key)?                                          # imageid, filename, patient
-        | path | name | key | url | uri | accession | md5 | sha256 | hash )""",
-    re.IGNORECASE | re.VERBOSE,
-)
-# Numbers that are often stored beside the probabilities of the classes.
-_NOT_A_CLASS = re.compile(
-    r"""(fold|split|seed|run|repeat|replicate|trial|epoch|step|checkpoint|temperature|batch|part|rank|row|row_?number
-        |confidence|conf|score|certainty|uncertainty|entropy|margin|variance|std|loss|nll|energy|msp|max_?prob(ability)?
-        |pred|preds|prediction|predicted|y_?pred|y_?hat|predicted_?(class|label)|pred_?(class|label)|argmax|correct|is_?correct|top_?1
-        |epistemic|aleatoric|total|mutual_?information|age|weight|time|timestamp|date|year|duration|latency)""",
-    re.IGNORECASE | re.VERBOSE,
-)
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
 _PREFIX = re.compile(r"(prob|logit|log_prob|alpha|evidence)s?[._:](.+)", re.IGNORECASE)
 _KINDS = {"prob": "probs", "logit": "logits", "log_prob": "log_probs", "alpha": "alpha", "evidence": "evidence"}
@@ -166,12 +145,12 @@ def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: boo
     twice = [name for name in table.names if table.names.count(name) > 1]
     if twice:
         raise ValueError(f"{table.file} has two columns called {twice[0]!r}; which of them is meant cannot be known")
-    words = {_word(name): name for name in reversed(table.names)}
-    certain = {words[word] for word in _CERTAIN if word in words}
+    words = {word_of(name): name for name in reversed(table.names)}
+    certain = {words[word] for word in CERTAIN if word in words}
     if table.listed is not None:
         return Columns(table.kind, [], table.class_names, *_find_roles(table, words, ()))
     numeric = [name for name in table.names if name in table.numeric and name not in certain]
-    suspects = [name for name in numeric if _may_be_no_class(table, name)]
+    suspects = [name for name in numeric if may_be_no_class(name, partial(table.is_whole, name))]
     plain = [name for name in numeric if name not in suspects]
     marked = {name: match for name in plain if (match := _PREFIX.fullmatch(name.strip()))}
     if marked and class_names is not None and {match[2] for match in marked.values()} == set(class_names):
@@ -188,22 +167,9 @@ def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: boo
     return Columns(kind, classes, tuple(names) if table.named else None, roles, members, left_out)
 
 
-def _word(name: str) -> str:
-    return name.strip().lower()
-
-
 def is_label_name(name: str) -> bool:
     """Whether a column is called like true labels."""
-    return _word(name) in ROLES["y_true"]
-
-
-def _may_be_no_class(table: Table, name: str) -> bool:
-    """Whether a column of numbers is called like something else: labels, an id, a fold, a confidence."""
-    word = _word(name)
-    if _NOT_A_CLASS.fullmatch(word):
-        return True
-    called = word in _INDEX or any(word in words for words in ROLES.values()) or _ID_WORD.fullmatch(word)
-    return bool(called) and table.is_whole(name)  # a class called "target" has probabilities
+    return word_of(name) in ROLES["y_true"]
 
 
 def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_names: Sequence[str] | None, exclusive: bool) -> list[str]:
@@ -219,7 +185,7 @@ def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_n
     if not exclusive or _sum_to_one(table, plain):
         return plain
     if len(plain) == 1:  # one column is the probability of one class, and a confidence beside it may be 1 minus that
-        suspects = [name for name in suspects if not _NOT_A_CLASS.fullmatch(_word(name))]
+        suspects = [name for name in suspects if not NOT_A_CLASS.fullmatch(word_of(name))]
     for extra in [*([name] for name in suspects), suspects]:
         columns = [name for name in table.names if name in plain or name in extra]
         if extra and _sum_to_one(table, columns):
@@ -325,7 +291,7 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
         for table in tables[1:]:
             check_equal_columns(tables[0], table, taken)
     called = dict.fromkeys(name for name in chosen if name is not None)
-    if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and _word(chosen[0]) not in ("id", "ids", *_INDEX):
+    if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and word_of(chosen[0]) not in ("id", "ids", *INDEX):
         notes.append(f"`{chosen[0]}` is the id of each case")
     elif called and (len(tables) > 1 or meanings[0].members):
         notes.append(f"rows matched by {' and '.join(map(quoted, called))}")
@@ -353,14 +319,14 @@ def _id_candidates(table: Table, columns: Columns) -> Iterator[tuple[str, int]]:
     free = [name for name in table.names if name not in taken]
     ranks: list[list[str]] = [[], [], [], []]
     for name in free:
-        word = _word(name)
+        word = word_of(name)
         if word in ("id", "ids"):
             ranks[0].append(name)
-        elif word in _INDEX:
+        elif word in INDEX:
             ranks[3].append(name)
-        elif _ID_WORD.fullmatch(word) or re.fullmatch(r".*[a-z](Id|ID)s?", name.strip()):
+        elif ID_WORD.fullmatch(word) or re.fullmatch(r".*[a-z](Id|ID)s?", name.strip()):
             ranks[1].append(name)
-        elif name not in table.numeric and not _NOT_A_CLASS.fullmatch(word):
+        elif name not in table.numeric and not NOT_A_CLASS.fullmatch(word):
             ranks[2].append(name)
     for rank, names in enumerate(ranks):
         for name in names:
@@ -400,7 +366,7 @@ def _shared_id(tables: Sequence[Table], candidates: Sequence[dict[str, int]]) ->
 
 def _has_only_row_numbers(table: Table, name: str | None) -> bool:
     """Whether a table has no ids, or only the numbers of its rows."""
-    return name is None or (_word(name) in _INDEX and is_row_number(table.column(name)))
+    return name is None or (word_of(name) in INDEX and is_row_number(table.column(name)))
 
 
 def is_row_number(ids: np.ndarray) -> bool:
@@ -411,7 +377,7 @@ def is_row_number(ids: np.ndarray) -> bool:
 def check_equal_columns(first: Table, other: Table, taken: Sequence[str]) -> None:
     """Refuse tables that would be matched by number although a column called like an id tells that their rows are in another order."""
     for name in first.names:
-        if name in taken or name not in other.names or not _ID_WORD.fullmatch(_word(name)) or not first.is_whole(name):
+        if name in taken or name not in other.names or not ID_WORD.fullmatch(word_of(name)) or not first.is_whole(name):
             continue
         values, others = first.column(name).astype(str), other.column(name).astype(str)
         if len(others) == len(values) and not np.array_equal(values, others):
@@ -504,7 +470,7 @@ def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[t
     repeats = int(np.unique(ids, return_counts=True)[1].max(initial=0))
     candidates = {}
     for name in table.names:
-        if name in taken or _word(name) in (*_INDEX, "id", "ids") or (name in table.numeric and not _NOT_A_CLASS.fullmatch(_word(name))):
+        if name in taken or word_of(name) in (*INDEX, "id", "ids") or (name in table.numeric and not NOT_A_CLASS.fullmatch(word_of(name))):
             continue
         try:
             values = table.column(name)
@@ -523,10 +489,10 @@ def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[t
 def _what_is_not_read(table: Table, columns: Columns, used: set[str | None], notes: list[str]) -> Iterator[str]:
     """A note on columns that are no class by their name; a sentence on others, to warn of."""
     used = used | {*columns.classes, *columns.roles.values()}
-    words = {word for names in ROLES.values() for word in names} | {*_CERTAIN, *_INDEX}
-    unread = [name for name in table.names if name not in used and _word(name) not in words]
+    words = {word for names in ROLES.values() for word in names} | {*CERTAIN, *INDEX}
+    unread = [name for name in table.names if name not in used and word_of(name) not in words]
     routine = [
-        name for name in unread if name in columns.left_out or _NOT_A_CLASS.fullmatch(_word(name)) or _ID_WORD.fullmatch(_word(name))
+        name for name in unread if name in columns.left_out or NOT_A_CLASS.fullmatch(word_of(name)) or ID_WORD.fullmatch(word_of(name))
     ]
     if routine:
         called = ", ".join(f"`{name}`" for name in routine[:5]) + (f" and {len(routine) - 5} more" if len(routine) > 5 else "")

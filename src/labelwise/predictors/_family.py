@@ -73,7 +73,15 @@ def class_order(own: tuple[str, ...] | None, given: Any) -> tuple[Any, list[int]
 
 
 def check_common_classes(classes: Sequence[Sequence[Any]]) -> None:
-    """Refuse models whose classes are the same words written differently, or that have no class in common."""
+    """Refuse models whose classes are numbers and text, the same words written differently, or that have no class in common."""
+    kinds = ["text" if any(isinstance(name, str) for name in each) else "numbers" for each in classes]
+    if len(set(kinds)) > 1:
+        i, j = kinds.index("numbers"), kinds.index("text")
+        raise InputError(
+            f"the models must name their classes alike; model {i} has the number {np.asarray(classes[i]).tolist()[0]!r}, "
+            f"model {j} the text {str(classes[j][0])!r}",
+            fix="same_classes",
+        )
     sets = [{str(name) for name in each} for each in classes]
     written: dict[str, str] = {}
     for name in sorted(set().union(*sets)):

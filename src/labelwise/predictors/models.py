@@ -11,10 +11,12 @@ import numpy as np
 
 from .._arrays import ClassNames, to_numpy
 from .._errors import InputError
+from .._frames import row_labels
 from .._labels import plain_labels
 from .._suggestions import check_choice
-from .._validation import as_seed, check_positive
+from .._validation import FEW_ROWS, as_seed, check_positive
 from ..distributions import Ensemble, MultiLabelEnsemble
+from ..distributions.base import with_ids
 from ..distributions.ensemble import softmax_of
 from ._batches import Batch, array_batches, check_loader, is_loader, loader_batches
 from ._family import Family, class_order, only_one_way
@@ -114,6 +116,7 @@ def from_models(
     Ensemble or MultiLabelEnsemble
         ``probs`` (M, N, ..., K); a tensor if ``X`` is one, otherwise NumPy. **Two classes**: where a model gives one number for each
         instance, shape (N,) or (N, 1), it is the probability (or logit) of the second class, and the result has K = 2 classes.
+        The index of a table ``X`` is kept as ``ids``.
 
     Examples
     --------
@@ -140,6 +143,8 @@ def from_models(
         total = len(batches)
     values, labels = _ask(family, _with_progress(batches, total, progress))
     q = _distribution(values, family, activation, class_axis, class_names, X)
+    if len(q.batch_shape) == 1:
+        with_ids(q, row_labels(X))  # labels with the same index are matched by it
     if not return_labels:
         return q
     if labels is None:
@@ -253,7 +258,11 @@ def _activation(values: np.ndarray, family: Family) -> str:
     if family.multilabel:
         return "sigmoid"
     sums = values.sum(-1)
-    sum_to_one = bool((values >= 0).all() and (np.abs(sums - 1) < 1e-3).all())
+    inner = tuple(range(1, values.ndim))
+    members = (values >= 0).all(axis=inner) & (np.abs(sums - 1) < 1e-3).all(axis=inner[:-1])
+    if sums[0].size >= FEW_ROWS:
+        _check_alike(members, "values that sum to 1 over the classes, as after a softmax", family)
+    sum_to_one = bool(members.all())
     if family.scores == "logits" and sum_to_one:
         warnings.warn(
             "The models give values that are not negative and sum to 1, so they are taken as probabilities, without a softmax. "
@@ -275,11 +284,30 @@ def _activation(values: np.ndarray, family: Family) -> str:
     return "softmax" if family.scores == "logits" else "none"
 
 
+def _check_alike(probabilities: np.ndarray, rule: str, family: Family) -> None:
+    """Refuse members of which some (M,) give probabilities and others logits: one activation would be wrong for either."""
+    if family.scores == "probabilities" or probabilities.all() or not probabilities.any():
+        return
+    given, other = np.flatnonzero(probabilities), np.flatnonzero(~probabilities)
+    raise InputError(
+        f"the models must all give probabilities, or all logits; {_models(given)} {rule}, {_models(other)} logits. "
+        "Take the softmax or sigmoid out of the first, or apply it in the others too"
+    )
+
+
+def _models(positions: np.ndarray) -> str:
+    numbers = ", ".join(map(str, positions[:5].tolist())) + (", …" if len(positions) > 5 else "")
+    return f"model {numbers} gives" if len(positions) == 1 else f"models {numbers} give"
+
+
 def _two_classes(values: np.ndarray, family: Family, activation: str | None) -> tuple[np.ndarray, str]:
     """Scores of two classes from those of the second, (M, N, ...)."""
     if activation == "softmax":
         raise ValueError("a softmax of one output is always 1; pass activation='sigmoid' for the logit of the second class")
-    between = bool(((values >= 0) & (values <= 1)).all())
+    members = np.asarray(((values >= 0) & (values <= 1)).all(axis=tuple(range(1, values.ndim))))
+    between = bool(members.all())
+    if activation is None and values[0].size >= FEW_OUTPUTS:
+        _check_alike(members, "one output between 0 and 1, as after a sigmoid", family)
     if activation is None and family.scores == "logits" and between:
         raise ValueError(
             "the models give one output between 0 and 1: pass activation='none' if it is the probability of the second class, "

@@ -204,11 +204,12 @@ def check_enough(events: Sequence[EventScores], level: Fraction, names: Sequence
     have = few[0].n_groups if groups else few[0].n_cases
     formula = f"at least ⌈1/(1 − {float(level):g})⌉ − 1 = {needed} {what}s"
     if len(events) == 1:
-        raise ValueError(f"`coverage` {float(level):g} needs {formula}; got {have}. Collect more, or lower `coverage`")
+        raise InputError(f"a coverage of {float(level):g} needs {formula}; got {have}", fix="more_cases")
     words = [e.name for e in few]
-    pool = f"per={{'rare': {[names[k] for e in few for k in np.flatnonzero(e.used_by).tolist()][:3]!r}}}"
-    raise ValueError(
-        f"`coverage` {float(level):g} needs {formula} of each class or event; {words[0]!r} has {have}"
-        f"{f' ({len(words)} have too few: {some(words)})' if len(words) > 1 else ''}. Collect more, lower `coverage`, or pool rare classes, "
-        f"such as {pool} with a common class added until it suffices: that guarantees coverage of the pool, not of each class in it"
+    rare = [names[k] for e in few for k in np.flatnonzero(e.used_by).tolist()][:3]
+    raise InputError(
+        f"a coverage of {float(level):g} needs {formula} of each class or event; {words[0]!r} has {have}"
+        f"{f' ({len(words)} have too few: {some(words)})' if len(words) > 1 else ''}",
+        fix="pool",
+        rare=rare,
     )
