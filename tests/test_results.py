@@ -342,7 +342,8 @@ def test_classes_are_matched_to_the_index_of_the_predictions():
     y = pandas.Series([NAMES[i % 3] for i in range(12)], index=ids)
     mixed = y.iloc[::-1]
     assert u.to_frame(y_true=mixed)["y_true"].tolist() == y.tolist()
-    assert uncertainty().to_frame(y_true=mixed)["y_true"].tolist() == mixed.tolist()  # arrays have positions only
+    with pytest.warns(UserWarning, match="are matched to those of the predictions by position: `y_true` has an index"):
+        assert uncertainty().to_frame(y_true=mixed)["y_true"].tolist() == mixed.tolist()  # arrays have positions only
     one_hot = pandas.get_dummies(mixed)[["melanoma", "nevus", "keratosis"]]
     assert u.to_frame(y_true=one_hot)["y_true"].tolist() == y.tolist()
 
