@@ -38,9 +38,9 @@ $(VENV)/.demo: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
 	$(PIP) -e .
 	@touch $@
 
-$(VENV)/.dev: $(BIN)/python pyproject.toml constraints.txt setup.py $(KERNEL)
+$(VENV)/.dev: $(BIN)/python pyproject.toml lab/pyproject.toml constraints.txt setup.py $(KERNEL)
 	$(BIN)/python $(PIP_INSTALL) pip==$(PIP_VERSION)
-	$(PIP) -e . --group dev
+	$(PIP) -e . -e lab --group dev
 	@touch $@ $(VENV)/.demo
 
 demo: $(VENV)/.demo
@@ -67,7 +67,7 @@ $(LOWEST)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) .ci/lowest_ver
 	python3.11 -m venv $(LOWEST)
 	$(LOWEST)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
 	$(LOWEST)/bin/python .ci/lowest_versions.py > $(LOWEST)/constraints.txt
-	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e . --group dev
+	$(LOWEST)/bin/python $(PIP_INSTALL) -c $(LOWEST)/constraints.txt -e . -e lab --group dev
 	@touch $@
 
 test-lowest: $(LOWEST)/.dev
@@ -76,7 +76,7 @@ test-lowest: $(LOWEST)/.dev
 $(ECOSYSTEM)/.dev: pyproject.toml constraints.txt setup.py $(KERNEL) $(wildcard tests/ecosystem/*.txt)
 	$(PYTHON) -m venv $(ECOSYSTEM)
 	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) pip==$(PIP_VERSION)
-	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) -c constraints.txt -e . --group dev -r tests/ecosystem/requirements.txt
+	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) -c constraints.txt -e . -e lab --group dev -r tests/ecosystem/requirements.txt
 	$(ECOSYSTEM)/bin/python $(PIP_INSTALL) --no-deps -r tests/ecosystem/requirements-no-deps.txt
 	$(PYTHON) -m venv $(MLFLOW)
 	$(MLFLOW)/bin/python $(PIP_INSTALL) -e . -r tests/ecosystem/requirements-mlflow.txt
@@ -136,4 +136,4 @@ fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)
 
 clean:
-	rm -rf $(VENV) $(LOWEST) $(DIST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info
+	rm -rf $(VENV) $(LOWEST) $(DIST) $(ECOSYSTEM) $(MLFLOW) build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis src/*.egg-info lab/src/*.egg-info

@@ -52,5 +52,6 @@ def lib(request: pytest.FixtureRequest) -> Library:
 @pytest.fixture(autouse=True)
 def _names_for_doctests(doctest_namespace: dict[str, Any]) -> None:
     import labelwise as lw
+    import labelwise_lab
 
-    doctest_namespace.update(np=np, lw=lw)
+    doctest_namespace.update(np=np, lw=lw, labelwise_lab=labelwise_lab)

@@ -30,7 +30,7 @@ QUIETLY = ("install", "--quiet", "--disable-pip-version-check")
 def run(*command: object, cwd: Path, **variables: str) -> str:
     """A command without the settings of this project; its output if it succeeds."""
     env = {key: value for key, value in os.environ.items() if not key.startswith(("LABELWISE_", "PYTHON"))}
-    done = subprocess.run([*map(str, command)], cwd=cwd, env=env | variables, capture_output=True, text=True, check=False)  # noqa: S603
+    done = subprocess.run([*map(str, command)], cwd=cwd, env=env | variables, capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"{' '.join(map(str, command))}\n{done.stdout}{done.stderr}")
     return done.stdout

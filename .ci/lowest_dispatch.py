@@ -28,4 +28,4 @@ if platform.machine() in ("x86_64", "AMD64"):
     }
 for name, value in plainest.items():
     print(f"{name}={value}", file=sys.stderr)
-os.execvpe(sys.argv[1], sys.argv[1:], os.environ | plainest)  # noqa: S606
+os.execvpe(sys.argv[1], sys.argv[1:], os.environ | plainest)

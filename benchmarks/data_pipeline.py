@@ -17,8 +17,8 @@ import numpy as np
 import torch
 from torch.nn import functional as F
 
-from labelwise.datasets import load, preprocess
-from labelwise.predictors.networks import resnet18
+from labelwise_lab.datasets import load, preprocess
+from labelwise_lab.training.networks import resnet18
 
 
 def images(data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:

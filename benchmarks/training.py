@@ -19,9 +19,9 @@ import numpy as np
 import torch
 from torch import nn
 
-import labelwise as lw
-from labelwise.datasets import Dataset
-from labelwise.predictors import fit_ensemble, predict_ensemble
+import labelwise_lab
+from labelwise_lab.datasets import Dataset
+from labelwise_lab.training import fit_ensemble, predict_ensemble
 
 
 def textbook_cnn() -> nn.Module:
@@ -52,7 +52,7 @@ def straightforward(data: Dataset, members: int, epochs: int, seed: int) -> np.n
 def with_labelwise(data: Dataset, members: int, epochs: int, seed: int) -> np.ndarray:
     """The same from `fit_ensemble`: start of the processes, checkpoints and prediction included."""
     with tempfile.TemporaryDirectory() as folder:
-        recipe = replace(lw.predictors.find_recipe("fashion-mnist", "paper"), epochs=epochs)
+        recipe = replace(labelwise_lab.training.find_recipe("fashion-mnist", "paper"), epochs=epochs)
         fitted = fit_ensemble("cnn", data, n_members=members, recipe=recipe, rng=seed, out_dir=folder, progress=False)
         return predict_ensemble(fitted, data.test.x).probs
 
@@ -75,7 +75,7 @@ def main() -> None:
     parser.add_argument("--members", type=int, default=5)
     parser.add_argument("--rounds", type=int, default=3)
     args = parser.parse_args()
-    full = lw.datasets.load("fashion-mnist", data_dir=args.data_dir)
+    full = labelwise_lab.datasets.load("fashion-mnist", data_dir=args.data_dir)
     data = replace(full, train=full.train[: args.train])
     print(
         f"{args.members} CNNs, {args.train:,} images, {args.epochs} epochs, {torch.get_num_threads()} threads by default, torch {torch.__version__}"

@@ -20,7 +20,7 @@ def ensemble(values: str, shape: tuple[int, int, int], dtype: str = "float32") -
 
 @lru_cache(maxsize=1)
 def _real(shape: tuple[int, int, int], dtype: str) -> np.ndarray:
-    probs = np.asarray(lw.datasets.load_fashion_ensemble().ensemble.probs)
+    probs = np.asarray(lw.demo.load_fashion_ensemble().ensemble.probs)
     if dtype == "float64":  # numbers with all their digits, as a network in double precision gives them
         probs = probs.astype(dtype)
         probs /= probs.sum(axis=-1, keepdims=True)

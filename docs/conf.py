@@ -72,17 +72,17 @@ numpydoc_xref_aliases = {
             for m in [
                 "axioms",
                 "calibration",
-                "datasets",
                 "decisions",
                 "evaluation",
                 "events",
                 "io",
                 "joint",
-                "predictors",
+                "models",
                 "report",
                 "sets",
             ]
         ),
+        *(f"labelwise_lab.{m}" for m in ["datasets", "petct", "posteriors", "simulation", "training", "votes"]),
     )
     for name in import_module(module).__all__
     if inspect.isclass(getattr(import_module(module), name, None))

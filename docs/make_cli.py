@@ -7,7 +7,10 @@ from pathlib import Path
 
 import click
 
-from labelwise.cli import main
+import labelwise.cli
+import labelwise_lab.cli
+
+PROGRAMS = {"labelwise": labelwise.cli.main, "labelwise-lab": labelwise_lab.cli.main}
 
 HEAD = """# The command
 
@@ -37,8 +40,11 @@ def pages(command: click.Command, context: click.Context) -> Iterator[tuple[str,
 
 def text() -> str:
     """The whole page."""
-    context = click.Context(main, info_name="labelwise", terminal_width=100, max_content_width=100, **main.context_settings)
-    return HEAD + "".join(f"\n## {name}\n\n```text\n{page}\n```\n" for name, page in pages(main, context))
+    text = HEAD
+    for program, main in PROGRAMS.items():
+        context = click.Context(main, info_name=program, terminal_width=100, max_content_width=100, **main.context_settings)
+        text += "".join(f"\n## {name}\n\n```text\n{page}\n```\n" for name, page in pages(main, context))
+    return text
 
 
 if __name__ == "__main__":

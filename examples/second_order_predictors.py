@@ -7,7 +7,7 @@ undetected errors over all rejected shares (0: all errors detected).
 
     python examples/second_order_predictors.py [folder with medical/dermatology.arff]
 
-Without the folder, dermatology is looked for where `labelwise.datasets.load` looks. About half a minute on two cores.
+Without the folder, dermatology is looked for where `labelwise_lab.datasets.load` looks. About half a minute on two cores.
 """
 
 from __future__ import annotations
@@ -24,17 +24,11 @@ from sklearn.ensemble import RandomForestClassifier
 from torch import nn
 
 import labelwise as lw
-from labelwise import datasets, evaluation
-from labelwise.predictors import (
-    MLP,
-    Evidence,
-    LabelwiseClassifier,
-    fit_ensemble,
-    fit_evidential,
-    fit_laplace,
-    predict_ensemble,
-    predict_evidential,
-)
+from labelwise import evaluation
+from labelwise.models import LabelwiseClassifier
+from labelwise_lab import datasets
+from labelwise_lab.posteriors import Evidence, fit_evidential, fit_laplace, predict_evidential
+from labelwise_lab.training import MLP, fit_ensemble, predict_ensemble
 
 SEED = 0
 

@@ -1,4 +1,4 @@
-"""The command, run in this process."""
+"""The commands, run in this process."""
 
 from __future__ import annotations
 
@@ -6,8 +6,12 @@ from typing import Any
 
 from click.testing import CliRunner, Result
 
-from labelwise.cli import main
+import labelwise.cli
+import labelwise_lab.cli
 
 
 def run(*args: object, **options: Any) -> Result:
-    return CliRunner().invoke(main, [str(a) for a in args], **options)
+    """``labelwise ARGS``, or ``labelwise-lab ARGS`` where the command is one of the lab."""
+    words = [str(arg) for arg in args]
+    main = labelwise_lab.cli.main if words and words[0] in labelwise_lab.cli.COMMANDS else labelwise.cli.main
+    return CliRunner().invoke(main, words, **options)

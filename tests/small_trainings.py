@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from labelwise.datasets import Dataset, Examples
-from labelwise.predictors import Recipe, fit_ensemble
+from labelwise_lab.datasets import Dataset, Examples
+from labelwise_lab.training import Recipe, fit_ensemble
 
 RNG = np.random.default_rng(0)
 N = 200

@@ -15,11 +15,11 @@ ROOT = Path(__file__).parents[1]
 # File -> the claims that it may quote, and why.
 QUOTED = {
     "src/labelwise/calibration/check.py": {"No model is perfectly calibrated": "denies it"},
-    "src/labelwise/paper/claims.py": {
+    "lab/src/labelwise_lab/paper/claims.py": {
         "that new images lower EU does not hold if": "the paper's claim, tested",
         "Whether new images lower EU": "tests it",
     },
-    "src/labelwise/paper/practice.py": {"does not show that new images of it will lower it": "denies it"},
+    "lab/src/labelwise_lab/paper/practice.py": {"does not show that new images of it will lower it": "denies it"},
     "docs/results.md": {
         "that new images lower EU does not hold if": "the paper's claim, tested",
         "does not show that new images of it will lower it": "denies it",

@@ -32,7 +32,7 @@ def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
             imported = line.rpartition("|")[2].strip()
             if imported == moment:
                 break
-            if moment == "stdin" and imported == "labelwise.cli.evaluate":
+            if moment == "stdin" and imported == "labelwise.cli._input":
                 time.sleep(0.5)
                 break
         else:

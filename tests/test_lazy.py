@@ -9,7 +9,7 @@ import pytest
 import labelwise
 from labelwise._lazy import imported, lazily
 
-get, names = lazily("labelwise", {"quantify": "io.quantify", "joint": "joint", "fit_ensemble": "predictors.training", "gone": "io.gone"})
+get, names = lazily("labelwise", {"quantify": "io.quantify", "joint": "joint", "LabelwiseClassifier": "models.sklearn", "gone": "io.gone"})
 
 
 def test_functions_and_modules() -> None:
@@ -18,7 +18,7 @@ def test_functions_and_modules() -> None:
 
     assert get("quantify") is quantify
     assert get("joint") is joint
-    assert names() == ["fit_ensemble", "gone", "joint", "quantify"]
+    assert names() == ["LabelwiseClassifier", "gone", "joint", "quantify"]
 
 
 def test_unknown_names_are_attribute_errors() -> None:
@@ -27,12 +27,13 @@ def test_unknown_names_are_attribute_errors() -> None:
 
 
 def test_only_libraries_of_extras_are_suggested(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(labelwise, "predictors", labelwise.predictors)  # puts the module back that others have imported
-    for name in [name for name in sys.modules if name.startswith("labelwise.predictors")]:
+    monkeypatch.setattr(labelwise, "models", labelwise.models)  # puts the module back that others have imported
+    for name in [name for name in sys.modules if name.startswith("labelwise.models")]:
         monkeypatch.delitem(sys.modules, name)
-    monkeypatch.setitem(sys.modules, "torch", None)
-    with pytest.raises(ImportError, match=r'fit_ensemble needs torch; install it with: pip install "labelwise\[torch\]"'):
-        get("fit_ensemble")
+    for name in ["sklearn", *(name for name in sys.modules if name.startswith("sklearn."))]:
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(ImportError, match=r'LabelwiseClassifier needs scikit-learn; install it with: pip install "labelwise\[sklearn\]"'):
+        get("LabelwiseClassifier")
     with pytest.raises(ModuleNotFoundError, match=r"labelwise\.io\.gone"):
         get("gone")
 

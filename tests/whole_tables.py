@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from labelwise.datasets import Dataset
+from labelwise_lab.datasets import Dataset
 
 
 def whole(data: Dataset) -> tuple[np.ndarray, np.ndarray]:

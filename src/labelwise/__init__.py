@@ -59,23 +59,22 @@ __all__ = [
 ]
 
 _MODULES = (
-    "axioms", "calibration", "datasets", "decisions", "evaluation", "io", "joint", "metrics", "paper", "plots", "predictors", "report",
-    "sets",
+    "axioms", "calibration", "decisions", "demo", "evaluation", "io", "joint", "metrics", "models", "plots", "report", "sets",
 )  # fmt: skip
 if TYPE_CHECKING:  # the same names for type checkers
-    from . import axioms, calibration, datasets, decisions, evaluation, io, joint, metrics, paper, plots, predictors, report, sets  # noqa: F401
+    from . import axioms, calibration, decisions, demo, evaluation, io, joint, metrics, models, plots, report, sets  # noqa: F401
     from .evaluation.ensemble_health import check_ensemble as check_ensemble
     from .io.load import load_predictions as load_predictions
     from .io.quantify import quantify as quantify
     from .io.save import save_predictions as save_predictions
-    from .predictors.models import from_models as from_models
+    from .models.predict import from_models
 else:
     __getattr__, _later = lazily(
         __name__,
         {name: name for name in _MODULES}
         | {
             "check_ensemble": "evaluation.ensemble_health",
-            "from_models": "predictors.models",
+            "from_models": "models.predict",
             "load_predictions": "io.load",
             "quantify": "io.quantify",
             "save_predictions": "io.save",

@@ -23,12 +23,16 @@ def _exit_at_once(*_: object) -> None:
 
 
 def _is_the_command() -> bool:
-    """Whether this process is ``labelwise …`` or ``python -m labelwise …``, and not a program that imports the package, nor a worker."""
+    """Whether this process is ``labelwise …`` or ``python -m labelwise …``, and not a program that imports the package, nor a worker.
+
+    ``labelwise-lab`` is the command too.
+    """
     typed = sys.orig_argv
     if sys.argv[:1] == ["-m"]:  # while Python looks for the module
-        return "-mlabelwise" in typed or ("-m" in typed and typed[typed.index("-m") + 1] == "labelwise")
+        modules = ("labelwise", "labelwise_lab")
+        return any(f"-m{module}" in typed for module in modules) or ("-m" in typed and typed[typed.index("-m") + 1] in modules)
     script = sys.argv[0] if sys.argv else ""
-    return script in typed and os.path.splitext(os.path.basename(script))[0] == "labelwise"
+    return script in typed and os.path.splitext(os.path.basename(script))[0] in ("labelwise", "labelwise-lab")
 
 
 class raised_as_usual:

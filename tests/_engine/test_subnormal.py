@@ -101,7 +101,7 @@ def test_derivatives_do_not_underflow(level: str, loss: object, weights: str | N
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 def test_real_predictions_do_not_underflow(level: str, loss: object) -> None:
-    q = lw.datasets.load_fashion_ensemble().ensemble
+    q = lw.demo.load_fashion_ensemble().ensemble
     q = lw.Ensemble(np.where(q.probs < 1e-30, 0, q.probs))
     assert not underflows(lambda: lw.decompose(q, loss, n_jobs=1))
     assert not underflows(lambda: lw.decompose(q, loss, events=lw.events.ordinal(10), n_jobs=1))

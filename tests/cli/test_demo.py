@@ -26,7 +26,7 @@ def test_demo_shows_tables_and_says_what_to_open(tmp_path, monkeypatch) -> None:
     assert PARTS_EXPLAINED in text
     assert "98.63 %" in text  # 98.625 % exactly, as on the page
     found = json.loads(run("demo", "--json").output)  # its own page may be replaced
-    fashion = lw.datasets.load_fashion_ensemble()
+    fashion = lw.demo.load_fashion_ensemble()
     assert found["accuracy"] == pytest.approx(np.mean(fashion.ensemble.mean().argmax(-1) == fashion.y_true))
     shirt = next(x for x in found["classes"] if x["class"] == "shirt")
     u = lw.decompose(fashion.ensemble)

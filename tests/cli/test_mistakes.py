@@ -13,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 import labelwise as lw
+import labelwise_lab
+from command_line import run
 from labelwise.cli import main
 
 RNG = np.random.default_rng(0)
@@ -193,7 +195,7 @@ OTHERS: list[tuple[str, list[str], int, str]] = [
     ("66 no instances", ["report", "p.npz", "-o", "r.html", "--instances", "0"], 2, "Invalid value for '--instances': 0 is not in the range x>=1"),
     ("68 petct folder without studies", ["petct", "prepare", "empty", "-o", "slices"], 2, "'empty' must hold one .csv file with the diagnoses; found 0. Choose one with --table"),
     ("68 petct folder absent", ["petct", "prepare", "studies", "-o", "slices"], 2, "there is no folder 'studies' with studies"),
-    ("68 petct not prepared", ["petct", "train", "empty", "-o", "trained"], 2, "manifest.json is missing; run `labelwise petct prepare` first"),
+    ("68 petct not prepared", ["petct", "train", "empty", "-o", "trained"], 2, "manifest.json is missing; run `labelwise-lab petct prepare` first"),
     ("71 data set not there", ["train", "mnist", "-o", "t.npz", "--data-dir", "empty"], 2, "--download"),
     ("71 data set mistyped", ["train", "mnsit", "-o", "t.npz"], 2, "Did you mean 'mnist'?"),
     ("72 folder absent", ["train", "./photo", "-o", "t.npz"], 2, "there is no folder or table './photo'"),
@@ -227,7 +229,7 @@ def test_mistakes_with_commands(number: str, args: list[str], code: int, words: 
     (tmp_path / "none.toml").write_text("g = []\n")
     (tmp_path / "c.toml").write_text("default = 1\n")
     (tmp_path / "empty").mkdir()
-    result = CliRunner().invoke(main, args)
+    result = run(*args)
     assert result.exit_code == code, result.output
     said = " ".join(result.output.split())
     assert words in said
@@ -313,7 +315,7 @@ def test_76_to_79_in_python(tmp_path, optional) -> None:
     assert lw.plots.plot_by_class(lw.decompose(q)).patches  # 77
     models, loader = [torch.nn.Linear(4, 3) for _ in range(2)], [torch.zeros(5, 4)]
     with pytest.raises(TypeError, match=r"use lw\.from_models\(models, X_or_loader\)"):  # 78
-        lw.predictors.predict_ensemble(models, loader)
+        labelwise_lab.training.predict_ensemble(models, loader)
 
 
 def test_74_decisions_about_labels_that_occur_together(tmp_path) -> None:

@@ -122,8 +122,7 @@ LINES = [
     "axioms --loss log",
     "demo",
     "decide 黒.npz --costs costs.toml",
-    "reproduce --help",
-    "reproduce arc --help",
+    "sets fit --help",
     "--help",
 ]
 

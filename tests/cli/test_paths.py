@@ -10,8 +10,9 @@ import click
 import numpy as np
 import pytest
 
+import labelwise.cli
+import labelwise_lab.cli
 from command_line import run
-from labelwise.cli import main
 from labelwise.cli._paths import Command, InputName, InputPath, OutputPath
 
 
@@ -28,7 +29,7 @@ def commands(
         yield from commands(below, click.Context(below, parent=context), (*words, name))
 
 
-ALL = dict(commands(main, click.Context(main)))
+ALL = {words: command for main in (labelwise.cli.main, labelwise_lab.cli.main) for words, command in commands(main, click.Context(main))}
 PAIRS = [
     (words, read, written)
     for words, command in ALL.items()
@@ -54,7 +55,7 @@ def test_every_command_checks_its_paths_and_every_path_is_read_or_written() -> N
         ("sets", "fit"),
         ("sets", "predict"),
         ("train",),
-        ("benchmark",),
+        ("votes",),
     } <= outputs
 
 
@@ -123,8 +124,8 @@ def here(tmp_path, monkeypatch) -> Path:
         "quantify fold -o fold/d1.csv",
         "quantify m.csv m-uncertainty.csv",  # the default output
         "decide m.csv --costs costs.toml --class-names names.csv -o names.csv",
-        "benchmark s.npz --splits 2 --bootstrap 20 -o s.npz",
-        "benchmark cifar10h -o cifar10h-counts.npy",
+        "votes s.npz --splits 2 --bootstrap 20 -o s.npz",
+        "votes cifar10h -o cifar10h-counts.npy",
     ],
 )
 def test_nothing_is_lost(line: str, here: Path) -> None:

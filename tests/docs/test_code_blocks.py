@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+import labelwise.cli
+import labelwise_lab.cli
 from labelwise.cli import main
 
 ROOT = Path(__file__).parents[2]
@@ -24,6 +26,8 @@ PAGES = sorted(
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "benchmarks").rglob("*.md"),
         *(ROOT / "examples").rglob("*.md"),
+        *(ROOT / "lab").glob("*.md"),
+        *(ROOT / "lab" / "studies").rglob("*.md"),
     )
     if path.relative_to(ROOT).as_posix() not in GENERATED
 )
@@ -79,7 +83,9 @@ def refused_command(line: str) -> str | None:
         case []:
             return None
         case ["labelwise", *arguments]:
-            return refused_arguments(arguments)
+            return refused_arguments(labelwise.cli.main, arguments)
+        case ["labelwise-lab", *arguments]:
+            return refused_arguments(labelwise_lab.cli.main, arguments)
         case ["make", *targets]:
             known = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
             return None if all(target in known for target in targets if "=" not in target) else f"no target: {line}"
@@ -90,8 +96,7 @@ def refused_command(line: str) -> str | None:
     return f"neither run nor explained: {line!r}"
 
 
-def refused_arguments(arguments: list[str]) -> str | None:
-    command: click.Command = main
+def refused_arguments(command: click.Command, arguments: list[str]) -> str | None:
     while isinstance(command, click.Group) and arguments and not arguments[0].startswith("-"):
         name, *arguments = arguments
         if name in ("…", "..."):
@@ -104,17 +109,20 @@ def refused_arguments(arguments: list[str]) -> str | None:
     return f"{command.name} has no {unknown}" if unknown else None
 
 
-@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())
-def test_blocks_are_run_or_explained(path):
-    name = path.relative_to(ROOT).as_posix()
-    found = [refused(language, block, name.startswith(DOCTESTED)) for language, block in blocks(path.read_text(encoding="utf-8"))]
-    assert [mistake for mistake in found if mistake] == []
+def test_blocks_are_run_or_explained():
+    wrong = []
+    for path in PAGES:
+        name = path.relative_to(ROOT).as_posix()
+        for language, block in blocks(path.read_text(encoding="utf-8")):
+            mistake = refused(language, block, name.startswith(DOCTESTED))
+            wrong += [(name, mistake)] if mistake else []
+    assert wrong == []
 
 
 def test_commands_in_sentences_exist():
     wrong = []
     for path in PAGES:
-        for command in re.findall(r"(?<!`)`(labelwise [a-z][^`\n]*)`", path.read_text(encoding="utf-8")):
+        for command in re.findall(r"(?<!`)`(labelwise(?:-lab)? [a-z][^`\n]*)`", path.read_text(encoding="utf-8")):
             mistake = refused_command(command.replace("|", " ").split(" … ")[0])
             wrong += [(path.name, command, mistake)] if mistake else []
     assert wrong == []

@@ -12,6 +12,7 @@ from laplace import Laplace
 from torch.utils.data import DataLoader, TensorDataset
 
 import labelwise as lw
+import labelwise_lab
 
 NAMES = ["ant", "bee", "cat"]
 
@@ -45,7 +46,7 @@ def test_laplace(data, loader):
         la.predictive_samples(x, pred_type="glm", n_samples=2000, generator=torch.Generator().manual_seed(0)), class_names=NAMES
     )
     assert q.probs.shape == (2000, 200, 3)
-    ours = lw.predictors.fit_laplace(net, x, prior_precision=2.0, structure="full").predict(x, points=8192)
+    ours = labelwise_lab.posteriors.fit_laplace(net, x, prior_precision=2.0, structure="full").predict(x, points=8192)
     u, v = lw.decompose(q), lw.decompose(ours)
     assert (abs(u.epistemic - v.epistemic) < 0.1 * v.epistemic.max()).all()  # theirs by sampling, ours by quadrature
     mean, covariance = la._glm_predictive_distribution(x)  # what its samples are drawn from

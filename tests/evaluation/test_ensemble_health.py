@@ -20,7 +20,7 @@ def test_healthy_members_pass(m) -> None:
 
 
 def test_bundled_networks_pass() -> None:
-    f = lw.datasets.load_fashion_ensemble()
+    f = lw.demo.load_fashion_ensemble()
     assert lw.check_ensemble(f.ensemble, f.y_true).ok
 
 

@@ -17,7 +17,7 @@ from labelwise.evaluation import detection_scores, ranking_scores, rejection_cur
 from labelwise.evaluation.ranking import rounded
 
 LOSSES = {"zero-one": "zero_one", "cost 1 : 9": lw.CostLoss(1, 9), "cost 9 : 1": lw.CostLoss(9, 1), "log": "log", "squared": "squared"}
-RESULTS = Path(__file__).parents[2] / "results/cifar10-paper-10-epochs/run-0"
+RESULTS = Path(__file__).parents[2] / "lab/results/cifar10-paper-10-epochs/run-0"
 
 
 @st.composite

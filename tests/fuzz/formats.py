@@ -294,7 +294,7 @@ def _image_folder(kind: str) -> Callable[[Path], None]:
 
 def _dataset(function: str, name: str, *more: Any) -> Callable[[Path], object]:
     def read(folder: Path) -> object:
-        import labelwise.datasets as ds
+        import labelwise_lab.datasets as ds
 
         return getattr(ds, function)(folder / name, *more)
 
@@ -382,7 +382,7 @@ def resume(folder: Path) -> None:
 
 
 def _ensemble(folder: Path) -> None:
-    from labelwise.predictors import fit_ensemble
+    from labelwise_lab.training import fit_ensemble
 
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(32, 4)).astype(np.float32), np.arange(32) % 3
@@ -394,7 +394,7 @@ def _ensemble(folder: Path) -> None:
 
 def read_ensemble(folder: Path) -> None:
     """Settings, metrics, and the weights in the network."""
-    from labelwise.predictors import load_ensemble
+    from labelwise_lab.training import load_ensemble
 
     fitted = load_ensemble(folder / "trained")
     fitted.metrics  # noqa: B018
@@ -416,22 +416,22 @@ def _nifti(name: str) -> Callable[[Path], None]:
 
 def read_volume(folder: Path) -> None:
     """A volume on its own grid."""
-    from labelwise.petct.volumes import read_volume
+    from labelwise_lab.petct.volumes import read_volume
 
     read_volume(_one(folder, "v.nii*"))
 
 
 def _studies(folder: Path) -> None:
-    from labelwise.petct import write_phantoms
+    from labelwise_lab.petct import write_phantoms
 
     write_phantoms(folder / "studies", patients=2, voxel=30, rng=1)
 
 
 def read_studies(folder: Path) -> None:
     """Two patients, found and cut into slices; a study that cannot be used is skipped."""
-    from labelwise.petct import Settings
-    from labelwise.petct.preparation import prepare_study
-    from labelwise.petct.studies import find_studies
+    from labelwise_lab.petct import Settings
+    from labelwise_lab.petct.preparation import prepare_study
+    from labelwise_lab.petct.studies import find_studies
 
     (folder / "out" / "studies").mkdir(parents=True)
     for study in find_studies(folder / "studies", diagnoses=("negative", "lung cancer", "lymphoma", "melanoma", "bone metastases"))[0]:
@@ -439,7 +439,7 @@ def read_studies(folder: Path) -> None:
 
 
 def _slices(folder: Path) -> None:
-    from labelwise.petct import Settings, prepare, write_phantoms
+    from labelwise_lab.petct import Settings, prepare, write_phantoms
 
     with tempfile.TemporaryDirectory() as studies:
         write_phantoms(Path(studies) / "s", patients=8, voxel=40, rng=1)
@@ -451,7 +451,7 @@ def _slices(folder: Path) -> None:
 
 def read_slices(folder: Path) -> None:
     """The manifest, and every slice of every part."""
-    from labelwise.petct.manifest import open_prepared
+    from labelwise_lab.petct.manifest import open_prepared
 
     prepared = open_prepared(folder / "slices")
     prepared.statistics  # noqa: B018

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-import labelwise.datasets as ds
+import labelwise_lab.datasets as ds
 from labelwise.cli.report import read_events
 from labelwise.decisions import Costs
 from labelwise.io import load_predictions
@@ -21,20 +21,20 @@ from optional_libraries import optional
 
 def nifti(path: Path) -> Any:
     optional("nibabel")
-    from labelwise.petct.volumes import read_volume
+    from labelwise_lab.petct.volumes import read_volume
 
     return read_volume(path)
 
 
 def checkpoint(path: Path) -> Any:
     optional("torch")
-    from labelwise.predictors._member import load_checkpoint
+    from labelwise_lab.training._member import load_checkpoint
 
     return load_checkpoint(path)
 
 
 def studies(path: Path) -> Any:
-    from labelwise.petct.studies import find_studies
+    from labelwise_lab.petct.studies import find_studies
 
     return find_studies(path.parent, table=path)
 

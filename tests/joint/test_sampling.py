@@ -99,7 +99,7 @@ def test_seldom_drawn_high_costs_stay_within_the_bound() -> None:
     costs = np.array([[0.0, 1000, 1000], [1, 0, 1], [1, 1, 0]])
     q = lw.Dirichlet(np.array([0.001, 10.0, 10.0]))
     values, bounds = estimates(q, lw.joint.CostMatrix(costs), 512)
-    assert np.mean(np.abs(values - 0.1354) <= bounds) >= 0.93  # from benchmarks/studies/joint_sampling.py
+    assert np.mean(np.abs(values - 0.1354) <= bounds) >= 0.93  # from lab/studies/joint_sampling.py
 
 
 def test_value_of_knowledge_is_unbiased() -> None:

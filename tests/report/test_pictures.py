@@ -17,7 +17,7 @@ WIDE = ("overview", "rejection", "explorer", "planner")
 
 @pytest.fixture(scope="session")
 def fashion():
-    f = lw.datasets.load_fashion_ensemble()
+    f = lw.demo.load_fashion_ensemble()
     return build_report(
         f.ensemble, y_true=f.y_true, images=f.images, image_index=f.image_index, ood=f.ood, title="FashionMNIST, five networks"
     )

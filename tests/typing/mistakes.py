@@ -21,7 +21,7 @@ lw.decisions.decide(q, costs, task="oneclass")  # type: ignore[arg-type]  # pyri
 lw.evaluaton  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 lw.evaluation.rejection_curv  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 lw.joint.mutual_info  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
-lw.predictors.fit_esemble  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
+lw.models.fit_esemble  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 u.epistemc  # type: ignore[attr-defined]  # pyright: ignore[reportAttributeAccessIssue]
 
 x: int = u.epistemic  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]

@@ -10,7 +10,6 @@ from .members import HeldOutScores, MemberCalibration, calibrate_members
 from .norms import CalibrationNorms, calibration_norms
 from .reliability import ReliabilityCurve, reliability_curves
 from .temperature import Temperature, fit_temperature
-from .votes_benchmark import benchmark_votes
 from .votes_check import VoteCheck, check_votes
 from .votes_reliability import EntropyBounds, VoteReliability, vote_reliability
 from .votes_repair import VoteCalibration, fit_vote_calibration
@@ -30,7 +29,6 @@ __all__ = [
     "VoteCheck",
     "VoteReliability",
     "VoteScore",
-    "benchmark_votes",
     "calibrate_members",
     "calibration_errors",
     "calibration_norms",

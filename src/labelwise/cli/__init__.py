@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from importlib import import_module
 from typing import Any
 
 import click
@@ -20,116 +21,34 @@ from ._errors import in_options
 from ._output import echo, one_line, print_on_any_terminal
 from ._paths import Group
 
-__all__ = ["main"]
+__all__ = ["Commands", "main", "show_version"]
 
 USER_ERROR, BUG = 2, 70
 """Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
 
 
-def _acquire() -> click.Command:
-    from .acquire import command
-
-    return command
-
-
-def _axioms() -> click.Command:
-    from .axioms import command
-
-    return command
-
-
-def _benchmark() -> click.Command:
-    from .benchmark import command
-
-    return command
-
-
-def _completion() -> click.Command:
-    from .completion import command
-
-    return command
-
-
-def _decide() -> click.Command:
-    from .decide import command
-
-    return command
-
-
-def _demo() -> click.Command:
-    from .demo import command
-
-    return command
-
-
-def _evaluate() -> click.Command:
-    from .evaluate import command
-
-    return command
-
-
-def _petct() -> click.Command:
-    from .petct import command
-
-    return command
-
-
-def _quantify() -> click.Command:
-    from .quantify import command
-
-    return command
-
-
-def _report() -> click.Command:
-    from .report import command
-
-    return command
-
-
-def _reproduce() -> click.Command:
-    from .reproduce import command
-
-    return command
-
-
-def _sets() -> click.Command:
-    from .sets import command
-
-    return command
-
-
-def _train() -> click.Command:
-    from .train import command
-
-    return command
-
-
-COMMANDS: dict[str, Callable[[], click.Command]] = {
-    "acquire": _acquire,
-    "axioms": _axioms,
-    "benchmark": _benchmark,
-    "completion": _completion,
-    "decide": _decide,
-    "demo": _demo,
-    "evaluate": _evaluate,
-    "petct": _petct,
-    "quantify": _quantify,
-    "report": _report,
-    "reproduce": _reproduce,
-    "sets": _sets,
-    "train": _train,
-}
-"""Lazy import of each subcommand."""
+COMMANDS = ("acquire", "axioms", "completion", "decide", "demo", "evaluate", "quantify", "report", "sets")
 
 
 class Commands(Group):
-    """Lazily imported subcommands; every error becomes a short message and an exit code."""
+    """Subcommands that are imported when they are asked for; every error becomes a short message and an exit code.
+
+    ``names`` are modules of ``package``, each with its ``command``.
+    """
+
+    def __init__(self, *args: Any, package: str, names: Sequence[str], **options: Any) -> None:
+        super().__init__(*args, **options)
+        self.package = package
+        self.names = names
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return list(COMMANDS)
+        return list(self.names)
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        return COMMANDS[name]() if name in COMMANDS else None
+        if name not in self.names:
+            return None
+        command: click.Command = import_module(f"{self.package}.{name}").command
+        return command
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         """The subcommand that is asked for; of a mistyped one, the name that was probably meant is said."""
@@ -219,7 +138,7 @@ def _traceback(kind: type[BaseException], error: BaseException, where: Any) -> N
     echo("".join(traceback.format_exception(kind, error, where)).rstrip(), err=True)
 
 
-def _version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+def show_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
     """--version: what matters for a bug report."""
     if not wanted or context.resilient_parsing:
         return
@@ -236,8 +155,8 @@ def _version(context: click.Context, option: click.Parameter, wanted: bool) -> N
     context.exit()
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=_version, help="Show the version and exit.")
+@click.group(cls=Commands, package=__name__, names=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version, help="Show the version and exit.")
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
     """Label-wise aleatoric and epistemic uncertainty of classifiers.

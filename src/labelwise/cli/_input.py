@@ -180,19 +180,6 @@ def in_words(shape: tuple[int, ...], n_members: int | None) -> str:
     return f"{shape[0]:,} members × {words}"
 
 
-def sha256_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``--sha256``."""
-
-    def parse(ctx: click.Context, param: click.Parameter, values: tuple[str, ...]) -> dict[str, str]:
-        pairs = [value.partition("=") for value in values]
-        if not all(equals for _, equals, _ in pairs):
-            raise click.BadParameter("expected FILE=CHECKSUM, such as cifar10h-counts.npy=5ab4...")
-        return {name: checksum for name, _, checksum in pairs}
-
-    words = "SHA-256 of a file that is downloaded, where its publisher gives none; repeatable."
-    return click.option("--sha256", multiple=True, metavar="FILE=CHECKSUM", callback=parse, help=words)
-
-
 def _check_there(path: Path, kind: str) -> None:
     from ..io.members import look_alike
 
@@ -236,16 +223,3 @@ def read_events(path: Path) -> dict[str, list[str]]:
             if not isinstance(classes, list):
                 raise ValueError(f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r:.100}')
     return groups
-
-
-def check_manifest(folder: Path, *parts: str) -> None:
-    """Refuse prepared slices whose manifest lacks what is needed of these ``parts``, before any work is done."""
-    from ..petct.manifest import FILE as MANIFEST
-    from ..petct.manifest import open_prepared
-
-    with reading(folder / MANIFEST):
-        prepared = open_prepared(folder)
-        for needed in ("class_names", "statistics", "size"):
-            getattr(prepared, needed)
-        for part in parts:
-            prepared.part(part)

@@ -25,7 +25,7 @@ def command(output: Path, as_json: bool) -> None:
       labelwise demo
       labelwise demo -o fashion.html
     """
-    from ..datasets import load_fashion_ensemble
+    from ..demo import load_fashion_ensemble
     from ..report import write_report
     from ..report.explanations import PARTS_EXPLAINED
 

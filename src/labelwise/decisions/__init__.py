@@ -7,7 +7,6 @@ from .costs import Costs
 from .outcome import Outcome, PolicyReport, evaluate_policy
 from .policy import BreakEven, Decisions, decide
 from .problem import ABSTAIN, ASK
-from .simulation import LearningCurve, simulate
 from .summary import ClassCalls, DecisionSummary
 from .thresholds import ClassThresholds, Threshold, choose_threshold
 
@@ -21,7 +20,6 @@ __all__ = [
     "Costs",
     "DecisionSummary",
     "Decisions",
-    "LearningCurve",
     "Outcome",
     "PolicyReport",
     "Threshold",
@@ -31,5 +29,4 @@ __all__ = [
     "class_quotas",
     "decide",
     "evaluate_policy",
-    "simulate",
 ]

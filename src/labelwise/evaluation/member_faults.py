@@ -1,6 +1,6 @@
 """What each fault of an ensemble's members looks like, one function for each.
 
-Thresholds were chosen on some trained ensembles and validated on others: `benchmarks/studies/health.py`.
+Thresholds were chosen on some trained ensembles and validated on others: `lab/studies/health.py`.
 """
 
 from __future__ import annotations

@@ -1,0 +1,25 @@
+"""The command ``labelwise-lab``; each subcommand is a module of this package."""
+
+from __future__ import annotations
+
+import click
+
+from labelwise.cli import Commands, show_version
+
+__all__ = ["main"]
+
+COMMANDS = ("petct", "reproduce", "train", "votes")
+
+
+@click.group(cls=Commands, package=__name__, names=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version, help="Show the version and exit.")
+@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
+def main(debug: bool) -> None:
+    """The laboratory of labelwise: training, the paper's experiments, PET/CT, and people's votes.
+
+    \b
+    Examples:
+      labelwise-lab train digits -o preds.npz         an ensemble on a small data set, in a minute
+      labelwise-lab reproduce audit                   recompute every published number
+      labelwise-lab COMMAND --help                    more examples
+    """

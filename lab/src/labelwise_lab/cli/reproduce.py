@@ -1,0 +1,287 @@
+"""``labelwise-lab reproduce``: the paper's experiments on real data, saved to a results folder."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from labelwise._tables import counted
+from labelwise.cli._output import echo, echo_table
+from labelwise.cli._paths import DATA_FOLDER, READ_FILE, READ_FOLDER, Group, InputPath, OutputPath, will_write
+from labelwise.io.files import reading
+
+from ._options import sha256_option
+
+RESULTS = Path("lab/results")
+# default data set of each experiment
+DEFAULT_DATA = {
+    "arc": "fashion-mnist",
+    "ood": "fashion-mnist",
+    "losses": "fashion-mnist",
+    "gallery": "mnist",
+    "holdout": "fashion-mnist",
+    "artifact": "cifar10",
+    "human": "cifar10",
+}
+
+
+@click.group(cls=Group)
+def command() -> None:
+    """Reproduce the paper's experiments (published protocol or released code), corrected, with control arms.
+
+    \b
+    Results are saved run by run. Finished runs are loaded; interrupted ones are resumed.
+      labelwise-lab reproduce ood --runs 5 --data-dir DATA
+      labelwise-lab reproduce holdout --data cifar10 --runs 2 --arm swap --arm no-swap
+      labelwise-lab reproduce arc --quick
+      labelwise-lab reproduce page
+    """
+
+
+# The folder is read as a whole, and results are added to it.
+RESULTS_OPTION = click.option("-o", "--results", type=READ_FOLDER, default=RESULTS, help="Results folder.")
+
+
+def experiment(name: str, summary: str, *more: Any) -> None:
+    """Add the command of one experiment; they share their options."""
+
+    def run(
+        results: Path,
+        data: str | None,
+        protocol: str,
+        members: int | None,
+        change: tuple[str, ...],
+        data_dir: Path | None,
+        download: bool,
+        sha256: dict[str, str],
+        n_jobs: int | None,
+        quick: bool,
+        runs: int | None = None,
+        epochs: int | None = None,
+        **options: Any,
+    ) -> None:
+        from ..paper import arc, artifact, gallery, holdout, human, losses, ood
+        from ..paper.results_folder import Options
+        from ..paper.settings import QUICK, Setting, parse_change
+
+        runners: dict[str, Callable[..., Any]] = {
+            "arc": arc.run,
+            "ood": ood.run,
+            "losses": losses.run,
+            "gallery": gallery.run,
+            "holdout": holdout.run,
+            "artifact": artifact.run,
+            "human": human.run,
+        }
+        if quick and data not in (None, "digits"):
+            raise ValueError(f"--quick uses scikit-learn's digits; it cannot be combined with --data {data}")
+        setting = Setting(
+            "digits" if quick else data or DEFAULT_DATA[name],
+            protocol,
+            members or (QUICK["members"] if quick else 5),
+            epochs or (QUICK["epochs"] if quick and name != "holdout" else None),
+            tuple(parse_change(text) for text in change),
+        )
+        setting = holdout.canonical(setting) if name == "holdout" else setting.canonical()
+        about = Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256)
+        runners[name](setting, runs or (QUICK["runs"] if quick else 1), about, **{key: value for key, value in options.items() if value})
+        folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
+        _echo_tables(folder / f"{name}.json")
+        echo(f"wrote {folder / name}.json and its figure")
+
+    decorated: Any = run
+    for option in (*more, *_shared(name)):
+        decorated = option(decorated)
+    command.command(name, help=summary)(decorated)
+
+
+def _shared(name: str) -> list[Any]:
+    from ..paper.settings import DATA
+
+    count = click.IntRange(1)
+    epochs = click.option("--epochs", type=count, help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]")
+    runs = click.option("--runs", type=count, help="Number of independent ensembles; run r has random seed r.  [default: 1]")
+    return [
+        click.option("--quick", is_flag=True, help="Quick trial on scikit-learn's digits: 2 runs of 2 members."),
+        click.option("--n-jobs", type=count, help="Members trained in parallel.  [default: by number of processors]"),
+        sha256_option(),
+        click.option("--download", is_flag=True, help="Download missing files from their publisher."),
+        click.option("--data-dir", type=DATA_FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
+        click.option(
+            "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
+        ),
+        *[epochs] * (name != "holdout"),  # it has a fixed number
+        click.option("--members", type=count, help="Size of the ensemble.  [default: 5]"),
+        *[runs] * (name != "gallery"),  # it shows the first
+        click.option(
+            "--protocol",
+            type=click.Choice(["paper", "code"]),
+            default="paper",
+            help="Settings of the paper's text or of the released code.",
+        ),
+        click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
+        RESULTS_OPTION,
+    ]
+
+
+def _holdout_options() -> list[Any]:
+    from ..paper.holdout import ARMS
+
+    words = "Arm to run, with the one it is compared with; repeatable.  [default: all]"
+    first = "First run to train; earlier ones are used if stored, so that machines can share the work.  [default: 0]"
+    return [
+        click.option("--first-run", type=click.IntRange(0), help=first),
+        click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words),
+    ]
+
+
+def _typed() -> str:
+    """The command line without local folders."""
+    words, skip = [], False
+    for word in sys.argv[1:]:
+        if skip or word in ("--data-dir", "-o", "--results", "--n-jobs"):
+            skip = not skip
+            continue
+        if not word.startswith(("--data-dir=", "--results=", "--n-jobs=")):
+            words.append(word)
+    return " ".join(["labelwise", *words])
+
+
+def _echo_tables(path: Path, prefix: str = "") -> None:
+    from ..paper.tables import tables
+
+    for title, columns, rows in tables(path):
+        echo_table(prefix + title, columns, rows)
+
+
+experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.")
+experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
+experiment("losses", "Compare six losses for rejection and out-of-distribution detection.")
+experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
+experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")
+experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H).")
+experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", *_holdout_options())
+
+
+@command.command()
+@click.argument("files", nargs=-1, required=True, type=READ_FILE)
+@RESULTS_OPTION
+def published(files: tuple[Path, ...], results: Path) -> None:
+    """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and `eus_after`.
+
+    The data set is taken from the end of the file name, as in label_uq_holdout_cifar.npz.
+    """
+    from ..paper.holdout_numbers import published as recompute
+    from ..paper.results_folder import Options, record
+
+    for path in files:
+        name = path.stem.rpartition("_")[2]
+        with reading(path):
+            numbers, drops = recompute(path)
+        record("published", name, numbers, Options(results, command=f"labelwise-lab reproduce published {path.name}"), runs=drops.n_runs)
+        _echo_tables(results / "published" / f"{name}.json", f"{name}: ")
+
+
+@command.command()
+@click.option(
+    "--training",
+    "trainings",
+    multiple=True,
+    type=InputPath(exists=True, file_okay=False),
+    help="Add a training: a folder with run-0 and so on; repeatable.",
+)
+@RESULTS_OPTION
+def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
+    """Compare AUROCs and their differences between measures with the paper's Table 1: for 2 to 15 members, and for other trainings."""
+    from ..paper.fingerprint import run
+    from ..paper.results_folder import Options
+
+    run(Options(results, command="labelwise-lab reproduce fingerprint"), trainings)
+    _echo_tables(results / "fingerprint" / "fingerprint.json")
+
+
+@command.command()
+@click.option("--output", type=OutputPath(dir_okay=False), help="File to write.  [default: the one in the package]")
+@RESULTS_OPTION
+def bundle(results: Path, output: Path | None) -> None:
+    """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
+    from labelwise.demo.fashion import FILE as BUNDLED
+    from labelwise.demo.fashion import OOD
+
+    from ..datasets import load
+    from ..paper.bundle import as_printed
+    from ..paper.bundle import bundle as write
+    from ..paper.results_folder import Options, predictions
+    from ..paper.settings import Setting, TestImages
+
+    wanted = [TestImages(name) for name in ("fashion-mnist", *OOD)]
+    stored = predictions(Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True)))
+    inside, *outside = stored.values()
+    numbers = write(inside, dict(zip(OOD, outside, strict=True)), images=load("fashion-mnist").test.x, out=output or BUNDLED)
+    echo_table(
+        "Numbers that rounding does not change in any printed digit",
+        ("number", "value"),
+        [(k, as_printed(k, v)) for k, v in numbers.items()],
+    )
+    echo(f"wrote {output or BUNDLED}")
+
+
+@command.command()
+@click.option(
+    "--data-dir",
+    "data_dirs",
+    multiple=True,
+    type=click.Path(path_type=Path, exists=True, file_okay=False),
+    help="Folder with cifar10h-counts.npy or the authors' label_uq_holdout_*.npz; repeatable.  [default: LABELWISE_DATA and the cache]",
+)
+@RESULTS_OPTION
+def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
+    """Recompute the stored results with plain NumPy and scikit-learn.
+
+    What follows from stored predictions needs nothing more. Numbers that need human votes or the authors' arrays are recomputed if a data
+    directory has them. Exits with 1 if a number differs, if a file cannot be read, or if nothing could be recomputed.
+    """
+    from ..datasets.load import data_places
+    from ..paper.audit import TOLERANCE
+    from ..paper.audit import audit as recompute
+
+    if not results.is_dir():
+        raise FileNotFoundError(f"there is no results folder {str(results)!r}")
+    found = recompute(results, echo, data_dirs=data_dirs or data_places())
+    if found.different:
+        rows = [(name, f"{a:.7f}", f"{b:.7f}", f"{b - a:+.1e}") for name, a, b in found.different]
+        echo_table("Numbers that differ", ("number", "stored", "recomputed", "difference"), rows)
+    limits = f"differ by more than {TOLERANCE:g} (areas 5e-06, distances in standard errors 0.05)"
+    echo(f"{found.count} numbers recomputed, {len(found.different)} {limits}")
+    echo(f"{counted(len(found.skipped), 'result')} not recomputed, {len(found.unreadable)} unreadable")
+    if not found.count:
+        echo(f"Error: nothing in {str(results)!r} could be recomputed; an audit of nothing does not pass", err=True)
+    if not found.passed:
+        raise SystemExit(1)
+
+
+@command.command()
+@click.option("--output", type=OutputPath(dir_okay=False), default=Path("docs/results.md"), help="Page to write.")
+@RESULTS_OPTION
+def page(results: Path, output: Path) -> None:
+    """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the paper holds, with the evidence."""
+    from labelwise.io.atomic import write_file
+
+    from ..paper.appendix import appendix
+    from ..paper.dotplots import draw
+    from ..paper.page import page as write
+    from ..paper.provenance import Results
+
+    if not results.is_dir():
+        raise FileNotFoundError(f"there is no results folder {str(results)!r}")
+    tables = will_write(output.with_stem(f"{output.stem}-tables"))
+    folder = Results(results, output.parent)
+    made = draw(folder, output.parent / "pictures")
+    for path, text in ((output, write(folder)), (tables, appendix(folder))):
+        write_file(path, text)
+        made.append(path)
+    echo(f"wrote {', '.join(map(str, made))}")

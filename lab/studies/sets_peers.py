@@ -1,0 +1,220 @@
+"""The same prediction sets from MAPIE, crepes, puncc and TorchCP: equal to the last case where the definition is the same, and time.
+
+    python lab/studies/sets_peers.py [--splits 20]
+
+Needs mapie, crepes, puncc, torchcp and torch; a library that cannot be imported is left out and named. TorchCP 1.2.1 imports its graph and
+language-model parts with everything else; where their dependencies are missing they are replaced by empty modules, since nothing here
+uses them. Writes sets_peers.json and sets_peers.md beside this file. Mean probabilities of the bundled Fashion-MNIST ensemble, random
+halves, coverage 0.9 and 0.95.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+from unittest.mock import MagicMock
+
+import numpy as np
+from tables import table
+
+import labelwise as lw
+from labelwise.sets import fit_sets
+
+HERE = Path(__file__).resolve().parent
+Fit = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
+"""From calibration probabilities, true classes, new probabilities and coverage to sets."""
+
+
+def ours(per: str, score: str) -> Fit:
+    return lambda p, y, new, level: fit_sets(p, y, per=per, score=score, coverage=level).predict(new).member
+
+
+def mapie(score: str) -> Fit:
+    from mapie.classification import SplitConformalClassifier
+    from sklearn.base import BaseEstimator, ClassifierMixin
+
+    class Given(ClassifierMixin, BaseEstimator):
+        """Its features are the probabilities."""
+
+        def fit(self, x: Any, y: Any) -> Any:
+            return self
+
+        def __sklearn_is_fitted__(self) -> bool:
+            return True
+
+        def predict_proba(self, x: Any) -> Any:
+            return x
+
+        def predict(self, x: Any) -> Any:
+            return np.argmax(x, axis=1)
+
+    def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
+        model = Given()
+        model.classes_ = np.arange(p.shape[1])
+        fitted = SplitConformalClassifier(model, confidence_level=level, conformity_score=score, prefit=True).conformalize(p, y)
+        extra = {"include_last_label": True} if score == "aps" else {}
+        return np.asarray(fitted.predict_set(new, conformity_score_params=extra)[1][:, :, 0])
+
+    return run
+
+
+def crepes(per: str) -> Fit:
+    from crepes import ConformalClassifier
+
+    def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
+        own = (1 - p)[np.arange(len(y)), y]
+        if per == "marginal":
+            return np.asarray(ConformalClassifier().fit(own).predict_set(1 - new, confidence=level, smoothing=False), bool)
+        member = np.empty(new.shape, bool)
+        fitted = ConformalClassifier().fit(own, bins=y)
+        for k in range(p.shape[1]):
+            member[:, [k]] = fitted.predict_set(1 - new[:, [k]], bins=np.full(len(new), k), confidence=level, smoothing=False)
+        return member
+
+    return run
+
+
+def puncc(name: str) -> Fit:
+    from deel.puncc import classification
+    from deel.puncc.api.prediction import BasePredictor
+
+    class Given(BasePredictor):
+        def predict(self, X: Any, **more: Any) -> Any:
+            return X
+
+    def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
+        made = getattr(classification, name)
+        extra = {"rand": False} if name == "APS" else {}
+        fitted = made(Given(None, is_trained=True), train=False, **extra)
+        fitted.fit(X_calib=p, y_calib=y)
+        sets = fitted.predict(new, alpha=round(1 - level, 9))[1]
+        sets = sets[0] if len(sets) != len(new) else sets
+        member = np.zeros(new.shape, bool)
+        for i, found in enumerate(sets):
+            member[i, np.asarray(found, int)] = True
+        return member
+
+    return run
+
+
+def torchcp(per: str, score: str) -> Fit:
+    for name in ("torchsort", "torchcp.graph", "torchcp.llm"):
+        sys.modules.setdefault(name, MagicMock())
+    import torch
+    from torchcp.classification.predictor import ClassConditionalPredictor, SplitPredictor
+    from torchcp.classification.score import APS, LAC
+
+    torch.set_default_dtype(torch.float64)
+    function = LAC(score_type="identity") if score == "lac" else APS(score_type="identity", randomized=False)
+
+    def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
+        made = (ClassConditionalPredictor if per == "class" else SplitPredictor)(function, alpha=round(1 - level, 9))
+        made.calculate_threshold(torch.from_numpy(p), torch.from_numpy(y))
+        return made.predict_with_logits(torch.from_numpy(new)).numpy().astype(bool)
+
+    return run
+
+
+PEERS: dict[tuple[str, str], dict[str, Callable[[], Fit]]] = {
+    ("marginal", "lac"): {
+        "MAPIE": lambda: mapie("lac"), "crepes": lambda: crepes("marginal"), "puncc": lambda: puncc("LAC"), "TorchCP": lambda: torchcp("marginal", "lac"),
+    },
+    ("class", "lac"): {"crepes": lambda: crepes("class"), "puncc": lambda: puncc("ClasswiseLAC"), "TorchCP": lambda: torchcp("class", "lac")},
+    ("marginal", "aps"): {"MAPIE": lambda: mapie("aps"), "puncc": lambda: puncc("APS"), "TorchCP": lambda: torchcp("marginal", "aps")},
+    ("class", "aps"): {"TorchCP": lambda: torchcp("class", "aps")},
+}  # fmt: skip
+PACKAGES = {"MAPIE": "mapie", "crepes": "crepes", "puncc": "puncc", "TorchCP": "torchcp"}
+
+
+def compare(splits: int) -> dict[str, Any]:
+    fashion = lw.demo.load_fashion_ensemble()
+    p, y = np.asarray(fashion.ensemble.mean(), float), fashion.y_true
+    p = p / p.sum(axis=1, keepdims=True)
+    rows, missing = [], {}
+    for (per, score), peers in PEERS.items():
+        for peer, make in peers.items():
+            try:
+                run = make()
+            except ImportError as error:
+                missing[peer] = str(error)
+                continue
+            for level in (0.9, 0.95):
+                rows.append(
+                    {"per": per, "score": score, "peer": peer, "level": level, **paired(ours(per, score), run, p, y, level, splits)}
+                )
+    return {
+        "rows": rows,
+        "missing": missing,
+        "splits": splits,
+        "versions": {peer: version(name) for peer, name in PACKAGES.items() if peer not in missing},
+    }
+
+
+def paired(mine: Fit, theirs: Fit, p: np.ndarray, y: np.ndarray, level: float, splits: int) -> dict[str, Any]:
+    """How many of the cases have other sets, who has more classes there, and the ratio of the times."""
+    other = more = less = n = 0
+    seconds = np.zeros(2)
+    for s in range(splits):
+        order = np.random.default_rng(s).permutation(len(y))
+        cal, new = order[: len(y) // 2], order[len(y) // 2 :]
+        found = []
+        for i, run in enumerate((mine, theirs)):
+            start = time.process_time()
+            found.append(run(p[cal], y[cal], p[new], level))
+            seconds[i] += time.process_time() - start
+        a, b = found
+        other += int((a != b).any(axis=1).sum())
+        more, less, n = more + int((b & ~a).sum()), less + int((a & ~b).sum()), n + len(new)
+    return {
+        "cases": n,
+        "other": other,
+        "more": more,
+        "less": less,
+        "time_ratio": float(seconds[1] / seconds[0]),
+        "seconds": float(seconds[0] / splits),
+    }
+
+
+NOTES = (
+    "crepes includes a class if its p-value is at least 1 − coverage; here it must be above. They differ by one rank where (n + 1)(1 − coverage) is an integer; both are valid, its sets are larger.",
+    "MAPIE has no sets per class. Its APS subtracts a random part of the true class's probability at calibration only: another definition.",
+    "puncc's APS without randomization adds the class after the threshold to every set: valid, one class more.",
+    "TorchCP keeps thresholds per class in torch's default type. With float32, its APS sets per class differ (scores crowd near 1); here the default is set to float64.",
+)
+
+
+def page(result: dict[str, Any]) -> str:
+    lines = ["# Prediction sets beside other libraries", "", "Generated by `lab/studies/sets_peers.py`; do not edit.", ""]
+    lines += [
+        f"Fashion-MNIST, bundled ensemble, {result['splits']} random halves. Time: theirs / ours, processor time of fit and predict.",
+        "",
+    ]
+    lines += ["Versions: " + ", ".join(f"{peer} {number}" for peer, number in result["versions"].items()) + ".", ""]
+    lines += table(
+        ["per", "score", "library", "coverage", "cases", "with other sets", "classes only there", "classes only here", "time"],
+        [[r["per"], r["score"], r["peer"], f"{r['level']:g}", f"{r['cases']:,}", f"{r['other']:,}", f"{r['more']:,}", f"{r['less']:,}", f"{r['time_ratio']:.2g} ×"] for r in result["rows"]],
+    )  # fmt: skip
+    lines += [f"- {note}" for note in NOTES]
+    lines += [f"- {peer} could not be imported: {why}" for peer, why in result["missing"].items()]
+    return "\n".join([*lines, ""])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--splits", type=int, default=20)
+    warnings.simplefilter("ignore")
+    result = compare(parser.parse_args().splits)
+    (HERE / "sets_peers.json").write_text(json.dumps(result, indent=1) + "\n")
+    (HERE / "sets_peers.md").write_text(page(result))
+    print(page(result))
+
+
+if __name__ == "__main__":
+    main()
