@@ -1,4 +1,6 @@
-"""Fixtures shared by all tests: the array libraries, and the rule that nothing is skipped silently."""
+"""Fixtures shared by all tests: the array libraries, and the rule that nothing is skipped
+silently.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +15,12 @@ from typing import Any
 import numpy as np
 import pytest
 
-# Threads of torch that wait must sleep: several processes test at once, and one that spins takes the core of the one it waits for.
+# Threads of torch that wait must sleep: several processes test at once, and one that spins takes
+# the core of the one it waits for.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-sys.path.insert(0, str(Path(__file__).parent / "tests"))  # so that tests can import `strategies` and the like
+sys.path.insert(
+    0, str(Path(__file__).parent / "tests")
+)  # so that tests can import `strategies` and the like
 
 from optional_libraries import optional
 

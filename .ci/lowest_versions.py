@@ -1,7 +1,7 @@
 """Print constraints that install the lowest version of everything that pyproject.toml asks for.
 
-What it does not name itself (dependencies of dependencies) stays as in constraints.txt. The floor of torch is not tested: constraints.txt
-pins the one release with a CPU build.
+What it does not name itself (dependencies of dependencies) stays as in constraints.txt. The floor
+of torch is not tested: constraints.txt pins the one release with a CPU build.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 AS_PINNED = {"torch"}
 FOLLOWS = {"jaxlib": "jax"}  # released together, and only these work together
-AS_OLD = {"pyparsing": "3.2.0"}  # later ones warn of what matplotlib 3.9 calls, and warnings are errors in the tests
+AS_OLD = {
+    "pyparsing": "3.2.0"
+}  # later ones warn of what matplotlib 3.9 calls, and warnings are errors in the tests
 CHOSEN_BY_OTHERS = {"greenlet"}  # each playwright asks for exactly one
 
 
@@ -23,7 +25,11 @@ def floors(pyproject: str) -> dict[str, str]:
     project, groups = content["project"], content.get("dependency-groups", {})
     named = [
         *project["dependencies"],
-        *(line for lines in (*project["optional-dependencies"].values(), *groups.values()) for line in lines),
+        *(
+            line
+            for lines in (*project["optional-dependencies"].values(), *groups.values())
+            for line in lines
+        ),
     ]
     found: dict[str, str] = {}
     for line in named:
@@ -34,7 +40,9 @@ def floors(pyproject: str) -> dict[str, str]:
             raise ValueError(f"`{line}` must be written as name>=version")
         name, version = match.groups()
         if found.setdefault(name, version) != version:
-            raise ValueError(f"`{name}` must have one lowest version; got {found[name]} and {version}")
+            raise ValueError(
+                f"`{name}` must have one lowest version; got {found[name]} and {version}"
+            )
     return found
 
 
@@ -43,9 +51,19 @@ def constraints(pyproject: str, pinned: str) -> list[str]:
     lowest = {name: version for name, version in floors(pyproject).items() if name not in AS_PINNED}
     lowest |= {name: lowest[leader] for name, leader in FOLLOWS.items()} | AS_OLD
     left_out = lowest.keys() | CHOSEN_BY_OTHERS
-    others = [line for line in pinned.splitlines() if line and line[0] != "#" and re.split("[=<]", line)[0].lower() not in left_out]
+    others = [
+        line
+        for line in pinned.splitlines()
+        if line and line[0] != "#" and re.split("[=<]", line)[0].lower() not in left_out
+    ]
     return [*(f"{name}=={version}" for name, version in lowest.items()), *others]
 
 
 if __name__ == "__main__":
-    print("\n".join(constraints((ROOT / "pyproject.toml").read_text(), (ROOT / "constraints.txt").read_text())))
+    print(
+        "\n".join(
+            constraints(
+                (ROOT / "pyproject.toml").read_text(), (ROOT / "constraints.txt").read_text()
+            )
+        )
+    )

@@ -48,7 +48,9 @@ def files_at(revision: str) -> dict[str, str]:
     """The same in an earlier state."""
 
     def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            ["git", *words], cwd=ROOT, capture_output=True, text=True, check=True
+        ).stdout
 
     paths = git("ls-tree", "-r", "--name-only", revision).splitlines()
     return {path: git("show", f"{revision}:{path}") for path in paths if folder_of(path)}
@@ -63,7 +65,9 @@ def main() -> None:
     print("|---|---|" + "---:|---:|---:|" * len(states))
     for package in PACKAGES:
         folders = sorted({key for state in states for key in state if key[0] == package})
-        totals = [sum((state[key] for key in folders if key in state), Counter()) for state in states]
+        totals = [
+            sum((state[key] for key in folders if key in state), Counter()) for state in states
+        ]
         for key in folders:
             print(row(*key, [state.get(key, Counter()) for state in states]))
         print(row(package, "**all**", totals))

@@ -1,4 +1,6 @@
-"""How exact the epistemic uncertainty of LogisticNormal is beside plain Monte Carlo, and whether its error bounds hold."""
+"""How exact the epistemic uncertainty of LogisticNormal is beside plain Monte Carlo, and whether
+its error bounds hold.
+"""
 
 from __future__ import annotations
 
@@ -25,11 +27,18 @@ def reference(mean: np.ndarray, cov: np.ndarray, points: int) -> np.ndarray:
 
 
 def logistic_normal(spread: float, n: int, points: int) -> dict[str, float]:
-    """Root mean squared error of EU of labelwise and of 1,000 draws, and how often the stated 95 % bound holds; K = 10."""
+    """Root mean squared error of EU of labelwise and of 1,000 draws, and how often the stated 95 %
+    bound holds; K = 10.
+    """
     mean, cov = values.gaussian(n, 10, spread)
     truth = reference(mean, cov, points)
     u = lw.decompose(lw.LogisticNormal(mean, cov), "log")
     draws = plain.logistic_normal(mean, cov)[2]
     ours, theirs = (float(np.sqrt(np.mean((x - truth) ** 2))) for x in (u.epistemic, draws))
     bound = np.inf if u.error is None else u.error.epistemic
-    return {"spread": spread, "ours": ours, "draws": theirs, "covered": float(np.mean(np.abs(u.epistemic - truth) <= bound))}
+    return {
+        "spread": spread,
+        "ours": ours,
+        "draws": theirs,
+        "covered": float(np.mean(np.abs(u.epistemic - truth) <= bound)),
+    }

@@ -1,6 +1,8 @@
-"""What the data pipeline takes of an epoch of ResNet-18 on CIFAR-10: shuffled, cropped, flipped and normalized batches of 256.
+"""What the data pipeline takes of an epoch of ResNet-18 on CIFAR-10: shuffled, cropped, flipped and
+normalized batches of 256.
 
-Batches and training steps are timed in turn, so that the share means something on a busy machine too:
+Batches and training steps are timed in turn, so that the share means something on a busy machine
+too:
 
     python benchmarks/data_pipeline.py --data-dir DATA --steps 20
 
@@ -30,13 +32,17 @@ def images(data_dir: str | None) -> tuple[np.ndarray, np.ndarray]:
     if train is None:
         print("images: made")
         rng = np.random.default_rng(0)
-        return rng.integers(0, 256, (50_000, 32, 32, 3), dtype=np.uint8), rng.integers(0, 10, 50_000)
+        return rng.integers(0, 256, (50_000, 32, 32, 3), dtype=np.uint8), rng.integers(
+            0, 10, 50_000
+        )
     print(f"images: CIFAR-10, read in {time.perf_counter() - start:.1f} s")
     return train.x, train.y
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir")
     parser.add_argument("--threads", type=int, default=torch.get_num_threads())
     parser.add_argument("--steps", type=int, default=20, help="training steps that are timed")
@@ -72,7 +78,11 @@ def main() -> None:
     ):
         wall, cpu = (statistics.mean(column) * n for column in zip(*times[part], strict=True))
         print(f"{name:36} {wall:10.2f} {cpu:9.2f}")
-    share = [statistics.mean(t[i] for t in loading[timed]) / statistics.mean(a[i] + b[i] for a, b in zip(loading[timed], training[timed], strict=True)) for i in (0, 1)]  # fmt: skip
+    share = [
+        statistics.mean(t[i] for t in loading[timed])
+        / statistics.mean(a[i] + b[i] for a, b in zip(loading[timed], training[timed], strict=True))
+        for i in (0, 1)
+    ]
     print(f"{'share of the pipeline':36} {share[0]:10.1%} {share[1]:9.1%}")
 
 

@@ -1,6 +1,8 @@
-"""Prediction files, and what `lw.quantify` is measured against: reading one and writing as many results without computing any.
+"""Prediction files, and what `lw.quantify` is measured against: reading one and writing as many
+results without computing any.
 
-Both with plain NumPy, zarr and pyarrow, in their own defaults; the results are on the disk at the end, as those of labelwise are.
+Both with plain NumPy, zarr and pyarrow, in their own defaults; the results are on the disk at the
+end, as those of labelwise are.
 """
 
 from __future__ import annotations
@@ -13,8 +15,14 @@ import numpy as np
 
 def copied(source: Path, target: Path) -> None:
     probs = read(source)
-    columns = {f"log_{part}": np.ascontiguousarray(probs[i]) for i, part in enumerate(("total", "aleatoric", "epistemic"))}
-    columns |= {f"log_sum_{part}": np.ascontiguousarray(probs[i, :, 0]) for i, part in enumerate(("total", "aleatoric", "epistemic"))}
+    columns = {
+        f"log_{part}": np.ascontiguousarray(probs[i])
+        for i, part in enumerate(("total", "aleatoric", "epistemic"))
+    }
+    columns |= {
+        f"log_sum_{part}": np.ascontiguousarray(probs[i, :, 0])
+        for i, part in enumerate(("total", "aleatoric", "epistemic"))
+    }
     _write(target, columns)
     for file in target.rglob("*") if target.is_dir() else [target]:
         if file.is_file():
@@ -46,13 +54,20 @@ def _write(target: Path, columns: dict[str, np.ndarray]) -> None:
 
         group = zarr.open_group(str(target), mode="w", zarr_format=2)
         for name, x in columns.items():
-            group.create_array(name, shape=x.shape, dtype=x.dtype, chunks=(min(len(x), 100_000), *x.shape[1:]))[:] = x
+            group.create_array(
+                name, shape=x.shape, dtype=x.dtype, chunks=(min(len(x), 100_000), *x.shape[1:])
+            )[:] = x
         return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     table = {name: x for name, x in columns.items() if x.ndim == 1}
-    table |= {f"{name}.{k}": np.ascontiguousarray(x[:, k]) for name, x in columns.items() if x.ndim == 2 for k in range(x.shape[1])}
+    table |= {
+        f"{name}.{k}": np.ascontiguousarray(x[:, k])
+        for name, x in columns.items()
+        if x.ndim == 2
+        for k in range(x.shape[1])
+    }
     pq.write_table(pa.table(table), target)
 
 
@@ -71,7 +86,10 @@ def stored(target: Path, probs: np.ndarray) -> None:
         import pyarrow.parquet as pq
 
         members, n, classes = probs.shape
-        schema = pa.schema([("probs", pa.list_(pa.float32(), members * classes))], metadata={"members": str(members)})
+        schema = pa.schema(
+            [("probs", pa.list_(pa.float32(), members * classes))],
+            metadata={"members": str(members)},
+        )
         with pq.ParquetWriter(target, schema) as writer:
             for i in range(0, n, 250_000):
                 rows = np.ascontiguousarray(probs[:, i : i + 250_000].transpose(1, 0, 2))

@@ -24,7 +24,9 @@ def row(section: str, row: Row, found: Measured) -> dict[str, Any]:
         "values": row.values,
         "seconds": dict(found.seconds),
         "ratio": found.ratio,
-        "compared": next(iter(row.plain), "read + write" if row.name.startswith("quantify") else ""),
+        "compared": next(
+            iter(row.plain), "read + write" if row.name.startswith("quantify") else ""
+        ),
         "each": ours / found.count,
         "target": row.target.text,
         "slower": faster,
@@ -43,14 +45,27 @@ def _ms(seconds: float) -> str:
 
 def _cells(r: Mapping[str, Any]) -> list[str]:
     seconds = r["seconds"]
-    others = ", ".join(f"{name} {_ms(t)}" for name, t in seconds.items() if name not in ("ours", "reference"))
+    others = ", ".join(
+        f"{name} {_ms(t)}" for name, t in seconds.items() if name not in ("ours", "reference")
+    )
     if "reference" in seconds:
         name = "read + write" if r["name"].startswith("quantify") else "NumPy call"
         others = ", ".join(filter(None, [others, f"{name} {_ms(seconds['reference'])}"]))
     each = r["each"] * 1e9
     unit = f"{each:.3g} ns" if each < 1000 else f"{each / 1000:.3g} µs"
-    ratio = seconds["reference"] / seconds["ours"] if r["ratio"] is None and "reference" in seconds else r["ratio"]
-    return [_ms(seconds["ours"]), unit, others or "–", "–" if ratio is None else f"{ratio:.2g}", r["target"], _flag(r)]
+    ratio = (
+        seconds["reference"] / seconds["ours"]
+        if r["ratio"] is None and "reference" in seconds
+        else r["ratio"]
+    )
+    return [
+        _ms(seconds["ours"]),
+        unit,
+        others or "–",
+        "–" if ratio is None else f"{ratio:.2g}",
+        r["target"],
+        _flag(r),
+    ]
 
 
 def line(r: Mapping[str, Any]) -> str:
@@ -62,7 +77,14 @@ def _table(header: list[str], lines: list[list[str]]) -> list[str]:
     return ["", *(f"| {' | '.join(cells)} |" for cells in (header, ["---"] * len(header), *lines))]
 
 
-def whole(results: list[dict[str, Any]], accuracy: list[dict[str, float]], extra: dict[str, Any], machine: str, *, quick: bool) -> str:
+def whole(
+    results: list[dict[str, Any]],
+    accuracy: list[dict[str, float]],
+    extra: dict[str, Any],
+    machine: str,
+    *,
+    quick: bool,
+) -> str:
     """The whole page, without the section on other processors."""
     how = "make bench-quick" if quick else "make bench"
     parts = [
@@ -70,9 +92,18 @@ def whole(results: list[dict[str, Any]], accuracy: list[dict[str, float]], extra
         "",
         f"Written by `{how}` on {datetime.date.today().isoformat()}. {machine}.",
         "",
-        "Milliseconds, median of the rounds, of label-wise TU, AU and EU and their sums. *Plain* is the formula as anyone writes it with",
-        "the library that is named (`plain.py`), which does not validate its input and loses digits where members agree; where the",
-        "library is not the point, SciPy or NumPy. Both run in turn in one process. *Ratio*: the first plain time divided by ours.",
+        (
+            "Milliseconds, median of the rounds, of label-wise TU, AU and EU and their sums. "
+            "*Plain* is the formula as anyone writes it with"
+        ),
+        (
+            "the library that is named (`plain.py`), which does not validate its input and loses "
+            "digits where members agree; where the"
+        ),
+        (
+            "library is not the point, SciPy or NumPy. Both run in turn in one process. *Ratio*: "
+            "the first plain time divided by ours."
+        ),
         "*SLOWER*: a plain formula is faster. *misses*: the target is not reached.",
         "",
         _verdict(results),
@@ -89,7 +120,10 @@ def whole(results: list[dict[str, Any]], accuracy: list[dict[str, float]], extra
 
 def _verdict(results: list[dict[str, Any]]) -> str:
     slower, misses = (sum(bool(r[key]) for r in results) for key in ("slower", "misses"))
-    return f"Of {len(results)} rows, a plain formula is faster in {slower}, and the target is missed in {misses}: [why](misses.md)."
+    return (
+        f"Of {len(results)} rows, a plain formula is faster in {slower}, and the target is missed "
+        f"in {misses}: [why](misses.md)."
+    )
 
 
 def _ranges(results: list[dict[str, Any]]) -> list[str]:
@@ -104,16 +138,24 @@ def _ranges(results: list[dict[str, Any]]) -> list[str]:
         for kind in RANGES:
             r = here.get(kind)
             flag = f" **{_flag(r)}**" if r and _flag(r) else ""
-            cells.append("" if r is None else f"{r['ratio']:.2g} ({_ms(r['seconds']['ours'])}){flag}")
+            cells.append(
+                "" if r is None else f"{r['ratio']:.2g} ({_ms(r['seconds']['ours'])}){flag}"
+            )
         lines.append([name, first["size"], first["compared"], first["target"], *cells])
     text = [
         "",
         "## Values of every size",
         "",
-        "Ratio, in brackets our milliseconds. Real: five networks on FashionMNIST, tiled. Smooth: as in",
+        (
+            "Ratio, in brackets our milliseconds. Real: five networks on FashionMNIST, tiled. "
+            "Smooth: as in"
+        ),
     ]
     text += [
-        "textbooks. Confident: median 4e-11. One-hot: 0 and 1. Subnormal: one class near 1, the others below the smallest normal number."
+        (
+            "textbooks. Confident: median 4e-11. One-hot: 0 and 1. Subnormal: one class near 1, "
+            "the others below the smallest normal number."
+        )
     ]
     return [*text, *_table(["road", "size", "plain", "target", *RANGES], lines)]
 
@@ -124,37 +166,100 @@ def _accuracy(found: list[dict[str, float]]) -> list[str]:
     lines = []
     for a in found:
         ratio, least = a["draws"] / a["ours"], 2.5 if a["spread"] <= 1 else 1
-        flag = "; ".join(filter(None, ["misses" if ratio < least else "", "coverage misses" if a["covered"] < 0.93 else ""]))
-        lines.append(
-            [f"{a['spread']:g}", f"{a['ours']:.2g}", f"{a['draws']:.2g}", f"{ratio:.2g}", f"≥ {least:g}", f"{a['covered']:.1%}", flag]
+        flag = "; ".join(
+            filter(
+                None,
+                [
+                    "misses" if ratio < least else "",
+                    "coverage misses" if a["covered"] < 0.93 else "",
+                ],
+            )
         )
-    header = ["sd of the logits", "RMSE of EU, ours", "1,000 draws", "ratio", "target", "the 95 % bound holds (≥ 93 %)", ""]
-    return ["", "## LogisticNormal beside plain Monte Carlo", "", "10 classes, full covariance, log loss, against 65,536 other points.", *_table(header, lines)]  # fmt: skip
+        lines.append(
+            [
+                f"{a['spread']:g}",
+                f"{a['ours']:.2g}",
+                f"{a['draws']:.2g}",
+                f"{ratio:.2g}",
+                f"≥ {least:g}",
+                f"{a['covered']:.1%}",
+                flag,
+            ]
+        )
+    header = [
+        "sd of the logits",
+        "RMSE of EU, ours",
+        "1,000 draws",
+        "ratio",
+        "target",
+        "the 95 % bound holds (≥ 93 %)",
+        "",
+    ]
+    return [
+        "",
+        "## LogisticNormal beside plain Monte Carlo",
+        "",
+        "10 classes, full covariance, log loss, against 65,536 other points.",
+        *_table(header, lines),
+    ]
 
 
 def _extras(extra: dict[str, Any]) -> list[str]:
     if not extra:
         return []
-    memory = [[loss, name if name != "ours" else "labelwise", f"{x:.2f}"] for loss, name, x in extra["memory"]]
+    memory = [
+        [loss, name if name != "ours" else "labelwise", f"{x:.2f}"]
+        for loss, name, x in extra["memory"]
+    ]
     scaling = [[f"{n:,}", f"{rate:.0f}"] for n, rate in extra["scaling"]]
     peers = [
-        [p["package"], p["dtype"], f"{p['ms']:.3g}", f"{p['labelwise']:.3g}", f"{p['ms'] / p['labelwise']:.2g}"] for p in extra["peers"]
+        [
+            p["package"],
+            p["dtype"],
+            f"{p['ms']:.3g}",
+            f"{p['labelwise']:.3g}",
+            f"{p['ms'] / p['labelwise']:.2g}",
+        ]
+        for p in extra["peers"]
     ]
     return [
-        "", "## Peak extra memory", "", "As a multiple of the input, for one call in a process of its own (real 5 × 400,000 × 10 float32):",
+        "",
+        "## Peak extra memory",
+        "",
+        (
+            "As a multiple of the input, for one call in a process of its own (real 5 × 400,000 × "
+            "10 float32):"
+        ),
         *_table(["loss", "", "memory ÷ input"], memory),
-        "", "## Many instances", "", "5 members, 10 classes, real float32 predictions, log loss:",
+        "",
+        "## Many instances",
+        "",
+        "5 members, 10 classes, real float32 predictions, log loss:",
         *_table(["instances", "million predictions per second"], scaling),
-        "", "## Published packages", "",
-        "They give the joint measures only (entropy, conditional entropy, mutual information, one value per instance): a part of the work.",
-        "5 × 100,000 × 10 real predictions, their own layout; *labelwise* computes everything, in the same process.",
+        "",
+        "## Published packages",
+        "",
+        (
+            "They give the joint measures only (entropy, conditional entropy, mutual information, "
+            "one value per instance): a part of the work."
+        ),
+        (
+            "5 × 100,000 × 10 real predictions, their own layout; *labelwise* computes everything, "
+            "in the same process."
+        ),
         *_table(["package", "dtype", "ms", "labelwise, ms", "ratio"], peers),
-    ]  # fmt: skip
+    ]
 
 
 def processors(found: dict[tuple[str, str], list[dict[str, Any]] | None]) -> str:
-    """The section on other processors: ratio and milliseconds of each road, by the kernel and by what the libraries were told to use."""
-    there = {key: {(r["name"], r["values"], r["size"]): r for r in rows} for key, rows in found.items() if rows is not None}
+    """The section on other processors: ratio and milliseconds of each road, by the kernel and by
+    what the libraries were told to use.
+    """
+    there = {
+        key: {(r["name"], r["values"], r["size"]): r for r in rows}
+        for key, rows in found.items()
+        if rows is not None
+    }
     missing = sorted({kernel for (kernel, _), rows in found.items() if rows is None})
     names = list(next(iter(there.values())))
     lines = []
@@ -166,14 +271,29 @@ def processors(found: dict[tuple[str, str], list[dict[str, Any]] | None]) -> str
             cells.append(f"{r['ratio']:.2g} ({_ms(r['seconds']['ours'])}){flag}")
         lines.append([key[0], f"{key[1]} {key[2]}", *cells])
     text = [
-        _PROCESSORS, "",
-        "The kernel's clones forced one by one (LABELWISE_KERNEL), with the libraries' own choice of instructions and with the plainest that",
-        "they can be told to use (NumPy, the C library, BLAS: `.ci/lowest_dispatch.py`). Ratio of the plain formula to ours, in brackets our",
+        _PROCESSORS,
+        "",
+        (
+            "The kernel's clones forced one by one (LABELWISE_KERNEL), with the libraries' own "
+            "choice of instructions and with the plainest that"
+        ),
+        (
+            "they can be told to use (NumPy, the C library, BLAS: `.ci/lowest_dispatch.py`). Ratio "
+            "of the plain formula to ours, in brackets our"
+        ),
         "milliseconds; a fifth of the instances above.",
-    ]  # fmt: skip
+    ]
     if missing:
         text += ["", f"Not measured: {', '.join(missing)}, which this processor cannot run."]
-    return "\n".join([*text, *_table(["road", "data", *(f"{kernel}, {how}" for kernel, how in there)], lines)]) + "\n"
+    return (
+        "\n".join(
+            [
+                *text,
+                *_table(["road", "data", *(f"{kernel}, {how}" for kernel, how in there)], lines),
+            ]
+        )
+        + "\n"
+    )
 
 
 def write(path: Path, text: str) -> None:

@@ -1,7 +1,8 @@
 """Published packages beside labelwise, each in a process of its own; prints JSON for run.py.
 
-They are installed beside the environment, without what they depend on (`make bench` does it). torch-uncertainty's metrics are loaded from
-their own files, because importing the whole package needs torchvision; probly's likewise, because it needs data sets and plots.
+They are installed beside the environment, without what they depend on (`make bench` does it).
+torch-uncertainty's metrics are loaded from their own files, because importing the whole package
+needs torchvision; probly's likewise, because it needs data sets and plots.
 """
 
 from __future__ import annotations
@@ -38,9 +39,17 @@ def torch_uncertainty(probs: np.ndarray):
     import torch
 
     entropy = load("torch_uncertainty/metrics/classification/entropy.py").Entropy
-    mutual = load("torch_uncertainty/metrics/classification/mutual_information.py").MutualInformation
-    tensor = torch.from_numpy(np.ascontiguousarray(probs.transpose(1, 0, 2)))  # (instances, members, classes)
-    return lambda: (entropy(reduction="none")(tensor.mean(1)), entropy(reduction="none")(tensor), mutual(reduction="none")(tensor))
+    mutual = load(
+        "torch_uncertainty/metrics/classification/mutual_information.py"
+    ).MutualInformation
+    tensor = torch.from_numpy(
+        np.ascontiguousarray(probs.transpose(1, 0, 2))
+    )  # (instances, members, classes)
+    return lambda: (
+        entropy(reduction="none")(tensor.mean(1)),
+        entropy(reduction="none")(tensor),
+        mutual(reduction="none")(tensor),
+    )
 
 
 def probly(probs: np.ndarray):
@@ -48,12 +57,18 @@ def probly(probs: np.ndarray):
     sys.modules["probly.utils"] = load("probly/utils.py")
     measures = load("probly/quantification/classification.py")
     rows = np.ascontiguousarray(probs.transpose(1, 0, 2))
-    return lambda: (measures.total_entropy(rows), measures.conditional_entropy(rows), measures.mutual_information(rows))
+    return lambda: (
+        measures.total_entropy(rows),
+        measures.conditional_entropy(rows),
+        measures.mutual_information(rows),
+    )
 
 
 def uq360(probs: np.ndarray):
     """Its package needs NumPy before 1.21; this file of it does not."""
-    decomposition = load("uq360/metrics/classification_metrics.py").entropy_based_uncertainty_decomposition
+    decomposition = load(
+        "uq360/metrics/classification_metrics.py"
+    ).entropy_based_uncertainty_decomposition
     return lambda: decomposition(probs)
 
 
@@ -78,12 +93,26 @@ def main() -> None:
         for _ in range(7):
             times[0].append(seconds(theirs))
             times[1].append(seconds(lambda: labelwise(probs)))
-        print(json.dumps({"package": package, "dtype": dtype, "ms": 1e3 * median(times[0]), "labelwise": 1e3 * median(times[1])}))
+        print(
+            json.dumps(
+                {
+                    "package": package,
+                    "dtype": dtype,
+                    "ms": 1e3 * median(times[0]),
+                    "labelwise": 1e3 * median(times[1]),
+                }
+            )
+        )
         return
     results = []
     for package in KNOWN:
         for dtype in ("float32", "float64"):
-            done = subprocess.run([sys.executable, __file__, package, dtype], check=True, capture_output=True, text=True)
+            done = subprocess.run(
+                [sys.executable, __file__, package, dtype],
+                check=True,
+                capture_output=True,
+                text=True,
+            )
             results.append(json.loads(done.stdout.splitlines()[-1]))
     print(json.dumps(results))
 

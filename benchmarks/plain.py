@@ -1,7 +1,8 @@
-"""The formulas as anyone writes them with NumPy, SciPy, PyTorch or JAX: total and aleatoric uncertainty, and their difference.
+"""The formulas as anyone writes them with NumPy, SciPy, PyTorch or JAX: total and aleatoric
+uncertainty, and their difference.
 
-Each gives label-wise TU, AU and EU (N, K) and their sums (N,), from predictions (M, N, K). They subtract, so they lose digits where
-members agree; at p = 0 and 1 they are right.
+Each gives label-wise TU, AU and EU (N, K) and their sums (N,), from predictions (M, N, K). They
+subtract, so they lose digits where members agree; at p = 0 and 1 they are right.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ def log(p: np.ndarray) -> Parts:
 
 
 def log_numpy(p: np.ndarray) -> Parts:
-    """The same with NumPy's own logarithm, which is vectorised for some types on some processors."""
+    """The same with NumPy's own logarithm, which is vectorised for some types on some
+    processors.
+    """
 
     def entropy(t: np.ndarray) -> np.ndarray:
         tiny = np.finfo(t.dtype).tiny
@@ -66,11 +69,15 @@ def cost(p: np.ndarray, false_positive: np.ndarray, false_negative: np.ndarray) 
 def beta(p: np.ndarray, a: float, b: float) -> Parts:
     """The loss with -G″ = t^(a-1) (1-t)^(b-1), a and b above 0, by incomplete beta functions."""
     one, zero = beta_function(a, b + 1), beta_function(a + 1, b)
-    return _of_members(lambda t: t * one * (1 - betainc(a, b + 1, t)) + (1 - t) * zero * betainc(a + 1, b, t), p)
+    return _of_members(
+        lambda t: t * one * (1 - betainc(a, b + 1, t)) + (1 - t) * zero * betainc(a + 1, b, t), p
+    )
 
 
 def ordinal(p: np.ndarray) -> Parts:
-    """Log loss of "at least class k", k = 1 … K - 1; rounding may lift a sum of probabilities above 1."""
+    """Log loss of "at least class k", k = 1 … K - 1; rounding may lift a sum of probabilities above
+    1.
+    """
     return log(np.minimum(np.cumsum(p, axis=-1)[..., :-1], 1))
 
 
@@ -102,7 +109,9 @@ def torch_compiled(f: Callable[[Any], Parts]) -> Callable[[Any], Parts]:
 
 
 def torch_gradient(p: Any) -> Any:
-    """The derivative of the sum of EU. At p = 0 and 1 it is infinite, so probabilities are kept inside as users do."""
+    """The derivative of the sum of EU. At p = 0 and 1 it is infinite, so probabilities are kept
+    inside as users do.
+    """
     import torch
 
     p = p.detach().requires_grad_()
@@ -139,7 +148,10 @@ def dirichlet_zero_one(alpha: np.ndarray) -> Parts:
     """E min(Θ, 1 - Θ) by the incomplete beta function."""
     other = alpha.sum(-1, keepdims=True) - alpha
     m = alpha / (alpha + other)
-    return _decomposed(np.minimum(m, 1 - m), m * betainc(alpha + 1, other, 0.5) + (1 - m) * betainc(other + 1, alpha, 0.5))
+    return _decomposed(
+        np.minimum(m, 1 - m),
+        m * betainc(alpha + 1, other, 0.5) + (1 - m) * betainc(other + 1, alpha, 0.5),
+    )
 
 
 def dirichlet_spherical(alpha: np.ndarray, draws: int = 200) -> Parts:
@@ -169,7 +181,9 @@ def logistic_normal(mean: np.ndarray, cov: np.ndarray, draws: int = 1000, seed: 
     parts = []
     for i in range(0, len(mean), 100):
         here = mean[i : i + 100]
-        z = here[:, None] + rng.standard_normal((len(here), draws, mean.shape[1])) @ factor[i : i + 100].transpose(0, 2, 1)
+        z = here[:, None] + rng.standard_normal((len(here), draws, mean.shape[1])) @ factor[
+            i : i + 100
+        ].transpose(0, 2, 1)
         p = np.exp(z - z.max(-1, keepdims=True))
         p /= p.sum(-1, keepdims=True)
         parts.append(_decomposed(_binary(p.mean(1)), _binary(p).mean(1)))

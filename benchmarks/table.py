@@ -1,6 +1,8 @@
-"""What is measured: the rows of the table, each with its data, the plain formula, the call of labelwise, and the target.
+"""What is measured: the rows of the table, each with its data, the plain formula, the call of
+labelwise, and the target.
 
-Only the public API is used. ``N`` instances are those of the full size; `labelwise` and the plain formulas of a row must agree.
+Only the public API is used. ``N`` instances are those of the full size; `labelwise` and the plain
+formulas of a row must agree.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ def at_least(ratio: float) -> Target:
 
 def each(nanoseconds: float, what: str = "prediction") -> Target:
     words = f"{nanoseconds:g} ns" if nanoseconds < 1000 else f"{nanoseconds / 1000:g} µs"
-    return Target(f"≤ {words} a {what}", lambda m: m.seconds["ours"] <= 1e-9 * nanoseconds * m.count)
+    return Target(
+        f"≤ {words} a {what}", lambda m: m.seconds["ours"] <= 1e-9 * nanoseconds * m.count
+    )
 
 
 def within(seconds: float) -> Target:
@@ -75,7 +79,9 @@ class Row:
     ours: Run
     target: Target
     plain: Mapping[str, Run] = field(default_factory=dict)
-    """By what it is written with. The first is what the target is about; if any is faster, the row is flagged."""
+    """By what it is written with. The first is what the target is about; if any is faster, the row
+    is flagged.
+    """
     shape: tuple[int, ...] = (5, 200_000, 10)
     dtype: str = "float32"
     values: str = "real"
@@ -159,13 +165,34 @@ COSTS = np.ones(10), np.linspace(1, 10, 10)
 COST_LOSS = lw.CostLoss(*({str(k): float(x) for k, x in enumerate(cost)} for cost in COSTS))
 
 LOSSES = [
-    Row("log", ensemble, decomposed(), at_least(20), {"SciPy": plain.log, "NumPy": plain.log_numpy}),
+    Row(
+        "log", ensemble, decomposed(), at_least(20), {"SciPy": plain.log, "NumPy": plain.log_numpy}
+    ),
     Row("squared", ensemble, decomposed("squared"), at_least(5), {"NumPy": plain.squared}),
     Row("spherical", ensemble, decomposed("spherical"), at_least(5), {"NumPy": plain.spherical}),
     Row("zero-one", ensemble, decomposed("zero_one"), at_least(5), {"NumPy": plain.zero_one}),
-    Row("cost, per class", ensemble, decomposed(COST_LOSS), at_least(5), {"NumPy": lambda p: plain.cost(p, *COSTS)}, tolerance=1e-3),
-    Row("beta family (½, 2)", ensemble, decomposed(lw.BetaLoss(0.5, 2)), each(60), {"SciPy": lambda p: plain.beta(p, 0.5, 2)}),
-    Row("ordinal events, 9 cuts, log", ensemble, decomposed(events=lw.events.ordinal(10)), at_least(4), {"SciPy": plain.ordinal}),
+    Row(
+        "cost, per class",
+        ensemble,
+        decomposed(COST_LOSS),
+        at_least(5),
+        {"NumPy": lambda p: plain.cost(p, *COSTS)},
+        tolerance=1e-3,
+    ),
+    Row(
+        "beta family (½, 2)",
+        ensemble,
+        decomposed(lw.BetaLoss(0.5, 2)),
+        each(60),
+        {"SciPy": lambda p: plain.beta(p, 0.5, 2)},
+    ),
+    Row(
+        "ordinal events, 9 cuts, log",
+        ensemble,
+        decomposed(events=lw.events.ordinal(10)),
+        at_least(4),
+        {"SciPy": plain.ordinal},
+    ),
     Row("Accumulator, log", ensemble, accumulated, at_least(3), {"SciPy": plain.streamed}),
 ]
 
@@ -176,14 +203,39 @@ def other_libraries() -> list[Row]:
     log = decomposed()
     jax_log = _ready(plain.jax_log)
     return [
-        Row("torch, no gradient, log", tensor, log, near, {"torch": plain.torch_log}, reference=lambda p: log(p.numpy())),
         Row(
-            "torch, EU forward + backward", tensor, torch_gradient, at_least(2), {"torch": lambda p: (plain.torch_gradient(p),)},
-            shape=(5, 20_000, 10), tolerance=1e-2, compared=_inside,
+            "torch, no gradient, log",
+            tensor,
+            log,
+            near,
+            {"torch": plain.torch_log},
+            reference=lambda p: log(p.numpy()),
         ),
-        Row("JAX, jit, log", jax_array, jitted(log), at_least(0.7), {"jnp, jit": jitted(plain.jax_log)}),
-        Row("JAX, eager, log", jax_array, _ready(log), at_least(1), {"jnp, eager": jax_log, "jnp, jit": jitted(plain.jax_log)}),
-    ]  # fmt: skip
+        Row(
+            "torch, EU forward + backward",
+            tensor,
+            torch_gradient,
+            at_least(2),
+            {"torch": lambda p: (plain.torch_gradient(p),)},
+            shape=(5, 20_000, 10),
+            tolerance=1e-2,
+            compared=_inside,
+        ),
+        Row(
+            "JAX, jit, log",
+            jax_array,
+            jitted(log),
+            at_least(0.7),
+            {"jnp, jit": jitted(plain.jax_log)},
+        ),
+        Row(
+            "JAX, eager, log",
+            jax_array,
+            _ready(log),
+            at_least(1),
+            {"jnp, eager": jax_log, "jnp, jit": jitted(plain.jax_log)},
+        ),
+    ]
 
 
 def shapes(quick: bool = False) -> list[Row]:
@@ -202,7 +254,16 @@ def shapes(quick: bool = False) -> list[Row]:
     if quick:
         return found
     compiled = plain.torch_compiled(plain.torch_log)  # takes some ten seconds
-    return [*found, Row("torch, no gradient, log", tensor, decomposed(), at_least(1), {"torch.compile": compiled})]
+    return [
+        *found,
+        Row(
+            "torch, no gradient, log",
+            tensor,
+            decomposed(),
+            at_least(1),
+            {"torch.compile": compiled},
+        ),
+    ]
 
 
 def _dirichlet(row: Row) -> np.ndarray:
@@ -217,21 +278,65 @@ def _gaussian(row: Row) -> tuple[np.ndarray, np.ndarray]:
     return values.gaussian(*row.shape)
 
 
-def _made(name: str, data: Any, ours: Run, target: Target, formula: Mapping[str, Run], shape: tuple[int, ...], tolerance: float) -> Row:
+def _made(
+    name: str,
+    data: Any,
+    ours: Run,
+    target: Target,
+    formula: Mapping[str, Run],
+    shape: tuple[int, ...],
+    tolerance: float,
+) -> Row:
     return Row(name, data, ours, target, formula, shape, "float64", "", tolerance=tolerance)
 
 
 DISTRIBUTIONS = [
-    _made("Dirichlet, log", _dirichlet, _of_dirichlet("log"), at_least(4), {"SciPy": plain.dirichlet_log}, (200_000, 10), 1e-9),
-    _made("Dirichlet, zero-one", _dirichlet, _of_dirichlet("zero_one"), each(1000, "label"), {"SciPy": plain.dirichlet_zero_one},
-          (20_000, 10), 1e-9),
-    _made("Dirichlet, spherical", _dirichlet, _of_dirichlet("spherical"), each(2000, "label"), {"200 draws": plain.dirichlet_spherical},
-          (20_000, 10), 0.1),
-    _made("DirichletMixture, log", _dirichlet, lambda alpha: _parts(lw.decompose(lw.DirichletMixture(alpha), "log")), at_least(4),
-          {"SciPy": plain.mixture_log}, (5, 40_000, 10), 1e-9),
-    _made("LogisticNormal, full covariance, log", _gaussian, lambda q: _parts(lw.decompose(lw.LogisticNormal(*q), "log")), at_least(1),
-          {"1,000 draws": lambda q: plain.logistic_normal(*q)}, (2_000, 10), 0.5),
-]  # fmt: skip
+    _made(
+        "Dirichlet, log",
+        _dirichlet,
+        _of_dirichlet("log"),
+        at_least(4),
+        {"SciPy": plain.dirichlet_log},
+        (200_000, 10),
+        1e-9,
+    ),
+    _made(
+        "Dirichlet, zero-one",
+        _dirichlet,
+        _of_dirichlet("zero_one"),
+        each(1000, "label"),
+        {"SciPy": plain.dirichlet_zero_one},
+        (20_000, 10),
+        1e-9,
+    ),
+    _made(
+        "Dirichlet, spherical",
+        _dirichlet,
+        _of_dirichlet("spherical"),
+        each(2000, "label"),
+        {"200 draws": plain.dirichlet_spherical},
+        (20_000, 10),
+        0.1,
+    ),
+    _made(
+        "DirichletMixture, log",
+        _dirichlet,
+        lambda alpha: _parts(lw.decompose(lw.DirichletMixture(alpha), "log")),
+        at_least(4),
+        {"SciPy": plain.mixture_log},
+        (5, 40_000, 10),
+        1e-9,
+    ),
+    _made(
+        "LogisticNormal, full covariance, log",
+        _gaussian,
+        lambda q: _parts(lw.decompose(lw.LogisticNormal(*q), "log")),
+        at_least(1),
+        {"1,000 draws": lambda q: plain.logistic_normal(*q)},
+        (2_000, 10),
+        0.5,
+    ),
+]
 
 
 def _decision(row: Row) -> tuple[Any, Any]:
@@ -245,10 +350,25 @@ def _decide(problem: tuple[Any, Any]) -> Any:
 
 
 DECISIONS = [
-    _made("decide on Dirichlets: actions, value of a label", _decision, lambda x: [(p := _decide(x)).action, p.value_of_label],
-          within(0.1), {}, (3_000, 7), 0),
-    _made("decide on Dirichlets: value of knowledge", _decision, lambda x: _decide(x).value_of_knowledge, within(2), {}, (3_000, 7), 0),
-]  # fmt: skip
+    _made(
+        "decide on Dirichlets: actions, value of a label",
+        _decision,
+        lambda x: [(p := _decide(x)).action, p.value_of_label],
+        within(0.1),
+        {},
+        (3_000, 7),
+        0,
+    ),
+    _made(
+        "decide on Dirichlets: value of knowledge",
+        _decision,
+        lambda x: _decide(x).value_of_knowledge,
+        within(2),
+        {},
+        (3_000, 7),
+        0,
+    ),
+]
 
 
 def quantified(suffix: str) -> Row:
@@ -268,5 +388,10 @@ def quantified(suffix: str) -> Row:
 
     near = times_reference(3, 0, "≤ 3 × reading and writing")
     return Row(
-        f"quantify {suffix}", data, partial(removed, lw.quantify), near, shape=(5, 5_000_000, 10), reference=partial(removed, copied)
+        f"quantify {suffix}",
+        data,
+        partial(removed, lw.quantify),
+        near,
+        shape=(5, 5_000_000, 10),
+        reference=partial(removed, copied),
     )

@@ -9,8 +9,10 @@ import numpy as np
 import labelwise as lw
 
 RANGES = ("real", "smooth", "confident", "one-hot", "subnormal")
-"""Real: five networks on FashionMNIST (median 5e-9, smallest 1e-37), tiled. Smooth: as in a textbook. Confident: median 4e-11. One-hot:
-0 and 1. Subnormal: one class near 1, the others below 1e-38 (float32) or 1e-308."""
+"""Real: five networks on FashionMNIST (median 5e-9, smallest 1e-37), tiled. Smooth: as in a
+textbook. Confident: median 4e-11. One-hot: 0 and 1. Subnormal: one class near 1, the others below
+1e-38 (float32) or 1e-308.
+"""
 
 
 def ensemble(values: str, shape: tuple[int, int, int], dtype: str = "float32") -> np.ndarray:
@@ -21,12 +23,17 @@ def ensemble(values: str, shape: tuple[int, int, int], dtype: str = "float32") -
 @lru_cache(maxsize=1)
 def _real(shape: tuple[int, int, int], dtype: str) -> np.ndarray:
     probs = np.asarray(lw.demo.load_fashion_ensemble().ensemble.probs)
-    if dtype == "float64":  # numbers with all their digits, as a network in double precision gives them
+    if (
+        dtype == "float64"
+    ):  # numbers with all their digits, as a network in double precision gives them
         probs = probs.astype(dtype)
         probs /= probs.sum(axis=-1, keepdims=True)
     members, n, classes = shape
     if probs.shape[0] != members or probs.shape[2] != classes:
-        raise ValueError(f"the real predictions have {probs.shape[0]} members and {probs.shape[2]} classes; got {shape}")
+        raise ValueError(
+            f"the real predictions have {probs.shape[0]} members and {probs.shape[2]} classes; got "
+            f"{shape}"
+        )
     return np.ascontiguousarray(np.tile(probs, (1, -(-n // probs.shape[1]), 1))[:, :n])
 
 
@@ -38,9 +45,15 @@ def _made(values: str, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
     step = max(1, 500_000 // classes)
     for i in range(0, n, step):
         rows = min(step, n - i)
-        logits = 2 * rng.standard_normal((1, rows, classes), np.float32) + rng.standard_normal((members, rows, classes), np.float32)
+        logits = 2 * rng.standard_normal((1, rows, classes), np.float32) + rng.standard_normal(
+            (members, rows, classes), np.float32
+        )
         top = rng.integers(classes, size=(1, rows, 1))
-        top = np.where(rng.random((members, rows, 1)) < 0.05, rng.integers(classes, size=(members, rows, 1)), top)  # some disagree
+        top = np.where(
+            rng.random((members, rows, 1)) < 0.05,
+            rng.integers(classes, size=(members, rows, 1)),
+            top,
+        )  # some disagree
         if values == "confident":
             np.put_along_axis(logits, top, np.float32(24), axis=-1)
         p = np.exp((logits - logits.max(axis=-1, keepdims=True)).astype(dtype))

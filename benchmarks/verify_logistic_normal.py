@@ -1,8 +1,10 @@
-"""LogisticNormal against 1,000 plain Monte Carlo draws, K = 10 classes: time, error, and whether the stated error bounds hold.
+"""LogisticNormal against 1,000 plain Monte Carlo draws, K = 10 classes: time, error, and whether
+the stated error bounds hold.
 
-Three numbers for each kind of covariance: the time of plain Monte Carlo divided by ours (2,000 instances), the RMSE of its epistemic
-uncertainty divided by ours, and the share of errors within the stated 95 % bounds. The reference is a scrambled Sobol' sequence of
-2¹⁸ points, whose own error is far below all of these. Run: python benchmarks/verify_logistic_normal.py
+Three numbers for each kind of covariance: the time of plain Monte Carlo divided by ours (2,000
+instances), the RMSE of its epistemic uncertainty divided by ours, and the share of errors within
+the stated 95 % bounds. The reference is a scrambled Sobol' sequence of 2¹⁸ points, whose own error
+is far below all of these. Run: python benchmarks/verify_logistic_normal.py
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ K, DRAWS, POINTS, BLOCK = 10, 1000, 2**18, 2**14
 LOSSES = {"log": lw.LogLoss(), "squared": lw.SquaredLoss(), "zero_one": lw.ZeroOneLoss()}
 
 
-def random_instances(n: int, sd: float, diagonal: bool, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def random_instances(
+    n: int, sd: float, diagonal: bool, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Means, and covariances whose logits have standard deviations up to ``sd``."""
     mean = rng.normal(size=(n, K)) * 10 ** rng.uniform(-0.5, 0.5, (n, 1))
     scale = sd * rng.uniform(0.3, 1, (n, K))
@@ -38,13 +42,21 @@ def softmax(z: np.ndarray) -> np.ndarray:
 
 
 def factor(cov: np.ndarray, mean: np.ndarray) -> np.ndarray:
-    return np.sqrt(cov)[..., None] * np.eye(K) if cov.ndim == mean.ndim else np.linalg.cholesky(cov + 1e-12 * np.eye(K))
+    return (
+        np.sqrt(cov)[..., None] * np.eye(K)
+        if cov.ndim == mean.ndim
+        else np.linalg.cholesky(cov + 1e-12 * np.eye(K))
+    )
 
 
 def plain(mean: np.ndarray, cov: np.ndarray, loss: lw.Loss, rng: np.random.Generator) -> np.ndarray:
     """Epistemic uncertainty from draws, as anyone writes it."""
     normals = rng.standard_normal((DRAWS, *mean.shape))
-    noise = np.sqrt(cov) * normals if cov.ndim == mean.ndim else np.einsum("nij,snj->sni", factor(cov, mean), normals)
+    noise = (
+        np.sqrt(cov) * normals
+        if cov.ndim == mean.ndim
+        else np.einsum("nij,snj->sni", factor(cov, mean), normals)
+    )
     p = softmax(mean + noise)
     return np.asarray(loss.entropy(p.mean(axis=0)) - loss.entropy(p).mean(axis=0))
 
@@ -74,7 +86,10 @@ def speed(diagonal: bool, n: int = 2000) -> float:
     """Time of plain Monte Carlo divided by ours."""
     mean, cov = random_instances(n, 1.0, diagonal, np.random.default_rng(1))
     times = []
-    for compute in (lambda: plain(mean, cov, LOSSES["log"], np.random.default_rng(0)), lambda: lw.decompose(lw.LogisticNormal(mean, cov))):
+    for compute in (
+        lambda: plain(mean, cov, LOSSES["log"], np.random.default_rng(0)),
+        lambda: lw.decompose(lw.LogisticNormal(mean, cov)),
+    ):
         begin = time.perf_counter()
         compute()
         times.append(time.perf_counter() - begin)
@@ -82,7 +97,10 @@ def speed(diagonal: bool, n: int = 2000) -> float:
 
 
 def main(n: int = 20, seeds: int = 20) -> None:
-    print("covariance logit sd  loss      plain time / ours  plain RMSE / ours  covered TU   AU    EU   (of 95 % bounds)")
+    print(
+        "covariance logit sd  loss      plain time / ours  plain RMSE / ours  covered TU   AU    "
+        "EU   (of 95 % bounds)"
+    )
     for diagonal in (True, False):
         ratio = speed(diagonal)
         for sd in (0.1, 0.5, 1.0, 3.0, 8.0):
@@ -94,13 +112,29 @@ def main(n: int = 20, seeds: int = 20) -> None:
                     u = lw.decompose(lw.LogisticNormal(mean, cov, rng=seed), loss)
                     assert u.error is not None
                     errors = np.abs(np.stack([u.total, u.aleatoric, u.epistemic]) - truth[name])
-                    covered.append(np.mean(errors <= np.stack([u.error.total, u.error.aleatoric, u.error.epistemic]), axis=(1, 2)))
+                    covered.append(
+                        np.mean(
+                            errors
+                            <= np.stack([u.error.total, u.error.aleatoric, u.error.epistemic]),
+                            axis=(1, 2),
+                        )
+                    )
                     ours.append(errors[2])
-                    theirs.append(plain(mean, cov, loss, np.random.default_rng(seed)) - truth[name][2])
+                    theirs.append(
+                        plain(mean, cov, loss, np.random.default_rng(seed)) - truth[name][2]
+                    )
                 squares = np.mean(np.square(theirs)), np.mean(np.square(ours))
-                rmse = np.sqrt(squares[0] / squares[1]) if squares[1] else np.inf  # no draw of either crosses the corner
+                rmse = (
+                    np.sqrt(squares[0] / squares[1]) if squares[1] else np.inf
+                )  # no draw of either crosses the corner
                 shares = " ".join(f"{x:.3f}" for x in np.mean(covered, axis=0))
-                print(f"{'diagonal' if diagonal else 'full':10s} {sd:8g}  {name:9s} {ratio:17.2f} {rmse:18.2f}  {shares}", flush=True)
+                print(
+                    (
+                        f"{'diagonal' if diagonal else 'full':10s} {sd:8g}  {name:9s} "
+                        f"{ratio:17.2f} {rmse:18.2f}  {shares}"
+                    ),
+                    flush=True,
+                )
 
 
 if __name__ == "__main__":

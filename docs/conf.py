@@ -31,14 +31,22 @@ extensions = [
     "executed_pages",
 ]
 exclude_patterns = ["_static", "_extensions", "cli.md"]  # the site has reference/command instead
-executed_pages = ["tutorials/*", "decisions", "retinamnist", "sets", "votes"]  # run at build, with figures, and written as notebooks
+executed_pages = [
+    "tutorials/*",
+    "decisions",
+    "retinamnist",
+    "sets",
+    "votes",
+]  # run at build, with figures, and written as notebooks
 default_role = "py:obj"  # `Ensemble` in a docstring is a link where it can be one
 
 smartquotes_action = "qe"  # no dashes: --label is an option
 
 
 def name_commands(group: click.Group) -> None:
-    """Give each command the name it is called by; the function of every one is called `command`, and sphinx-click shows that."""
+    """Give each command the name it is called by; the function of every one is called `command`,
+    and sphinx-click shows that.
+    """
     context = click.Context(group)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
@@ -59,8 +67,11 @@ autodoc_typehints = "none"  # the docstrings give types in words
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 
-# Types in docstrings are links: our own classes, and those of other libraries by inventories that are stored here (no network).
-intersphinx_mapping = {project: (site, f"_inventories/{project}.txt") for project, site in SITES.items()}
+# Types in docstrings are links: our own classes, and those of other libraries by inventories that
+# are stored here (no network).
+intersphinx_mapping = {
+    project: (site, f"_inventories/{project}.txt") for project, site in SITES.items()
+}
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"  # all words that are not named below
 numpydoc_xref_aliases = {
@@ -82,7 +93,10 @@ numpydoc_xref_aliases = {
                 "sets",
             ]
         ),
-        *(f"labelwise_lab.{m}" for m in ["datasets", "petct", "posteriors", "simulation", "training", "votes"]),
+        *(
+            f"labelwise_lab.{m}"
+            for m in ["datasets", "petct", "posteriors", "simulation", "training", "votes"]
+        ),
     )
     for name in import_module(module).__all__
     if inspect.isclass(getattr(import_module(module), name, None))

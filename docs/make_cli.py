@@ -25,7 +25,7 @@ Files are written atomically, so no output is ever incomplete. A file that is re
 the command also reads, under whatever name, is refused before any work is done. A second process that would write the same output
 of `quantify`, `train` or `petct prepare` exits with code 2 and names the first. `PREDICTIONS` is one or more files or a folder, in any of the
 formats of `docs/formats.md`; several files are the members.
-"""
+"""  # noqa: E501
 
 
 def pages(command: click.Command, context: click.Context) -> Iterator[tuple[str, str]]:
@@ -42,8 +42,16 @@ def text() -> str:
     """The whole page."""
     text = HEAD
     for program, main in PROGRAMS.items():
-        context = click.Context(main, info_name=program, terminal_width=100, max_content_width=100, **main.context_settings)
-        text += "".join(f"\n## {name}\n\n```text\n{page}\n```\n" for name, page in pages(main, context))
+        context = click.Context(
+            main,
+            info_name=program,
+            terminal_width=100,
+            max_content_width=100,
+            **main.context_settings,
+        )
+        text += "".join(
+            f"\n## {name}\n\n```text\n{page}\n```\n" for name, page in pages(main, context)
+        )
     return text
 
 

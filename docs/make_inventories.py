@@ -1,10 +1,12 @@
-"""Compare docs/_inventories with the full inventories of the projects, and write the addresses that changed.
+"""Compare docs/_inventories with the full inventories of the projects, and write the addresses that
+changed.
 
     python docs/make_inventories.py                # from the projects' sites
     python docs/make_inventories.py FOLDER         # from FOLDER/numpy.inv and so on
 
-The files hold what the pages refer to, as text (version 1 of the format, whose anchors are the names), so that a build needs no network and
-a review can read them. To refer to something new, add a line; its address is corrected by this script.
+The files hold what the pages refer to, as text (version 1 of the format, whose anchors are the
+names), so that a build needs no network and a review can read them. To refer to something new, add
+a line; its address is corrected by this script.
 """
 
 from __future__ import annotations
@@ -57,7 +59,10 @@ def main(folder: str | None = None) -> None:
             print(f"{project}: no {file}")  # noqa: T201
             continue
         text, missing = updated(path.read_text(encoding="utf-8"), full)
-        print(f"{project}: {'same' if text == path.read_text(encoding='utf-8') else 'changed'}; not there: {missing or 'nothing'}")  # noqa: T201
+        print(  # noqa: T201
+            f"{project}: {'same' if text == path.read_text(encoding='utf-8') else 'changed'}; not "
+            f"there: {missing or 'nothing'}"
+        )
         path.write_text(text, encoding="utf-8")
 
 

@@ -1,7 +1,9 @@
-"""A first result: which digits are five small networks unsure about, and which do they disagree about?
+"""A first result: which digits are five small networks unsure about, and which do they disagree
+about?
 
-Trains five multi-layer perceptrons on scikit-learn's handwritten digits (seconds on a laptop), splits their uncertainty per
-class into aleatoric and epistemic, and shows the most uncertain images.
+Trains five multi-layer perceptrons on scikit-learn's handwritten digits (seconds on a laptop),
+splits their uncertainty per class into aleatoric and epistemic, and shows the most uncertain
+images.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ def train(seed: int, x: np.ndarray, y: np.ndarray) -> MLPClassifier:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         bootstrap = rng.integers(0, len(x), len(x))
-        return MLPClassifier((64,), alpha=1e-3, max_iter=300, random_state=seed).fit(x[bootstrap], y[bootstrap])
+        return MLPClassifier((64,), alpha=1e-3, max_iter=300, random_state=seed).fit(
+            x[bootstrap], y[bootstrap]
+        )
 
 
 def shade(value: float) -> str:
@@ -34,22 +38,41 @@ def shade(value: float) -> str:
 def main() -> None:
     x, y = load_digits(return_X_y=True)
     x = x / 16
-    x_train, x_test, y_train, y_test = train_test_split(x, y, train_size=300, random_state=0, stratify=y)
+    x_train, x_test, y_train, y_test = train_test_split(
+        x, y, train_size=300, random_state=0, stratify=y
+    )
     members = [train(seed, x_train, y_train) for seed in range(5)]
-    q = lw.Ensemble(np.stack([m.predict_proba(x_test) for m in members]), class_names=[str(d) for d in range(10)])
+    q = lw.Ensemble(
+        np.stack([m.predict_proba(x_test) for m in members]),
+        class_names=[str(d) for d in range(10)],
+    )
     u = lw.decompose(q, "log")
     correct = q.mean().argmax(-1) == y_test
 
     console = Console(width=100)
-    console.print(f"\nFive networks trained on 300 digits: {correct.mean():.1%} of {len(y_test)} test images right.\n")
+    console.print(
+        f"\nFive networks trained on 300 digits: {correct.mean():.1%} of {len(y_test)} test images "
+        "right.\n"
+    )
     table = Table(title="Uncertainty per class, mean over the test images (bits)")
     for column in ("class", "total", "aleatoric", "epistemic", "epistemic share"):
         table.add_column(column, justify="right")
     for k in np.argsort(-u.epistemic.sum(0) / u.total.sum(0)):
-        total, aleatoric, epistemic = (part[:, k].mean() for part in (u.total, u.aleatoric, u.epistemic))
-        table.add_row(q.class_names[k], f"{total:.4f}", f"{aleatoric:.4f}", f"{epistemic:.4f}", f"{epistemic / total:.0%}")
+        total, aleatoric, epistemic = (
+            part[:, k].mean() for part in (u.total, u.aleatoric, u.epistemic)
+        )
+        table.add_row(
+            q.class_names[k],
+            f"{total:.4f}",
+            f"{aleatoric:.4f}",
+            f"{epistemic:.4f}",
+            f"{epistemic / total:.0%}",
+        )
     console.print(table)
-    console.print("Epistemic: between the networks, what they disagree about. Aleatoric: within them, how unsure each is by itself.\n")
+    console.print(
+        "Epistemic: between the networks, what they disagree about. Aleatoric: within them, how "
+        "unsure each is by itself.\n"
+    )
 
     worst = int(np.argmax(u.sum().epistemic))
     console.print(f"The image the members disagree about most (it is a {y_test[worst]}):\n")
@@ -59,11 +82,19 @@ def main() -> None:
     for column in ("class", "probability", "aleatoric", "epistemic"):
         table.add_column(column, justify="right")
     for k in np.argsort(-u.total[worst])[:4]:
-        table.add_row(q.class_names[k], f"{q.mean()[worst, k]:.2f}", f"{u.aleatoric[worst, k]:.2f}", f"{u.epistemic[worst, k]:.2f}")
+        table.add_row(
+            q.class_names[k],
+            f"{q.mean()[worst, k]:.2f}",
+            f"{u.aleatoric[worst, k]:.2f}",
+            f"{u.epistemic[worst, k]:.2f}",
+        )
     console.print(table)
 
     keep = np.argsort(u.sum().total)[: int(0.8 * len(y_test))]
-    console.print(f"\nHanding the most uncertain fifth to a person leaves {correct[keep].mean():.1%} right among the rest.")
+    console.print(
+        f"\nHanding the most uncertain fifth to a person leaves {correct[keep].mean():.1%} right "
+        "among the rest."
+    )
 
 
 if __name__ == "__main__":

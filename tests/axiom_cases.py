@@ -10,7 +10,8 @@ import numpy as np
 import labelwise as lw
 from labelwise.axioms import check
 
-# Every axiom and measure; what is not said below holds (in its strict version, if it has one) for every loss.
+# Every axiom and measure; what is not said below holds (in its strict version, if it has one) for
+# every loss.
 ENTRIES = [
     *[("A0", m) for m in ("TU", "AU", "EU")],
     *[("A1", "EU"), ("A2", "TU"), ("A2", "EU"), ("A3", "TU"), ("A3", "EU")],
@@ -58,7 +59,8 @@ def risk(a, b):
     return lambda t, c: min(b * t, a * c)
 
 
-# name: (what is checked, the entropy g_k(t) of class k in mpmath so that TU = Σ_k g_k(E Θ_k) and AU = E Σ_k g_k(Θ_k), exceptions)
+# name: (what is checked, the entropy g_k(t) of class k in mpmath so that TU = Σ_k g_k(E Θ_k) and AU
+# = E Σ_k g_k(Θ_k), exceptions)
 CASES = {
     "log": ("log", binary(lambda t, c: mp_log(t) + mp_log(c)), CURVED),
     "squared": ("squared", binary(lambda t, c: t * c), QUADRATIC),
@@ -70,24 +72,34 @@ CASES = {
         lambda t, k: min(list(BY_CLASS.values())[k] * t, 1 - t),
         COSTS | {"A2-TU": "fails", "A4-TU": "fails"},
     ),
-    # by class, and yet the center is best: while no class is acted on, Σ 2 t_k = 2 whatever the mean
+    # by class, and yet the center is best: while no class is acted on, Σ 2 t_k = 2 whatever the
+    # mean
     "cost by class, same below": (
         lw.CostLoss(false_positive={"a": 1.0, "b": 2.0, "c": 3.0}, false_negative=1),
         lambda t, k: min(t, (k + 1) * (1 - t)),
         COSTS,
     ),
     "boosting": (lw.BetaLoss(-0.5, -0.5), binary(lambda t, c: 4 * mp.sqrt(t * c)), CURVED),
-    "asymmetric beta": (lw.BetaLoss(0.5, 2), binary(lambda t, c: (16 * t - 20 * t**1.5 + 4 * t**2.5) / 15), CURVED),
+    "asymmetric beta": (
+        lw.BetaLoss(0.5, 2),
+        binary(lambda t, c: (16 * t - 20 * t**1.5 + 4 * t**2.5) / 15),
+        CURVED,
+    ),
     # G(t) + G(1 − t) is quadratic, so that A4-AU and A5 fail from three classes on only
     "cubic": (lw.CustomLoss(cubic), binary(lambda t, c: t * c * (1 + c) / 6), CURVED),
     "custom": (lw.CustomLoss(sqrt_odds), binary(lambda t, c: 2 * mp.sqrt(t * c)), CURVED),
-    # the failure of A4-AU shrinks with the share of the log loss: here it needs a mean near the center
+    # the failure of A4-AU shrinks with the share of the log loss: here it needs a mean near the
+    # center
     "custom, nearly quadratic": (
         lw.CustomLoss(mostly_squared),
         binary(lambda t, c: t * c + (mp_log(t) + mp_log(c)) * mp.log(2) / 10),
         CURVED,
     ),
-    "custom, G(1) > 0": (lw.CustomLoss(squared_and_a_fee), binary(lambda t, c: t * c + mp.mpf(0.3) * t), QUADRATIC | {"A6-AU": "fails"}),
+    "custom, G(1) > 0": (
+        lw.CustomLoss(squared_and_a_fee),
+        binary(lambda t, c: t * c + mp.mpf(0.3) * t),
+        QUADRATIC | {"A6-AU": "fails"},
+    ),
     "joint": ("joint", lambda t, k: mp_log(t), CURVED),
     "no costs": (
         lw.CostLoss(0, 0),
@@ -109,4 +121,8 @@ def squared(q):
 def changed(measure):
     """The verdicts of a measure that differ from those of squared loss."""
     plain = {(r.axiom, r.measure): r.verdict for r in table("squared")}
-    return {f"{r.axiom}-{r.measure}": r.verdict for r in check(measure) if r.verdict != plain[r.axiom, r.measure]}
+    return {
+        f"{r.axiom}-{r.measure}": r.verdict
+        for r in check(measure)
+        if r.verdict != plain[r.axiom, r.measure]
+    }

@@ -7,8 +7,14 @@ import re
 DATA = r"(?:data|examples|images|labels|cases|annotations)"
 BANNED = {
     "what more data would do is not known from one ensemble": [
-        rf"\b(?:more|new|further|additional|labeled) (?:training |labeled )?{DATA}\b[^.;:|]{{0,30}}\b(?:help|reduce|remove|resolve|save|lower)",
-        rf"\b{DATA} (?:would|will|should|may|might|could|can|cannot) (?:hardly |also |not )?(?:help|reduce|remove|save|provide|lower|change)",
+        (
+            r"\b(?:more|new|further|additional|labeled) (?:training |labeled "
+            rf")?{DATA}\b[^.;:|]{{0,30}}\b(?:help|reduce|remove|resolve|save|lower)"
+        ),
+        (
+            rf"\b{DATA} (?:would|will|should|may|might|could|can|cannot) (?:hardly |also |not "
+            r")?(?:help|reduce|remove|save|provide|lower|change)"
+        ),
         r"\b(?:amount|value|worth) of (?:more )?(?:training )?(?:data|examples)\b",
         r"\bwould (?:more )?data help\b",
         r"\b(?:ir)?reducible\b",
@@ -38,7 +44,9 @@ BANNED = {
 
 
 def banned_claims(text: str) -> list[str]:
-    """The claims in ``text`` that are banned, each with its reason and what stands around it; string literals over several lines are joined."""
+    """The claims in ``text`` that are banned, each with its reason and what stands around it;
+    string literals over several lines are joined.
+    """
     joined = re.sub(r'["\']\s*\n\s*f?["\']', "", text)
     plain = re.sub(r"[\s\u00a0#*`]+", " ", joined)
     found = []

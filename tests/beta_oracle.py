@@ -34,7 +34,9 @@ def cost(false_positive: float, false_negative: float) -> Callable[[Any, Any], T
         fp, fn = mpf(false_positive), mpf(false_negative)
         t, c = fp / (fp + fn), fn / (fp + fn)
         below, above = fn * a / (a + b), fp * b / (a + b)
-        return min(below, above), below * regularized_beta(t, c, a + 1, b) + above * regularized_beta(c, t, b + 1, a)
+        return min(below, above), below * regularized_beta(
+            t, c, a + 1, b
+        ) + above * regularized_beta(c, t, b + 1, a)
 
     return truth
 
@@ -87,7 +89,12 @@ def random_alpha(k: int, n: int) -> np.ndarray:
     return alpha
 
 
-ALPHA = {2: np.array(CORNER_PAIRS), 3: random_alpha(3, 8), 10: random_alpha(10, 5), 1000: random_alpha(1000, 1)}
+ALPHA = {
+    2: np.array(CORNER_PAIRS),
+    3: random_alpha(3, 8),
+    10: random_alpha(10, 5),
+    1000: random_alpha(1000, 1),
+}
 
 
 def betas(alpha: np.ndarray) -> Iterator[tuple[tuple[int, ...], Any, Any]]:

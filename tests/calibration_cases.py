@@ -1,4 +1,6 @@
-"""Outcomes drawn from probabilities, probabilities that are too sharp, and their expected calibration error."""
+"""Outcomes drawn from probabilities, probabilities that are too sharp, and their expected
+calibration error.
+"""
 
 from __future__ import annotations
 

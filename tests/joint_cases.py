@@ -8,7 +8,14 @@ from scipy.stats import entropy as scipy_entropy
 import labelwise as lw
 
 COSTS = np.array([[0.0, 1.0, 5.0], [2.0, 0.0, 1.0], [9.0, 3.0, 0.0]])
-JOINT = ["log", "squared", "spherical", "zero_one", lw.joint.CostMatrix(COSTS), lw.joint.CostMatrix(COSTS, abstain=0.6)]
+JOINT = [
+    "log",
+    "squared",
+    "spherical",
+    "zero_one",
+    lw.joint.CostMatrix(COSTS),
+    lw.joint.CostMatrix(COSTS, abstain=0.6),
+]
 
 
 def entropy_of(loss: object, p: np.ndarray) -> np.ndarray:
@@ -28,6 +35,8 @@ def entropy_of(loss: object, p: np.ndarray) -> np.ndarray:
     return np.min(risks, axis=0)
 
 
-def random_ensemble(seed: int, m: int = 4, n: int = 50, k: int = 3, alpha: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
+def random_ensemble(
+    seed: int, m: int = 4, n: int = 50, k: int = 3, alpha: float = 0.5
+) -> tuple[np.ndarray, np.ndarray]:
     rng = np.random.default_rng(seed)
     return rng.dirichlet(np.full(k, alpha), (m, n)), rng.random(m)

@@ -8,7 +8,9 @@ from scipy.special import softmax
 from labelwise.evaluation import EnsembleCheck
 
 
-def members(m: int = 5, n: int = 300, k: int = 4, seed: int = 0, noise: float = 0.7) -> tuple[np.ndarray, np.ndarray]:
+def members(
+    m: int = 5, n: int = 300, k: int = 4, seed: int = 0, noise: float = 0.7
+) -> tuple[np.ndarray, np.ndarray]:
     """Probabilities (m, n, k) of noisy members, and labels."""
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
@@ -16,8 +18,12 @@ def members(m: int = 5, n: int = 300, k: int = 4, seed: int = 0, noise: float = 
     return softmax(z, axis=-1), y
 
 
-def votes(m: int, n: int, k: int = 3, right: float = 0.9, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """The same of members that are right this often, with probabilities of 0 and 1, as those of full-grown trees."""
+def votes(
+    m: int, n: int, k: int = 3, right: float = 0.9, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same of members that are right this often, with probabilities of 0 and 1, as those of
+    full-grown trees.
+    """
     rng = np.random.default_rng(seed)
     y = rng.integers(0, k, n)
     vote = np.where(rng.random((m, n)) < right, y, rng.integers(0, k, (m, n)))

@@ -14,7 +14,9 @@ BINARY = np.where(X[:, 0] > 0, "yes", "no")
 
 
 def net(outputs: int = 3, *, dropout: float = 0.0) -> nn.Module:
-    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, outputs))
+    return nn.Sequential(
+        nn.Linear(4, 8), nn.BatchNorm1d(8), nn.ReLU(), nn.Dropout(dropout), nn.Linear(8, outputs)
+    )
 
 
 def softmax_by_hand(nets: list[nn.Module], x: np.ndarray) -> np.ndarray:

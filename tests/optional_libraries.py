@@ -1,4 +1,6 @@
-"""The rule for what a machine may lack: its tests are skipped, or fail when LABELWISE_REQUIRE_ALL=1."""
+"""The rule for what a machine may lack: its tests are skipped, or fail when
+LABELWISE_REQUIRE_ALL=1.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,9 @@ import pytest
 
 
 def missing(what: str) -> NoReturn:
-    """Skip the test or, at the top of a module, all its tests; fail instead where nothing may be skipped."""
+    """Skip the test or, at the top of a module, all its tests; fail instead where nothing may be
+    skipped.
+    """
     if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
         pytest.fail(f"{what}, and LABELWISE_REQUIRE_ALL=1 forbids skipping")
     pytest.skip(what, allow_module_level=True)

@@ -20,4 +20,6 @@ def table(pa: Any, probs: np.ndarray, *, fixed: bool = False, **columns: Any) ->
         else pa.ListArray.from_arrays(np.arange(n + 1, dtype=np.int32) * width, values)
     )
     made = pa.table({"probs": lists, **columns})
-    return made.replace_schema_metadata({"members": str(probs.shape[0]), "class_names": "\n".join(map(str, range(probs.shape[2])))})
+    return made.replace_schema_metadata(
+        {"members": str(probs.shape[0]), "class_names": "\n".join(map(str, range(probs.shape[2])))}
+    )

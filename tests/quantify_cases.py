@@ -21,7 +21,9 @@ def write(path, probs: np.ndarray, optional) -> None:
     elif path.suffix == ".parquet":
         pa, pq = optional("pyarrow"), optional("pyarrow.parquet")
         m, n, k = probs.shape
-        lists = pa.FixedSizeListArray.from_arrays(pa.array(probs.transpose(1, 0, 2).reshape(-1)), m * k)
+        lists = pa.FixedSizeListArray.from_arrays(
+            pa.array(probs.transpose(1, 0, 2).reshape(-1)), m * k
+        )
         table = pa.table({"probs": lists, "ids": pa.array([f"case {i}" for i in range(n)])})
         pq.write_table(
             table.replace_schema_metadata({"members": str(m), "class_names": "\n".join(NAMES)}),
@@ -41,7 +43,11 @@ def read(path, name: str, optional) -> np.ndarray:
         return np.asarray(optional("zarr").open_group(str(path), mode="r")[name][:])
     if path.suffix == ".parquet":
         table = optional("pyarrow.parquet").read_table(path)
-        columns = [name] if name in table.column_names else [c for c in table.column_names if c.startswith(f"{name}.")]
+        columns = (
+            [name]
+            if name in table.column_names
+            else [c for c in table.column_names if c.startswith(f"{name}.")]
+        )
         values = [table.column(c).to_numpy() for c in columns]
         return values[0] if "_sum_" in name else np.stack(values, axis=-1)
     with np.load(path, allow_pickle=False) as file:

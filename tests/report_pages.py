@@ -1,4 +1,6 @@
-"""What the tests of the report page share: predictions to show, and how to read the page and compare it with the library."""
+"""What the tests of the report page share: predictions to show, and how to read the page and
+compare it with the library.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ def value(page, key, within=""):
 
 
 def values(page, key, within=""):
-    found = page.eval_on_selector_all(f"{within} [data-key='{key}']", "all => all.map(x => x.dataset.value)")
+    found = page.eval_on_selector_all(
+        f"{within} [data-key='{key}']", "all => all.map(x => x.dataset.value)"
+    )
     return np.array([np.nan if x == "" else float(x) for x in found])
 
 
@@ -53,11 +57,16 @@ def costs_of(page, tmp_path):
 def check_plan(page, q, y, costs, task) -> None:
     """The decisions on the page are the library's."""
     plan = lw.decisions.decide(q, costs, task=task)
-    found = {key: np.array(page.evaluate(f"Array.from(labelwise.planner.plan.{key})")) for key in ("action", "cost", "answer", "knowledge")}
+    found = {
+        key: np.array(page.evaluate(f"Array.from(labelwise.planner.plan.{key})"))
+        for key in ("action", "cost", "answer", "knowledge")
+    }
     shape = plan.action.shape
     np.testing.assert_allclose(found["cost"].reshape(shape), plan.expected_cost, atol=1e-9)
     np.testing.assert_allclose(found["answer"].reshape(shape), plan.value_of_label, atol=1e-9)
-    np.testing.assert_allclose(found["knowledge"].reshape(shape), plan.value_of_knowledge, atol=1e-9)
+    np.testing.assert_allclose(
+        found["knowledge"].reshape(shape), plan.value_of_knowledge, atol=1e-9
+    )
     assert np.mean(found["action"].reshape(shape) == plan.action) == 1
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     assert value(page, "expected-cost") == pytest.approx(per_case.mean(), abs=1e-9)
@@ -76,27 +85,44 @@ def check_plan(page, q, y, costs, task) -> None:
 
 
 def check_excess(page, plan, story) -> None:
-    """What a case can cost, and whether the realized cost differs from the expected one, are on the page as in the library."""
+    """What a case can cost, and whether the realized cost differs from the expected one, are on the
+    page as in the library.
+    """
     lowest, highest = plan.problem.cost_range(plan.action, plan.after_answer)
     if plan.task == "per_label":
         lowest, highest = lowest.sum(-1), highest.sum(-1)
-    assert page.evaluate("labelwise.planner.plan.range") == pytest.approx([lowest.min(), highest.max()])
+    assert page.evaluate("labelwise.planner.plan.range") == pytest.approx(
+        [lowest.min(), highest.max()]
+    )
     text = page.locator("#plan").inner_text()
-    words = re.search("chance can explain the difference|as expected|higher|lower", story.cost_sentence())
+    words = re.search(
+        "chance can explain the difference|as expected|higher|lower", story.cost_sentence()
+    )
     assert words is None or words[0] in text  # a few cases have no interval
 
 
 def check_story(page, story) -> None:
     """What the decisions change for each class is on the page as in the library."""
-    counts = [(getattr(story.before, name), getattr(story.after, name)) for name in ("called", "missed", "false_alarms")]
-    expected = {" ".join(name.split()): [(before[k], after[k]) for before, after in counts] for k, name in enumerate(story.class_names)}
+    counts = [
+        (getattr(story.before, name), getattr(story.after, name))
+        for name in ("called", "missed", "false_alarms")
+    ]
+    expected = {
+        " ".join(name.split()): [(before[k], after[k]) for before, after in counts]
+        for k, name in enumerate(story.class_names)
+    }
     position = {" ".join(name.split()): k for k, name in enumerate(story.class_names)}
     rows = page.locator("#plan tbody tr").all()
     assert rows
     for row in rows:
         name, *cells = row.locator("th, td").all_inner_texts()
-        changes = [tuple(int(number.replace(",", "")) for number in cell.split(" → ")) for cell in (*cells[:2], cells[3])]
+        changes = [
+            tuple(int(number.replace(",", "")) for number in cell.split(" → "))
+            for cell in (*cells[:2], cells[3])
+        ]
         assert changes == expected[" ".join(name.split())]
         k, found = position[" ".join(name.split())], story.fewer_missed
         shown = [int(number.replace(",", "")) for number in re.findall(r"-?[0-9,]+", cells[2])]
-        np.testing.assert_allclose(shown, [found.value[k], found.low[k], found.high[k]], atol=0.5 + 1e-9)
+        np.testing.assert_allclose(
+            shown, [found.value[k], found.low[k], found.high[k]], atol=0.5 + 1e-9
+        )

@@ -13,7 +13,9 @@ from torch import nn
 
 
 class Dropped(nn.Module):
-    """Draws random numbers in its forward pass and keeps running statistics; slow on request, so that it can be killed."""
+    """Draws random numbers in its forward pass and keeps running statistics; slow on request, so
+    that it can be killed.
+    """
 
     def __init__(self) -> None:
         super().__init__()
@@ -50,7 +52,9 @@ class Failing(nn.Linear):
 
 @dataclass(frozen=True)
 class EvenOrOdd:
-    """Even rows for even members in even epochs, and so on: which member sees what depends on both."""
+    """Even rows for even members in even epochs, and so on: which member sees what depends on
+    both.
+    """
 
     n: int
     turn: int = 0

@@ -20,7 +20,14 @@ def frame(optional: Any, member: int = 0, names: list[str] = NAMES, rows: Any = 
     return table.assign(id=IDS, label=[NAMES[k] for k in Y]).iloc[rows]
 
 
-def check(p: lw.io.Predictions, members: Any = (0,), *, names: Any = NAMES, ids: Any = IDS, atol: float = 1e-9) -> None:
+def check(
+    p: lw.io.Predictions,
+    members: Any = (0,),
+    *,
+    names: Any = NAMES,
+    ids: Any = IDS,
+    atol: float = 1e-9,
+) -> None:
     values = PROBS[list(members)]
     assert p.shape == values.shape
     assert p.class_names == (None if names is None else tuple(names))

@@ -1,4 +1,6 @@
-"""What tests draw from: losses, distributions, and hypothesis strategies for predictions that are valid but nasty."""
+"""What tests draw from: losses, distributions, and hypothesis strategies for predictions that are
+valid but nasty.
+"""
 
 from __future__ import annotations
 
@@ -36,8 +38,12 @@ def distributions(array: Callable[[Any], Any] = np.asarray, n: int = 2, k: int =
         lw.Ensemble(array(probs), weights=[1, 2, 3, 4]),
         lw.Dirichlet(array(rng.gamma(2.0, size=(n, k)) + 0.1)),
         lw.DirichletMixture(array(rng.gamma(2.0, size=(3, n, k)) + 0.1)),
-        lw.LogisticNormal(array(rng.normal(size=(n, k))), array(rng.gamma(2.0, size=(n, k))), points=64),
-        lw.LogisticNormal(array(rng.normal(size=(n, k))), array(root @ np.swapaxes(root, -1, -2)), points=64),
+        lw.LogisticNormal(
+            array(rng.normal(size=(n, k))), array(rng.gamma(2.0, size=(n, k))), points=64
+        ),
+        lw.LogisticNormal(
+            array(rng.normal(size=(n, k))), array(root @ np.swapaxes(root, -1, -2)), points=64
+        ),
         lw.MultiLabelEnsemble(array(rng.random((4, n, k)))),
     ]
 
@@ -52,15 +58,21 @@ KINDS = [
     "MultiLabelEnsemble",
 ]
 
-# Unnormalized probabilities: ordinary, equal, exactly zero, and so small that they vanish beside the others.
+# Unnormalized probabilities: ordinary, equal, exactly zero, and so small that they vanish beside
+# the others.
 _mass = st.one_of(st.floats(0.01, 1.0), st.just(1.0), st.just(0.0), st.floats(1e-300, 1e-12))
 
 
 @st.composite
-def probabilities(draw: Any, members: tuple[int, int] = (1, 5), classes: tuple[int, int] = (2, 6)) -> np.ndarray:
+def probabilities(
+    draw: Any, members: tuple[int, int] = (1, 5), classes: tuple[int, int] = (2, 6)
+) -> np.ndarray:
     """(M, 1, K): the predictions of M members for one instance."""
     m, k = draw(st.integers(*members)), draw(st.integers(*classes))
-    rows = [draw(st.lists(_mass, min_size=k, max_size=k).filter(lambda row: max(row) >= 0.01)) for _ in range(m)]
+    rows = [
+        draw(st.lists(_mass, min_size=k, max_size=k).filter(lambda row: max(row) >= 0.01))
+        for _ in range(m)
+    ]
     probs = np.array(rows)[:, None, :]
     return np.asarray(probs / probs.sum(-1, keepdims=True))
 

@@ -11,11 +11,21 @@ import labelwise as lw
 from labelwise._errors import InputError
 from optional_libraries import optional
 
-LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9), lw.BetaLoss(-0.5, 0.3), lw.CustomLoss(lambda f, y: (f - y) ** 2)]
+LOSSES = [
+    "log",
+    "squared",
+    "spherical",
+    "zero_one",
+    lw.CostLoss(1, 9),
+    lw.BetaLoss(-0.5, 0.3),
+    lw.CustomLoss(lambda f, y: (f - y) ** 2),
+]
 PARTS = ("total", "aleatoric", "epistemic")
 
 
-def accumulate(probs: np.ndarray, loss: object, weights: np.ndarray | None = None) -> lw.Accumulator:
+def accumulate(
+    probs: np.ndarray, loss: object, weights: np.ndarray | None = None
+) -> lw.Accumulator:
     acc = lw.Accumulator(loss)
     for i, member in enumerate(probs):
         acc.update(member, weight=1.0 if weights is None else weights[i])
@@ -30,13 +40,17 @@ def ensembles(kind: str, dtype: str) -> np.ndarray:
     if kind == "equal":
         return np.repeat(base[None], 7, axis=0)
     step = 1e-12 if dtype == "float64" else 1e-5
-    return np.stack([base * (1 + step * i * np.array([1, -1, 0, 2, -2])) for i in range(7)]).astype(dtype)
+    return np.stack([base * (1 + step * i * np.array([1, -1, 0, 2, -2])) for i in range(7)]).astype(
+        dtype
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", ["random", "near", "equal"])
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one"])
-def test_first_members_and_the_state_that_replaces_them_agree(loss: str, kind: str, dtype: str) -> None:
+def test_first_members_and_the_state_that_replaces_them_agree(
+    loss: str, kind: str, dtype: str
+) -> None:
     probs = ensembles(kind, dtype)
     kept = lw.Accumulator(loss)
     for member in probs:
@@ -49,7 +63,9 @@ def test_first_members_and_the_state_that_replaces_them_agree(loss: str, kind: s
     for part in PARTS:
         x, y = getattr(before, part), getattr(state, part)
         np.testing.assert_allclose(y, x, rtol=200 * eps, atol=4 * eps**2)
-        np.testing.assert_allclose(getattr(state.sum(), part), x.sum(-1), rtol=200 * eps, atol=4 * eps**2)
+        np.testing.assert_allclose(
+            getattr(state.sum(), part), x.sum(-1), rtol=200 * eps, atol=4 * eps**2
+        )
     more = kept.update(probs[0]).update(probs[1]).result()  # one more than are kept, and another
     whole = lw.decompose(lw.Ensemble(np.concatenate([probs, probs[:2]])), loss)
     np.testing.assert_allclose(more.epistemic, whole.epistemic, rtol=200 * eps, atol=4 * eps**2)
@@ -59,7 +75,9 @@ def test_first_members_and_the_state_that_replaces_them_agree(loss: str, kind: s
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("kind", ["random", "near", "equal"])
 @pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+@pytest.mark.parametrize(
+    "loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__
+)
 def test_equals_the_whole_ensemble(loss: object, kind: str, dtype: str, weighted: bool) -> None:
     probs = ensembles(kind, dtype)
     weights = np.array([0.5, 0.0, 3.0, 1e-9, 1.0, 2.0, 0.7]) if weighted else None
@@ -75,9 +93,13 @@ def test_equals_the_whole_ensemble(loss: object, kind: str, dtype: str, weighted
             ours, theirs = getattr(u, part), getattr(whole, part)
             assert np.all(ours >= 0)
             slack = 64 * eps * np.abs(theirs) + (
-                4 * eps * whole.total if part == "epistemic" and (custom or isinstance(loss, lw.BetaLoss)) else 0
+                4 * eps * whole.total
+                if part == "epistemic" and (custom or isinstance(loss, lw.BetaLoss))
+                else 0
             )
-            if isinstance(loss, lw.BetaLoss):  # from the kernel's polynomials on one side, by quadrature on the other
+            if isinstance(
+                loss, lw.BetaLoss
+            ):  # from the kernel's polynomials on one side, by quadrature on the other
                 slack = slack + 1e-13 * whole.total
             assert np.all(np.abs(ours - theirs) <= slack + np.finfo(dtype).tiny)
         if kind == "equal":
@@ -106,7 +128,10 @@ def test_weights_per_instance_names_and_shards_as_ensembles() -> None:
     acc = lw.Accumulator(lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5), class_names=names)
     for p, w in zip(probs, weights, strict=True):
         acc.update(p, weight=w)
-    whole = lw.decompose(lw.Ensemble(probs, weights=weights, class_names=names), lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5))
+    whole = lw.decompose(
+        lw.Ensemble(probs, weights=weights, class_names=names),
+        lw.CostLoss({"a": 1, "b": 2, "c": 3}, 5),
+    )
     np.testing.assert_allclose(acc.result()["b"].epistemic, whole["b"].epistemic, rtol=1e-12)
     shard = lw.Accumulator("squared").update(lw.Ensemble(probs[:2])).update(lw.Ensemble(probs[2:]))
     np.testing.assert_allclose(shard.result().epistemic, probs.var(axis=0), rtol=1e-12)
@@ -124,7 +149,10 @@ def test_multilabel(lib) -> None:
 
 def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_path) -> None:
     probs = np.random.default_rng(7).dirichlet(np.ones(3), (9, 5))
-    few, many = accumulate(probs[:2], "log").save(tmp_path / "few.npz"), accumulate(probs, "log").save(tmp_path / "many.npz")
+    few, many = (
+        accumulate(probs[:2], "log").save(tmp_path / "few.npz"),
+        accumulate(probs, "log").save(tmp_path / "many.npz"),
+    )
     assert few.stat().st_size == many.stat().st_size
     again = lw.Accumulator.load(tmp_path / "few.npz")
     for p in probs[2:]:
@@ -151,7 +179,10 @@ def test_state_is_independent_of_the_number_of_members_and_survives_a_file(tmp_p
         (lambda a: a.update([[0.5, 0.5]], weight=0).result(), "all zero"),
         (lambda a: a.merge(lw.Accumulator("squared")), "same kind"),
         (lambda a: a.update(lw.MultiLabelEnsemble(np.ones((2, 1, 2)))), "takes a Ensemble"),
-        (lambda a: a.update(lw.Ensemble(np.full((2, 1, 2), 0.5), weights=[1, 2])), "up to a factor"),
+        (
+            lambda a: a.update(lw.Ensemble(np.full((2, 1, 2), 0.5), weights=[1, 2])),
+            "up to a factor",
+        ),
     ],
 )
 def test_wrong_use_has_its_sentence(action, sentence: str) -> None:
@@ -159,7 +190,9 @@ def test_wrong_use_has_its_sentence(action, sentence: str) -> None:
         action(lw.Accumulator("log"))
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
+@pytest.mark.parametrize(
+    "loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__
+)
 def test_blocks_change_no_bit(loss: object, monkeypatch: pytest.MonkeyPatch) -> None:
     probs = ensembles("random", "float64").reshape(7, 8, 5, 5)
     weights = np.random.default_rng(0).uniform(size=(7, 8, 5))
@@ -177,17 +210,27 @@ def test_frames_are_matched_by_name() -> None:
     names, ids = ["cat", "dog", "fox"], [f"img{i}" for i in range(12)]
     frames = [pandas.DataFrame(member, index=ids, columns=names) for member in probs]
     acc = lw.Accumulator()
-    acc.update(frames[0]).update(frames[1].iloc[::-1][["fox", "cat", "dog"]]).update(lw.Ensemble([frames[2].iloc[::-1]]))
+    acc.update(frames[0]).update(frames[1].iloc[::-1][["fox", "cat", "dog"]]).update(
+        lw.Ensemble([frames[2].iloc[::-1]])
+    )
     u = acc.result()
     np.testing.assert_allclose(u.epistemic, lw.decompose(lw.Ensemble(probs)).epistemic, rtol=1e-12)
     assert u.class_names == tuple(names)
     assert list(u.to_frame().index) == ids
-    with pytest.raises(InputError, match=r"`probs` names 'CAT', which is not among 'cat', 'dog', 'fox'\. Did you mean 'cat'\?"):
+    with pytest.raises(
+        InputError,
+        match=r"`probs` names 'CAT', which is not among 'cat', 'dog', 'fox'\. Did you mean 'cat'\?",
+    ):
         acc.update(frames[0].rename(columns={"cat": "CAT"}))
     other = lw.Accumulator(class_names=names[::-1]).update(probs[0])
-    with pytest.raises(InputError, match="only an Accumulator with the same classes in the same order can be merged"):
+    with pytest.raises(
+        InputError,
+        match="only an Accumulator with the same classes in the same order can be merged",
+    ):
         acc.merge(other)
-    with pytest.raises(InputError, match="`probs` has class names, but the members before had none"):
+    with pytest.raises(
+        InputError, match="`probs` has class names, but the members before had none"
+    ):
         lw.Accumulator().update(probs[0]).update(frames[0])
 
 
@@ -196,13 +239,17 @@ def test_what_looks_like_several_members_is_said() -> None:
     with pytest.warns(UserWarning, match="taken|interpreted") as caught:
         lw.Accumulator().update(probs)
     assert str(caught[0].message) == (
-        "`probs` of shape (5, 100, 3) is interpreted as one member's predictions for 5 × 100 instances. If the first axis is the members, "
+        "`probs` of shape (5, 100, 3) is interpreted as one member's predictions for 5 × 100 "
+        "instances. If the first axis is the members, "
         "add them all at once: acc.update(lw.Ensemble(probs))"
     )
     lw.Accumulator().update(probs.reshape(20, 25, 3))  # an image
 
 
 def test_functions_of_one_name_are_not_the_same_loss() -> None:
-    a, b = (lw.Accumulator(lw.CustomLoss(lambda f, y, c=c: c * (1 - f) ** 2 if y else c * f**2)) for c in (1, 2))
+    a, b = (
+        lw.Accumulator(lw.CustomLoss(lambda f, y, c=c: c * (1 - f) ** 2 if y else c * f**2))
+        for c in (1, 2)
+    )
     with pytest.raises(ValueError, match="only an Accumulator of the same kind can be merged"):
         a.update([0.5, 0.5]).merge(b.update([0.5, 0.5]))

@@ -1,4 +1,6 @@
-"""NumPy, PyTorch and JAX give the same numbers, of the right type, and gradients that are right up to the edges."""
+"""NumPy, PyTorch and JAX give the same numbers, of the right type, and gradients that are right up
+to the edges.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,8 @@ def parts(u: lw.Uncertainty) -> list[Any]:
     return [getattr(u, part) for part in PARTS]
 
 
-# --- the same numbers -------------------------------------------------------------------------------------------------
+# --- the same numbers
+# -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
@@ -51,7 +54,12 @@ def test_values_are_numpys(lib: Any, dtype: str) -> None:
                 assert str(y.dtype).removeprefix("torch.") == dtype
                 assert y.device == lib.array([1.0]).device
                 gap = abs(x - lib.numpy(y))
-                assert np.all(gap <= 16 * eps * (u.total if part == "epistemic" else x)), (type(q), loss, part, np.max(gap / u.total) / eps)
+                assert np.all(gap <= 16 * eps * (u.total if part == "epistemic" else x)), (
+                    type(q),
+                    loss,
+                    part,
+                    np.max(gap / u.total) / eps,
+                )
 
 
 def test_hard_values_are_numpys(lib: Any) -> None:
@@ -61,7 +69,10 @@ def test_hard_values_are_numpys(lib: Any) -> None:
     p[:, :5] = p[:1, :5]
     for weights in (None, rng.random(6)):
         for loss in LOSSES:
-            u, v = (lw.decompose(lw.MultiLabelEnsemble(x, weights=weights), loss) for x in (p, lib.array(p)))
+            u, v = (
+                lw.decompose(lw.MultiLabelEnsemble(x, weights=weights), loss)
+                for x in (p, lib.array(p))
+            )
             for x, y in zip(parts(u), map(lib.numpy, parts(v)), strict=True):
                 steps = 200 if isinstance(loss, lw.BetaLoss) else 16  # exponents of up to 700 · eps
                 assert np.all(abs(x - y) <= steps * 2**-52 * u.total + 1e-300)
@@ -71,44 +82,67 @@ def test_hard_values_are_numpys(lib: Any) -> None:
 @pytest.mark.parametrize("kind", [lw.Ensemble, lw.MultiLabelEnsemble])
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.BetaLoss(-0.5, -0.5)], ids=str)
 def test_jackknife_leaves_members_out_in_every_library(lib: Any, kind: Any, loss: Any) -> None:
-    """Also where all but one of six members agree: without that one, the mean is on the edge, and rounds to beyond it."""
+    """Also where all but one of six members agree: without that one, the mean is on the edge, and
+    rounds to beyond it.
+    """
     inside = np.random.default_rng(2).dirichlet(np.ones(3), (6, 4))
     probs = np.concatenate([inside, np.eye(3)[[[0], [1], [1], [1], [1], [1]]]], axis=1)
     m = len(probs)
-    plain, corrected = (lw.decompose(kind(lib.array(probs)), loss, correction=c) for c in (None, "jackknife"))
+    plain, corrected = (
+        lw.decompose(kind(lib.array(probs)), loss, correction=c) for c in (None, "jackknife")
+    )
     left_out = [lw.decompose(kind(np.delete(probs, i, axis=0)), loss) for i in range(m)]
     for part in ("total", "epistemic"):
-        expected = m * lib.numpy(getattr(plain, part)) - (m - 1) * np.mean([getattr(u, part) for u in left_out], axis=0)
-        np.testing.assert_allclose(lib.numpy(getattr(corrected, part)), expected, rtol=1e-11, atol=1e-13)
+        expected = m * lib.numpy(getattr(plain, part)) - (m - 1) * np.mean(
+            [getattr(u, part) for u in left_out], axis=0
+        )
+        np.testing.assert_allclose(
+            lib.numpy(getattr(corrected, part)), expected, rtol=1e-11, atol=1e-13
+        )
     np.testing.assert_array_equal(lib.numpy(corrected.aleatoric), lib.numpy(plain.aleatoric))
 
 
 def test_disagreement_about_nearly_impossible_and_nearly_certain_events(lib: Any) -> None:
-    """Θ − E Θ is taken from the smaller of the probability and its complement: the larger one has rounded it away."""
+    """Θ − E Θ is taken from the smaller of the probability and its complement: the larger one has
+    rounded it away.
+    """
     p = np.array([[[1e-20, 1 - 1e-20]], [[3e-20, 1 - 3e-20]]])
     events = {"impossible": [0], "certain": [1]}
-    for loss, expected in (("squared", 1e-40), ("log", (1.5 * np.log2(1.5) + 0.5 * np.log2(0.5)) * 1e-20)):
+    for loss, expected in (
+        ("squared", 1e-40),
+        ("log", (1.5 * np.log2(1.5) + 0.5 * np.log2(0.5)) * 1e-20),
+    ):
         u = lw.decompose(lw.Ensemble(lib.array(p)), loss, events=events)
         np.testing.assert_allclose(lib.numpy(u.epistemic), [[expected, expected]], rtol=1e-14)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
-def test_half_precision_is_widened(lib: Any, dtype: str, optional: Callable[[str], ModuleType]) -> None:
+def test_half_precision_is_widened(
+    lib: Any, dtype: str, optional: Callable[[str], ModuleType]
+) -> None:
     p = np.random.default_rng(1).dirichlet(np.ones(3), (4, 6))
     if lib.name == "numpy":
         half = p.astype(np.float16 if dtype == "float16" else optional("ml_dtypes").bfloat16)
     else:
         half = lib.array(p)
-        half = half.to(getattr(lib.module, dtype)) if lib.name == "torch" else half.astype(getattr(lib.module, dtype))
+        half = (
+            half.to(getattr(lib.module, dtype))
+            if lib.name == "torch"
+            else half.astype(getattr(lib.module, dtype))
+        )
     wide = np.asarray(lib.numpy(half.float() if lib.name == "torch" else half).astype(np.float32))
     for loss in ("log", "spherical"):
-        u, expected = lw.decompose(lw.Ensemble(half), loss), lw.decompose(lw.MultiLabelEnsemble(wide), loss)
+        u, expected = (
+            lw.decompose(lw.Ensemble(half), loss),
+            lw.decompose(lw.MultiLabelEnsemble(wide), loss),
+        )
         for x, y in zip(parts(u), parts(expected), strict=True):
             assert str(x.dtype).removeprefix("torch.") == "float32"
             np.testing.assert_allclose(lib.numpy(x), y, rtol=2e-6, atol=1e-9)
 
 
-# --- gradients --------------------------------------------------------------------------------------------------------
+# --- gradients
+# --------------------------------------------------------------------------------------------------------  # noqa: E501
 
 LAWS: dict[str, Callable[[Any], Any]] = {
     "ensemble": lambda x: lw.Ensemble.from_logits(x.reshape(3, 1, 3)),
@@ -116,7 +150,9 @@ LAWS: dict[str, Callable[[Any], Any]] = {
     "multilabel": lambda x: lw.MultiLabelEnsemble(array_namespace(x).exp(x.reshape(3, 1, 3)) / 20),
     "dirichlet": lambda x: lw.Dirichlet(array_namespace(x).exp(x.reshape(3, 3))),
     "mixture": lambda x: lw.DirichletMixture(array_namespace(x).exp(x.reshape(3, 1, 3))),
-    "two classes": lambda x: lw.LogisticNormal(x[:4].reshape(2, 2), array_namespace(x).exp(x[4:8].reshape(2, 2))),
+    "two classes": lambda x: lw.LogisticNormal(
+        x[:4].reshape(2, 2), array_namespace(x).exp(x[4:8].reshape(2, 2))
+    ),
     "diagonal": lambda x: lw.LogisticNormal(x[:3], array_namespace(x).exp(x[3:6]), points=16),
     "full": lambda x: lw.LogisticNormal(x[:3], x.reshape(3, 3) @ x.reshape(3, 3).T, points=16),
 }
@@ -134,12 +170,17 @@ def test_gradcheck(law: str, optional: Callable[[str], ModuleType]) -> None:
 
 
 @pytest.mark.parametrize("correction", [None, "jackknife"])
-def test_gradcheck_of_events_and_the_jackknife(correction: str | None, optional: Callable[[str], ModuleType]) -> None:
+def test_gradcheck_of_events_and_the_jackknife(
+    correction: str | None, optional: Callable[[str], ModuleType]
+) -> None:
     torch = optional("torch")
     x = torch.tensor(POINT, requires_grad=True)
     for events in ({"both": [0, 1]}, lw.events.ordinal(3), lw.events.one_vs_one(3)):
         assert torch.autograd.gradcheck(
-            lambda x, events=events: tuple(parts(lw.decompose(LAWS["ensemble"](x), events=events, correction=correction))), x
+            lambda x, events=events: tuple(
+                parts(lw.decompose(LAWS["ensemble"](x), events=events, correction=correction))
+            ),
+            x,
         )
 
 
@@ -165,30 +206,48 @@ def slopes(lib_name: str, p: np.ndarray, loss: Any, weights: Any) -> list[np.nda
     """The gradients of TU, AU and EU, summed over the labels."""
 
     def summed(x: Any) -> list[Any]:
-        return [part.sum() for part in parts(lw.decompose(lw.MultiLabelEnsemble(x, weights=weights, member_axis=0), loss))]
+        return [
+            part.sum()
+            for part in parts(
+                lw.decompose(lw.MultiLabelEnsemble(x, weights=weights, member_axis=0), loss)
+            )
+        ]
 
     if lib_name == "jax":
         import jax
 
         values, pull = jax.vjp(summed, jax.numpy.asarray(p))
-        return [np.asarray(pull([value * 0 + (i == j) for j, value in enumerate(values)])[0]) for i in range(3)]
+        return [
+            np.asarray(pull([value * 0 + (i == j) for j, value in enumerate(values)])[0])
+            for i in range(3)
+        ]
     import torch
 
     x = torch.tensor(p, requires_grad=True)
     return [torch.autograd.grad(part, x, retain_graph=True)[0].numpy() for part in summed(x)]
 
 
-EDGE_CASES = [(loss, "float64") for loss in [*LOSSES, lw.BetaLoss(-0.9, 0.3), lw.CustomLoss(own_log)]]
-EDGE_CASES += [(loss, "float32") for loss in [*LOSSES, lw.CustomLoss(own_log)] if not isinstance(loss, lw.BetaLoss)] + [
-    (lw.BetaLoss(0.5, 2.0), "float32")
+EDGE_CASES = [
+    (loss, "float64") for loss in [*LOSSES, lw.BetaLoss(-0.9, 0.3), lw.CustomLoss(own_log)]
 ]
+EDGE_CASES += [
+    (loss, "float32")
+    for loss in [*LOSSES, lw.CustomLoss(own_log)]
+    if not isinstance(loss, lw.BetaLoss)
+] + [(lw.BetaLoss(0.5, 2.0), "float32")]
 
 
-@pytest.mark.parametrize(("loss", "dtype"), EDGE_CASES, ids=[f"{loss_id(loss)}-{dtype}" for loss, dtype in EDGE_CASES])
-def test_gradients_at_the_edges(loss: Any, dtype: str, optional: Callable[[str], ModuleType]) -> None:
-    """At p = 0 and 1 they are those at the nearest number inside, in PyTorch and in JAX; finite for all tiny p.
+@pytest.mark.parametrize(
+    ("loss", "dtype"), EDGE_CASES, ids=[f"{loss_id(loss)}-{dtype}" for loss, dtype in EDGE_CASES]
+)
+def test_gradients_at_the_edges(
+    loss: Any, dtype: str, optional: Callable[[str], ModuleType]
+) -> None:
+    """At p = 0 and 1 they are those at the nearest number inside, in PyTorch and in JAX; finite for
+    all tiny p.
 
-    What is compared is PyTorch's gradient inside: JAX flushes subnormal numbers to 0, so its own there is less exact.
+    What is compared is PyTorch's gradient inside: JAX flushes subnormal numbers to 0, so its own
+    there is less exact.
     """
     optional("torch")
     optional("jax").config.update("jax_enable_x64", True)
@@ -196,27 +255,47 @@ def test_gradients_at_the_edges(loss: Any, dtype: str, optional: Callable[[str],
     info = np.finfo(dtype)
     inside = np.clip(p, info.smallest_normal, 1 - info.eps / 2)
     for weights in (None,) if isinstance(loss, lw.BetaLoss) else (None, [1, 2, 0.5, 3]):
-        both = np.concatenate([p, inside], axis=1)  # labels beside labels: JAX takes seconds for each call
+        both = np.concatenate(
+            [p, inside], axis=1
+        )  # labels beside labels: JAX takes seconds for each call
         found = {name: slopes(name, both, loss, weights) for name in ("torch", "jax")}
         expected = [x[:, p.shape[1] :] for x in found["torch"]]
         for name, gradients in found.items():
             for part, x, y in zip(PARTS, gradients, expected, strict=True):
                 assert np.all(np.isfinite(x)), (name, part)
                 x = x[:, : p.shape[1]]
-                edge = np.any((p == 0) | (p == 1), axis=0)  # elsewhere: finite is all that JAX, without subnormal numbers, can promise
+                edge = np.any(
+                    (p == 0) | (p == 1), axis=0
+                )  # elsewhere: finite is all that JAX, without subnormal numbers, can promise
                 x, y = x[:, edge], y[:, edge]
                 scale = np.max(abs(y), axis=0) + float(info.smallest_normal)
                 # a user's own φ sees forecasts within rounding of 1 as alike
-                tolerance = 0.02 if isinstance(loss, lw.CustomLoss) else 1e-6 if dtype == "float64" else 2e-4
-                assert np.all(abs(x - y) <= tolerance * scale), (name, part, np.max(abs(x - y) / scale, axis=0))
+                tolerance = (
+                    0.02
+                    if isinstance(loss, lw.CustomLoss)
+                    else 1e-6
+                    if dtype == "float64"
+                    else 2e-4
+                )
+                assert np.all(abs(x - y) <= tolerance * scale), (
+                    name,
+                    part,
+                    np.max(abs(x - y) / scale, axis=0),
+                )
 
 
-# --- JAX under jit ----------------------------------------------------------------------------------------------------
+# --- JAX under jit
+# ----------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 @pytest.mark.parametrize(
     ("law", "loss"),
-    [("ensemble", "log"), ("weighted", "squared"), ("two classes", "zero_one"), ("full", "spherical")],
+    [
+        ("ensemble", "log"),
+        ("weighted", "squared"),
+        ("two classes", "zero_one"),
+        ("full", "spherical"),
+    ],
 )
 def test_jit_and_grad(law: str, loss: Any, optional: Callable[[str], ModuleType]) -> None:
     """Compiled and differentiated by JAX: NumPy's values and PyTorch's gradients."""

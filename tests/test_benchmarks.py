@@ -1,4 +1,6 @@
-"""The benchmarks compare the same things: on few instances, every plain formula agrees with labelwise."""
+"""The benchmarks compare the same things: on few instances, every plain formula agrees with
+labelwise.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +51,13 @@ def test_a_copy_writes_as_much_as_quantify(suffix, tmp_path):
     found = []
     for f, name in ((files.copied, "copy"), (lw.quantify, "results")):
         f(source, target := tmp_path / f"{name}{suffix}")
-        found.append({name: (x.shape, x.dtype) for name, x in _arrays(target).items() if name not in ("class_names", "label")})
+        found.append(
+            {
+                name: (x.shape, x.dtype)
+                for name, x in _arrays(target).items()
+                if name not in ("class_names", "label")
+            }
+        )
     assert found[0] == found[1]
 
 
@@ -84,7 +92,9 @@ def test_flags():
     assert found["slower"] == ["SciPy"]
     assert found["misses"]
     assert "SLOWER than SciPy; misses" in run.page.line(found)
-    fast = run.page.row("table", table.LOSSES[0], table.Measured({"ours": 1.0, "SciPy": 25.0, "NumPy": 5.0}, 100))
+    fast = run.page.row(
+        "table", table.LOSSES[0], table.Measured({"ours": 1.0, "SciPy": 25.0, "NumPy": 5.0}, 100)
+    )
     assert not fast["slower"]
     assert not fast["misses"]
 

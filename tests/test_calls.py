@@ -1,4 +1,6 @@
-"""How far it is from `decompose` to the arithmetic: Python calls and files of the package on a warm call."""
+"""How far it is from `decompose` to the arithmetic: Python calls and files of the package on a warm
+call.
+"""
 
 from __future__ import annotations
 

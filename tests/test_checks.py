@@ -17,13 +17,19 @@ VOTES = np.random.default_rng(2).multinomial(3, P)
 @pytest.mark.parametrize(
     ("good", "bad"),
     [
-        (lambda: check_calibration(P, Y, n_bootstrap=50, rng=0), lambda: check_calibration(P, 1 - Y, n_bootstrap=50, rng=0)),
+        (
+            lambda: check_calibration(P, Y, n_bootstrap=50, rng=0),
+            lambda: check_calibration(P, 1 - Y, n_bootstrap=50, rng=0),
+        ),
         (
             lambda: check_votes(lw.Ensemble(P[None]), VOTES, n_bootstrap=50, rng=0),
             lambda: check_votes(lw.Ensemble(0 * P[None] + 0.5), VOTES, n_bootstrap=50, rng=0),
         ),
         (lambda: lw.check_ensemble(lw.Ensemble(P[None])), lambda: lw.check_ensemble(Q, Y)),
-        (lambda: lw.check_proper(lambda f, y: (f - y) ** 2), lambda: lw.check_proper(lambda f, y: abs(f - y))),
+        (
+            lambda: lw.check_proper(lambda f, y: (f - y) ** 2),
+            lambda: lw.check_proper(lambda f, y: abs(f - y)),
+        ),
     ],
     ids=["calibration", "votes", "ensemble", "proper"],
 )

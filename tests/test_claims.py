@@ -1,4 +1,6 @@
-"""No text of the project claims more than was shown: README, docs, docstrings, the page, and what the commands print."""
+"""No text of the project claims more than was shown: README, docs, docstrings, the page, and what
+the commands print.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,9 @@ QUOTED = {
         "that new images lower EU does not hold if": "the paper's claim, tested",
         "Whether new images lower EU": "tests it",
     },
-    "lab/src/labelwise_lab/paper/practice.py": {"does not show that new images of it will lower it": "denies it"},
+    "lab/src/labelwise_lab/paper/practice.py": {
+        "does not show that new images of it will lower it": "denies it"
+    },
     "docs/results.md": {
         "that new images lower EU does not hold if": "the paper's claim, tested",
         "does not show that new images of it will lower it": "denies it",
@@ -33,7 +37,10 @@ def texts() -> list[Path]:
     found = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
     for folder, kinds in folders.items():
         found += [
-            path for kind in kinds for path in sorted((ROOT / folder).rglob(f"*.{kind}")) if not {"_build", "_static"} & set(path.parts)
+            path
+            for kind in kinds
+            for path in sorted((ROOT / folder).rglob(f"*.{kind}"))
+            if not {"_build", "_static"} & set(path.parts)
         ]
     return found
 
@@ -67,7 +74,11 @@ def test_no_text_claims_too_much() -> None:
     for path in texts():
         name = path.relative_to(ROOT).as_posix()
         quotes = QUOTED.get(name, {})
-        claims = [claim for claim in banned_claims(path.read_text(encoding="utf-8")) if not any(quote in claim for quote in quotes)]
+        claims = [
+            claim
+            for claim in banned_claims(path.read_text(encoding="utf-8"))
+            if not any(quote in claim for quote in quotes)
+        ]
         if claims:
             found[name] = claims
     assert found == {}

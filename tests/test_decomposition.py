@@ -1,4 +1,6 @@
-"""The label-wise decomposition against its definitions, identities, brute-force maxima and samples."""
+"""The label-wise decomposition against its definitions, identities, brute-force maxima and
+samples.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,8 @@ def joint_entropy(p: np.ndarray) -> np.ndarray:
     return -(p * np.log2(p)).sum(-1)
 
 
-# --- definitions -----------------------------------------------------------------------------------------------------------
+# --- definitions
+# -----------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 def test_two_members_by_hand() -> None:
@@ -47,7 +50,9 @@ def test_two_members_by_hand() -> None:
     np.testing.assert_allclose(v.aleatoric, [[1 / 8, 1 / 8, 0]])
     np.testing.assert_allclose(v.epistemic, [[1 / 16, 1 / 16, 0]])
     z = lw.decompose(q, "zero_one")
-    np.testing.assert_allclose((z.total, z.aleatoric, z.epistemic), [[[0.25, 0.25, 0]], [[0.25, 0.25, 0]], [[0, 0, 0]]])
+    np.testing.assert_allclose(
+        (z.total, z.aleatoric, z.epistemic), [[[0.25, 0.25, 0]], [[0.25, 0.25, 0]], [[0, 0, 0]]]
+    )
 
 
 def test_log_and_squared_formulas() -> None:
@@ -57,7 +62,9 @@ def test_log_and_squared_formulas() -> None:
     u = lw.decompose(lw.Ensemble(probs, weights=weights))
     np.testing.assert_allclose(u.total, h(mean), rtol=1e-13)
     np.testing.assert_allclose(u.aleatoric, np.tensordot(w, h(probs), 1), rtol=1e-13)
-    np.testing.assert_allclose(u.epistemic, h(mean) - np.tensordot(w, h(probs), 1), rtol=1e-10, atol=1e-14)
+    np.testing.assert_allclose(
+        u.epistemic, h(mean) - np.tensordot(w, h(probs), 1), rtol=1e-10, atol=1e-14
+    )
     v = lw.decompose(lw.Ensemble(probs, weights=weights), "squared")
     np.testing.assert_allclose(v.total, mean * (1 - mean), rtol=1e-13)
     np.testing.assert_allclose(v.epistemic, np.tensordot(w, (probs - mean) ** 2, 1), rtol=1e-12)
@@ -65,16 +72,22 @@ def test_log_and_squared_formulas() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_id)
 def test_smallest_expected_losses(loss: lw.Loss) -> None:
-    """Eqs. (9)–(11): TU is the smallest expected loss of one forecast, AU that of a forecast for each member."""
+    """Eqs. (9)–(11): TU is the smallest expected loss of one forecast, AU that of a forecast for
+    each member.
+    """
     probs = random_probs(m=3, n=2, k=3)
-    forecasts = np.concatenate([np.linspace(1e-4, 1 - 1e-4, 9999), [0.1 - 1e-9, 0.1 + 1e-9]])  # both sides of the corner of costs 1 : 9
+    forecasts = np.concatenate(
+        [np.linspace(1e-4, 1 - 1e-4, 9999), [0.1 - 1e-9, 0.1 + 1e-9]]
+    )  # both sides of the corner of costs 1 : 9
     one, zero = loss.phi(forecasts, 1), loss.phi(forecasts, 0)
     expected = probs[..., None] * one + (1 - probs[..., None]) * zero  # (M, N, K, forecasts)
     total, aleatoric = expected.mean(0).min(-1), expected.min(-1).mean(0)
     u = lw.decompose(lw.Ensemble(probs), loss)
     np.testing.assert_allclose(u.total, total, rtol=1e-5)
     np.testing.assert_allclose(u.aleatoric, aleatoric, rtol=1e-5)
-    np.testing.assert_allclose(u.epistemic, total - aleatoric, atol=1e-5 * float(np.max(loss.maximum)))
+    np.testing.assert_allclose(
+        u.epistemic, total - aleatoric, atol=1e-5 * float(np.max(loss.maximum))
+    )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=loss_id)
@@ -84,7 +97,9 @@ def test_parts_add_up(q: Any, loss: lw.Loss) -> None:
     tolerance = 1e-12 if isinstance(q, lw.Ensemble | lw.MultiLabelEnsemble) else 1e-8
     if u.error is not None:
         tolerance += float(np.max(u.error.total + u.error.aleatoric + u.error.epistemic))
-    np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, atol=tolerance * float(np.max(loss.maximum)))
+    np.testing.assert_allclose(
+        u.total, u.aleatoric + u.epistemic, atol=tolerance * float(np.max(loss.maximum))
+    )
     assert np.all(u.epistemic >= 0)
     assert np.all(u.aleatoric >= 0)
     assert np.all(u.total <= np.max(loss.maximum) * (1 + 1e-12))
@@ -110,7 +125,8 @@ def test_results_are_frozen() -> None:
         u.sum().total = 0  # type: ignore[misc]
 
 
-# --- identities ------------------------------------------------------------------------------------------------------------
+# --- identities
+# ------------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 def test_sum_of_squared_is_the_joint_brier_score() -> None:
@@ -128,31 +144,50 @@ def test_two_classes_give_twice_the_joint_entropy() -> None:
     s = lw.decompose(lw.Ensemble(probs)).sum()
     np.testing.assert_allclose(s.total, 2 * joint_entropy(probs.mean(0)), rtol=1e-12)
     np.testing.assert_allclose(s.aleatoric, 2 * joint_entropy(probs).mean(0), rtol=1e-12)
-    np.testing.assert_allclose(s.epistemic, 2 * (joint_entropy(probs.mean(0)) - joint_entropy(probs).mean(0)), rtol=1e-9, atol=1e-13)
+    np.testing.assert_allclose(
+        s.epistemic,
+        2 * (joint_entropy(probs.mean(0)) - joint_entropy(probs).mean(0)),
+        rtol=1e-9,
+        atol=1e-13,
+    )
     joint = lw.joint.decompose(lw.Ensemble(probs))
     np.testing.assert_allclose(s.epistemic, 2 * joint.epistemic, rtol=1e-10, atol=1e-15)
 
 
 def test_mixture_of_dirichlets_has_both_kinds_of_epistemic_uncertainty() -> None:
-    """Members that are very sure of themselves are an ensemble of their means; one member is a Dirichlet."""
+    """Members that are very sure of themselves are an ensemble of their means; one member is a
+    Dirichlet.
+    """
     means = random_probs(m=3, n=4, k=3)
     for loss in ("log", "squared", "zero_one"):
         sure = lw.decompose(lw.DirichletMixture(1e9 * means), loss)
-        np.testing.assert_allclose(sure.epistemic, lw.decompose(lw.Ensemble(means), loss).epistemic, atol=1e-5)
+        np.testing.assert_allclose(
+            sure.epistemic, lw.decompose(lw.Ensemble(means), loss).epistemic, atol=1e-5
+        )
         one = lw.decompose(lw.DirichletMixture(5 * means[:1]), loss)
-        np.testing.assert_allclose(one.epistemic, lw.decompose(lw.Dirichlet(5 * means[0]), loss).epistemic, rtol=1e-12)
+        np.testing.assert_allclose(
+            one.epistemic, lw.decompose(lw.Dirichlet(5 * means[0]), loss).epistemic, rtol=1e-12
+        )
 
 
-# --- sums ------------------------------------------------------------------------------------------------------------------
+# --- sums
+# ------------------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 def test_weighted_sums() -> None:
     u = lw.decompose(lw.Ensemble(random_probs(k=3), class_names=NAMES))
     weights = [1.0, 0.0, 9.0]
-    for given_weights in (weights, tuple(weights), np.array(weights), dict(zip(NAMES, weights, strict=True))):
+    for given_weights in (
+        weights,
+        tuple(weights),
+        np.array(weights),
+        dict(zip(NAMES, weights, strict=True)),
+    ):
         s = u.sum(given_weights)
         for part in PARTS:
-            np.testing.assert_allclose(getattr(s, part), getattr(u, part) @ np.array(weights), rtol=1e-14)
+            np.testing.assert_allclose(
+                getattr(s, part), getattr(u, part) @ np.array(weights), rtol=1e-14
+            )
     backwards = dict(zip(NAMES[::-1], weights[::-1], strict=True))
     np.testing.assert_array_equal(u.sum(backwards).total, u.sum(weights).total)
     np.testing.assert_allclose(u.sum([1, 1, 1]).total, u.sum().total)
@@ -160,7 +195,13 @@ def test_weighted_sums() -> None:
 
 def test_sums_stay_in_their_library(lib: Any) -> None:
     u = lw.decompose(lw.Ensemble(lib.array(random_probs(n=2), "float32")), "squared")
-    for s in (u.sum(), u.sum([1, 2, 3, 4]), u.sum(lib.array([1, 2, 3, 4])), u.sum().normalized(), u.sum([1, 2, 3, 4]).normalized()):
+    for s in (
+        u.sum(),
+        u.sum([1, 2, 3, 4]),
+        u.sum(lib.array([1, 2, 3, 4])),
+        u.sum().normalized(),
+        u.sum([1, 2, 3, 4]).normalized(),
+    ):
         assert type(s.total) is type(u.total)
         assert str(s.total.dtype).endswith("float32")
     assert str(u.normalized().epistemic.dtype).endswith("float32")
@@ -169,7 +210,11 @@ def test_sums_stay_in_their_library(lib: Any) -> None:
 def test_sum_of_sampled_values_keeps_its_error() -> None:
     u = lw.decompose(lw.LogisticNormal(np.zeros((2, 3)), np.ones((2, 3)), class_names=NAMES))
     assert u.error is not None
-    for s, scale in ((u.sum(), 1.0), (u.sum([1, 2, 3]), np.array([1, 2, 3])), (u.normalized().sum(), 1.0)):
+    for s, scale in (
+        (u.sum(), 1.0),
+        (u.sum([1, 2, 3]), np.array([1, 2, 3])),
+        (u.normalized().sum(), 1.0),
+    ):
         assert s.error is not None
         np.testing.assert_allclose(s.error.epistemic, (u.error.epistemic * scale).sum(-1))
     picked = u["lung"].error
@@ -180,7 +225,8 @@ def test_sum_of_sampled_values_keeps_its_error() -> None:
     np.testing.assert_allclose(shares.total, u.error.total.sum(-1) / u.sum().maximum)
 
 
-# --- shares of the maximum -------------------------------------------------------------------------------------------------
+# --- shares of the maximum
+# -------------------------------------------------------------------------------------------------
 
 
 def test_maximum_of_the_sum_of_log_losses() -> None:
@@ -226,12 +272,20 @@ def brute_force_maximum(loss: lw.Loss, weights: np.ndarray) -> float:
     return float(-found.fun)
 
 
-@pytest.mark.parametrize("loss", [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.BetaLoss(0.5, 2.0)], ids=loss_id)
-@pytest.mark.parametrize("weights", [[1.0, 2.0, 9.0], [0.0, 1.0, 0.3], [0.0, 0.0, 1.0], [1e-3, 1e3, 1.0]])
-@pytest.mark.filterwarnings("ignore:Values in x were outside bounds:RuntimeWarning")  # SciPy's own steps, before 1.16
+@pytest.mark.parametrize(
+    "loss", [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.BetaLoss(0.5, 2.0)], ids=loss_id
+)
+@pytest.mark.parametrize(
+    "weights", [[1.0, 2.0, 9.0], [0.0, 1.0, 0.3], [0.0, 0.0, 1.0], [1e-3, 1e3, 1.0]]
+)
+@pytest.mark.filterwarnings(
+    "ignore:Values in x were outside bounds:RuntimeWarning"
+)  # SciPy's own steps, before 1.16
 def test_maximum_of_weighted_sums(loss: lw.Loss, weights: list[float]) -> None:
     u = lw.decompose(lw.Ensemble(random_probs(k=3)), loss)
-    assert u.sum(weights).maximum == pytest.approx(brute_force_maximum(loss, np.array(weights)), rel=1e-6)
+    assert u.sum(weights).maximum == pytest.approx(
+        brute_force_maximum(loss, np.array(weights)), rel=1e-6
+    )
     # in shares first: the same labels, other weights
     largest = brute_force_maximum(loss, np.array(weights) / loss.maximum)
     assert u.normalized().sum(weights).maximum == pytest.approx(largest, rel=1e-6)
@@ -250,9 +304,17 @@ def cost_maximum(a: np.ndarray, b: np.ndarray, weights: np.ndarray, family: str)
     if family == "disjoint":
         limits.append(np.hstack([np.ones((1, n)), zero[:1]]))
         right.append(np.ones(1))
-    total = {"A_eq": np.hstack([np.ones((1, n)), zero[:1]]), "b_eq": [1]} if family == "partition" else {}
+    total = (
+        {"A_eq": np.hstack([np.ones((1, n)), zero[:1]]), "b_eq": [1]}
+        if family == "partition"
+        else {}
+    )
     found = linprog(
-        np.hstack([np.zeros(n), -weights]), np.vstack(limits), np.concatenate(right), bounds=[(0, 1)] * n + [(0, None)] * n, **total
+        np.hstack([np.zeros(n), -weights]),
+        np.vstack(limits),
+        np.concatenate(right),
+        bounds=[(0, 1)] * n + [(0, None)] * n,
+        **total,
     )
     return float(-found.fun)
 
@@ -283,8 +345,12 @@ def test_maximum_where_none_of_the_groups_need_happen() -> None:
     assert lw.decompose(q, events={"a": [0, 1]}).sum().maximum == pytest.approx(1)
     missing = lw.CostLoss(1, 9)  # largest at t = 0.1
     assert lw.decompose(q, missing, events={"a": [0], "b": [1]}).sum().maximum == pytest.approx(1.8)
-    assert lw.decompose(q, missing, events={"a": [0, 2], "b": [1, 3]}).sum().maximum == pytest.approx(1.0)
-    assert lw.decompose(q, events={"a": [0], "b": [1], "c": [2]}).sum().maximum == pytest.approx(3 * h(np.array(1 / 3)))
+    assert lw.decompose(
+        q, missing, events={"a": [0, 2], "b": [1, 3]}
+    ).sum().maximum == pytest.approx(1.0)
+    assert lw.decompose(q, events={"a": [0], "b": [1], "c": [2]}).sum().maximum == pytest.approx(
+        3 * h(np.array(1 / 3))
+    )
     assert lw.decompose(q, events={"all": [0, 1, 2, 3]}).sum().maximum == 0
 
 
@@ -293,21 +359,28 @@ def test_maximum_where_nothing_ties_the_labels() -> None:
     np.testing.assert_allclose(multi.sum().normalized().total, 1)
     assert multi.sum([1, 2, 3, 4]).maximum == 10
     costs = lw.CostLoss({"0": 1, "1": 2, "2": 0, "3": 1}, 2)
-    assert lw.decompose(lw.MultiLabelEnsemble(np.full((2, 1, 4), 0.5)), costs).sum().maximum == pytest.approx(2 / 3 + 1 + 0 + 2 / 3)
+    assert lw.decompose(
+        lw.MultiLabelEnsemble(np.full((2, 1, 4), 0.5)), costs
+    ).sum().maximum == pytest.approx(2 / 3 + 1 + 0 + 2 / 3)
 
 
 def test_maximum_of_cuts_and_pairs_is_attained() -> None:
     ends = lw.Ensemble(np.array([[[0.5, 0, 0, 0.5]]]))
-    assert lw.decompose(ends, events=lw.events.ordinal(4)).sum().normalized().total == pytest.approx(1)
+    assert lw.decompose(
+        ends, events=lw.events.ordinal(4)
+    ).sum().normalized().total == pytest.approx(1)
     loss = lw.CostLoss(1, 3)  # largest at t = 1/4
     order = np.array([1.0, 1e-9, 1e-18, 1e-27])
     both = lw.Ensemble(np.stack([order, order[::-1]])[:, None] / order.sum(), weights=[1, 3])
-    assert lw.decompose(both, loss, events=lw.events.one_vs_one(4)).sum().normalized().total == pytest.approx(1, abs=1e-8)
+    assert lw.decompose(
+        both, loss, events=lw.events.one_vs_one(4)
+    ).sum().normalized().total == pytest.approx(1, abs=1e-8)
     uneven = lw.CostLoss({name: i for i, name in enumerate(lw.events.one_vs_one(4).names)}, 1)
     assert lw.decompose(both, uneven, events=lw.events.one_vs_one(4)).sum().maximum is None
 
 
-# --- finite ensembles ------------------------------------------------------------------------------------------------------
+# --- finite ensembles
+# ------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 @pytest.mark.parametrize("loss", SMOOTH, ids=loss_id)
@@ -315,10 +388,15 @@ def test_maximum_of_cuts_and_pairs_is_attained() -> None:
 def test_jackknife_leaves_members_out(loss: lw.Loss, make: Any) -> None:
     probs = random_probs(m=4, n=3, k=3)
     m = len(probs)
-    plain, corrected = lw.decompose(make(probs), loss), lw.decompose(make(probs), loss, correction="jackknife")
+    plain, corrected = (
+        lw.decompose(make(probs), loss),
+        lw.decompose(make(probs), loss, correction="jackknife"),
+    )
     left_out = [lw.decompose(make(np.delete(probs, i, axis=0)), loss) for i in range(m)]
     for part in ("total", "epistemic"):
-        expected = m * getattr(plain, part) - (m - 1) * np.mean([getattr(u, part) for u in left_out], axis=0)
+        expected = m * getattr(plain, part) - (m - 1) * np.mean(
+            [getattr(u, part) for u in left_out], axis=0
+        )
         np.testing.assert_allclose(getattr(corrected, part), expected, rtol=1e-8, atol=1e-12)
     np.testing.assert_array_equal(corrected.aleatoric, plain.aleatoric)
 
@@ -326,20 +404,30 @@ def test_jackknife_leaves_members_out(loss: lw.Loss, make: Any) -> None:
 @given(probabilities(members=(2, 6)))
 def test_jackknife_of_squared_loss_is_m_over_m_minus_1(probs: np.ndarray) -> None:
     m = len(probs)
-    plain, corrected = (lw.decompose(lw.Ensemble(probs), "squared", correction=c) for c in (None, "jackknife"))
-    np.testing.assert_allclose(corrected.epistemic, plain.epistemic * m / (m - 1), rtol=1e-12, atol=1e-300)
-    np.testing.assert_allclose(corrected.epistemic[0], probs[:, 0].var(axis=0, ddof=1), rtol=1e-6, atol=1e-15)
+    plain, corrected = (
+        lw.decompose(lw.Ensemble(probs), "squared", correction=c) for c in (None, "jackknife")
+    )
+    np.testing.assert_allclose(
+        corrected.epistemic, plain.epistemic * m / (m - 1), rtol=1e-12, atol=1e-300
+    )
+    np.testing.assert_allclose(
+        corrected.epistemic[0], probs[:, 0].var(axis=0, ddof=1), rtol=1e-6, atol=1e-15
+    )
 
 
 @given(probabilities(members=(2, 6)), st.sampled_from([lw.LogLoss(), lw.SphericalLoss()]))
 def test_jackknife_never_lowers_epistemic_uncertainty(probs: np.ndarray, loss: lw.Loss) -> None:
-    plain, corrected = (lw.decompose(lw.Ensemble(probs), loss, correction=c) for c in (None, "jackknife"))
+    plain, corrected = (
+        lw.decompose(lw.Ensemble(probs), loss, correction=c) for c in (None, "jackknife")
+    )
     assert np.all(corrected.epistemic >= plain.epistemic)
     assert np.all(corrected.total >= plain.total)
 
 
 def test_jackknife_may_pass_the_maximum() -> None:
-    u = lw.decompose(lw.Ensemble(np.array([[[0.0, 1.0]], [[1.0, 0.0]]])), "squared", correction="jackknife")
+    u = lw.decompose(
+        lw.Ensemble(np.array([[[0.0, 1.0]], [[1.0, 0.0]]])), "squared", correction="jackknife"
+    )
     np.testing.assert_allclose(u.normalized().total, 2)
 
 
@@ -349,12 +437,16 @@ def test_jackknife_removes_the_bias_on_average() -> None:
     draws = q.sample(4 * 200_000, rng=0).reshape(4, 200_000, 3)  # known to 0.3 %
     for loss, left in (("squared", 1e-2), ("log", 6e-2)):
         truth = lw.decompose(q, loss).epistemic
-        plain, corrected = (lw.decompose(lw.Ensemble(draws), loss, correction=c).epistemic.mean(0) / truth for c in (None, "jackknife"))
+        plain, corrected = (
+            lw.decompose(lw.Ensemble(draws), loss, correction=c).epistemic.mean(0) / truth
+            for c in (None, "jackknife")
+        )
         assert np.all(np.abs(corrected - 1) < left)
         assert np.all(plain < 0.8)
 
 
-# --- axes ------------------------------------------------------------------------------------------------------------------
+# --- axes
+# ------------------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 @pytest.mark.parametrize(
@@ -374,7 +466,9 @@ def test_axes_are_viewed_not_copied(order: tuple[int, ...], options: dict[str, i
         q = make(moved, **options)
         assert np.shares_memory(q.probs, moved)
         for part in PARTS:
-            np.testing.assert_array_equal(getattr(lw.decompose(q), part), getattr(lw.decompose(make(probs)), part))
+            np.testing.assert_array_equal(
+                getattr(lw.decompose(q), part), getattr(lw.decompose(make(probs)), part)
+            )
     logits = lw.Ensemble.from_logits(np.log(moved), **options)
     np.testing.assert_allclose(logits.probs, probs, rtol=1e-12)
 
@@ -417,7 +511,8 @@ def test_other_distributions_take_any_number_of_axes(kind: str) -> None:
         np.testing.assert_allclose(whole.epistemic[2, 1], one.epistemic, rtol=1e-12)
 
 
-# --- invariances -----------------------------------------------------------------------------------------------------------
+# --- invariances
+# -----------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 @given(st.data(), st.sampled_from(["log", "squared", "spherical", "zero_one"]))
@@ -429,7 +524,9 @@ def test_order_of_members_and_classes(data: st.DataObject, loss: str) -> None:
     u = lw.decompose(lw.Ensemble(probs, weights=weights), loss)
     v = lw.decompose(lw.Ensemble(probs[members][..., classes], weights=weights[members]), loss)
     for part in PARTS:
-        np.testing.assert_allclose(getattr(v, part), getattr(u, part)[..., classes], rtol=1e-9, atol=1e-14)
+        np.testing.assert_allclose(
+            getattr(v, part), getattr(u, part)[..., classes], rtol=1e-9, atol=1e-14
+        )
     np.testing.assert_allclose(v.sum().total, u.sum().total, rtol=1e-9)
 
 
@@ -439,20 +536,28 @@ def test_a_weight_is_a_number_of_copies(probs: np.ndarray, copies: int, loss: st
     weights[0] = copies
     u = lw.decompose(lw.Ensemble(probs, weights=weights), loss)
     v = lw.decompose(lw.Ensemble(np.concatenate([probs[:1]] * (copies - 1) + [probs])), loss)
-    zero = lw.decompose(lw.Ensemble(np.concatenate([probs, np.eye(probs.shape[-1])[None, :1]]), weights=[*weights, 0]), loss)
+    zero = lw.decompose(
+        lw.Ensemble(
+            np.concatenate([probs, np.eye(probs.shape[-1])[None, :1]]), weights=[*weights, 0]
+        ),
+        loss,
+    )
     for part in PARTS:
         np.testing.assert_allclose(getattr(u, part), getattr(v, part), rtol=1e-9, atol=1e-14)
         np.testing.assert_allclose(getattr(u, part), getattr(zero, part), rtol=1e-9, atol=1e-14)
 
 
 @given(probabilities(members=(1, 1)), st.integers(1, 7), st.sampled_from(LOSSES[:4]))
-def test_members_that_agree_leave_nothing_to_learn(probs: np.ndarray, copies: int, loss: lw.Loss) -> None:
+def test_members_that_agree_leave_nothing_to_learn(
+    probs: np.ndarray, copies: int, loss: lw.Loss
+) -> None:
     u = lw.decompose(lw.Ensemble(np.repeat(probs, copies, axis=0)), loss)
     assert np.all(u.epistemic == 0)
     np.testing.assert_allclose(u.total, u.aleatoric, rtol=1e-12, atol=1e-15)
 
 
-# --- samples ---------------------------------------------------------------------------------------------------------------
+# --- samples
+# ---------------------------------------------------------------------------------------------------------------  # noqa: E501
 
 
 @pytest.mark.parametrize("q", distributions(n=2), ids=KINDS)
@@ -484,7 +589,9 @@ def test_samples_can_be_had_again(q: Any) -> None:
 
 
 def test_samples_of_dirichlets_with_small_parameters() -> None:
-    """Gamma variables of shape 1e-3 underflow; the draws must still be probabilities with the right mean."""
+    """Gamma variables of shape 1e-3 underflow; the draws must still be probabilities with the right
+    mean.
+    """
     draws = lw.Dirichlet(np.array([1e-3, 2e-3, 1e-3])).sample(20000, rng=0)
     assert np.all(np.isfinite(draws))
     np.testing.assert_allclose(draws.mean(0), [0.25, 0.5, 0.25], atol=0.02)
@@ -493,8 +600,13 @@ def test_samples_of_dirichlets_with_small_parameters() -> None:
 def test_full_and_diagonal_covariances_agree() -> None:
     rng = np.random.default_rng(0)
     mean, variance = rng.normal(size=(4, 3)), rng.gamma(2.0, size=(4, 3))
-    diagonal, full = lw.LogisticNormal(mean, variance), lw.LogisticNormal(mean, variance[..., None] * np.eye(3))
-    np.testing.assert_allclose(lw.decompose(diagonal).epistemic, lw.decompose(full).epistemic, rtol=1e-9)
+    diagonal, full = (
+        lw.LogisticNormal(mean, variance),
+        lw.LogisticNormal(mean, variance[..., None] * np.eye(3)),
+    )
+    np.testing.assert_allclose(
+        lw.decompose(diagonal).epistemic, lw.decompose(full).epistemic, rtol=1e-9
+    )
 
 
 def test_a_constant_added_to_all_logits_changes_nothing() -> None:
@@ -502,7 +614,12 @@ def test_a_constant_added_to_all_logits_changes_nothing() -> None:
     mean, root = rng.normal(size=(2, 3)), rng.normal(size=(2, 3, 3))
     cov = root @ root.swapaxes(-1, -2)
     base = lw.decompose(lw.LogisticNormal(mean, cov, points=1024))
-    moved = lw.decompose(lw.LogisticNormal(mean + 7, cov + 2.0, points=1024))  # the same logits plus one common N(7, 2)
+    moved = lw.decompose(
+        lw.LogisticNormal(mean + 7, cov + 2.0, points=1024)
+    )  # the same logits plus one common N(7, 2)
     assert base.error is not None
     assert moved.error is not None
-    assert np.all(np.abs(base.epistemic - moved.epistemic) < 3 * (base.error.epistemic + moved.error.epistemic))
+    assert np.all(
+        np.abs(base.epistemic - moved.epistemic)
+        < 3 * (base.error.epistemic + moved.error.epistemic)
+    )

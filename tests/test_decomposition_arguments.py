@@ -1,4 +1,6 @@
-"""Wrong arguments of a decomposition and of its sums get a sentence each; large arrays are checked on first use."""
+"""Wrong arguments of a decomposition and of its sums get a sentence each; large arrays are checked
+on first use.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,23 @@ def test_unknown_correction(correction: Any) -> None:
 
 @pytest.mark.parametrize("q", distributions()[1:6], ids=KINDS[1:6])
 def test_jackknife_of_what_is_no_plain_ensemble(q: Any) -> None:
-    sentence = "defined for equally weighted members; got `weights`" if isinstance(q, lw.Ensemble) else f"{type(q).__name__} has no members"
+    sentence = (
+        "defined for equally weighted members; got `weights`"
+        if isinstance(q, lw.Ensemble)
+        else f"{type(q).__name__} has no members"
+    )
     with refused(ValueError, "`correction`: the jackknife", sentence):
         lw.decompose(q, correction="jackknife")
 
 
 @pytest.mark.parametrize("loss", ["zero_one", lw.CostLoss(1, 2)])
 def test_jackknife_of_a_loss_with_a_corner(loss: Any) -> None:
-    with refused(ValueError, "`correction`: the jackknife needs a smooth loss", "has a kink", "Leave `correction` out"):
+    with refused(
+        ValueError,
+        "`correction`: the jackknife needs a smooth loss",
+        "has a kink",
+        "Leave `correction` out",
+    ):
         lw.decompose(lw.Ensemble(PROBS), loss, correction="jackknife")
 
 
@@ -45,11 +56,18 @@ def test_jackknife_of_one_member() -> None:
         ([1, 2, -1], ValueError, "`weights` must be finite and not negative; got -1"),
         ([1, np.nan, 1], ValueError, "`weights` must be finite and not negative; got nan"),
         ([1, np.inf, 1], ValueError, "`weights` must be finite and not negative; got inf"),
-        ({"lung": 1, "lymphoma": 1}, InputError, "`weights` must have a value for each name; missing: 'melanoma'"),
+        (
+            {"lung": 1, "lymphoma": 1},
+            InputError,
+            "`weights` must have a value for each name; missing: 'melanoma'",
+        ),
         (
             {"lung": 1, "lymphoma": 1, "melanomma": 1},
             InputError,
-            "`weights` names 'melanomma', which is not among 'lung', 'lymphoma', 'melanoma'. Did you mean 'melanoma'?",
+            (
+                "`weights` names 'melanomma', which is not among 'lung', 'lymphoma', 'melanoma'. "
+                "Did you mean 'melanoma'?"
+            ),
         ),
         (["a", "b", "c"], TypeError, "`weights` must be numbers; got text"),
         ([1, 2, 3j], TypeError, "`weights` must be real"),
@@ -65,7 +83,11 @@ def test_nothing_to_normalize_by() -> None:
     q = lw.Ensemble(PROBS, class_names=NAMES)
     some = lw.decompose(q, lw.CostLoss({"lung": 0, "lymphoma": 1, "melanoma": 1}, 1))
     with refused(
-        ValueError, "`normalized` divides by the largest value of each label, which is 0 for 'lung' because one of its costs is 0"
+        ValueError,
+        (
+            "`normalized` divides by the largest value of each label, which is 0 for 'lung' "
+            "because one of its costs is 0"
+        ),
     ):
         some.normalized()
     with refused(ValueError, "`normalized` divides by the maximum of the sum, which is 0"):
@@ -73,7 +95,9 @@ def test_nothing_to_normalize_by() -> None:
     with refused(ValueError, "`normalized` divides by the maximum of the sum, which is 0"):
         lw.decompose(q).sum([0, 0, 0]).normalized()
     tree = lw.decompose(q, events=lw.events.tree({"a": ["lung"], "b": ["lymphoma", "melanoma"]}))
-    with refused(ValueError, "`normalized` needs the maximum of the sum, which is not known for these events"):
+    with refused(
+        ValueError, "`normalized` needs the maximum of the sum, which is not known for these events"
+    ):
         tree.sum([1, 1, 1, 1, 1]).normalized()
 
 
@@ -99,13 +123,17 @@ def test_large_arrays_are_checked_when_they_are_first_used(use, kind):
     p[1, 700, 1] = 1.5
     q = kind(p)
     for _ in range(2):  # and again when it is used again
-        with pytest.raises(ValueError, match=r"`probs` must lie between 0 and 1; values range from 0\.5 to 1\.5"):
+        with pytest.raises(
+            ValueError, match=r"`probs` must lie between 0 and 1; values range from 0\.5 to 1\.5"
+        ):
             USES[use](q)
     p[1, 700, 1] = 0.4
     if kind is lw.MultiLabelEnsemble:
         USES[use](kind(p))
     else:
-        with pytest.raises(ValueError, match=r"must sum to 1 over the class axis .* sums range from 0.9 to 1 "):
+        with pytest.raises(
+            ValueError, match=r"must sum to 1 over the class axis .* sums range from 0.9 to 1 "
+        ):
             USES[use](kind(p))
 
 

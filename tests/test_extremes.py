@@ -1,4 +1,6 @@
-"""Extreme parameters: every distribution, loss and family of events gives finite, non-negative parts that add up, and the right limits."""
+"""Extreme parameters: every distribution, loss and family of events gives finite, non-negative
+parts that add up, and the right limits.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,13 @@ LOSSES = [
     lw.BetaLoss(-0.5, 2),
     lw.CustomLoss(lambda f, y: (1 - f) ** 2 if y else f**2),
 ]
-JOINT = ["log", "squared", "spherical", "zero_one", lw.joint.CostMatrix([[0, 1, 5], [2, 0, 1], [9, 3, 0]], abstain=0.6)]
+JOINT = [
+    "log",
+    "squared",
+    "spherical",
+    "zero_one",
+    lw.joint.CostMatrix([[0, 1, 5], [2, 0, 1], [9, 3, 0]], abstain=0.6),
+]
 EVENTS = {
     "labels": None,
     "ordinal": lw.events.ordinal(3),
@@ -30,9 +38,20 @@ EVENTS = {
     "groups": lw.events.groups({"some": [0, 1], "all": [0, 1, 2]}),
     "tree": lw.events.tree({"x": {"y": [0, 1]}, "z": [2]}, conditional=True),
 }
-ALPHAS = {"float64": [1e-8, 1e-3, 1, 1e4, 1e10, 1e18, 1e30], "float32": [1e-6, 1e-3, 1, 1e4, 1e8, 1e18, 1e30]}
+ALPHAS = {
+    "float64": [1e-8, 1e-3, 1, 1e4, 1e10, 1e18, 1e30],
+    "float32": [1e-6, 1e-3, 1, 1e4, 1e8, 1e18, 1e30],
+}
 VARIANCES = [0, 1e-30, 1e-16, 1e-8, 1e-2, 1, 1e2, 1e6]
-MEANS = [[0, 0, 0], [5, 5, 5], [1e3, -1e3, 0], [5, -3, 1], [-1e3, 1e3, 1e3], [40, 0, 1], [1e-9, 0, 0]]
+MEANS = [
+    [0, 0, 0],
+    [5, 5, 5],
+    [1e3, -1e3, 0],
+    [5, -3, 1],
+    [-1e3, 1e3, 1e3],
+    [40, 0, 1],
+    [1e-9, 0, 0],
+]
 
 
 def alphas(dtype: str) -> np.ndarray:
@@ -49,14 +68,20 @@ def normals(dtype: str, kind: str, k: int) -> lw.LogisticNormal:
         cov = np.repeat(variance[:, None], k, axis=1)
         cov[1::3, 0] = 0  # one logit is known
     else:
-        factor = {"full": factor, "rank 1": factor[..., :1], "constant": np.ones_like(factor[..., :1])}[kind]
+        factor = {
+            "full": factor,
+            "rank 1": factor[..., :1],
+            "constant": np.ones_like(factor[..., :1]),
+        }[kind]
         cov = factor @ np.swapaxes(factor, 1, 2) * variance[:, None, None]
         cov = (cov + np.swapaxes(cov, 1, 2)) / 2
     return lw.LogisticNormal(mean, cov.astype(dtype), points=16)
 
 
 def check(u: Any, dtype: str, what: object) -> None:
-    total, *parts = (np.asarray(getattr(u, part), float) for part in ("total", "aleatoric", "epistemic"))
+    total, *parts = (
+        np.asarray(getattr(u, part), float) for part in ("total", "aleatoric", "epistemic")
+    )
     for part in (total, *parts):
         assert np.all(np.isfinite(part)), what
         assert np.all(part >= 0), what
@@ -74,7 +99,13 @@ def test_dirichlets(dtype: str, name: str) -> None:
     for loss in LOSSES:
         check(lw.decompose(lw.Dirichlet(alpha), loss, events=EVENTS[name]), dtype, loss)
     for loss in ("log", "spherical", "zero_one"):
-        check(lw.decompose(lw.DirichletMixture(np.stack([alpha, alpha[::-1]])), loss, events=EVENTS[name]), dtype, loss)
+        check(
+            lw.decompose(
+                lw.DirichletMixture(np.stack([alpha, alpha[::-1]])), loss, events=EVENTS[name]
+            ),
+            dtype,
+            loss,
+        )
 
 
 @pytest.mark.parametrize("dtype", ALPHAS)
@@ -114,22 +145,35 @@ def test_known_logits_are_a_point_mass(dtype: str, events: Any, singular: bool) 
         u = lw.decompose(lw.LogisticNormal(mean, cov), loss, events=events)
         np.testing.assert_array_equal(u.epistemic, 0)
         for part in (u.total, u.aleatoric):
-            np.testing.assert_allclose(part, lw.losses.as_loss(loss).entropy(t, c), rtol={"float64": 1e-13, "float32": 2e-5}[dtype])
+            np.testing.assert_allclose(
+                part,
+                lw.losses.as_loss(loss).entropy(t, c),
+                rtol={"float64": 1e-13, "float32": 2e-5}[dtype],
+            )
 
 
 @pytest.mark.parametrize("dtype", ALPHAS)
 @pytest.mark.parametrize("variance", [1e-18, 1e-16, 1e-12])
-def test_narrow_gaussian_logits_have_the_variance_of_their_tangent(dtype: str, variance: float) -> None:
+def test_narrow_gaussian_logits_have_the_variance_of_their_tangent(
+    dtype: str, variance: float
+) -> None:
     q = lw.LogisticNormal(np.array([5, 0], dtype), np.array([variance, 0], dtype))
     slope = 1 / (2 + np.exp(5) + np.exp(-5))
-    np.testing.assert_allclose(lw.decompose(q, "squared").epistemic, slope**2 * variance, rtol={"float64": 1e-9, "float32": 1e-5}[dtype])
+    np.testing.assert_allclose(
+        lw.decompose(q, "squared").epistemic,
+        slope**2 * variance,
+        rtol={"float64": 1e-9, "float32": 1e-5}[dtype],
+    )
 
 
 def test_covariances_with_rounding_below_zero_are_factorizable() -> None:
     axes = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0]
     exact, rounded = ((axes * [1, 0.5, low]) @ axes.T for low in (0, -1e-13))
     rounded = (rounded + rounded.T) / 2
-    ours, theirs = (lw.decompose(lw.LogisticNormal(np.zeros(3), cov)).epistemic for cov in (rounded, (exact + exact.T) / 2))
+    ours, theirs = (
+        lw.decompose(lw.LogisticNormal(np.zeros(3), cov)).epistemic
+        for cov in (rounded, (exact + exact.T) / 2)
+    )
     np.testing.assert_allclose(ours, theirs, rtol=1e-6)
 
 
@@ -154,7 +198,12 @@ def quadrature(a: float, b: float, entropy: Any) -> tuple[Any, Any]:
         return steps
 
     low, high = (max(60 / x, 12 * spread) for x in (a, b))
-    ends = {center, *(center - x for x in cuts(low)), *(center + x for x in cuts(high)), min(max(mp.mpf(0), center - low), center + high)}
+    ends = {
+        center,
+        *(center - x for x in cuts(low)),
+        *(center + x for x in cuts(high)),
+        min(max(mp.mpf(0), center - low), center + high),
+    }
     peak = -a * mp.log1p(mp.exp(-center)) - b * mp.log1p(mp.exp(center))
 
     def density(x: Any) -> Any:
@@ -165,7 +214,9 @@ def quadrature(a: float, b: float, entropy: Any) -> tuple[Any, Any]:
         return sum(mp.quad(f, pair) for pair in pairwise(points))
 
     mass = integral(density)
-    aleatoric = integral(lambda x: density(x) * entropy(1 / (1 + mp.exp(-x)), 1 / (1 + mp.exp(x)))) / mass
+    aleatoric = (
+        integral(lambda x: density(x) * entropy(1 / (1 + mp.exp(-x)), 1 / (1 + mp.exp(x)))) / mass
+    )
     total = entropy(a / (a + b), b / (a + b))
     return total, total - aleatoric
 
@@ -174,12 +225,18 @@ ENTROPIES = {"zero_one": min, "spherical": lambda t, c: 2 * t * c / (1 + mp.sqrt
 
 
 @pytest.mark.parametrize("loss", ENTROPIES)
-@pytest.mark.parametrize(("a", "b"), [(1e-6, 1e8), (1e8, 1.0), (1e18, 1.0), (1e18, 2e18), (1e-8, 1.0), (1e14, 1e13)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(1e-6, 1e8), (1e8, 1.0), (1e18, 1.0), (1e18, 2e18), (1e-8, 1.0), (1e14, 1e13)]
+)
 def test_quadrature_agrees_with_mpmath(a: float, b: float, loss: str) -> None:
     for dtype, accuracy in (("float64", 1e-9), ("float32", 1e-5)):
         alpha = np.array([a, b], dtype)
         with mp.workdps(40):
             total, epistemic = quadrature(float(alpha[0]), float(alpha[1]), ENTROPIES[loss])
         u = lw.decompose(lw.Dirichlet(alpha), loss)
-        for ours, theirs in ((u.total, total), (u.epistemic, epistemic), (u.aleatoric, total - epistemic)):
+        for ours, theirs in (
+            (u.total, total),
+            (u.epistemic, epistemic),
+            (u.aleatoric, total - epistemic),
+        ):
             assert abs(float(ours[0]) - float(theirs)) <= accuracy * float(total), dtype

@@ -23,14 +23,24 @@ def test_each_pin_is_the_floor():
     lines = script["constraints"](PYPROJECT, PINNED)
     found = pins(lines)
     assert len(found) == len([line for line in lines if "==" in line])  # none twice
-    asked = [line for extra in (project["dependencies"], *project["optional-dependencies"].values(), *groups.values()) for line in extra]
+    asked = [
+        line
+        for extra in (
+            project["dependencies"],
+            *project["optional-dependencies"].values(),
+            *groups.values(),
+        )
+        for line in extra
+    ]
     for line in asked:
         name, _, floor = line.partition(">=")
         if name.partition("[")[0] not in ("labelwise", "torch"):
             assert found[name.partition("[")[0]] == floor
     assert found["jaxlib"] == found["jax"]
     assert found["torch"] == pins(PINNED.splitlines())["torch"] == "2.13.0"
-    assert {name.lower() for name in pins(PINNED.splitlines())} - {name.lower() for name in found} == {"greenlet"}
+    assert {name.lower() for name in pins(PINNED.splitlines())} - {
+        name.lower() for name in found
+    } == {"greenlet"}
     assert "torchvision<0" in lines
 
 
@@ -43,6 +53,9 @@ def test_each_pin_is_the_floor():
     ],
 )
 def test_a_dependency_without_one_floor_is_refused(line, words):
-    project = f'[project]\nname = "it"\ndependencies = ["numpy>=2.1"]\n[project.optional-dependencies]\nmore = ["it[less]", {line}]\n'
+    project = (
+        '[project]\nname = "it"\ndependencies = '
+        f'["numpy>=2.1"]\n[project.optional-dependencies]\nmore = ["it[less]", {line}]\n'
+    )
     with pytest.raises(ValueError, match=words):
         script["floors"](project)

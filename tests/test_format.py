@@ -1,4 +1,6 @@
-"""Numbers are written the same way by the library and by the page: one table of cases for both languages."""
+"""Numbers are written the same way by the library and by the page: one table of cases for both
+languages.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,19 @@ def test_python_writes_the_table(function, arguments, text) -> None:
 
 
 def run_script(calls: list[list[object]]) -> list[str]:
-    """What the page's functions return; its percent sign is kept on the line of its number by a no-break space."""
+    """What the page's functions return; its percent sign is kept on the line of its number by a
+    no-break space.
+    """
     if shutil.which("node") is None:
         missing("Node.js is not installed")
     code = SCRIPT.read_text(encoding="utf-8") + (
         "\nconst functions = { fixed, count, percent, points, number };\n"
-        f"console.log(JSON.stringify({json.dumps(calls)}.map(([name, ...x]) => functions[name](...x))));"
+        f"console.log(JSON.stringify({json.dumps(calls)}.map(([name, ...x]) => "
+        "functions[name](...x))));"
     )
-    done = subprocess.run(["node", "-e", code], capture_output=True, text=True, check=True, encoding="utf-8")
+    done = subprocess.run(
+        ["node", "-e", code], capture_output=True, text=True, check=True, encoding="utf-8"
+    )
     return [text.replace("\u00a0", " ") for text in json.loads(done.stdout)]
 
 
@@ -43,14 +50,28 @@ def test_the_page_writes_the_table() -> None:
 
 def test_both_languages_agree_on_numbers_of_every_size() -> None:
     rng = np.random.default_rng(0)
-    some = [*(10.0 ** rng.uniform(-9, 9, 200)).round(9), *rng.random(200), *(rng.integers(0, 20001, 200) / 20000)]
-    calls = [[name, x, *extra] for x in [*some, *(-y for y in some[:100])] for name, *extra in (["percent"], ["percent", 0], ["number"])]
-    calls += [[name, x, *extra] for x in some for name, *extra in (["number", 4], ["fixed", 2], ["points", 1], ["count"])]
+    some = [
+        *(10.0 ** rng.uniform(-9, 9, 200)).round(9),
+        *rng.random(200),
+        *(rng.integers(0, 20001, 200) / 20000),
+    ]
+    calls = [
+        [name, x, *extra]
+        for x in [*some, *(-y for y in some[:100])]
+        for name, *extra in (["percent"], ["percent", 0], ["number"])
+    ]
+    calls += [
+        [name, x, *extra]
+        for x in some
+        for name, *extra in (["number", 4], ["fixed", 2], ["points", 1], ["count"])
+    ]
     expected = [getattr(_format, str(name))(*arguments) for name, *arguments in calls]
     assert run_script(calls) == expected
 
 
-@pytest.mark.parametrize("function", [_format.number, _format.percent, _format.points, _format.count, _format.signed])
+@pytest.mark.parametrize(
+    "function", [_format.number, _format.percent, _format.points, _format.count, _format.signed]
+)
 def test_unknown_and_infinite_numbers(function) -> None:
     assert [function(x) for x in (None, math.nan, math.inf, -math.inf)][:2] == ["–", "–"]
     assert function(math.inf).endswith("inf")

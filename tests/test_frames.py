@@ -62,11 +62,15 @@ def test_xarray_members_are_matched_by_dimension_and_coordinate() -> None:
     first, second = (xarray.DataArray(frame, dims=("case", "class")) for frame in moved())
     assert_aligned(lw.Ensemble([first, second.T]))
     q = lw.Ensemble(xarray.Dataset({"a": first, "b": second}))  # xarray itself has sorted the cases
-    np.testing.assert_array_equal(lw.decompose(q).epistemic, EPISTEMIC[[IDS.index(name) for name in q.ids]])
+    np.testing.assert_array_equal(
+        lw.decompose(q).epistemic, EPISTEMIC[[IDS.index(name) for name in q.ids]]
+    )
     coords = {"case": IDS, "class": NAMES}
     one = xarray.DataArray(PROBS, dims=("member", "case", "class"), coords=coords)
     assert_aligned(lw.Ensemble(one))
-    assert_aligned(lw.Ensemble(one.transpose("class", "case", "member")))  # the dimensions say which is which
+    assert_aligned(
+        lw.Ensemble(one.transpose("class", "case", "member"))
+    )  # the dimensions say which is which
     assert_aligned(lw.Ensemble(one.to_dataset(name="probs")))
 
 
@@ -84,7 +88,12 @@ def test_one_frame() -> None:
     q = lw.Ensemble(first, member_axis=0)
     assert q.class_names == tuple(NAMES)
     assert q.batch_shape == ()
-    assert lw.Ensemble([first.iloc[0], first.iloc[1][["fox", "cat", "dog"]]], member_axis=0).probs.tolist() == PROBS[0, :2].tolist()
+    assert (
+        lw.Ensemble(
+            [first.iloc[0], first.iloc[1][["fox", "cat", "dog"]]], member_axis=0
+        ).probs.tolist()
+        == PROBS[0, :2].tolist()
+    )
 
 
 @pytest.mark.parametrize("make", [lw.Ensemble.from_logits, lw.MultiLabelEnsemble.from_logits])
@@ -119,7 +128,10 @@ def test_gaussian_logits() -> None:
     assert (q.class_names, list(q[1:3].ids)) == (tuple(NAMES), IDS[1:3])
     q = lw.LogisticNormal(mean, variance, class_names=["fox", "cat", "dog"])
     np.testing.assert_array_equal(q.cov, np.abs(LOGITS[1][:, [2, 0, 1]]))
-    with refused(InputError, "`class_names` must have the order of the columns of `mean` where `cov` has no names"):
+    with refused(
+        InputError,
+        "`class_names` must have the order of the columns of `mean` where `cov` has no names",
+    ):
         lw.LogisticNormal(mean, variance.to_numpy(), class_names=["fox", "cat", "dog"])
 
 
@@ -130,7 +142,8 @@ def test_class_names_reorder_the_columns() -> None:
     with pytest.raises(InputError) as error:
         lw.Ensemble(moved(), class_names=["Katze", "Hund", "Fuchs"])
     assert str(error.value) == (
-        "`class_names` must be the names that `probs` has, in any order; got 'Katze', 'Hund', 'Fuchs' for 'cat', 'dog', 'fox'. "
+        "`class_names` must be the names that `probs` has, in any order; got 'Katze', 'Hund', "
+        "'Fuchs' for 'cat', 'dog', 'fox'. "
         "To rename the classes, rename the columns first: df.columns = [...]"
     )
 
@@ -139,8 +152,12 @@ def test_columns_by_number_are_positions() -> None:
     first, second = (frame.set_axis(range(3), axis=1) for frame in frames())
     assert lw.Ensemble([first, second]).class_names is None
     assert lw.Ensemble([first, second], class_names=NAMES).class_names == tuple(NAMES)
-    np.testing.assert_array_equal(lw.Ensemble([first, second[[2, 0, 1]]]).probs, PROBS)  # unless they are in another order
-    assert lw.Ensemble([frame.set_axis([1, 2, 3], axis=1) for frame in (first, second)]).class_names == ("1", "2", "3")
+    np.testing.assert_array_equal(
+        lw.Ensemble([first, second[[2, 0, 1]]]).probs, PROBS
+    )  # unless they are in another order
+    assert lw.Ensemble(
+        [frame.set_axis([1, 2, 3], axis=1) for frame in (first, second)]
+    ).class_names == ("1", "2", "3")
 
 
 def test_other_classes_are_refused() -> None:
@@ -148,12 +165,14 @@ def test_other_classes_are_refused() -> None:
     with pytest.raises(InputError) as error:
         lw.Ensemble([first, second.rename(columns={"cat": "CAT"})])
     assert str(error.value) == (
-        "the members of `probs` must have the same classes; member 1 has 'CAT', member 0 has not: 'cat', 'dog', 'fox'. Did you mean 'cat'?"
+        "the members of `probs` must have the same classes; member 1 has 'CAT', member 0 has not: "
+        "'cat', 'dog', 'fox'. Did you mean 'cat'?"
     )
     with pytest.raises(InputError) as error:
         lw.Ensemble({"a": first, "b": second.set_axis(range(3), axis=1)})
     assert str(error.value) == (
-        "the members of `probs` must have the same classes; member 'b' has '0', member 'a' has not: 'cat', 'dog', 'fox'. "
+        "the members of `probs` must have the same classes; member 'b' has '0', member 'a' has "
+        "not: 'cat', 'dog', 'fox'. "
         "Rename them alike, or match them by position without names: df.to_numpy()"
     )
     with refused(InputError, "the columns of `probs` must have different names; got 'cat' twice"):
@@ -161,7 +180,8 @@ def test_other_classes_are_refused() -> None:
     with pytest.raises(InputError) as error:
         lw.Ensemble([first, PROBS[1]])
     assert str(error.value) == (
-        "the members of `probs` must all be frames with names, or all arrays without; member 1 is a ndarray. "
+        "the members of `probs` must all be frames with names, or all arrays without; member 1 is "
+        "a ndarray. "
         "To match them by position, give all as arrays: df.to_numpy()"
     )
 
@@ -171,16 +191,21 @@ def test_other_rows_are_refused() -> None:
     with pytest.raises(InputError) as error:
         lw.Ensemble([first, second.rename(index={"img3": "img99"})])
     assert str(error.value) == (
-        "member 1 of `probs` and member 0 of `probs` must have the same rows; 'img99' is in the index of member 1 of `probs` alone. "
+        "member 1 of `probs` and member 0 of `probs` must have the same rows; 'img99' is in the "
+        "index of member 1 of `probs` alone. "
         "Give both the same index, or match them by position without it: .to_numpy()"
     )
     with pytest.raises(InputError) as error:
         lw.Ensemble([first, second.rename(index={"img3": "img4"})])
     assert str(error.value) == (
-        "the rows of member 1 of `probs` and member 0 of `probs` are in another order and cannot be matched: member 1 of `probs` has "
-        "'img4' twice in its index. Give each row its own index, or match them by position without it: .to_numpy()"
+        "the rows of member 1 of `probs` and member 0 of `probs` are in another order and cannot "
+        "be matched: member 1 of `probs` has "
+        "'img4' twice in its index. Give each row its own index, or match them by position without "
+        "it: .to_numpy()"
     )
-    with refused(InputError, "must have the same rows; 'img39' is in the index of member 0 of `probs` alone"):
+    with refused(
+        InputError, "must have the same rows; 'img39' is in the index of member 0 of `probs` alone"
+    ):
         lw.Ensemble([first, second.iloc[:39]])
 
 
@@ -195,12 +220,17 @@ def test_an_index_on_one_side_is_said() -> None:
     with pytest.warns(UserWarning, match="by position") as caught:
         q = lw.Ensemble([first, second.reset_index(drop=True)])
     assert str(caught[0].message) == (
-        "The rows of member 1 of `probs` are matched to those of member 0 of `probs` by position: member 0 of `probs` has an index, "
+        "The rows of member 1 of `probs` are matched to those of member 0 of `probs` by position: "
+        "member 0 of `probs` has an index, "
         "member 1 of `probs` only row numbers"
     )
     np.testing.assert_array_equal(q.probs, PROBS)
-    shuffled = second.reset_index(drop=True).iloc[ORDER]  # numbers in another order are no positions
-    np.testing.assert_array_equal(lw.Ensemble([first.reset_index(drop=True), shuffled]).probs, PROBS)
+    shuffled = second.reset_index(drop=True).iloc[
+        ORDER
+    ]  # numbers in another order are no positions
+    np.testing.assert_array_equal(
+        lw.Ensemble([first.reset_index(drop=True), shuffled]).probs, PROBS
+    )
 
 
 def test_arrays_have_no_names() -> None:
@@ -219,10 +249,21 @@ def test_rows_of_series() -> None:
     assert same_rows(score=score, label=label)[1].tolist() == ["y", "z", "x"]
     assert same_rows(score=score, label=np.array(["x", "y", "z"]))[1].tolist() == ["x", "y", "z"]
     with pytest.warns(
-        UserWarning, match="The rows of `label` are matched to those of `score` by position: `label` has an index, `score` only"
+        UserWarning,
+        match=(
+            "The rows of `label` are matched to those of `score` by position: `label` has an "
+            "index, `score` only"
+        ),
     ):
-        assert same_rows(score=score.reset_index(drop=True), label=label)[1].tolist() == ["x", "y", "z"]
-    with refused(InputError, "`label` and `score` must have the same rows; 'd' is in the index of `label` alone"):
+        assert same_rows(score=score.reset_index(drop=True), label=label)[1].tolist() == [
+            "x",
+            "y",
+            "z",
+        ]
+    with refused(
+        InputError,
+        "`label` and `score` must have the same rows; 'd' is in the index of `label` alone",
+    ):
         same_rows(score=score, label=label.rename({"c": "d"}))
 
 
@@ -260,32 +301,71 @@ def costs() -> Any:
 
 
 FUNCTIONS = {
-    "brier score": lambda q, s, c: lw.evaluation.brier_score(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
+    "brier score": lambda q, s, c: lw.evaluation.brier_score(
+        q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
+    ),
     "log loss": lambda q, s, c: lw.evaluation.log_loss(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
-    "outcomes": lambda q, s, c: lw.evaluation.brier_score(several(q), c(Y[:, None] != np.arange(3))),
+    "outcomes": lambda q, s, c: lw.evaluation.brier_score(
+        several(q), c(Y[:, None] != np.arange(3))
+    ),
     "by class": lambda q, s, c: (
-        lw.evaluation.by_class(lw.decompose(q), s(LABELS), mean=c(PROBS[0]), groups=s(GROUPS), **BOOTSTRAP).own.epistemic
+        lw.evaluation.by_class(
+            lw.decompose(q), s(LABELS), mean=c(PROBS[0]), groups=s(GROUPS), **BOOTSTRAP
+        ).own.epistemic
     ),
-    "likely": lambda q, s, c: lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic,
-    "agreement": lambda q, s, c: lw.evaluation.agreement(lw.decompose(q), votes=c(VOTES), error=s(~CORRECT)),
+    "likely": lambda q, s, c: (
+        lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
+    ),
+    "agreement": lambda q, s, c: lw.evaluation.agreement(
+        lw.decompose(q), votes=c(VOTES), error=s(~CORRECT)
+    ),
     "curves by class": lambda q, s, c: (
-        lw.evaluation.rejection_curves_by_class(lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)).overall.value
+        lw.evaluation.rejection_curves_by_class(
+            lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)
+        ).overall.value
     ),
-    "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(q, over="instances", groups=s(GROUPS), **BOOTSTRAP),
-    "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP),
-    "reliability": lambda q, s, c: [curve.frequency for curve in lw.calibration.reliability_curves(q, s(LABELS), n_bins=3).values()],
+    "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(
+        q, over="instances", groups=s(GROUPS), **BOOTSTRAP
+    ),
+    "calibration errors": lambda q, s, c: lw.calibration.calibration_errors(
+        q, s(LABELS), groups=s(GROUPS), **BOOTSTRAP
+    ),
+    "reliability": lambda q, s, c: [
+        curve.frequency
+        for curve in lw.calibration.reliability_curves(q, s(LABELS), n_bins=3).values()
+    ],
     "temperature": lambda q, s, c: lw.calibration.fit_temperature(q, s(LABELS)),
-    "calibration": lambda q, s, c: lw.calibration.fit_calibration(q, s(LABELS), method="platt")(q).probs,
-    "members": lambda q, s, c: str(lw.calibration.calibrate_members(q, s(LABELS), groups=s(GROUPS), rng=0)),
-    "votes": lambda q, s, c: lw.calibration.vote_reliability(q, c(VOTES), groups=s(GROUPS), n_bins=2),
-    "sets": lambda q, s, c: lw.sets.fit_sets(q, s(LABELS), coverage=0.5, groups=s(GROUPS)).thresholds,
-    "evaluated sets": lambda q, s, c: str(
-        lw.sets.fit_sets(lw.Ensemble(PROBS, class_names=NAMES), LABELS, coverage=0.5).evaluate(q, s(LABELS), groups=s(GROUPS))
+    "calibration": lambda q, s, c: (
+        lw.calibration.fit_calibration(q, s(LABELS), method="platt")(q).probs
     ),
-    "labels": lambda q, s, c: lw.sets.fit_labels(several(q), c(Y[:, None] != np.arange(3)), miss_rate=0.4, false_alarm_rate=0.4),
-    "summary": lambda q, s, c: str(lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS))),
-    "policies": lambda q, s, c: str(lw.decisions.evaluate_policy(lw.decisions.decide(q, costs(), task="multiclass"), s(LABELS))),
-    "plan": lambda q, s, c: lw.decisions.decide(q, costs(), task="multiclass").to_frame(y_true=s(LABELS))["y_true"].tolist(),
+    "members": lambda q, s, c: str(
+        lw.calibration.calibrate_members(q, s(LABELS), groups=s(GROUPS), rng=0)
+    ),
+    "votes": lambda q, s, c: lw.calibration.vote_reliability(
+        q, c(VOTES), groups=s(GROUPS), n_bins=2
+    ),
+    "sets": lambda q, s, c: (
+        lw.sets.fit_sets(q, s(LABELS), coverage=0.5, groups=s(GROUPS)).thresholds
+    ),
+    "evaluated sets": lambda q, s, c: str(
+        lw.sets.fit_sets(lw.Ensemble(PROBS, class_names=NAMES), LABELS, coverage=0.5).evaluate(
+            q, s(LABELS), groups=s(GROUPS)
+        )
+    ),
+    "labels": lambda q, s, c: lw.sets.fit_labels(
+        several(q), c(Y[:, None] != np.arange(3)), miss_rate=0.4, false_alarm_rate=0.4
+    ),
+    "summary": lambda q, s, c: str(
+        lw.decisions.decide(q, costs(), task="multiclass").summary(s(LABELS))
+    ),
+    "policies": lambda q, s, c: str(
+        lw.decisions.evaluate_policy(lw.decisions.decide(q, costs(), task="multiclass"), s(LABELS))
+    ),
+    "plan": lambda q, s, c: (
+        lw.decisions.decide(q, costs(), task="multiclass")
+        .to_frame(y_true=s(LABELS))["y_true"]
+        .tolist()
+    ),
 }
 
 
@@ -304,7 +384,9 @@ def same(a: Any, b: Any) -> None:
 
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_rows_and_classes_are_matched_everywhere(name: str) -> None:
-    """Each function with everything in another order gives what it gives with arrays in the order of the predictions."""
+    """Each function with everything in another order gives what it gives with arrays in the order
+    of the predictions.
+    """
     function = FUNCTIONS[name]
     expected = function(lw.Ensemble(PROBS, class_names=NAMES), np.asarray, np.asarray)
     same(function(lw.Ensemble(frames()), series, classes), expected)
@@ -313,17 +395,21 @@ def test_rows_and_classes_are_matched_everywhere(name: str) -> None:
 def test_scores_are_matched_by_their_own_index() -> None:
     pandas = optional("pandas")
     score = pandas.Series(SCORE, index=IDS)
-    curve = lw.evaluation.rejection_curve(score, correct=series(CORRECT), groups=series(GROUPS), **BOOTSTRAP)
+    curve = lw.evaluation.rejection_curve(
+        score, correct=series(CORRECT), groups=series(GROUPS), **BOOTSTRAP
+    )
     expected = lw.evaluation.rejection_curve(SCORE, correct=CORRECT, groups=GROUPS, **BOOTSTRAP)
     np.testing.assert_array_equal(curve.value, expected.value)
     np.testing.assert_array_equal(curve.band.low, expected.band.low)
     assert float(lw.evaluation.rank_agreement(score, series(SCORE)).spearman) == 1
     inside, outside = score[CORRECT], score[~CORRECT]
-    found = lw.evaluation.compare_detection(inside, outside, series(SCORE)[CORRECT[ORDER]], series(SCORE)[~CORRECT[ORDER]])
-    assert float(found.auroc) == 0
-    assert str(lw.decisions.choose_threshold(score, series(CORRECT), target=0.4, confidence=0.6)) == str(
-        lw.decisions.choose_threshold(SCORE, CORRECT, target=0.4, confidence=0.6)
+    found = lw.evaluation.compare_detection(
+        inside, outside, series(SCORE)[CORRECT[ORDER]], series(SCORE)[~CORRECT[ORDER]]
     )
+    assert float(found.auroc) == 0
+    assert str(
+        lw.decisions.choose_threshold(score, series(CORRECT), target=0.4, confidence=0.6)
+    ) == str(lw.decisions.choose_threshold(SCORE, CORRECT, target=0.4, confidence=0.6))
     mean = lw.evaluation.clustered_mean(score, series(GROUPS))
     assert mean.low == lw.evaluation.clustered_mean(SCORE, GROUPS).low
 
@@ -333,7 +419,8 @@ def test_mean_probabilities_in_a_frame_are_read_by_name() -> None:
     expected = lw.evaluation.brier_score(PROBS[0], Y).value
     assert lw.evaluation.brier_score(mean, series(LABELS)).value == expected
     np.testing.assert_array_equal(
-        lw.sets.fit_sets(mean, series(LABELS), coverage=0.5).thresholds, lw.sets.fit_sets(PROBS[0], Y, coverage=0.5).thresholds
+        lw.sets.fit_sets(mean, series(LABELS), coverage=0.5).thresholds,
+        lw.sets.fit_sets(PROBS[0], Y, coverage=0.5).thresholds,
     )
 
 
@@ -341,17 +428,27 @@ def test_prevalences_by_name() -> None:
     pandas = optional("pandas")
     q = lw.Ensemble(PROBS, class_names=NAMES)
     expected = lw.decisions.class_need(q, prevalence=[0.5, 0.3, 0.2])
-    for shares in ({"fox": 0.2, "cat": 0.5, "dog": 0.3}, pandas.Series({"fox": 0.2, "cat": 0.5, "dog": 0.3})):
+    for shares in (
+        {"fox": 0.2, "cat": 0.5, "dog": 0.3},
+        pandas.Series({"fox": 0.2, "cat": 0.5, "dog": 0.3}),
+    ):
         np.testing.assert_array_equal(lw.decisions.class_need(q, prevalence=shares), expected)
     u = lw.decompose(q)
-    np.testing.assert_array_equal(u.sum(pandas.Series({"fox": 3, "cat": 1, "dog": 2})).total, u.sum([1, 2, 3]).total)
+    np.testing.assert_array_equal(
+        u.sum(pandas.Series({"fox": 3, "cat": 1, "dog": 2})).total, u.sum([1, 2, 3]).total
+    )
 
 
 def test_a_class_by_number() -> None:
     q = lw.Ensemble(PROBS, class_names=[1, 2, 3])
     assert lw.decisions.acquire(q, budget=2, label=1).label == ("1", "1")
-    assert lw.decisions.acquire(lw.Ensemble(PROBS, class_names=NAMES), budget=2, label=1).label == ("dog", "dog")
-    plan = lw.decisions.decide(q, lw.decisions.Costs(false_positive=1, false_negative=2), task="per_label")
+    assert lw.decisions.acquire(lw.Ensemble(PROBS, class_names=NAMES), budget=2, label=1).label == (
+        "dog",
+        "dog",
+    )
+    plan = lw.decisions.decide(
+        q, lw.decisions.Costs(false_positive=1, false_negative=2), task="per_label"
+    )
     assert plan.explain(0, label=1) == plan.explain(0, label="1")
 
 
@@ -360,7 +457,9 @@ def test_acquired_cases_have_their_index() -> None:
     assert list(choice.to_frame().index) == [IDS[i] for i in choice.index]
 
 
-@pytest.mark.parametrize("make", [lw.Ensemble, lw.MultiLabelEnsemble, lw.Ensemble.from_logits, lw.DirichletMixture])
+@pytest.mark.parametrize(
+    "make", [lw.Ensemble, lw.MultiLabelEnsemble, lw.Ensemble.from_logits, lw.DirichletMixture]
+)
 @pytest.mark.parametrize("column", ["id", "index", "image_id", "fold", "label", "confidence"])
 def test_a_column_that_is_no_class_is_refused(make: Any, column: str) -> None:
     numbers = PROBS[0].max(axis=1) if column == "confidence" else np.arange(40)
@@ -369,8 +468,10 @@ def test_a_column_that_is_no_class_is_refused(make: Any, column: str) -> None:
     with pytest.raises(InputError) as error:
         make(given)
     assert str(error.value).endswith(
-        f"has a column '{column}', which by its name is no class. If it says which row is which, make it the index: df.set_index('{column}'); "
-        f"else drop it: df.drop(columns='{column}'). If it is a class, give all names as `class_names`"
+        f"has a column '{column}', which by its name is no class. If it says which row is which, "
+        f"make it the index: df.set_index('{column}'); "
+        f"else drop it: df.drop(columns='{column}'). If it is a class, give all names as "
+        "`class_names`"
     )
 
 
@@ -394,7 +495,8 @@ def test_an_index_of_words_beside_arrays_is_said() -> None:
     q = lw.Ensemble(PROBS)
     y = pandas.Series(Y, index=IDS)
     said = (
-        "The rows of `y_true` are matched to those of the predictions by position: `y_true` has an index, the predictions none. "
+        "The rows of `y_true` are matched to those of the predictions by position: `y_true` has an "
+        "index, the predictions none. "
         "Give both an index, or leave it out: .to_numpy()"
     )
     with pytest.warns(UserWarning, match="by position") as caught:
@@ -407,9 +509,13 @@ def test_an_index_of_words_beside_arrays_is_said() -> None:
         split = pandas.Series(Y, index=ORDER)  # as train_test_split leaves it
         assert lw.evaluation.brier_score(q, split).value == value
         assert lw.evaluation.brier_score(lw.Ensemble(frames()), Y).value == value
-        assert same_rows(score=pandas.Series([1.0, 2.0], index=["a", "b"]), label=np.array([1, 0]))[1].tolist() == [1, 0]
+        assert same_rows(score=pandas.Series([1.0, 2.0], index=["a", "b"]), label=np.array([1, 0]))[
+            1
+        ].tolist() == [1, 0]
     label = pandas.Series(["x", "y", "z"], index=["c", "a", "b"])
     groups = pandas.Series([1, 2, 3], index=["a", "b", "c"])
-    with pytest.warns(UserWarning, match="The rows of `label` are matched to those of `score` by position"):
+    with pytest.warns(
+        UserWarning, match="The rows of `label` are matched to those of `score` by position"
+    ):
         _, label, groups = same_rows(score=np.arange(3.0), label=label, groups=groups)
     assert (label.tolist(), groups.tolist()) == (["x", "y", "z"], [3, 1, 2])

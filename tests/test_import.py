@@ -37,9 +37,20 @@ HEAVY = [
     "mpmath",
 ]
 
-# From what stands on nothing to what stands on everything: a module may import those of the lines above its own.
+# From what stands on nothing to what stands on everything: a module may import those of the lines
+# above its own.
 LAYERS = [
-    {"_cached", "_checks", "_column_words", "_errors", "_format", "_interrupts", "_lazy", "_suggestions", "_engine.make_coefficients"},
+    {
+        "_cached",
+        "_checks",
+        "_column_words",
+        "_errors",
+        "_format",
+        "_interrupts",
+        "_lazy",
+        "_suggestions",
+        "_engine.make_coefficients",
+    },
     {"_frames", "_engine.kernel"},
     {"_arrays", "_engine"},
     {"_labels", "_tables", "_engine.blocks", "_engine.host"},
@@ -64,7 +75,9 @@ LAYERS = [
 def loaded_after(code: str) -> set[str]:
     """The modules that a fresh interpreter has loaded after ``code``."""
     script = f"import json, sys\n{code}\nprint(json.dumps(sorted(sys.modules)))"
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     return set(json.loads(done.stdout))
 
 
@@ -72,10 +85,11 @@ USES = {
     "import": "import labelwise",
     "ensemble": "import numpy as np, labelwise as lw\n"
     "q = lw.Ensemble(np.full((2, 3, 4), 0.25), weights=[1, 2])\n"
-    "for loss in ('log', 'squared', 'spherical', 'zero_one', lw.CostLoss(1, 9)): lw.decompose(q, loss).sum().normalized()",
+    "for loss in ('log', 'squared', 'spherical', 'zero_one', lw.CostLoss(1, 9)): lw.decompose(q, "
+    "loss).sum().normalized()",
     "dirichlet": "import numpy as np, labelwise as lw\n"
     "q = lw.Dirichlet(np.ones((3, 4)))\n"
-    "for loss in ('log', 'squared', 'zero_one'): lw.decompose(q, loss, events=lw.events.ordinal(4))",
+    "for loss in ('log', 'squared', 'zero_one'): lw.decompose(q, loss, events=lw.events.ordinal(4))",  # noqa: E501
 }
 
 
@@ -100,7 +114,12 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
     """The parts of labelwise that a file imports, and whether it does so inside a function."""
     package = ["labelwise", *path.relative_to(ROOT).parts[:-1]]
     tree = ast.parse(path.read_text(encoding="utf-8"))
-    inside = {node for f in ast.walk(tree) if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef) for node in ast.walk(f)}
+    inside = {
+        node
+        for f in ast.walk(tree)
+        if isinstance(f, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(f)
+    }
     for node in ast.walk(tree):
         targets: list[list[str]] = []
         if isinstance(node, ast.ImportFrom):
@@ -115,12 +134,17 @@ def imports(path: Path) -> Iterator[tuple[str, bool]]:
 
 
 def part(path: Sequence[str]) -> str:
-    """The part of the package that a module belongs to; the engine's modules are parts of their own, below and above the distributions."""
+    """The part of the package that a module belongs to; the engine's modules are parts of their
+    own, below and above the distributions.
+    """
     names = [name for name in path if name != "__init__"]
     own = (
         len(names) > 1
         and names[0] == "_engine"
-        and any((ROOT / "_engine" / file).is_file() for file in (f"{names[1]}.py", f"{names[1].removeprefix('_')}.c"))
+        and any(
+            (ROOT / "_engine" / file).is_file()
+            for file in (f"{names[1]}.py", f"{names[1].removeprefix('_')}.c")
+        )
     )
     return ".".join(names[: 2 if own else 1]) or "__init__"
 
@@ -145,7 +169,9 @@ RANK = {name: rank for rank, layer in enumerate(LAYERS) for name in layer}
 
 
 def test_every_part_has_its_place() -> None:
-    assert {part_of(path) for path in FILES} - set(RANK) == set(), "give each new part a line in LAYERS"
+    assert {part_of(path) for path in FILES} - set(RANK) == set(), (
+        "give each new part a line in LAYERS"
+    )
 
 
 def test_imports_point_one_way() -> None:
@@ -153,7 +179,9 @@ def test_imports_point_one_way() -> None:
     for path in FILES:
         own = part_of(path)
         for target, _ in imports(path):
-            if target == own or own == "__init__" or not is_part(target):  # itself; the front door; a name such as __version__
+            if (
+                target == own or own == "__init__" or not is_part(target)
+            ):  # itself; the front door; a name such as __version__
                 continue
             if {own, target} <= set(RANK) and RANK[target] >= RANK[own]:
                 wrong.append(f"{path.relative_to(ROOT)} imports {target}, which stands on {own}")
@@ -161,16 +189,23 @@ def test_imports_point_one_way() -> None:
 
 
 def test_the_library_does_without_the_lab() -> None:
-    assert [str(path) for path in FILES if re.search(r"(import|from) labelwise_lab", path.read_text(encoding="utf-8"))] == []
+    assert [
+        str(path)
+        for path in FILES
+        if re.search(r"(import|from) labelwise_lab", path.read_text(encoding="utf-8"))
+    ] == []
 
 
-def test_the_check_sees_every_kind_of_import(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_check_sees_every_kind_of_import(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     module = sys.modules[__name__]
     monkeypatch.setattr(module, "ROOT", tmp_path)
     (tmp_path / "losses").mkdir()
     path = tmp_path / "losses" / "new.py"
     path.write_text(
-        "from . import base\nfrom .. import joint\nfrom ..plots.bars import x\nfrom .base import y\nimport labelwise.report\n"
+        "from . import base\nfrom .. import joint\nfrom ..plots.bars import x\nfrom .base import "
+        "y\nimport labelwise.report\n"
         "from labelwise import cli\nimport numpy\ndef f():\n    from ..demo import load\n"
     )
     assert set(imports(path)) == {
@@ -186,7 +221,16 @@ def test_the_check_sees_every_kind_of_import(tmp_path: Path, monkeypatch: pytest
 def test_public_modules_say_what_they_offer() -> None:
     optional("torch")
     for path in PUBLIC:
-        name = ".".join(["labelwise", *(part for part in path.relative_to(ROOT).with_suffix("").parts if part != "__init__")])
+        name = ".".join(
+            [
+                "labelwise",
+                *(
+                    part
+                    for part in path.relative_to(ROOT).with_suffix("").parts
+                    if part != "__init__"
+                ),
+            ]
+        )
         module = importlib.import_module(name)
         assert module.__all__, name
         for public in module.__all__:

@@ -1,4 +1,6 @@
-"""Ctrl-C ends the command with one word, from its first import on; other programs are left alone."""
+"""Ctrl-C ends the command with one word, from its first import on; other programs are left
+alone.
+"""
 
 from __future__ import annotations
 
@@ -10,11 +12,23 @@ import time
 
 import pytest
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals cannot be sent to a single process there")
+pytestmark = pytest.mark.skipif(
+    sys.platform == "win32", reason="signals cannot be sent to a single process there"
+)
 
-SCRIPT = "import sys\nfrom labelwise.cli import main\nsys.exit(main())\n"  # what an installer writes
+SCRIPT = (
+    "import sys\nfrom labelwise.cli import main\nsys.exit(main())\n"  # what an installer writes
+)
 # After the import of which module the signal comes; the last: when the command waits for its input.
-MOMENTS = ["labelwise._interrupts", "numpy.version", "numpy._core.multiarray", "labelwise._errors", "click.types", "labelwise.cli", "stdin"]
+MOMENTS = [
+    "labelwise._interrupts",
+    "numpy.version",
+    "numpy._core.multiarray",
+    "labelwise._errors",
+    "click.types",
+    "labelwise.cli",
+    "stdin",
+]
 
 
 @pytest.mark.parametrize("moment", MOMENTS)
@@ -24,7 +38,9 @@ def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
     script.write_text(SCRIPT)
     how = ["-m", "labelwise"] if start == "module" else [str(script)]
     command = [sys.executable, "-X", "importtime", *how, "evaluate", "-"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stderr is not None
         watchdog = threading.Timer(60, process.kill)
         watchdog.start()
@@ -41,20 +57,34 @@ def test_interrupted_at_any_moment(start: str, moment: str, tmp_path) -> None:
         said = process.stderr.read()
         code = process.wait()
         watchdog.cancel()
-    assert [line for line in said.splitlines() if not line.startswith("import time:")] == ["Interrupted."]
+    assert [line for line in said.splitlines() if not line.startswith("import time:")] == [
+        "Interrupted."
+    ]
     assert code == 130
 
 
 def test_other_programs_keep_their_own_handling() -> None:
-    script = "import signal, labelwise.cli; assert signal.getsignal(signal.SIGINT) is signal.default_int_handler"
+    script = (
+        "import signal, labelwise.cli; assert signal.getsignal(signal.SIGINT) is "
+        "signal.default_int_handler"
+    )
     subprocess.run([sys.executable, "-c", script], check=True, timeout=60)
 
 
 def test_a_background_job_that_ignores_interrupts_goes_on(tmp_path) -> None:
     (tmp_path / "labelwise").write_text(
-        "import signal, os\nimport labelwise.cli\nos.kill(os.getpid(), signal.SIGINT)\nprint(signal.getsignal(signal.SIGINT).name)\n"
+        "import signal, os\nimport labelwise.cli\nos.kill(os.getpid(), "
+        "signal.SIGINT)\nprint(signal.getsignal(signal.SIGINT).name)\n"
     )
-    # a shell sets the signal to be ignored: JAX, if it is loaded here, warns of a fork in this process
-    ignoring = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", sys.executable, str(tmp_path / "labelwise")]
+    # a shell sets the signal to be ignored: JAX, if it is loaded here, warns of a fork in this
+    # process
+    ignoring = [
+        "sh",
+        "-c",
+        'trap "" INT; exec "$@"',
+        "sh",
+        sys.executable,
+        str(tmp_path / "labelwise"),
+    ]
     done = subprocess.run(ignoring, capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (0, "SIG_IGN\n")

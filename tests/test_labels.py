@@ -1,4 +1,6 @@
-"""One rule for labels wherever they come in: text is a name; integers are names where all class names are integers, else positions."""
+"""One rule for labels wherever they come in: text is a name; integers are names where all class
+names are integers, else positions.
+"""
 
 from __future__ import annotations
 
@@ -41,10 +43,14 @@ def test_the_same_classes_everywhere(names: tuple[str, ...] | None, y: list[int]
         assert float(lw.calibration.calibration_errors(q, labels).ece) == pytest.approx(0.02)
         curves = lw.calibration.reliability_curves(q, labels)
         assert curves[known[1]].frequency.tolist() == [0, 1]
-        assert lw.calibration.check_calibration(q, labels, rng=0, n_bootstrap=50).ece == pytest.approx(0.02)
+        assert lw.calibration.check_calibration(
+            q, labels, rng=0, n_bootstrap=50
+        ).ece == pytest.approx(0.02)
         assert lw.calibration.fit_temperature(q, labels).nll_before == pytest.approx(-np.log2(0.98))
         assert lw.evaluation.by_class(u, labels).counts.tolist() == [1, 2, 0]
-        assert lw.evaluation.rejection_curves_by_class(u, labels, labels).counts == dict(zip(known, [1, 2, 0], strict=True))
+        assert lw.evaluation.rejection_curves_by_class(u, labels, labels).counts == dict(
+            zip(known, [1, 2, 0], strict=True)
+        )
         assert lw.decisions.evaluate_policy(plan, labels)["argmax"].error == 0
         assert Predictions(q=q, y_true=np.asarray(labels)).true_class.tolist() == [0, 1, 1]
 
@@ -54,7 +60,9 @@ def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
     x = np.arange(60.0)[:, None]
     y = np.repeat([1, 2, 3], 20).astype(numbers)
     q = lw.from_models(RandomForestClassifier(20, random_state=0).fit(x, y), x)
-    inside = slice(0, 40)  # the last class is absent: as positions, these labels would be in range too
+    inside = slice(
+        0, 40
+    )  # the last class is absent: as positions, these labels would be in range too
     some = lw.Ensemble(q.probs[:, inside], class_names=q.class_names)
     assert np.mean(np.asarray(q.class_names)[q.mean().argmax(-1)].astype(float) == y) == 1
     assert float(lw.calibration.calibration_errors(some, y[inside]).ece) < 0.1
@@ -66,13 +74,19 @@ def test_integer_classes_of_scikit_learn_match_by_value(numbers: type) -> None:
         (
             ("1", "2", "3"),
             [0, 1, 2],
-            r"`y_true` must be among the class names, which are integers: 1, 2, 3; got 0( in row 0)?\. If these are positions",
+            (
+                r"`y_true` must be among the class names, which are integers: 1, 2, 3; got 0( in "
+                r"row 0)?\. If these are positions"
+            ),
         ),
         (("1", "2", "3"), [1, 2, 4], "which are integers: 1, 2, 3; got 4"),
         (
             ("a", "b", "c"),
             [1, 2, 3],
-            r"`y_true` must lie between 0 and 2 \(K = 3 classes\); got 3( in row 2)?\. The labels start at 1\? Use y_true - 1",
+            (
+                r"`y_true` must lie between 0 and 2 \(K = 3 classes\); got 3( in row 2)?\. The "
+                r"labels start at 1\? Use y_true - 1"
+            ),
         ),
         (("1", "2", "c"), [1, 2, 3], "must lie between 0 and 2"),
         (("1", "01", "2"), [1, 1, 3], "must lie between 0 and 2"),
@@ -88,7 +102,9 @@ def test_other_labels_are_refused(names: tuple[str, ...], y: list[object], sente
 
 
 def test_prediction_files_follow_the_rule(tmp_path) -> None:
-    path = save_predictions(tmp_path / "p.npz", probs=PROBS, y_true=np.array([1, 2, 2]), class_names=["1", "2", "3"])
+    path = save_predictions(
+        tmp_path / "p.npz", probs=PROBS, y_true=np.array([1, 2, 2]), class_names=["1", "2", "3"]
+    )
     assert lw.io.load_predictions(path).true_class.tolist() == [0, 1, 1]
     run = CliRunner().invoke(main, ["evaluate", str(path), "--json"])
     assert run.exit_code == 0, run.output
@@ -96,9 +112,14 @@ def test_prediction_files_follow_the_rule(tmp_path) -> None:
     assert found["accuracy"] == 1
     assert found["calibration_error"] == pytest.approx(0.02)
     costs = tmp_path / "costs.toml"
-    costs.write_text('class_names = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, 1], [1, 0, 1], [1, 1, 0]]\n')
+    costs.write_text(
+        'class_names = ["1", "2", "3"]\nfalse_positive = 1\nfalse_negative = 1\nmatrix = [[0, 1, '
+        "1], [1, 0, 1], [1, 1, 0]]\n"
+    )
     for task in ("multiclass", "per_label"):
-        run = CliRunner().invoke(main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"])
+        run = CliRunner().invoke(
+            main, ["decide", str(path), "--costs", str(costs), "--task", task, "--json"]
+        )
         assert run.exit_code == 0, run.output
         assert json.loads(run.output)["realized"]["argmax"] == 0
 
@@ -114,26 +135,46 @@ def series(values: list[object], **options: object) -> object:
     ("names", "make"),
     [
         pytest.param(TEXT, lambda: np.array(["ant", "bee", "bee"], dtype=object), id="objects"),
-        pytest.param(TEXT, lambda: np.array(["ant", "bee", "bee"], dtype=np.dtypes.StringDType()), id="NumPy strings"),
+        pytest.param(
+            TEXT,
+            lambda: np.array(["ant", "bee", "bee"], dtype=np.dtypes.StringDType()),
+            id="NumPy strings",
+        ),
         pytest.param(TEXT, lambda: series(["ant", "bee", "bee"]), id="pandas strings"),
-        pytest.param(TEXT, lambda: series(["ant", "bee", "bee"], index=[7, 8, 9]), id="pandas index"),
-        pytest.param(TEXT, lambda: series(["ant", "bee", "bee"], dtype="category"), id="pandas categories"),
+        pytest.param(
+            TEXT, lambda: series(["ant", "bee", "bee"], index=[7, 8, 9]), id="pandas index"
+        ),
+        pytest.param(
+            TEXT, lambda: series(["ant", "bee", "bee"], dtype="category"), id="pandas categories"
+        ),
         pytest.param(TEXT, lambda: series([0, 1, 1], dtype="Int64"), id="nullable integers"),
-        pytest.param(TEXT, lambda: series([0, 1, 1], dtype="category"), id="categories of integers"),
-        pytest.param(("1", "2", "3"), lambda: series([1, 2, 2], dtype="Int8"), id="nullable integers by value"),
+        pytest.param(
+            TEXT, lambda: series([0, 1, 1], dtype="category"), id="categories of integers"
+        ),
+        pytest.param(
+            ("1", "2", "3"),
+            lambda: series([1, 2, 2], dtype="Int8"),
+            id="nullable integers by value",
+        ),
         pytest.param(TEXT, lambda: series([0.0, 1.0, 1.0]).to_frame(), id="one column"),
         pytest.param(TEXT, lambda: np.array([[1, 0, 0], [0, 1, 0], [0, 1, 0]]), id="one-hot"),
         pytest.param(TEXT, lambda: np.eye(3, dtype=bool)[[0, 1, 1]], id="one-hot booleans"),
         pytest.param(TEXT, lambda: np.eye(3)[[0, 1, 1]], id="one-hot floats"),
         pytest.param(TEXT, lambda: [0.0, 1.0, 1.0], id="whole floats"),
         pytest.param(TEXT, lambda: np.array([0, 1, 1], dtype=object), id="integer objects"),
-        pytest.param(TEXT, lambda: np.array([0, np.int8(1), 1.0], dtype=object), id="whole numbers of several types"),
+        pytest.param(
+            TEXT,
+            lambda: np.array([0, np.int8(1), 1.0], dtype=object),
+            id="whole numbers of several types",
+        ),
         pytest.param(("False", "True"), lambda: [False, True, True], id="booleans by name"),
         pytest.param(TEXT, lambda: np.array([b"ant", b"bee", b"bee"]), id="bytes"),
         pytest.param(TEXT, lambda: optional("torch").tensor([[0], [1], [1]]), id="torch column"),
     ],
 )
-def test_labels_are_matched_to_class_values(names: tuple[str, ...], make: Callable[[], object]) -> None:
+def test_labels_are_matched_to_class_values(
+    names: tuple[str, ...], make: Callable[[], object]
+) -> None:
     assert as_labels(make(), "y_true", names, (3,)).tolist() == [0, 1, 1]
 
 
@@ -145,9 +186,18 @@ def test_labels_are_matched_to_class_values(names: tuple[str, ...], make: Callab
         ([0, 1, np.nan], "none missing; got nan in row 2"),
         ([0, 0.5, 1], "must be whole numbers or class names, none missing; got 0.5 in row 1"),
         (["ant", "be", "cat"], "unknown class 'be' in row 1. Did you mean 'bee'"),
-        ([[1, 1, 0], [0, 1, 0], [1, 0, 0]], "row 0 is not; labels that may occur together need a MultiLabelEnsemble"),
-        ([[0.2, 0.8, 0.0], [0, 1, 0], [1, 0, 0]], r"row 0 is not\. For probabilities use y_true.argmax\(-1\)"),
-        ([True, False, True], r"got bool. If True means the second class, pass y_true.astype\(int\)"),
+        (
+            [[1, 1, 0], [0, 1, 0], [1, 0, 0]],
+            "row 0 is not; labels that may occur together need a MultiLabelEnsemble",
+        ),
+        (
+            [[0.2, 0.8, 0.0], [0, 1, 0], [1, 0, 0]],
+            r"row 0 is not\. For probabilities use y_true.argmax\(-1\)",
+        ),
+        (
+            [True, False, True],
+            r"got bool. If True means the second class, pass y_true.astype\(int\)",
+        ),
         ([0, 1], r"one class per instance, shape \(3,\); got shape \(2,\)"),
         ([10**30, 1, 2], "all whole numbers, none missing"),
     ],
@@ -159,6 +209,10 @@ def test_anything_else_is_refused_with_the_first_row(y: list[object], sentence: 
 
 
 def test_missing_values_of_pandas_are_refused() -> None:
-    for y in (series(["ant", None, "bee"]), series([0, None, 1], dtype="Int64"), series(["ant", None, "bee"], dtype="category")):
+    for y in (
+        series(["ant", None, "bee"]),
+        series([0, None, 1], dtype="Int64"),
+        series(["ant", None, "bee"], dtype="category"),
+    ):
         with pytest.raises(ValueError, match=r"none missing; got .* in row 1"):
             as_labels(y, "y_true", TEXT, (3,))

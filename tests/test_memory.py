@@ -1,4 +1,6 @@
-"""What is held beside the predictions and the results: at most 64 MB, and never a copy of the predictions."""
+"""What is held beside the predictions and the results: at most 64 MB, and never a copy of the
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -37,13 +39,27 @@ def probs(n: int, dtype: str = "float64") -> np.ndarray:
     return np.tile(few, (1, n // 1000, 1))
 
 
-LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9), lw.BetaLoss(-0.5, 0.3), lw.CustomLoss(lambda f, y: (f - y) ** 2)]
+LOSSES = [
+    "log",
+    "squared",
+    "spherical",
+    "zero_one",
+    lw.CostLoss(1, 9),
+    lw.BetaLoss(-0.5, 0.3),
+    lw.CustomLoss(lambda f, y: (f - y) ** 2),
+]
 OPTIONS = [{}, {"events": lw.events.ordinal(10)}, {"events": {"one": [0]}}]
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__)
-def test_no_temporary_has_the_size_of_the_predictions(loss: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    """With blocks that are as small beside these predictions as the usual ones are beside a gigabyte."""
+@pytest.mark.parametrize(
+    "loss", LOSSES, ids=lambda x: x if isinstance(x, str) else type(x).__name__
+)
+def test_no_temporary_has_the_size_of_the_predictions(
+    loss: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With blocks that are as small beside these predictions as the usual ones are beside a
+    gigabyte.
+    """
     slow = isinstance(loss, lw.BetaLoss)
     monkeypatch.setattr(compute, "BLOCK", 1 << 12)
     monkeypatch.setattr(kernels, "PIECE", 1 << 12)
@@ -59,16 +75,25 @@ def test_no_temporary_has_the_size_of_the_predictions(loss: Any, monkeypatch: py
         "channels": lambda: lw.Ensemble(channels, class_axis=1),
         "no common stride": lambda: lw.Ensemble(maps[:, ::-1, :-1]),
     }
-    half, last, channels = p.astype(np.float16), np.ascontiguousarray(p.transpose(1, 2, 0)), np.ascontiguousarray(p.transpose(0, 2, 1))
+    half, last, channels = (
+        p.astype(np.float16),
+        np.ascontiguousarray(p.transpose(1, 2, 0)),
+        np.ascontiguousarray(p.transpose(0, 2, 1)),
+    )
     for name, make in ensembles.items():
         if slow and name != "members first":
             continue
         size = half.nbytes if name == "half" else p.nbytes
         assert extra(lambda make=make: lw.decompose(make(), loss)) < size / 2, name
     for options in OPTIONS[1:] if not slow else []:
-        assert extra(lambda options=options: lw.decompose(lw.Ensemble(p), loss, **options)) < p.nbytes / 2, options
+        assert (
+            extra(lambda options=options: lw.decompose(lw.Ensemble(p), loss, **options))
+            < p.nbytes / 2
+        ), options
     if lw.losses.as_loss(loss).smooth and not slow:
-        assert extra(lambda: lw.decompose(lw.Ensemble(p), loss, correction="jackknife")) < p.nbytes / 2
+        assert (
+            extra(lambda: lw.decompose(lw.Ensemble(p), loss, correction="jackknife")) < p.nbytes / 2
+        )
     if isinstance(loss, str):
         assert extra(lambda: lw.joint.decompose(lw.Ensemble(p), loss)) < p.nbytes / 2
         assert extra(lambda: lw.joint.decompose(lw.Ensemble(half), loss)) < half.nbytes / 2
@@ -86,7 +111,10 @@ def test_large_ensembles(loss: str, kernel: str, monkeypatch: pytest.MonkeyPatch
 def test_other_distributions() -> None:
     rng = np.random.default_rng(1)
     alpha = rng.gamma(1.0, 3.0, (50_000, 10)) + 0.05
-    for q in (lw.Dirichlet(alpha), lw.DirichletMixture(alpha.reshape(5, 10_000, 10), weights=rng.random((5, 10_000)))):
+    for q in (
+        lw.Dirichlet(alpha),
+        lw.DirichletMixture(alpha.reshape(5, 10_000, 10), weights=rng.random((5, 10_000))),
+    ):
         for loss in ("log", "squared"):
             assert extra(lambda q=q, loss=loss: lw.decompose(q, loss)) < LIMIT
             assert extra(lambda q=q, loss=loss: lw.joint.decompose(q, loss)) < LIMIT
@@ -99,13 +127,19 @@ def test_other_distributions() -> None:
     assert extra(lambda: lw.joint.decompose(normal)) < LIMIT
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/status"), reason="only Linux tells the peak of a process by itself")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/status"),
+    reason="only Linux tells the peak of a process by itself",
+)
 def test_the_whole_process() -> None:
-    """Also what C allocates, and the threads: the peak of resident memory (VmHWM; ru_maxrss begins with the parent's)."""
+    """Also what C allocates, and the threads: the peak of resident memory (VmHWM; ru_maxrss begins
+    with the parent's).
+    """
     code = (
         "import re, sys, numpy as np, labelwise as lw\n"
         "def peak():\n"
-        "    return 1024 * int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
+        "    return 1024 * int(re.search(r'VmHWM:\\s+(\\d+)', "
+        "open('/proc/self/status').read())[1])\n"
         "lw.decompose(lw.Ensemble(np.full((8, 40_000, 10), 0.1)), sys.argv[2])\n"
         "p = np.full((8, 600_000, 10), 0.1, sys.argv[1])\n"
         "base = peak()\n"
@@ -113,7 +147,9 @@ def test_the_whole_process() -> None:
         "print(peak() - base)\n"
     )
     for kind, loss in (("float16", "log"), ("float32", "squared"), ("float32", "spherical")):
-        done = subprocess.run([sys.executable, "-c", code, kind, loss], capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, kind, loss], capture_output=True, text=True, check=True
+        )
         assert int(done.stdout) < 3 * 600_000 * 10 * 4 + LIMIT
 
 

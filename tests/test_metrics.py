@@ -29,7 +29,9 @@ def test_batches_and_processes_do_not_matter(cuts, loss):
     for found in (one.merge(two), added):
         assert found.n_instances == 40
         for part in PARTS:
-            np.testing.assert_allclose(getattr(found.compute(), part), getattr(u, part).mean(axis=0), rtol=1e-12)
+            np.testing.assert_allclose(
+                getattr(found.compute(), part), getattr(u, part).mean(axis=0), rtol=1e-12
+            )
     assert one.state.shape == (3 * 3 + 1,)
     assert one.compute().to_dict() == pytest.approx(u.to_dict())
 
@@ -38,7 +40,9 @@ def test_libraries_and_images(lib):
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 2, 5, 6))
     found = LabelwiseMetric().update(lib.array(probs)).compute()
     assert isinstance(found.total, np.ndarray)
-    np.testing.assert_allclose(found.epistemic, lw.decompose(lw.Ensemble(probs)).epistemic.mean(axis=(0, 1, 2)))
+    np.testing.assert_allclose(
+        found.epistemic, lw.decompose(lw.Ensemble(probs)).epistemic.mean(axis=(0, 1, 2))
+    )
 
 
 def test_gradients_do_not_stay_alive(optional):
@@ -50,7 +54,9 @@ def test_gradients_do_not_stay_alive(optional):
 
 def test_reset_state_and_other_distributions():
     metric = LabelwiseMetric("log", NAMES)
-    assert metric.state.tolist() == [0.0] * 10  # every process can take part before it has seen a batch
+    assert (
+        metric.state.tolist() == [0.0] * 10
+    )  # every process can take part before it has seen a batch
     with pytest.raises(ValueError, match="nothing to compute"):
         metric.compute()
     q = lw.Dirichlet(np.full((5, 3), 2.0))
@@ -63,10 +69,15 @@ def test_reset_state_and_other_distributions():
 def test_labels_that_may_occur_together_and_a_loss_for_each_class():
     probs = np.random.default_rng(0).random((3, 20, 2))
     found = LabelwiseMetric("squared", ["x", "y"], multilabel=True).update(probs).compute()
-    np.testing.assert_allclose(found.total, lw.decompose(lw.MultiLabelEnsemble(probs), "squared").total.mean(axis=0))
+    np.testing.assert_allclose(
+        found.total, lw.decompose(lw.MultiLabelEnsemble(probs), "squared").total.mean(axis=0)
+    )
     loss = lw.CostLoss(1, {"a": 1, "b": 2, "c": 30})
     found = LabelwiseMetric(loss, NAMES).update(predictions()).compute()
-    np.testing.assert_allclose(found.total, lw.decompose(lw.Ensemble(predictions(), class_names=NAMES), loss).total.mean(axis=0))
+    np.testing.assert_allclose(
+        found.total,
+        lw.decompose(lw.Ensemble(predictions(), class_names=NAMES), loss).total.mean(axis=0),
+    )
 
 
 def test_a_single_member_has_no_epistemic_part():
@@ -92,11 +103,16 @@ def test_batches_are_matched_by_class_name() -> None:
     names = NAMES[::-1]
     metric = LabelwiseMetric("log", NAMES).update(lw.Ensemble(probs, class_names=NAMES))
     metric.update(lw.Ensemble(probs[..., ::-1], class_names=names))
-    np.testing.assert_allclose(metric.compute().epistemic, lw.decompose(lw.Ensemble(probs)).epistemic.mean(axis=0))
+    np.testing.assert_allclose(
+        metric.compute().epistemic, lw.decompose(lw.Ensemble(probs)).epistemic.mean(axis=0)
+    )
     unnamed = LabelwiseMetric("log").update(lw.Ensemble(probs, class_names=NAMES))
     unnamed.update(lw.Ensemble(probs[..., ::-1], class_names=names))
     np.testing.assert_allclose(unnamed.compute().epistemic, metric.compute().epistemic)
     with pytest.raises(ValueError, match="`probs` names 'other', which is not among"):
         metric.update(lw.Ensemble(probs, class_names=["other", *NAMES[1:]]))
-    with pytest.raises(ValueError, match="only a LabelwiseMetric with the same labels in the same order can be merged"):
+    with pytest.raises(
+        ValueError,
+        match="only a LabelwiseMetric with the same labels in the same order can be merged",
+    ):
         metric.merge(LabelwiseMetric("log", names).update(probs))

@@ -1,4 +1,6 @@
-"""Tests mirror ``src/``: the module ``a/_b.py`` is tested in ``tests/a/test_b.py``, the functions of a package in ``tests/a/test_init.py``."""
+"""Tests mirror ``src/``: the module ``a/_b.py`` is tested in ``tests/a/test_b.py``, the functions
+of a package in ``tests/a/test_init.py``.
+"""
 
 from __future__ import annotations
 
@@ -9,14 +11,22 @@ import labelwise
 import labelwise_lab
 
 TESTS = Path(__file__).parent
-PACKAGES = {Path(labelwise.__file__).parent: TESTS, Path(labelwise_lab.__file__).parent: TESTS.parent / "lab" / "tests"}
+PACKAGES = {
+    Path(labelwise.__file__).parent: TESTS,
+    Path(labelwise_lab.__file__).parent: TESTS.parent / "lab" / "tests",
+}
 
 # Module -> why it has no test of its name.
 EXCEPTIONS = {
     "labelwise/__main__.py": "calls the command",
-    "labelwise/_engine/compute.py": "chooses the road; test_accuracy.py, test_arrays.py and test_dask.py compare all roads, test_calls.py counts their steps",
+    "labelwise/_engine/compute.py": (
+        "chooses the road; test_accuracy.py, test_arrays.py and test_dask.py compare all roads, "
+        "test_calls.py counts their steps"
+    ),
     "labelwise/models/keras_models.py": "needs Keras: ecosystem/",
-    "labelwise_lab/paper/appendix.py": "its page is compared with the one in docs/: cli/test_reproduce.py",
+    "labelwise_lab/paper/appendix.py": (
+        "its page is compared with the one in docs/: cli/test_reproduce.py"
+    ),
     "labelwise_lab/paper/dotplots.py": "draws that page's figures: cli/test_reproduce.py",
     "labelwise_lab/paper/tables.py": "prints every experiment's tables: cli/test_reproduce.py",
     "labelwise_lab/paper/published_tables.py": "constants",
@@ -24,7 +34,9 @@ EXCEPTIONS = {
     "labelwise_lab/paper/gallery.py": "an experiment, run by its command: cli/test_reproduce.py",
     "labelwise_lab/paper/losses.py": "an experiment, run by its command: cli/test_reproduce.py",
     "labelwise_lab/paper/bundle.py": "a command: cli/test_reproduce.py",
-    "labelwise_lab/paper/holdout_runs.py": "what holdout_numbers.py reads: paper/test_holdout_numbers.py",
+    "labelwise_lab/paper/holdout_runs.py": (
+        "what holdout_numbers.py reads: paper/test_holdout_numbers.py"
+    ),
     "labelwise_lab/__main__.py": "calls the command",
     "labelwise_lab/cli/__init__.py": "names the commands: cli/",
 }
@@ -33,7 +45,9 @@ EXCEPTIONS = {
 def has_behavior(path: Path) -> bool:
     """A package without functions and classes of its own only names what its modules have."""
     body = ast.parse(path.read_text(encoding="utf-8")).body
-    return path.name != "__init__.py" or any(isinstance(x, ast.FunctionDef | ast.ClassDef) and not x.name.startswith("__") for x in body)
+    return path.name != "__init__.py" or any(
+        isinstance(x, ast.FunctionDef | ast.ClassDef) and not x.name.startswith("__") for x in body
+    )
 
 
 def modules() -> dict[str, Path]:
@@ -43,12 +57,18 @@ def modules() -> dict[str, Path]:
         for path in root.rglob("*.py"):
             if has_behavior(path):
                 module = path.relative_to(root)
-                found[f"{root.name}/{module.as_posix()}"] = tests / module.parent / f"test_{module.stem.strip('_')}.py"
+                found[f"{root.name}/{module.as_posix()}"] = (
+                    tests / module.parent / f"test_{module.stem.strip('_')}.py"
+                )
     return found
 
 
 def test_every_module_has_a_test_of_its_name() -> None:
-    missing = [str(test.relative_to(TESTS.parent)) for module, test in modules().items() if module not in EXCEPTIONS and not test.is_file()]
+    missing = [
+        str(test.relative_to(TESTS.parent))
+        for module, test in modules().items()
+        if module not in EXCEPTIONS and not test.is_file()
+    ]
     assert missing == [], "write these, or give the reason in EXCEPTIONS"
 
 

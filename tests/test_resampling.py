@@ -48,7 +48,9 @@ def test_draws_are_whole_groups():
         assert np.all(counts[:, members] == counts[:, members[:1]])
     assert np.all(counts[:, [1, 0, 3]].sum(axis=1) == 3)  # three groups are drawn
     assert counts[:, 3].mean() == pytest.approx(1, abs=0.25)
-    np.testing.assert_allclose(resampling.group_sums(np.arange(6.0)[:, None] * [1, 2]), [[5, 10], [7, 14], [3, 6]])
+    np.testing.assert_allclose(
+        resampling.group_sums(np.arange(6.0)[:, None] * [1, 2]), [[5, 10], [7, 14], [3, 6]]
+    )
 
 
 def test_parts_do_not_change_the_draws(monkeypatch):
@@ -76,7 +78,9 @@ def test_groups_that_are_all_alike_are_as_many_independent_cases():
         found = share_estimate(hits, groups, 0.95)
         exact = stats.binomtest(int(hits[::4].sum()), 12).proportion_ci(0.95, method="exact")
         assert (found.low, found.high) == pytest.approx((exact.low, exact.high))
-        assert found.method == "exact for 12 independent groups that are all alike, of a random case"
+        assert (
+            found.method == "exact for 12 independent groups that are all alike, of a random case"
+        )
     third = share_estimate(np.arange(48) % 4 == 0, groups, 0.95)  # one of four in each group
     unseen = 1 - 0.025 ** (1 / 12)
     assert (third.low, third.high) == pytest.approx((0.25 * (1 - unseen), 0.25 + 0.75 * unseen))
@@ -90,23 +94,34 @@ def test_bootstrap_replicates_that_are_all_alike_are_no_point():
     resampling = Resampling(300, None, 50, 0.95, 0)
     found = resampling.estimate(1.0, np.ones(50), (0.0, 1.0))
     assert (found.low, found.high) == pytest.approx((0.025 ** (1 / 300), 1))
-    columns = resampling.estimate(np.array([1.0, 0.5]), np.stack([np.ones(50), np.linspace(0.4, 0.6, 50)], axis=1), (0.0, 1.0))
-    assert columns.low == pytest.approx([0.025 ** (1 / 300), np.quantile(np.linspace(0.4, 0.6, 50), 0.025)])
+    columns = resampling.estimate(
+        np.array([1.0, 0.5]), np.stack([np.ones(50), np.linspace(0.4, 0.6, 50)], axis=1), (0.0, 1.0)
+    )
+    assert columns.low == pytest.approx(
+        [0.025 ** (1 / 300), np.quantile(np.linspace(0.4, 0.6, 50), 0.025)]
+    )
 
 
 def test_one_more_case_at_either_bound():
     x = np.array([0.0, 0.0, 1.0, 0.0, -2.0, 0.0])
     low, high = t_interval_with_extremes(x.mean(), stats.sem(x), 5, 0.95, (-10.0, 10.0), 6)
     variance = (6 * x.var(ddof=1) + 2 * 10**2 + 2 * (x.sum() / 8) ** 2) / 8**2
-    assert (low, high) == pytest.approx(x.sum() / 8 + np.array([-1, 1]) * stats.t.ppf(0.975, 5) * variance**0.5)
-    assert t_interval_with_extremes(0.3, 0.0, 0, 0.95, (0.0, 1.0), 1) == (0, 1)  # one case: all that is possible
+    assert (low, high) == pytest.approx(
+        x.sum() / 8 + np.array([-1, 1]) * stats.t.ppf(0.975, 5) * variance**0.5
+    )
+    assert t_interval_with_extremes(0.3, 0.0, 0, 0.95, (0.0, 1.0), 1) == (
+        0,
+        1,
+    )  # one case: all that is possible
     low, high = t_interval_with_extremes(np.array([0.0, 1.0]), 0.0, 99, 0.95, (0.0, 1.0), 100)
     assert low[0] == 0
     assert high[1] == 1
     assert high[0] == pytest.approx(1 - low[1])
     assert 2.5 / 100 < high[0] < 3.5 / 100
     large, _ = t_interval_with_extremes(1.0, 0.01, 1e6, 0.95, (-10.0, 10.0), 1_000_000)
-    assert large == pytest.approx(t_interval(1.0, 0.01, 1e6, 0.95, (-np.inf, np.inf), 1)[0], rel=1e-3)
+    assert large == pytest.approx(
+        t_interval(1.0, 0.01, 1e6, 0.95, (-np.inf, np.inf), 1)[0], rel=1e-3
+    )
 
 
 @pytest.mark.parametrize("share", [0.003, 0.02, 0.1])
@@ -123,6 +138,11 @@ def test_rare_extremes_are_covered(share):
 
 
 def test_evaluation_and_calibration_import_lightly():
-    script = "import sys, labelwise.evaluation, labelwise.calibration; print(*(m for m in ('scipy', 'torch', 'jax', 'matplotlib', 'sklearn') if m in sys.modules))"
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    script = (
+        "import sys, labelwise.evaluation, labelwise.calibration; print(*(m for m in ('scipy', "
+        "'torch', 'jax', 'matplotlib', 'sklearn') if m in sys.modules))"
+    )
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
     assert found.stdout.strip() == ""

@@ -1,4 +1,6 @@
-"""Results as tables: frames, datasets, flat mappings, the highest values, indexing, and what is printed."""
+"""Results as tables: frames, datasets, flat mappings, the highest values, indexing, and what is
+printed.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,11 @@ EVIL = ["<script>alert(1)</script>", "\x1b[31mred\n", "a/../b"]
 
 
 def uncertainty(shape=(12,), m=4, names=NAMES, seed=0, **options):
-    q = lw.Ensemble(np.random.default_rng(seed).dirichlet(np.ones(3), (m, *shape)), class_names=names, member_axis=0)
+    q = lw.Ensemble(
+        np.random.default_rng(seed).dirichlet(np.ones(3), (m, *shape)),
+        class_names=names,
+        member_axis=0,
+    )
     return lw.decompose(q, **options)
 
 
@@ -31,7 +37,12 @@ def test_a_wide_frame_has_a_row_for_each_instance(library):
     optional(library)
     u = uncertainty()
     y = np.arange(12) % 3
-    frame = u.to_frame(library=library, ids=[f"case {i}" for i in range(12)], y_true=y, y_pred=[NAMES[k] for k in y])
+    frame = u.to_frame(
+        library=library,
+        ids=[f"case {i}" for i in range(12)],
+        y_true=y,
+        y_pred=[NAMES[k] for k in y],
+    )
     assert type(frame).__module__.startswith(library)
     labels = [f"{part}.{name}" for part in PARTS for name in NAMES]
     assert list(frame.columns) == ["id", "y_pred", "y_true", *PARTS, *labels]
@@ -63,7 +74,9 @@ def test_several_axes_are_flattened_with_index_columns():
     optional("pandas")
     u = uncertainty((2, 3))
     frame = u.to_frame(y_true=np.zeros((2, 3), int))
-    assert frame[["axis_0", "axis_1"]].to_numpy().tolist() == [[i, j] for i in range(2) for j in range(3)]
+    assert frame[["axis_0", "axis_1"]].to_numpy().tolist() == [
+        [i, j] for i in range(2) for j in range(3)
+    ]
     assert frame["epistemic.nevus"].tolist() == u.epistemic[..., 0].ravel().tolist()
     assert u.sum().to_frame().columns.tolist() == ["axis_0", "axis_1", *PARTS]
     assert u.sum().to_frame(ids=np.arange(6).reshape(2, 3))["id"].tolist() == list(range(6))
@@ -71,10 +84,14 @@ def test_several_axes_are_flattened_with_index_columns():
 
 def test_labels_that_may_occur_together_have_a_column_each():
     optional("pandas")
-    u = lw.decompose(lw.MultiLabelEnsemble(np.random.default_rng(0).random((3, 5, 3)), class_names=NAMES))
+    u = lw.decompose(
+        lw.MultiLabelEnsemble(np.random.default_rng(0).random((3, 5, 3)), class_names=NAMES)
+    )
     y = np.random.default_rng(1).integers(0, 2, (5, 3))
     wide, long = u.to_frame(y_true=y), u.to_frame(y_true=y, layout="long")
-    np.testing.assert_array_equal(wide[[f"y_true.{name}" for name in NAMES]].to_numpy(), y.astype(bool))
+    np.testing.assert_array_equal(
+        wide[[f"y_true.{name}" for name in NAMES]].to_numpy(), y.astype(bool)
+    )
     assert long["y_true"].tolist() == y.astype(bool).ravel().tolist()
 
 
@@ -82,7 +99,11 @@ def test_events_keep_the_classes_as_they_are_and_overlapping_ones_have_no_sum():
     optional("pandas")
     groups = {"bad": ["melanoma", "keratosis"], "worst": ["melanoma"]}
     frame = uncertainty(events=groups).to_frame(y_true=np.full(12, 2))
-    assert list(frame.columns) == ["instance", "y_true", *(f"{part}.{name}" for part in PARTS for name in groups)]
+    assert list(frame.columns) == [
+        "instance",
+        "y_true",
+        *(f"{part}.{name}" for part in PARTS for name in groups),
+    ]
     assert frame["y_true"].tolist() == [2] * 12
 
 
@@ -104,7 +125,10 @@ def test_every_distribution_and_library(kind, lib):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda u: u.to_frame(library="panda"), "`library` must be 'pandas' or 'polars'; got 'panda'. Did you mean 'pandas'?"),
+        (
+            lambda u: u.to_frame(library="panda"),
+            "`library` must be 'pandas' or 'polars'; got 'panda'. Did you mean 'pandas'?",
+        ),
         (lambda u: u.to_frame(layout="tall"), "`layout` must be 'wide' or 'long'; got 'tall'"),
         (lambda u: u.to_frame(ids=[1, 2]), "`ids` must name each of the 12 instances"),
         (lambda u: u.to_frame(y_true=[1, 2]), "`y_true` must have one class per instance"),
@@ -125,9 +149,13 @@ def test_a_missing_library_is_named(monkeypatch):
     for name in ("pandas", "xarray"):
         monkeypatch.setitem(sys.modules, name, None)
     u = uncertainty()
-    with pytest.raises(ImportError, match=r"needs pandas; install it with: pip install \"labelwise\[tables\]\""):
+    with pytest.raises(
+        ImportError, match=r"needs pandas; install it with: pip install \"labelwise\[tables\]\""
+    ):
         u.to_frame()
-    with pytest.raises(ImportError, match=r"needs xarray; install it with: pip install \"labelwise\[tables\]\""):
+    with pytest.raises(
+        ImportError, match=r"needs xarray; install it with: pip install \"labelwise\[tables\]\""
+    ):
         u.to_xarray()
 
 
@@ -146,12 +174,16 @@ def test_xarray_keeps_the_order_of_channel_first_images():
 
 @given(st.lists(st.text(max_size=8), min_size=2, max_size=5, unique=True))
 def test_keys_are_safe_for_json_and_experiment_trackers(names):
-    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(len(names)), (3, 4)), class_names=names)
+    q = lw.Ensemble(
+        np.random.default_rng(0).dirichlet(np.ones(len(names)), (3, 4)), class_names=names
+    )
     found = lw.decompose(q).to_dict()
     assert len(found) == 3 * (len(names) + 1)
     assert json.loads(json.dumps(found, allow_nan=False)) == found
     assert all(re.fullmatch(r"[/\w.\- ]+", key) and len(key) <= 250 for key in found)
-    assert found["total"] == pytest.approx(sum(value for key, value in found.items() if key.startswith("total.")))
+    assert found["total"] == pytest.approx(
+        sum(value for key, value in found.items() if key.startswith("total."))
+    )
 
 
 def test_mappings_hold_the_means():
@@ -159,7 +191,9 @@ def test_mappings_hold_the_means():
     found = u.to_dict()
     assert found["epistemic.melanoma"] == pytest.approx(u["melanoma"].epistemic.mean())
     assert found["aleatoric"] == pytest.approx(u.sum().aleatoric.mean())
-    assert u["nevus"].to_dict() == pytest.approx({part: getattr(u["nevus"], part).mean() for part in PARTS})
+    assert u["nevus"].to_dict() == pytest.approx(
+        {part: getattr(u["nevus"], part).mean() for part in PARTS}
+    )
 
 
 @given(st.integers(0, 300), st.integers(1, 40))
@@ -180,7 +214,12 @@ def test_the_top_are_the_first_of_a_stable_sort(seed, n):
 
 def test_the_top_of_an_image_has_its_coordinates(lib):
     u = uncertainty((2, 5, 6))
-    top = lw.decompose(lw.Ensemble(lib.array(np.random.default_rng(0).dirichlet(np.ones(3), (4, 2, 5, 6))), class_names=NAMES)).top(3)
+    top = lw.decompose(
+        lw.Ensemble(
+            lib.array(np.random.default_rng(0).dirichlet(np.ones(3), (4, 2, 5, 6))),
+            class_names=NAMES,
+        )
+    ).top(3)
     assert top.indices.shape == (3, 3)
     np.testing.assert_allclose(u.sum().epistemic[tuple(top.indices.T)], top.values)
     np.testing.assert_allclose(u[tuple(top.indices.T)].sum().epistemic, top.values)
@@ -198,7 +237,9 @@ def test_the_top_as_a_frame():
     assert uncertainty(()).top().to_frame().columns.tolist() == ["rank", "epistemic"]
 
 
-@pytest.mark.parametrize("index", [slice(3, 9), 4, -1, [1, 5, 5], np.arange(12) % 2 == 0, (slice(None, None, 3),)])
+@pytest.mark.parametrize(
+    "index", [slice(3, 9), 4, -1, [1, 5, 5], np.arange(12) % 2 == 0, (slice(None, None, 3),)]
+)
 @pytest.mark.parametrize("kind", ["Ensemble", "LogisticNormal"])
 def test_some_instances_are_those_of_the_distribution(index, kind):
     rng = np.random.default_rng(0)
@@ -219,7 +260,11 @@ def test_some_instances_are_those_of_the_distribution(index, kind):
 
 
 def test_labels_go_by_name_and_instances_by_number():
-    u = lw.decompose(lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 12)), class_names=["2", "0", "1"]))
+    u = lw.decompose(
+        lw.Ensemble(
+            np.random.default_rng(0).dirichlet(np.ones(3), (4, 12)), class_names=["2", "0", "1"]
+        )
+    )
     np.testing.assert_array_equal(u["0"].total, u.total[:, 1])
     np.testing.assert_array_equal(u[0].total, u.total[0])
     with pytest.raises(KeyError, match="no label '3'"):
@@ -232,7 +277,10 @@ def test_labels_go_by_name_and_instances_by_number():
 
 def test_a_result_is_not_taken_for_an_array():
     u = uncertainty()
-    for wrong in (lambda: lw.evaluation.detection_scores(u, u), lambda: lw.evaluation.rejection_curve(u, correct=np.ones(12, bool))):
+    for wrong in (
+        lambda: lw.evaluation.detection_scores(u, u),
+        lambda: lw.evaluation.rejection_curve(u, correct=np.ones(12, bool)),
+    ):
         with pytest.raises(TypeError, match=r"Use u\.sum\(\)\.epistemic"):
             wrong()
     with pytest.raises(TypeError, match=r"such as u\.sum\(\)\.epistemic"):
@@ -245,7 +293,10 @@ def shown():
     q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 500)), class_names=EVIL)
     u = lw.decompose(q)
     costs = lw.decisions.Costs(1 - np.eye(3), ask=0.2)
-    plan, choice = lw.decisions.decide(q, costs, task="multiclass"), lw.decisions.acquire(q, budget=100)
+    plan, choice = (
+        lw.decisions.decide(q, costs, task="multiclass"),
+        lw.decisions.acquire(q, budget=100),
+    )
     return [
         q,
         q[0],
@@ -267,19 +318,34 @@ def test_what_is_printed_is_short_and_harmless(i):
     text, html = repr(result), result._repr_html_()
     assert 10 < len(text) < 1000
     assert "\x1b" not in text + html
-    assert set(re.findall(r"</?(\w+)", html)) <= {"div", "p", "table", "thead", "tbody", "tr", "th", "td"}
+    assert set(re.findall(r"</?(\w+)", html)) <= {
+        "div",
+        "p",
+        "table",
+        "thead",
+        "tbody",
+        "tr",
+        "th",
+        "td",
+    }
     assert str(result) == text
 
 
 def test_what_is_printed_of_uncertainty():
-    u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["nevus", "melanoma"]), "squared")
+    u = lw.decompose(
+        lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["nevus", "melanoma"]),
+        "squared",
+    )
     assert repr(u).splitlines() == [
         "Uncertainty: 1 instance × 2 labels, SquaredLoss(), float64",
         "  mean of   total  aleatoric  epistemic",
         "  nevus      0.16       0.15       0.01",
         "  melanoma   0.16       0.15       0.01",
     ]
-    assert repr(lw.Ensemble(np.full((2, 3, 2), 0.5))) == "Ensemble: 2 members × 3 instances × 2 classes"
+    assert (
+        repr(lw.Ensemble(np.full((2, 3, 2), 0.5)))
+        == "Ensemble: 2 members × 3 instances × 2 classes"
+    )
     many = lw.decompose(lw.Ensemble(np.full((2, 3, 40), 1 / 40)))
     assert repr(many).endswith("… and 30 labels with lower means")
 
@@ -319,12 +385,19 @@ def named(library="pandas"):
     pandas = optional("pandas")
     ids = [f"case {i}" for i in range(12)]
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 12))
-    return lw.decompose(lw.Ensemble([pandas.DataFrame(member, index=ids, columns=NAMES) for member in probs])), ids
+    return lw.decompose(
+        lw.Ensemble([pandas.DataFrame(member, index=ids, columns=NAMES) for member in probs])
+    ), ids
 
 
 def test_the_index_of_the_predictions_comes_back():
     u, ids = named()
-    assert list(u.to_frame().index) == list(u.sum().to_frame().index) == list(u["nevus"].to_frame().index) == ids
+    assert (
+        list(u.to_frame().index)
+        == list(u.sum().to_frame().index)
+        == list(u["nevus"].to_frame().index)
+        == ids
+    )
     assert list(u[3:5].to_frame().index) == ids[3:5]
     assert list(u.to_frame(layout="long").index) == list(np.repeat(ids, 3))
     assert "instance" not in u.to_frame().columns
@@ -342,8 +415,13 @@ def test_classes_are_matched_to_the_index_of_the_predictions():
     y = pandas.Series([NAMES[i % 3] for i in range(12)], index=ids)
     mixed = y.iloc[::-1]
     assert u.to_frame(y_true=mixed)["y_true"].tolist() == y.tolist()
-    with pytest.warns(UserWarning, match="are matched to those of the predictions by position: `y_true` has an index"):
-        assert uncertainty().to_frame(y_true=mixed)["y_true"].tolist() == mixed.tolist()  # arrays have positions only
+    with pytest.warns(
+        UserWarning,
+        match="are matched to those of the predictions by position: `y_true` has an index",
+    ):
+        assert (
+            uncertainty().to_frame(y_true=mixed)["y_true"].tolist() == mixed.tolist()
+        )  # arrays have positions only
     one_hot = pandas.get_dummies(mixed)[["melanoma", "nevus", "keratosis"]]
     assert u.to_frame(y_true=one_hot)["y_true"].tolist() == y.tolist()
 
@@ -355,11 +433,18 @@ def test_a_label_by_number():
     assert len(u.top(3, label=1)) == 3
     numbers = uncertainty(names=[1, 2, 3])
     assert numbers.top(3, label=1).label == "1"
-    with pytest.raises(ValueError, match="`label` must be among the class names, which are integers: 1, 2, 3; got 0"):
+    with pytest.raises(
+        ValueError,
+        match="`label` must be among the class names, which are integers: 1, 2, 3; got 0",
+    ):
         numbers.top(3, label=0)
-    with pytest.raises(ValueError, match=r"`label` names the unknown class 'melanom'\. Did you mean 'melanoma'\?"):
+    with pytest.raises(
+        ValueError, match=r"`label` names the unknown class 'melanom'\. Did you mean 'melanoma'\?"
+    ):
         u.top(3, label="melanom")
-    with pytest.raises(TypeError, match=r"`label` must be a class: its name, or a whole number; got 1\.5"):
+    with pytest.raises(
+        TypeError, match=r"`label` must be a class: its name, or a whole number; got 1\.5"
+    ):
         u.top(3, label=1.5)
 
 

@@ -30,5 +30,8 @@ def test_choices() -> None:
         check_choice("xyz", "method", ("em", "bbse"))
     with pytest.raises(ValueError, match=r"^`statistic` must be 'mean' or 'each'; got 'x'$"):
         check_choice("x", "statistic", ("mean", "each"))
-    with pytest.raises(ValueError, match=r"^`part` must be one of 'train', 'val', 'test'; got 'tset'\. Did you mean 'test'\?$"):
+    with pytest.raises(
+        ValueError,
+        match=r"^`part` must be one of 'train', 'val', 'test'; got 'tset'\. Did you mean 'test'\?$",
+    ):
         check_choice("tset", "part", {"train": 0, "val": 1, "test": 2})

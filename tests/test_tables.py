@@ -9,7 +9,9 @@ from labelwise._tables import LONGEST, Summary, counted, frame, index_columns, s
 
 
 def test_summaries_are_aligned_and_harmless() -> None:
-    summary = Summary("3 labels\x1b", ["label", "total"], [["<b>", 0.123456], ["x" * 99, 12.0]], note="a & b")
+    summary = Summary(
+        "3 labels\x1b", ["label", "total"], [["<b>", 0.123456], ["x" * 99, 12.0]], note="a & b"
+    )
     title, header, first, long, note = summary.text().splitlines()
     assert title == "3 labels\N{REPLACEMENT CHARACTER}"
     assert header.split() == ["label", "total"]
@@ -24,7 +26,11 @@ def test_summaries_are_aligned_and_harmless() -> None:
 
 
 def test_words() -> None:
-    assert [counted(n, "class", "classes") for n in (0, 1, 2000)] == ["0 classes", "1 class", "2,000 classes"]
+    assert [counted(n, "class", "classes") for n in (0, 1, 2000)] == [
+        "0 classes",
+        "1 class",
+        "2,000 classes",
+    ]
     assert some(["a", "b"]) == "a, b"
     assert some(list("abcdef"), 2) == "a, b, …"
 
@@ -41,8 +47,16 @@ def test_frames(library: str, optional) -> None:
 
 def test_names_of_instances() -> None:
     assert index_columns((2,))["instance"].tolist() == [0, 1]
-    assert {k: v.tolist() for k, v in index_columns((2, 2), where=np.array([3, 0])).items()} == {"axis_0": [1, 0], "axis_1": [1, 0]}
-    assert index_columns((2, 2), ids=[["a", "b"], ["c", "d"]], where=np.array([2]))["id"].tolist() == ["c"]
+    assert {k: v.tolist() for k, v in index_columns((2, 2), where=np.array([3, 0])).items()} == {
+        "axis_0": [1, 0],
+        "axis_1": [1, 0],
+    }
+    assert index_columns((2, 2), ids=[["a", "b"], ["c", "d"]], where=np.array([2]))[
+        "id"
+    ].tolist() == ["c"]
     assert index_columns(()) == {}
-    with pytest.raises(ValueError, match=r"`ids` must name each of the 4 instances, shape \(2, 2\); got shape \(3,\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"`ids` must name each of the 4 instances, shape \(2, 2\); got shape \(3,\)",
+    ):
         index_columns((2, 2), ids=[1, 2, 3])

@@ -21,16 +21,24 @@ def test_votes_as_integers(lib: Any, dtype: str) -> None:
 
 def test_integer_parameters(lib: Any) -> None:
     convert = "double()" if lib.name == "torch" else "astype(float)"
-    with refused(TypeError, "`alpha` must be floating point; got int64", f"Convert with alpha.{convert}"):
+    with refused(
+        TypeError, "`alpha` must be floating point; got int64", f"Convert with alpha.{convert}"
+    ):
         lw.Dirichlet(lib.array([1, 2], "int64"))
-    with refused(TypeError, "`cov` must be floating point; got int64", f"Convert with cov.{convert}"):
+    with refused(
+        TypeError, "`cov` must be floating point; got int64", f"Convert with cov.{convert}"
+    ):
         lw.LogisticNormal(lib.array([1.0, 2.0]), lib.array([1, 2], "int64"))
-    with refused(TypeError, "`logits` must be floating point; got int64", f"Convert with logits.{convert}"):
+    with refused(
+        TypeError, "`logits` must be floating point; got int64", f"Convert with logits.{convert}"
+    ):
         lw.Ensemble.from_logits(lib.array(LOGITS, "int64"))
 
 
 def test_complex(lib: Any) -> None:
-    with refused(TypeError, "`probs` must be real; got complex128 for shape (2, 1, 3)", "Take probs.real"):
+    with refused(
+        TypeError, "`probs` must be real; got complex128 for shape (2, 1, 3)", "Take probs.real"
+    ):
         lw.Ensemble(lib.array(PROBS, "complex128"))
     with refused(TypeError, "`alpha` must be real"):
         lw.Dirichlet(lib.array([1, 2], "complex128"))
@@ -41,7 +49,9 @@ def test_half_precision_is_widened(lib: Any) -> None:
     for part in (u.total, u.aleatoric, u.epistemic):
         assert type(part) is type(lib.array([0.0]))
         assert str(part.dtype).endswith("float32")
-    np.testing.assert_allclose(lib.numpy(u.total), lw.decompose(lw.Ensemble(PROBS), "squared").total, rtol=2e-3)
+    np.testing.assert_allclose(
+        lib.numpy(u.total), lw.decompose(lw.Ensemble(PROBS), "squared").total, rtol=2e-3
+    )
     two = lib.array([1, 2], "float16")
     for x in (
         lw.Dirichlet(two).alpha,
@@ -63,12 +73,17 @@ def test_bfloat16_is_widened(optional: Any) -> None:
 
 
 def test_single_precision_stays(lib: Any) -> None:
-    for q in (lw.Ensemble(lib.array(PROBS, "float32")), lw.Ensemble(lib.array(PROBS, "float32"), weights=np.array([0.5, 0.25]))):
+    for q in (
+        lw.Ensemble(lib.array(PROBS, "float32")),
+        lw.Ensemble(lib.array(PROBS, "float32"), weights=np.array([0.5, 0.25])),
+    ):
         assert str(lw.decompose(q, "squared").epistemic.dtype).endswith("float32")
 
 
 def test_other_floats() -> None:
-    with refused(TypeError, "`probs` must be float32 or float64", "Convert with probs.astype(float)"):
+    with refused(
+        TypeError, "`probs` must be float32 or float64", "Convert with probs.astype(float)"
+    ):
         lw.Ensemble(PROBS.astype(np.longdouble))
     swapped = lw.Ensemble(PROBS.astype(">f8"))
     assert swapped.probs.dtype.isnative
@@ -77,7 +92,10 @@ def test_other_floats() -> None:
 
 def test_object_arrays() -> None:
     with refused(
-        TypeError, "`probs` must be a rectangular array of numbers; got an object array of shape (2, 1, 3)", "np.stack", "astype(float)"
+        TypeError,
+        "`probs` must be a rectangular array of numbers; got an object array of shape (2, 1, 3)",
+        "np.stack",
+        "astype(float)",
     ):
         lw.Ensemble(PROBS.astype(object))
     ragged = np.empty(2, object)
@@ -87,7 +105,13 @@ def test_object_arrays() -> None:
 
 
 @pytest.mark.parametrize(
-    ("value", "word"), [(None, "NoneType"), ({"a": 1}, "dict"), ((p for p in PROBS), "generator"), (lw.Ensemble, "the class Ensemble")]
+    ("value", "word"),
+    [
+        (None, "NoneType"),
+        ({"a": 1}, "dict"),
+        ((p for p in PROBS), "generator"),
+        (lw.Ensemble, "the class Ensemble"),
+    ],
 )
 def test_things_that_are_no_array(value: Any, word: str) -> None:
     with refused(TypeError, f"`probs` must be an array of numbers; got {word}"):
@@ -95,7 +119,12 @@ def test_things_that_are_no_array(value: Any, word: str) -> None:
 
 
 def test_strings() -> None:
-    with refused(TypeError, "`probs` must be numbers; got text", "(2, 1, 3)", "Convert with probs.astype(float)"):
+    with refused(
+        TypeError,
+        "`probs` must be numbers; got text",
+        "(2, 1, 3)",
+        "Convert with probs.astype(float)",
+    ):
         lw.Ensemble(PROBS.astype(str))
     with refused(TypeError, "`probs` must be numbers; got text"):
         lw.Ensemble(PROBS.astype("S8"))
@@ -109,7 +138,10 @@ def test_dates() -> None:
 
 
 def test_ragged_lists() -> None:
-    with refused(ValueError, "`probs` must be a rectangular array of numbers; got sequences of unequal lengths"):
+    with refused(
+        ValueError,
+        "`probs` must be a rectangular array of numbers; got sequences of unequal lengths",
+    ):
         lw.Ensemble([[[0.5, 0.5]], [[0.2, 0.3, 0.5]]])
 
 
@@ -139,14 +171,24 @@ def test_list_of_tensors_keeps_gradients(optional: Any) -> None:
 
 def test_list_of_mixed_libraries(optional: Any) -> None:
     torch = optional("torch")
-    with refused(ValueError, "`probs` must be arrays of one library and of equal shape when given as a list"):
+    with refused(
+        ValueError, "`probs` must be arrays of one library and of equal shape when given as a list"
+    ):
         lw.Ensemble([torch.tensor(PROBS[0]), PROBS[1]])
-    with refused(ValueError, "`probs` must be arrays of one library and of equal shape when given as a list", "[1, 3]"):
+    with refused(
+        ValueError,
+        "`probs` must be arrays of one library and of equal shape when given as a list",
+        "[1, 3]",
+    ):
         lw.Ensemble([torch.tensor(PROBS[0]), torch.tensor(PROBS[1, :, :2])])
 
 
 def test_masked_arrays() -> None:
-    with refused(ValueError, "`probs` must be complete; got a masked array with 2 of 6 values masked", "Drop the masked instances"):
+    with refused(
+        ValueError,
+        "`probs` must be complete; got a masked array with 2 of 6 values masked",
+        "Drop the masked instances",
+    ):
         lw.Ensemble(np.ma.masked_array(PROBS, mask=PROBS > 0.5))
     u = lw.decompose(lw.Ensemble(np.ma.masked_array(PROBS)))
     assert type(u.total) is np.ndarray
@@ -166,10 +208,16 @@ def test_subclasses_of_arrays(tmp_path: Any) -> None:
 def test_sparse_matrices(optional: Any) -> None:
     from scipy.sparse import csr_array
 
-    with refused(TypeError, "`alpha` must be a dense array; got csr_array, which is sparse", "alpha.toarray()"):
+    with refused(
+        TypeError,
+        "`alpha` must be a dense array; got csr_array, which is sparse",
+        "alpha.toarray()",
+    ):
         lw.Dirichlet(csr_array(np.eye(3)))
     torch = optional("torch")
-    with refused(TypeError, "`alpha` must be a dense array; got Tensor, which is sparse", "alpha.to_dense()"):
+    with refused(
+        TypeError, "`alpha` must be a dense array; got Tensor, which is sparse", "alpha.to_dense()"
+    ):
         lw.Dirichlet(torch.eye(3).to_sparse())
 
 
@@ -180,14 +228,24 @@ def test_data_frames(optional: Any) -> None:
     assert q.probs.dtype == np.float32
     assert q.class_names == tuple(NAMES)
     assert lw.Ensemble([frame, frame]).probs.shape == (2, 2, 3)
-    lw.Ensemble([pandas.DataFrame(np.array([[0.25, 0.7505]], "float32"))])  # the tolerance of its columns
-    np.testing.assert_allclose(lw.Ensemble(PROBS, weights=pandas.Series([1, 3])).mean(), 0.25 * PROBS[0] + 0.75 * PROBS[1])
-    with refused(TypeError, "`probs` must be a rectangular array of numbers; got an object array of shape (2, 4)"):
+    lw.Ensemble(
+        [pandas.DataFrame(np.array([[0.25, 0.7505]], "float32"))]
+    )  # the tolerance of its columns
+    np.testing.assert_allclose(
+        lw.Ensemble(PROBS, weights=pandas.Series([1, 3])).mean(), 0.25 * PROBS[0] + 0.75 * PROBS[1]
+    )
+    with refused(
+        TypeError,
+        "`probs` must be a rectangular array of numbers; got an object array of shape (2, 4)",
+    ):
         lw.Ensemble(frame.assign(patient=["a", "a"]), member_axis=0)
 
 
 def test_not_a_distribution() -> None:
-    with refused(TypeError, "`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got ndarray"):
+    with refused(
+        TypeError,
+        "`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got ndarray",
+    ):
         lw.decompose(PROBS)
     with refused(TypeError, "`q` must be a distribution", "got the class Ensemble"):
         lw.decompose(lw.Ensemble)

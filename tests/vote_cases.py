@@ -8,7 +8,9 @@ import labelwise as lw
 
 
 def predictions(rng, n=300, members=4, k=3):
-    return lw.Ensemble(rng.dirichlet(np.ones(k), size=(members, n)), class_names=["a", "b", "c", "d"][:k])
+    return lw.Ensemble(
+        rng.dirichlet(np.ones(k), size=(members, n)), class_names=["a", "b", "c", "d"][:k]
+    )
 
 
 def voted(rng, q, n_votes):

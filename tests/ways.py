@@ -1,4 +1,6 @@
-"""The ways to the same numbers: the native kernel at each of its levels, the code for every array library, and the Accumulator."""
+"""The ways to the same numbers: the native kernel at each of its levels, the code for every array
+library, and the Accumulator.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,13 @@ from labelwise._engine import kernel as _kernels
 from optional_libraries import optional
 
 _ASKED = os.environ.get("LABELWISE_KERNEL")
-KERNELS = [_ASKED] if _ASKED else [*_kernels.AVAILABLE] if "baseline" in _kernels.AVAILABLE else ["numpy", "baseline"]
+KERNELS = (
+    [_ASKED]
+    if _ASKED
+    else [*_kernels.AVAILABLE]
+    if "baseline" in _kernels.AVAILABLE
+    else ["numpy", "baseline"]
+)
 """All kernels of this machine; with LABELWISE_KERNEL only that one, as where there is no other."""
 
 
@@ -25,7 +33,9 @@ def use_kernel(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(_kernels, "_level", name)
     else:
         if os.environ.get("LABELWISE_REQUIRE_ALL") == "1":
-            pytest.fail("the native kernel was not built, and LABELWISE_REQUIRE_ALL=1 forbids going without")
+            pytest.fail(
+                "the native kernel was not built, and LABELWISE_REQUIRE_ALL=1 forbids going without"
+            )
         pytest.skip("the native kernel was not built here")
 
 
@@ -49,7 +59,11 @@ def general(kind: type, probs: Any, weights: Any, loss: Any) -> lw.Uncertainty:
 def _tensor(probs: np.ndarray) -> Any:
     torch = optional("torch")
     known = probs.dtype.name != "bfloat16"
-    return torch.from_numpy(probs) if known else torch.from_numpy(probs.view(np.uint16)).view(torch.bfloat16)
+    return (
+        torch.from_numpy(probs)
+        if known
+        else torch.from_numpy(probs.view(np.uint16)).view(torch.bfloat16)
+    )
 
 
 def with_torch(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
@@ -70,7 +84,9 @@ def with_jax(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncer
 
 
 def _as_numpy(u: lw.Uncertainty) -> lw.Uncertainty:
-    return lw.Uncertainty(*map(np.asarray, (u.total, u.aleatoric, u.epistemic)), u.class_names, u.loss)
+    return lw.Uncertainty(
+        *map(np.asarray, (u.total, u.aleatoric, u.epistemic)), u.class_names, u.loss
+    )
 
 
 def accumulated(kind: type, probs: np.ndarray, weights: Any, loss: Any) -> lw.Uncertainty:
@@ -95,12 +111,18 @@ RANGES = ("smooth", "confident", "one-hot", "subnormal")
 
 
 def predictions(values: str, dtype: Any, shape: tuple[int, int, int] = (5, 40, 3)) -> np.ndarray:
-    """Probabilities of labels that may occur together, of one of four `RANGES` of values; of the first instance all members agree."""
+    """Probabilities of labels that may occur together, of one of four `RANGES` of values; of the
+    first instance all members agree.
+    """
     rng, info = np.random.default_rng(3), np.finfo(dtype)
     tiny = float(info.smallest_normal)
     p = {
         "smooth": rng.random(shape),
-        "confident": np.where(rng.random(shape) < 0.5, tiny ** rng.random(shape), 1 - float(info.epsneg) * rng.integers(0, 9, shape)),
+        "confident": np.where(
+            rng.random(shape) < 0.5,
+            tiny ** rng.random(shape),
+            1 - float(info.epsneg) * rng.integers(0, 9, shape),
+        ),
         "one-hot": rng.integers(0, 2, shape),
         "subnormal": tiny * rng.random(shape),
     }[values].astype(dtype)

@@ -16,4 +16,6 @@ def whole(data: Dataset) -> tuple[np.ndarray, np.ndarray]:
 
 def rows(data: Dataset) -> Counter[tuple[str, ...]]:
     x, y = whole(data)
-    return Counter((*(f"{v:g}" for v in row), data.class_names[k]) for row, k in zip(x, y, strict=True))
+    return Counter(
+        (*(f"{v:g}" for v in row), data.class_names[k]) for row, k in zip(x, y, strict=True)
+    )

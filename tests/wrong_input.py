@@ -1,4 +1,6 @@
-"""What the tests of wrong input share: a prediction, and the check that a message is a helpful sentence."""
+"""What the tests of wrong input share: a prediction, and the check that a message is a helpful
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ from labelwise._errors import InputError
 
 NAMES = ["lung", "lymphoma", "melanoma"]
 PROBS = np.array([[[0.7, 0.2, 0.1]], [[0.1, 0.8, 0.1]]])
-NUMPY_AND_TORCH = pytest.mark.parametrize("lib", ["numpy", "torch"], indirect=True)  # JAX compiles for each shape
+NUMPY_AND_TORCH = pytest.mark.parametrize(
+    "lib", ["numpy", "torch"], indirect=True
+)  # JAX compiles for each shape
 LOGITS = np.array([[[2.0, -1.5, 0.0]], [[-3.0, 4.0, 1.0]]])
 
 

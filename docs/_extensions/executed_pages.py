@@ -1,4 +1,6 @@
-"""Sphinx extension: run the examples of pages, show the figures they draw, and write each page as a notebook."""
+"""Sphinx extension: run the examples of pages, show the figures they draw, and write each page as a
+notebook.
+"""
 
 from __future__ import annotations
 
@@ -31,8 +33,15 @@ class Cell:
 
     def to_json(self, number: int) -> dict[str, Any]:
         """As the notebook format 4.5 has it."""
-        cell = {"cell_type": self.kind, "id": f"cell-{number}", "metadata": {}, "source": self.source}
-        return cell | ({"execution_count": None, "outputs": self.outputs} if self.kind == "code" else {})
+        cell = {
+            "cell_type": self.kind,
+            "id": f"cell-{number}",
+            "metadata": {},
+            "source": self.source,
+        }
+        return cell | (
+            {"execution_count": None, "outputs": self.outputs} if self.kind == "code" else {}
+        )
 
 
 def run_block(block: str, names: dict[str, Any]) -> Iterator[tuple[Cell, str | None]]:
@@ -48,7 +57,12 @@ def run_block(block: str, names: dict[str, Any]) -> Iterator[tuple[Cell, str | N
             continue
         fits = doctest.OutputChecker().check_output(example.want, printed, FLAGS)
         cell.outputs.append(_text(example.source, printed))
-        yield _ended(cell), None if fits else f"{example.source.strip()!r} gives {printed!r}, the page says {example.want!r}"
+        yield (
+            _ended(cell),
+            None
+            if fits
+            else f"{example.source.strip()!r} gives {printed!r}, the page says {example.want!r}",
+        )
         cell = Cell("code")
     if cell.source:
         yield _ended(cell), None
@@ -65,9 +79,16 @@ def _text(source: str, printed: str) -> dict[str, Any]:
         call = ast.parse(source.strip(), mode="eval").body
     except SyntaxError:
         call = None
-    if call is None or (isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"):
+    if call is None or (
+        isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id == "print"
+    ):
         return {"output_type": "stream", "name": "stdout", "text": printed}
-    return {"output_type": "execute_result", "execution_count": None, "metadata": {}, "data": {"text/plain": printed.rstrip("\n")}}
+    return {
+        "output_type": "execute_result",
+        "execution_count": None,
+        "metadata": {},
+        "data": {"text/plain": printed.rstrip("\n")},
+    }
 
 
 def figures() -> Iterator[tuple[str, str]]:
@@ -77,9 +98,14 @@ def figures() -> Iterator[tuple[str, str]]:
     for number in plt.get_fignums():
         figure, file = plt.figure(number), io.BytesIO()
         titles = [figure.get_suptitle(), *(axes.get_title() for axes in figure.axes)]
-        figure.savefig(file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None})
+        figure.savefig(
+            file, format="png", dpi=120, bbox_inches="tight", metadata={"Software": None}
+        )
         plt.close(figure)
-        yield base64.b64encode(file.getvalue()).decode(), "; ".join(filter(None, titles)) or "Figure drawn by the code above"
+        yield (
+            base64.b64encode(file.getvalue()).decode(),
+            "; ".join(filter(None, titles)) or "Figure drawn by the code above",
+        )
 
 
 def run_page(text: str) -> tuple[str, list[Cell], list[str]]:
@@ -102,8 +128,17 @@ def run_page(text: str) -> tuple[str, list[Cell], list[str]]:
                 cells.append(cell)
                 mistakes += [mistake] if mistake else []
             for png, title in figures():
-                pieces.append(f'\n<img class="figure" alt="{escape(title)}" src="data:image/png;base64,{png}">\n')
-                cells[-1].outputs.append({"output_type": "display_data", "metadata": {}, "data": {"image/png": png, "text/plain": title}})
+                pieces.append(
+                    f'\n<img class="figure" alt="{escape(title)}" '
+                    f'src="data:image/png;base64,{png}">\n'
+                )
+                cells[-1].outputs.append(
+                    {
+                        "output_type": "display_data",
+                        "metadata": {},
+                        "data": {"image/png": png, "text/plain": title},
+                    }
+                )
     return "".join(pieces), cells, mistakes
 
 
@@ -114,8 +149,16 @@ def _shown(block: str) -> str:
 
 def notebook(cells: list[Cell]) -> str:
     """A notebook of format 4.5."""
-    kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}, "language_info": {"name": "python"}}
-    content = {"cells": [c.to_json(i) for i, c in enumerate(cells)], "metadata": kernel, "nbformat": 4, "nbformat_minor": 5}
+    kernel = {
+        "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+        "language_info": {"name": "python"},
+    }
+    content = {
+        "cells": [c.to_json(i) for i, c in enumerate(cells)],
+        "metadata": kernel,
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
     return json.dumps(content, ensure_ascii=False, indent=1) + "\n"
 
 
@@ -134,7 +177,8 @@ def _on_source_read(app: Any, docname: str, source: list[str]) -> None:
     href = "../" * docname.count("/") + f"notebooks/{path.name}"
     title, _, rest = text.partition("\n")
     source[0] = (
-        f'{title}\n\n<p><a href="{href}" download>Download this page as a notebook</a>, executed; run it from the root of a clone.</p>\n{rest}'
+        f'{title}\n\n<p><a href="{href}" download>Download this page as a notebook</a>, executed; '
+        f"run it from the root of a clone.</p>\n{rest}"
     )
 
 

@@ -1,9 +1,11 @@
-"""Class-wise acquisition against random, entropy and BALD on imbalanced medical tables: learning curves per class.
+"""Class-wise acquisition against random, entropy and BALD on imbalanced medical tables: learning
+curves per class.
 
     python lab/studies/acquisition.py --data-dir DIR        (or LABELWISE_DATA=DIR)
 
-Writes acquisition.json (all curves) and acquisition.md (the tables) beside this file. Random forests of 50 trees are the
-ensembles, one tree one member. Every strategy starts from the same cases of a split and buys the same number of labels.
+Writes acquisition.json (all curves) and acquisition.md (the tables) beside this file. Random
+forests of 50 trees are the ensembles, one tree one member. Every strategy starts from the same
+cases of a split and buys the same number of labels.
 """
 
 from __future__ import annotations
@@ -39,7 +41,9 @@ def load(name: str, data_dir: str | None) -> datasets.Dataset:
     data = datasets.load(name, data_dir=data_dir)
     if name == "hypothyroid":  # two cases of secondary hypothyroidism cannot be learned, nor split
         keep = [datasets.Examples(s.x[s.y < 3], s.y[s.y < 3]) for s in (data.train, data.test)]
-        data = datasets.Dataset(name, keep[0], keep[1], data.class_names[:3], None, data.features, False)
+        data = datasets.Dataset(
+            name, keep[0], keep[1], data.class_names[:3], None, data.features, False
+        )
     return data
 
 
@@ -76,45 +80,90 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
 
 def summary(results: dict) -> str:
     lines = ["# Acquisition by class: results", ""]
-    lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
     lines += [
-        "Area: mean over the learning curve. ± is half of a 95 % interval over the splits, which allows for their overlap (Nadeau and Bengio 2003); differences are paired, and their intervals hold "
+        (
+            f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min "
+            "of one core."
+        ),
+        "",
+    ]
+    lines += [
+        "Area: mean over the learning curve. ± is half of a 95 % interval over the splits, which "
+        "allows for their overlap (Nadeau and Bengio 2003); differences are paired, and their "
+        "intervals hold "
         "for all differences of a data set and kind (overall, by class) together.",
         "",
     ]
     short: list[list[str]] = []
     place = len(lines)
     for name, result in results["sets"].items():
-        recall = {arm: np.array(c["recall"]) for arm, c in result["curves"].items()}  # (splits, rounds + 1, classes)
+        recall = {
+            arm: np.array(c["recall"]) for arm, c in result["curves"].items()
+        }  # (splits, rounds + 1, classes)
         balanced = {arm: r.mean(axis=2) for arm, r in recall.items()}
         weights = np.array(result["cases"]) / sum(result["cases"])
         accuracy = {arm: r @ weights for arm, r in recall.items()}
         first, last = result["n_labeled"][0], result["n_labeled"][-1]
-        measures = ["balanced accuracy, area", f"balanced accuracy at {last}", f"accuracy at {last}"]
-        values = {arm: (balanced[arm].mean(axis=1), balanced[arm][:, -1], accuracy[arm][:, -1]) for arm in ARMS}
+        measures = [
+            "balanced accuracy, area",
+            f"balanced accuracy at {last}",
+            f"accuracy at {last}",
+        ]
+        values = {
+            arm: (balanced[arm].mean(axis=1), balanced[arm][:, -1], accuracy[arm][:, -1])
+            for arm in ARMS
+        }
         lines += [f"## {name}: {first} to {last} labels", ""]
-        lines += table(["strategy", *measures], [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS])
-        apart = {(own, arm): [a - b for a, b in zip(values[own], values[arm], strict=True)] for own in OWN for arm in OTHERS}
+        lines += table(
+            ["strategy", *measures], [[arm, *(plain(v, TEST) for v in values[arm])] for arm in ARMS]
+        )
+        apart = {
+            (own, arm): [a - b for a, b in zip(values[own], values[arm], strict=True)]
+            for own in OWN
+            for arm in OTHERS
+        }
         family = [x for differences in apart.values() for x in differences]
         for own in OWN:
-            rows = [[arm, *(signed(x, TEST, len(family)) for x in apart[own, arm])] for arm in OTHERS]
+            rows = [
+                [arm, *(signed(x, TEST, len(family)) for x in apart[own, arm])] for arm in OTHERS
+            ]
             lines += [f"{own} minus …", "", *table(["", *measures], rows)]
         lines += [clear(family, TEST), ""]
         short.append(in_short(name, "overall", family, TEST))
         rows = []
         for k, label in enumerate(result["classes"]):
-            bought = [f"{np.mean([x[k] for x in result['curves'][arm]['labeled']]):.0f}" for arm in ARMS]
+            bought = [
+                f"{np.mean([x[k] for x in result['curves'][arm]['labeled']]):.0f}" for arm in ARMS
+            ]
             rows.append([label, str(result["cases"][k]), *bought])
-        lines += [f"Labels bought by class (mean, of {last}):", "", *table(["class", "cases", *ARMS], rows)]
-        rows = [[label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)] for k, label in enumerate(result["classes"])]
-        lines += ["Recall of each class, area under its learning curve:", "", *table(["class", *ARMS], rows)]
-        by_class = {(own, arm): (recall[own] - recall[arm]).mean(axis=1).T for own in OWN for arm in OTHERS}  # (classes, splits)
+        lines += [
+            f"Labels bought by class (mean, of {last}):",
+            "",
+            *table(["class", "cases", *ARMS], rows),
+        ]
+        rows = [
+            [label, *(plain(recall[arm][:, :, k].mean(axis=1), TEST, 2) for arm in ARMS)]
+            for k, label in enumerate(result["classes"])
+        ]
+        lines += [
+            "Recall of each class, area under its learning curve:",
+            "",
+            *table(["class", *ARMS], rows),
+        ]
+        by_class = {
+            (own, arm): (recall[own] - recall[arm]).mean(axis=1).T for own in OWN for arm in OTHERS
+        }  # (classes, splits)
         family = [x for differences in by_class.values() for x in differences]
         for own in OWN:
             rows = [
-                [label, *(signed(by_class[own, arm][k], TEST, len(family)) for arm in OTHERS)] for k, label in enumerate(result["classes"])
+                [label, *(signed(by_class[own, arm][k], TEST, len(family)) for arm in OTHERS)]
+                for k, label in enumerate(result["classes"])
             ]
-            lines += [f"{own} minus …, recall of each class, area:", "", *table(["class", *OTHERS], rows)]
+            lines += [
+                f"{own} minus …, recall of each class, area:",
+                "",
+                *table(["class", *OTHERS], rows),
+            ]
         lines += [clear(family, TEST), ""]
         short.append(in_short(name, "recall by class", family, TEST))
         steps = range(0, len(result["n_labeled"]), 3)
@@ -124,22 +173,36 @@ def summary(results: dict) -> str:
             for arm in ARMS
         ]
         counts = [str(result["n_labeled"][r]) for r in steps]
-        lines += ["Learning curves, recall after so many labels:", "", *table(["class", "strategy", *counts], rows)]
+        lines += [
+            "Learning curves, recall after so many labels:",
+            "",
+            *table(["class", "strategy", *counts], rows),
+        ]
     lines[place:place] = first_screen(
-        "how often acquisition by label-wise EU is clearly better (above 0) or worse than the other strategies", short
+        (
+            "how often acquisition by label-wise EU is clearly better (above 0) or worse than the "
+            "other strategies"
+        ),
+        short,
     )
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", help="folder that holds medical/ (default: LABELWISE_DATA)")
     parser.add_argument("--splits", type=int, default=20)
-    parser.add_argument("--page", action="store_true", help="only write the page, from the stored curves")
+    parser.add_argument(
+        "--page", action="store_true", help="only write the page, from the stored curves"
+    )
     parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
     options = parser.parse_args()
     if options.page:
-        (options.output / "acquisition.md").write_text(summary(json.loads((options.output / "acquisition.json").read_text())))
+        (options.output / "acquisition.md").write_text(
+            summary(json.loads((options.output / "acquisition.json").read_text()))
+        )
         return
     start = time.process_time()
     sets = {name: run(name, options.data_dir, options.splits) for name in SETS}
@@ -149,7 +212,9 @@ def main() -> None:
         "minutes": round((time.process_time() - start) / 60, 1),
         "sets": sets,
     }
-    (options.output / "acquisition.json").write_text(json.dumps(results, separators=(",", ":")) + "\n")
+    (options.output / "acquisition.json").write_text(
+        json.dumps(results, separators=(",", ":")) + "\n"
+    )
     (options.output / "acquisition.md").write_text(summary(results))
 
 

@@ -1,9 +1,12 @@
-"""Accuracy against confidence, and paid against expected cost: how often the interval of the difference is right.
+"""Accuracy against confidence, and paid against expected cost: how often the interval of the
+difference is right.
 
-    python lab/studies/expectations.py            (about 10 minutes; --quick: a twentieth of the runs, nothing is written)
+    python lab/studies/expectations.py            (about 10 minutes; --quick: a twentieth of the
+    runs, nothing is written)
 
-Writes expectations.json and expectations.md beside this file. Forecasts are softmax or Dirichlet vectors; outcomes are drawn from them (calibrated:
-how often the interval misses 0 is the level) or from a power of them (over- or under-confident: how often it contains the truth is the coverage).
+Writes expectations.json and expectations.md beside this file. Forecasts are softmax or Dirichlet
+vectors; outcomes are drawn from them (calibrated: how often the interval misses 0 is the level) or
+from a power of them (over- or under-confident: how often it contains the truth is the coverage).
 Cases of a group share a normal effect, of which ρ is the share of the variance.
 """
 
@@ -28,14 +31,20 @@ LARGE = 400_000
 GROUPS = ((10, 10), (20, 10), (40, 10))
 
 
-def outcomes(rng: np.random.Generator, p: np.ndarray, n_groups: int, rho: float) -> tuple[np.ndarray, np.ndarray | None]:
+def outcomes(
+    rng: np.random.Generator, p: np.ndarray, n_groups: int, rho: float
+) -> tuple[np.ndarray, np.ndarray | None]:
     """True classes drawn from ``p``, and their groups."""
     n = len(p)
     groups = np.repeat(np.arange(n_groups), n // n_groups) if n_groups else None
     u = rng.random(n)
     if groups is not None:
-        u = ndtr(rho**0.5 * rng.normal(size=n_groups)[groups] + (1 - rho) ** 0.5 * rng.normal(size=n))
-    order = np.argsort(-p, axis=1)  # the most probable class first: cases of a group are right or wrong together
+        u = ndtr(
+            rho**0.5 * rng.normal(size=n_groups)[groups] + (1 - rho) ** 0.5 * rng.normal(size=n)
+        )
+    order = np.argsort(
+        -p, axis=1
+    )  # the most probable class first: cases of a group are right or wrong together
     ranked = np.take_along_axis(p, order, axis=1)
     rank = (u[:, None] > np.cumsum(ranked, axis=1)[:, :-1]).sum(axis=1)
     return order[np.arange(n), rank], groups
@@ -69,14 +78,18 @@ class Accuracy:
 
 
 class Cost:
-    """Paid against expected cost of the cheapest action; missing the last of three classes costs ``miss``, other errors 1."""
+    """Paid against expected cost of the cheapest action; missing the last of three classes costs
+    ``miss``, other errors 1.
+    """
 
     def __init__(self, alpha: tuple[float, ...], miss: float, ask: float | None) -> None:
         self.alpha, self.miss, self.ask = alpha, miss, ask
         self.classes = len(alpha)
         self.table = np.array([[0, 1, 1], [1, 0, 1], [miss, miss, 0]], float)
         self.bounds = (0.0, miss)
-        self.name = f"cost, rare class of share {alpha[-1] / sum(alpha):.2g} costs {miss:g}" + ("" if ask is None else f", asking {ask:g}")
+        self.name = f"cost, rare class of share {alpha[-1] / sum(alpha):.2g} costs {miss:g}" + (
+            "" if ask is None else f", asking {ask:g}"
+        )
 
     def forecasts(self, rng: np.random.Generator, n: int) -> np.ndarray:
         p = rng.dirichlet(self.alpha, size=n) + 1e-12
@@ -86,7 +99,11 @@ class Cost:
         """Cost of the chosen action for each possible truth, (N, 3)."""
         risk = p @ self.table
         chosen = self.table[:, risk.argmin(axis=1)].T
-        return chosen if self.ask is None else np.where(risk.min(axis=1, keepdims=True) > self.ask, self.ask, chosen)
+        return (
+            chosen
+            if self.ask is None
+            else np.where(risk.min(axis=1, keepdims=True) > self.ask, self.ask, chosen)
+        )
 
     def expected(self, p: np.ndarray, true: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         costs = self.costs(p)
@@ -98,7 +115,12 @@ class Cost:
 
 def problems() -> Iterator[Any]:
     yield from (Accuracy(1), Accuracy(3), Accuracy(8), Accuracy(20), Accuracy(0.5, classes=100))
-    yield from (Cost((1, 1, 1), 5, None), Cost((3, 1, 0.05), 20, None), Cost((3, 1, 0.05), 20, 0.5), Cost((0.3, 0.3, 0.03), 20, None))
+    yield from (
+        Cost((1, 1, 1), 5, None),
+        Cost((3, 1, 0.05), 20, None),
+        Cost((3, 1, 0.05), 20, 0.5),
+        Cost((0.3, 0.3, 0.03), 20, None),
+    )
 
 
 def settings() -> Iterator[tuple[Any, int, int, float, float]]:
@@ -113,7 +135,9 @@ def settings() -> Iterator[tuple[Any, int, int, float, float]]:
                     yield problem, n_groups * size, n_groups, rho, power
 
 
-def simulate(problem: Any, n: int, n_groups: int, rho: float, power: float, runs: int) -> dict[str, Any]:
+def simulate(
+    problem: Any, n: int, n_groups: int, rho: float, power: float, runs: int
+) -> dict[str, Any]:
     rng = np.random.default_rng(SEED)
     p = problem.forecasts(rng, LARGE * 3 // problem.classes)
     believed, in_truth = problem.expected(p, sharpened(p, power))
@@ -123,7 +147,9 @@ def simulate(problem: Any, n: int, n_groups: int, rho: float, power: float, runs
     for _ in range(runs):
         p = problem.forecasts(rng, n)
         y, groups = outcomes(rng, sharpened(p, power), n_groups, rho)
-        estimate = mean_excess(problem.realized(p, y), problem.expected(p, p)[0], bounds=problem.bounds, groups=groups)
+        estimate = mean_excess(
+            problem.realized(p, y), problem.expected(p, p)[0], bounds=problem.bounds, groups=groups
+        )
         contains += bool(estimate.low <= truth <= estimate.high)
         width += (estimate.high - estimate.low) / runs
     kind = "level" if power == 1 else "coverage"
@@ -144,13 +170,17 @@ def simulate(problem: Any, n: int, n_groups: int, rho: float, power: float, runs
 
 def table(results: dict[str, Any]) -> str:
     lines = [
-        "| difference of | cases | groups (ρ) | true difference | | nominal | observed | mean width | runs |",
+        (
+            "| difference of | cases | groups (ρ) | true difference | | nominal | observed | mean "
+            "width | runs |"
+        ),
         "|---|---|---|---|---|---|---|---|---|",
     ]
     for row in results["rows"]:
         groups = f"{row['groups']} ({row['rho']:g})" if row["groups"] else "–"
         lines.append(
-            f"| {row['problem']} | {row['n']} | {groups} | {row['truth']:.3f} | {row['kind']} | {row['nominal']:.2f} | {row['observed']:.3f} "
+            f"| {row['problem']} | {row['n']} | {groups} | {row['truth']:.3f} | {row['kind']} | "
+            f"{row['nominal']:.2f} | {row['observed']:.3f} "
             f"| {row['width']:.3f} | {row['runs']} |"
         )
     return "\n".join(lines) + "\n"
@@ -159,12 +189,17 @@ def table(results: dict[str, Any]) -> str:
 def page(results: dict[str, Any]) -> str:
     head, command, *rest = (__doc__ or "").strip().split("\n\n")
     about = " ".join("\n".join(rest).split("\n"))
-    return f"# {head}\n\n`{command.split('  ')[2].strip()}`. {about}\n\nRandom seed {results['seed']} for every row.\n\n{table(results)}"
+    return (
+        f"# {head}\n\n`{command.split('  ')[2].strip()}`. {about}\n\nRandom seed {results['seed']} "
+        f"for every row.\n\n{table(results)}"
+    )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a twentieth of the runs; nothing is written")
+    parser.add_argument(
+        "--quick", action="store_true", help="a twentieth of the runs; nothing is written"
+    )
     quick = parser.parse_args().quick
     rows = []
     for problem, n, n_groups, rho, power in settings():

@@ -1,10 +1,13 @@
-"""Factors planted into simulated and trained ensembles: level and power of the permutation test, coverage of the intervals.
+"""Factors planted into simulated and trained ensembles: level and power of the permutation test,
+coverage of the intervals.
 
     python lab/studies/factors.py
 
-Writes factors.json, factors.md and the tables of docs/ensembles.md. Logits of 3 classes are normal with standard deviation 2 between instances, plus
-effects of the factors (an own normal value for each level, instance and class) and noise of standard deviation 0.4. Coverage: probabilities of two
-classes that are sums of normal effects, so that the true shares are known. Trained ensembles: the 25 FashionMNIST networks under results/.
+Writes factors.json, factors.md and the tables of docs/ensembles.md. Logits of 3 classes are normal
+with standard deviation 2 between instances, plus effects of the factors (an own normal value for
+each level, instance and class) and noise of standard deviation 0.4. Coverage: probabilities of two
+classes that are sums of normal effects, so that the true shares are known. Trained ensembles: the
+25 FashionMNIST networks under results/.
 """
 
 from __future__ import annotations
@@ -35,7 +38,8 @@ LEVEL, CONFIDENCE = 0.05, 0.95
 Draw = Callable[[np.random.Generator], lw.Ensemble]
 SMALL, MIDDLE, LARGE = 0.1, 0.2, 0.4
 
-# Null settings: design, replicates, standard deviations of the effects, options of `draw_logits`. Factor A has no main effect in any of them.
+# Null settings: design, replicates, standard deviations of the effects, options of `draw_logits`.
+# Factor A has no main effect in any of them.
 NULLS: list[tuple[tuple[int, ...], Any, dict[str, float], dict[str, Any]]] = [
     *(((3, 4, 3), 1, {"AB": sd}, {}) for sd in (0, SMALL, MIDDLE, LARGE)),
     *(((3, 4, 3), 1, {"AB": sd, "AC": sd}, {}) for sd in (SMALL, MIDDLE, LARGE)),
@@ -62,7 +66,8 @@ NULLS: list[tuple[tuple[int, ...], Any, dict[str, float], dict[str, Any]]] = [
     ((3,), "4/6/8 by level of A", {}, {}),
     ((2,), 6, {}, {}),
 ]
-# Levels of A that differ much in their noise are not exchangeable, which the test assumes: too many reports, at most these shares.
+# Levels of A that differ much in their noise are not exchangeable, which the test assumes: too many
+# reports, at most these shares.
 BEYOND = {
     ("3 × 4, 1/4/16 by level of A", "none"): 0.1,
     ("3 × 4", "one level 3 times as noisy"): 0.2,
@@ -107,8 +112,9 @@ def draw_logits(
     common: bool = False,
     noisy: float = 1.0,
 ) -> lw.Ensemble:
-    """Effects of these sizes on ``n`` instances, ``common`` to all of them or of each one; the noise of the last level of A is ``noisy`` times as
-    large as the others'."""
+    """Effects of these sizes on ``n`` instances, ``common`` to all of them or of each one; the
+    noise of the last level of A is ``noisy`` times as large as the others'.
+    """
     codes = members(sizes, replicates, rng)
     noise = NOISE * np.where(codes[0] == sizes[0] - 1, noisy, 1.0)
     z = 2 * rng.normal(size=(n, 3)) + noise[:, None, None] * rng.normal(size=(codes.shape[1], n, 3))
@@ -120,7 +126,9 @@ def draw_logits(
 
 
 def reported(draw: Draw, runs: int) -> dict[str, Any]:
-    """Shares of draws in which A and the other factors are reported, and in which any label of A is."""
+    """Shares of draws in which A and the other factors are reported, and in which any label of A
+    is.
+    """
     found, labels, share = 0, 0, 0.0
     for i in range(runs):
         u = lw.decompose(draw(np.random.default_rng(i)), "squared")
@@ -142,7 +150,9 @@ def reported(draw: Draw, runs: int) -> dict[str, Any]:
 
 
 def falsely_reported(draw: Draw, runs: int) -> dict[str, Any]:
-    """The same for A alone, by its test without the rest of `sources`, which would take six times as long."""
+    """The same for A alone, by its test without the rest of `sources`, which would take six times
+    as long.
+    """
     found = labels = 0
     for i in range(runs):
         q = draw(np.random.default_rng(i))
@@ -151,15 +161,27 @@ def falsely_reported(draw: Draw, runs: int) -> dict[str, Any]:
         deviation = probs - probs.mean(axis=0)
         rng = np.random.default_rng(i)
         if len(design.sizes) > 1:
-            test = _test_factor(_gram(design.cell_means(deviation)), design.sizes, 0, PERMUTATIONS, rng)
+            test = _test_factor(
+                _gram(design.cell_means(deviation)), design.sizes, 0, PERMUTATIONS, rng
+            )
         else:
             test = _test_members(_gram(deviation), design.codes[0], PERMUTATIONS, rng)
         found += test.p <= LEVEL
         labels += bool(test.label_p.min() <= LEVEL)
-    return {"A": found / runs, "any label of A": labels / runs, "smallest p": test.smallest, "runs": runs}
+    return {
+        "A": found / runs,
+        "any label of A": labels / runs,
+        "smallest p": test.smallest,
+        "runs": runs,
+    }
 
 
-def setting(sizes: tuple[int, ...], replicates: Any, effects: Mapping[str, float], options: Mapping[str, Any]) -> dict[str, str]:
+def setting(
+    sizes: tuple[int, ...],
+    replicates: Any,
+    effects: Mapping[str, float],
+    options: Mapping[str, Any],
+) -> dict[str, str]:
     """Its names in the tables."""
     design = " × ".join(map(str, sizes))
     if replicates != 1:
@@ -175,40 +197,62 @@ def setting(sizes: tuple[int, ...], replicates: Any, effects: Mapping[str, float
     return {"design": design, "effects": ", ".join([*planted, *special]) or "none"}
 
 
-def simulated(settings: list[Any], runs: int, measure: Callable[[Draw, int], dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def simulated(
+    settings: list[Any], runs: int, measure: Callable[[Draw, int], dict[str, Any]]
+) -> Iterator[dict[str, Any]]:
     for sizes, replicates, effects, options in settings:
 
-        def draw(rng: np.random.Generator, args: Any = (sizes, replicates, effects), options: Any = options) -> lw.Ensemble:
+        def draw(
+            rng: np.random.Generator,
+            args: Any = (sizes, replicates, effects),
+            options: Any = options,
+        ) -> lw.Ensemble:
             return draw_logits(rng, *args, **options)
 
         yield setting(sizes, replicates, effects, options) | measure(draw, runs)
 
 
 def networks() -> Iterator[dict[str, Any]]:
-    """25 networks that differ only in their seeds, in random order on a grid; then five networks, each at three temperatures and with noise in its
-    logits; B is the network, whose effect is real."""
+    """25 networks that differ only in their seeds, in random order on a grid; then five networks,
+    each at three temperatures and with noise in its logits; B is the network, whose effect is real.
+    """
     paths = sorted(ROOT.glob("lab/results/fashion-mnist-paper/run-*/fashion-mnist.npz"))
-    log_probs = np.concatenate([np.load(path, allow_pickle=False)["log_probs"][:, :200] for path in paths]).astype(float)
+    log_probs = np.concatenate(
+        [np.load(path, allow_pickle=False)["log_probs"][:, :200] for path in paths]
+    ).astype(float)
     log_probs = np.maximum(log_softmax(log_probs, axis=-1), -30)
 
     def shuffled(rng: np.random.Generator) -> lw.Ensemble:
-        return lw.Ensemble.from_logits(log_probs[rng.permutation(25)], factors=named(members((5, 5), 1, rng)))
+        return lw.Ensemble.from_logits(
+            log_probs[rng.permutation(25)], factors=named(members((5, 5), 1, rng))
+        )
 
     yield {"design": "25 networks at random on 5 × 5", "effects": "none"} | reported(shuffled, RUNS)
     for size in (0, 0.2, 0.5):
 
         def tempered(rng: np.random.Generator, size: float = size) -> lw.Ensemble:
-            own = log_probs[rng.permutation(25)[:5]] + 0.5 * rng.normal(size=(3, 5, *log_probs.shape[1:]))
+            own = log_probs[rng.permutation(25)[:5]] + 0.5 * rng.normal(
+                size=(3, 5, *log_probs.shape[1:])
+            )
             z = own * np.array([1 - size, 1, 1 + size])[:, None, None, None]
-            return lw.Ensemble.from_logits(z.reshape(15, *log_probs.shape[1:]), factors=named(members((3, 5), 1, rng)))
+            return lw.Ensemble.from_logits(
+                z.reshape(15, *log_probs.shape[1:]), factors=named(members((3, 5), 1, rng))
+            )
 
-        row = {"design": "3 temperatures × 5 networks, logits with noise", "effects": f"temperatures ± {size:g}" if size else "none"}
+        row = {
+            "design": "3 temperatures × 5 networks, logits with noise",
+            "effects": f"temperatures ± {size:g}" if size else "none",
+        }
         yield row | reported(tempered, RUNS if size == 0 else FEWER_RUNS)
 
 
-# Design, replicates and the standard deviations of A, B, A × B and the noise; each with all kinds of effects below.
+# Design, replicates and the standard deviations of A, B, A × B and the noise; each with all kinds
+# of effects below.
 COVERAGE = [
-    *(((3, 4), 1, sd) for sd in ((0, 0, 0, 0.4), (0.2, 0, 0, 0.4), (0.4, 0.2, 0.2, 0.4), (1.2, 0.2, 0.2, 0.4))),
+    *(
+        ((3, 4), 1, sd)
+        for sd in ((0, 0, 0, 0.4), (0.2, 0, 0, 0.4), (0.4, 0.2, 0.2, 0.4), (1.2, 0.2, 0.2, 0.4))
+    ),
     *(((5, 5), 1, sd) for sd in ((0, 0, 0, 0.4), (0.4, 0.2, 0.2, 0.4), (1.2, 0.2, 0.2, 0.4))),
     *(((3, 4), 3, sd) for sd in ((0, 0, 0, 0.4), (0.4, 0.2, 0.2, 0.4))),
     *(((3, 4), "4 to 8 in cells", sd) for sd in ((0, 0, 0, 0.4), (0.4, 0.2, 0.2, 0.4))),
@@ -217,17 +261,30 @@ COVERAGE = [
     *(((8,), 3, sd) for sd in ((0, 0, 0, 0.4), (0.4, 0, 0, 0.4))),
     ((2, 6), 1, (0.4, 0.2, 0.2, 0.4)),
 ]
-KINDS = {"of each instance": (30, 30), "of A the same in all instances": (1, 30), "all the same in all instances": (1, 1)}
+KINDS = {
+    "of each instance": (30, 30),
+    "of A the same in all instances": (1, 30),
+    "all the same in all instances": (1, 1),
+}
 
 
 def draw_linear(
-    rng: np.random.Generator, sizes: tuple[int, ...], replicates: Any, sd: tuple[float, ...], values: tuple[int, int]
+    rng: np.random.Generator,
+    sizes: tuple[int, ...],
+    replicates: Any,
+    sd: tuple[float, ...],
+    values: tuple[int, int],
 ) -> lw.Ensemble:
-    """Probabilities with these standard deviations (in hundredths) on 30 instances; ``values``: how many own values the effect of A, and the others,
-    have."""
+    """Probabilities with these standard deviations (in hundredths) on 30 instances; ``values``: how
+    many own values the effect of A, and the others, have.
+    """
     codes = members(sizes, replicates, rng)
     of_a, of_others = values
-    p = 0.5 + 0.01 * sd[0] * rng.normal(size=(sizes[0], of_a))[codes[0]] + 0.01 * sd[3] * rng.normal(size=(codes.shape[1], of_others))
+    p = (
+        0.5
+        + 0.01 * sd[0] * rng.normal(size=(sizes[0], of_a))[codes[0]]
+        + 0.01 * sd[3] * rng.normal(size=(codes.shape[1], of_others))
+    )
     if len(sizes) > 1:
         p = p + 0.01 * sd[1] * rng.normal(size=(sizes[1], of_others))[codes[1]]
         p = p + 0.01 * sd[2] * rng.normal(size=(*sizes[:2], of_others))[codes[0], codes[1]]
@@ -248,17 +305,31 @@ def coverage() -> Iterator[dict[str, Any]]:
         low, high = ends.mean(axis=0).tolist()
         covered = float(np.mean((ends[:, 0] <= truth) & (truth <= ends[:, 1])))
         name = setting(sizes, replicates, {}, {})["design"]
-        yield {"design": name, "effects": kind, "true": truth, "coverage": covered, "low": low, "high": high, "runs": FEWER_RUNS}
+        yield {
+            "design": name,
+            "effects": kind,
+            "true": truth,
+            "coverage": covered,
+            "low": low,
+            "high": high,
+            "runs": FEWER_RUNS,
+        }
 
 
 def components() -> Iterator[dict[str, Any]]:
-    """Mean variance components of probabilities with known standard deviations (3 × 4, 1 to 3 members in a cell, two classes)."""
+    """Mean variance components of probabilities with known standard deviations (3 × 4, 1 to 3
+    members in a cell, two classes).
+    """
     true = {"A": 0.02, "B": 0.0, "interaction": 0.03, "replicates": 0.05}
     codes = np.repeat(members((3, 4), 1, np.random.default_rng(0)), np.tile([1, 2, 3], 4), axis=1)
     found = np.zeros((FEWER_RUNS, 4))
     for i in range(FEWER_RUNS):
         rng = np.random.default_rng(i)
-        p = 0.5 + true["A"] * rng.normal(size=(3, 200))[codes[0]] + true["B"] * rng.normal(size=(4, 200))[codes[1]]
+        p = (
+            0.5
+            + true["A"] * rng.normal(size=(3, 200))[codes[0]]
+            + true["B"] * rng.normal(size=(4, 200))[codes[1]]
+        )
         p = p + true["interaction"] * rng.normal(size=(3, 4, 200))[codes[0], codes[1]]
         p = np.clip(p + true["replicates"] * rng.normal(size=(codes.shape[1], 200)), 0, 1)
         q = lw.Ensemble(np.stack([p, 1 - p], axis=-1), member_axis=0, factors=named(codes))
@@ -267,7 +338,12 @@ def components() -> Iterator[dict[str, Any]]:
             found[i] = lw.decompose(q, "squared").sources(n_permutations=1, rng=0).variance[:, 0]
     for j, (name, sd) in enumerate(true.items()):
         error = float(found[:, j].std(ddof=1) / FEWER_RUNS**0.5)
-        yield {"source": name, "true": sd**2, "mean": float(found[:, j].mean()), "standard error": error}
+        yield {
+            "source": name,
+            "true": sd**2,
+            "mean": float(found[:, j].mean()),
+            "standard error": error,
+        }
 
 
 def table(header: str, rows: list[str]) -> list[str]:
@@ -276,28 +352,58 @@ def table(header: str, rows: list[str]) -> list[str]:
 
 def rates(x: Mapping[str, Any]) -> str:
     others = ", ".join(f"{rate:.3f}" for rate in x["others"]) or "–"
-    return f"{x['A']:.3f} | {x['any label of A']:.3f} | {others} | {x['share of A']:.0%} | {x['smallest p']:.2g} | {x['runs']:,}"
+    return (
+        f"{x['A']:.3f} | {x['any label of A']:.3f} | {others} | {x['share of A']:.0%} | "
+        f"{x['smallest p']:.2g} | {x['runs']:,}"
+    )
 
 
 def tables(results: Mapping[str, Any]) -> str:
     nulls = [
-        f"| {x['design']} | {x['effects']} | {x['A']:.3f} | {x['any label of A']:.3f} | {x['smallest p']:.2g} | {x['runs']:,} |"
+        (
+            f"| {x['design']} | {x['effects']} | {x['A']:.3f} | {x['any label of A']:.3f} | "
+            f"{x['smallest p']:.2g} | {x['runs']:,} |"
+        )
         for x in results["levels"]
     ]
-    power = [f"| {x['design']} | {x['effects']} | {rates(x)} |" for x in [*results["power"], *results["networks"]]]
+    power = [
+        f"| {x['design']} | {x['effects']} | {rates(x)} |"
+        for x in [*results["power"], *results["networks"]]
+    ]
     covered = [
-        f"| {x['design']} | {x['effects']} | {x['true']:.0%} | {x['coverage']:.3f} | {x['low']:.0%} to {x['high']:.0%} |"
+        (
+            f"| {x['design']} | {x['effects']} | {x['true']:.0%} | {x['coverage']:.3f} | "
+            f"{x['low']:.0%} to {x['high']:.0%} |"
+        )
         for x in results["coverage"]
     ]
-    parts = [f"| {x['source']} | {x['true']:.5f} | {x['mean']:.5f} | {x['standard error']:.5f} |" for x in results["components"]]
+    parts = [
+        f"| {x['source']} | {x['true']:.5f} | {x['mean']:.5f} | {x['standard error']:.5f} |"
+        for x in results["components"]
+    ]
     lines = [
-        f"Level (nominal {LEVEL:g}): A has no main effect. With 1/4/16 members or a noisier level, the levels of A are not exchangeable.",
+        (
+            f"Level (nominal {LEVEL:g}): A has no main effect. With 1/4/16 members or a noisier "
+            "level, the levels of A are not exchangeable."
+        ),
         "",
         *table("design | planted | A reported | any label of A | smallest p | runs", nulls),
-        "Power, and trained networks (B is the network, whose effect is real in all rows but the first of them):",
+        (
+            "Power, and trained networks (B is the network, whose effect is real in all rows but "
+            "the first of them):"
+        ),
         "",
-        *table("design | planted | A reported | any label of A | other factors | mean share of A | smallest p | runs", power),
-        f"Coverage (nominal {CONFIDENCE:g}, {FEWER_RUNS} runs) of the interval of A's share of the variance:",
+        *table(
+            (
+                "design | planted | A reported | any label of A | other factors | mean share of A "
+                "| smallest p | runs"
+            ),
+            power,
+        ),
+        (
+            f"Coverage (nominal {CONFIDENCE:g}, {FEWER_RUNS} runs) of the interval of A's share of "
+            "the variance:"
+        ),
         "",
         *table("design | effects | true share | coverage | mean interval", covered),
         "Variance components, 1 to 3 members in a cell:",
@@ -313,7 +419,8 @@ def insert(page: str, results: Mapping[str, Any]) -> str:
 
 def summary(results: Mapping[str, Any]) -> str:
     return (
-        f"# Planted factors: results\n\n`python lab/studies/factors.py`, {results['seconds']:.0f} s of one core, {PERMUTATIONS} permutations.\n\n"
+        f"# Planted factors: results\n\n`python lab/studies/factors.py`, {results['seconds']:.0f} "
+        f"s of one core, {PERMUTATIONS} permutations.\n\n"
         f"{tables(results)}"
     )
 

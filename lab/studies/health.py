@@ -1,10 +1,12 @@
-"""Faults planted into trained ensembles: how often `check_ensemble` finds them, and how often it raises false alarms.
+"""Faults planted into trained ensembles: how often `check_ensemble` finds them, and how often it
+raises false alarms.
 
     python lab/studies/health.py
 
-Two kinds of ensembles: the networks under results/, and models of scikit-learn that are trained here. The thresholds of the check were
-chosen on the networks and on models of scikit-learn with the seeds 0 to 3; the models counted here have other seeds. Writes
-health.json, and the tables of health.md and docs/ensembles.md.
+Two kinds of ensembles: the networks under results/, and models of scikit-learn that are trained
+here. The thresholds of the check were chosen on the networks and on models of scikit-learn with the
+seeds 0 to 3; the models counted here have other seeds. Writes health.json, and the tables of
+health.md and docs/ensembles.md.
 """
 
 from __future__ import annotations
@@ -63,11 +65,21 @@ def table(name: str, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.
 
     made: dict[str, dict[str, Any]] = {
         "noisy": {"n_samples": 900, "n_features": 20, "n_informative": 4, "flip_y": 0.4},
-        "imbalanced": {"n_samples": 1500, "n_features": 20, "n_informative": 6, "weights": [0.95, 0.05]},
-        "twenty classes": {
-            "n_samples": 2400, "n_features": 30, "n_informative": 12, "n_classes": 20, "n_clusters_per_class": 1, "class_sep": 1.5,
+        "imbalanced": {
+            "n_samples": 1500,
+            "n_features": 20,
+            "n_informative": 6,
+            "weights": [0.95, 0.05],
         },
-    }  # fmt: skip
+        "twenty classes": {
+            "n_samples": 2400,
+            "n_features": 30,
+            "n_informative": 12,
+            "n_classes": 20,
+            "n_clusters_per_class": 1,
+            "class_sep": 1.5,
+        },
+    }
     if name in made:
         x, y = datasets.make_classification(**made[name], random_state=seed)
     else:
@@ -91,21 +103,27 @@ def makers() -> dict[str, Callable[[int], Any]]:
         "random forests": lambda seed: RandomForestClassifier(20, random_state=seed),
         "logistic regression": lambda seed: LogisticRegression(max_iter=100),
         "networks": lambda seed: MLPClassifier(32, max_iter=40, random_state=seed),
-        "boosted trees": lambda seed: HistGradientBoostingClassifier(max_iter=10, max_leaf_nodes=8, random_state=seed),
+        "boosted trees": lambda seed: HistGradientBoostingClassifier(
+            max_iter=10, max_leaf_nodes=8, random_state=seed
+        ),
         "nearest neighbors": lambda seed: KNeighborsClassifier(5),
         "naive Bayes": lambda seed: GaussianNB(),
     }
 
 
 def predicted(model: Any, x: np.ndarray, k: int) -> np.ndarray:
-    """Probabilities of all classes; a bootstrap sample may lack one. Naive Bayes's sums are off by up to 1e-5."""
+    """Probabilities of all classes; a bootstrap sample may lack one. Naive Bayes's sums are off by
+    up to 1e-5.
+    """
     probs = np.zeros((len(x), k))
     probs[:, model.classes_] = model.predict_proba(x)
     return probs / probs.sum(axis=-1, keepdims=True)
 
 
 def small_models(data: str, seed: int) -> Iterator[Trained]:
-    """Members of one kind on bootstrap samples (networks and forests: other random seeds), of several kinds, and dropout of features."""
+    """Members of one kind on bootstrap samples (networks and forests: other random seeds), of
+    several kinds, and dropout of features.
+    """
     kinds = makers()
     x, y, x_test, y_test = table(data, seed)
     k = int(y.max()) + 1
@@ -118,15 +136,24 @@ def small_models(data: str, seed: int) -> Iterator[Trained]:
 
     for kind in kinds:
         yield Trained(kind, data, np.stack([fit(kind, i) for i in range(N_MEMBERS)]), y_test)
-    yield Trained("all kinds mixed", data, np.stack([fit(kind, i) for i, kind in enumerate(kinds)]), y_test)
+    yield Trained(
+        "all kinds mixed", data, np.stack([fit(kind, i) for i, kind in enumerate(kinds)]), y_test
+    )
     two = ["logistic regression", "trees"] * (N_MEMBERS // 2)
-    yield Trained("two kinds mixed", data, np.stack([fit(kind, i) for i, kind in enumerate(two)]), y_test)
+    yield Trained(
+        "two kinds mixed", data, np.stack([fit(kind, i) for i, kind in enumerate(two)]), y_test
+    )
     network = kinds["networks"](seed).fit(x, y)
-    passes = [predicted(network, x_test * (rng.random(x_test.shape) > 0.2) / 0.8, k) for _ in range(N_MEMBERS)]
+    passes = [
+        predicted(network, x_test * (rng.random(x_test.shape) > 0.2) / 0.8, k)
+        for _ in range(N_MEMBERS)
+    ]
     yield Trained("dropout of features", data, np.stack(passes), y_test)
 
 
-def drawn(rng: np.random.Generator, trained: Trained, n: int, m: int) -> tuple[np.ndarray, np.ndarray | None]:
+def drawn(
+    rng: np.random.Generator, trained: Trained, n: int, m: int
+) -> tuple[np.ndarray, np.ndarray | None]:
     """Some members and instances of an ensemble, in random order."""
     probs, y = trained.probs, trained.y
     rows = rng.permutation(probs.shape[1])[:n]
@@ -139,7 +166,9 @@ def log_odds(p: np.ndarray) -> np.ndarray:
 
 
 class Planted(NamedTuple):
-    """What a fault needs: predictions to change in place (member 1), labels, a size, a random generator."""
+    """What a fault needs: predictions to change in place (member 1), labels, a size, a random
+    generator.
+    """
 
     probs: np.ndarray
     y: np.ndarray
@@ -156,7 +185,11 @@ def copied_label(x: Planted) -> None:
     n_classes = x.probs.shape[-1]
     k = int(x.rng.integers(n_classes))
     original, own = x.probs[:2, :, k].copy()
-    new = original if x.size == 0 else expit((1 - x.size) * log_odds(original) + x.size * log_odds(own))
+    new = (
+        original
+        if x.size == 0
+        else expit((1 - x.size) * log_odds(original) + x.size * log_odds(own))
+    )
     rest = np.delete(np.arange(n_classes), k)
     others = np.maximum(x.probs[1][:, rest], 1e-12)
     x.probs[1][:, rest] = others / others.sum(axis=-1, keepdims=True) * (1 - new)[:, None]
@@ -223,35 +256,66 @@ class Fault(NamedTuple):
     plant: Callable[[Planted], None]
     sizes: tuple[float, ...]
     on_networks: bool = False
-    """Whether it is planted into networks alone: votes of trees have no near copies, and some need 10 classes."""
+    """Whether it is planted into networks alone: votes of trees have no near copies, and some need
+    10 classes.
+    """
 
 
 FAULTS = {
-    "copy of another member": Fault("own share", {"copies", "near copies"}, copied, (0, 0.01, 0.05, 0.1, 0.2), on_networks=True),
-    "one label copied": Fault("own share", {"copied labels"}, copied_label, (0, 0.01, 0.05, 0.1, 0.2), on_networks=True),
-    "constant member": Fault("share of its variation", {"constant"}, flattened, (0, 0.05, 0.1, 0.2), on_networks=True),
-    "permuted classes": Fault("classes", {"permuted classes"}, permuted, (2, 3, 5, 10), on_networks=True),
-    "all members permuted": Fault("classes", {"permuted classes"}, permuted_all, (2, 10), on_networks=True),
-    "one row does not sum to 1": Fault("missing", {"sums"}, wrong_sums, (1e-6, 1e-3), on_networks=True),
+    "copy of another member": Fault(
+        "own share", {"copies", "near copies"}, copied, (0, 0.01, 0.05, 0.1, 0.2), on_networks=True
+    ),
+    "one label copied": Fault(
+        "own share", {"copied labels"}, copied_label, (0, 0.01, 0.05, 0.1, 0.2), on_networks=True
+    ),
+    "constant member": Fault(
+        "share of its variation", {"constant"}, flattened, (0, 0.05, 0.1, 0.2), on_networks=True
+    ),
+    "permuted classes": Fault(
+        "classes", {"permuted classes"}, permuted, (2, 3, 5, 10), on_networks=True
+    ),
+    "all members permuted": Fault(
+        "classes", {"permuted classes"}, permuted_all, (2, 10), on_networks=True
+    ),
+    "one row does not sum to 1": Fault(
+        "missing", {"sums"}, wrong_sums, (1e-6, 1e-3), on_networks=True
+    ),
     "logits": Fault("scale", {"logits", "log-probabilities"}, logits, (0.1, 1), on_networks=True),
     "rows shuffled": Fault("of the rows", {"unrelated", "shifted rows"}, shuffled, (1,)),
     "rows shifted": Fault("row", {"unrelated", "shifted rows"}, shifted, (1,)),
     "random numbers": Fault("α", {"unrelated"}, random_numbers, (1, 0.1)),
-    "half of the rows shuffled": Fault("of the rows", {"unrelated rows", "unrelated"}, shuffled, (0.5,)),
-    "first half repeated": Fault("of the rows", {"unrelated rows", "unrelated"}, repeated_half, (0.5,)),
+    "half of the rows shuffled": Fault(
+        "of the rows", {"unrelated rows", "unrelated"}, shuffled, (0.5,)
+    ),
+    "first half repeated": Fault(
+        "of the rows", {"unrelated rows", "unrelated"}, repeated_half, (0.5,)
+    ),
     "half of another member": Fault("of the rows", {"copied rows"}, half_of_another, (0.5,)),
     "leaked labels": Fault("share", {"leaked labels"}, leaked, (1, 0.8)),
 }
 
 
 def power(ensembles: list[Trained]) -> Iterator[dict[str, Any]]:
-    """How often each planted fault is found, by its size and the numbers of members and instances."""
+    """How often each planted fault is found, by its size and the numbers of members and
+    instances.
+    """
     labeled = [x for x in ensembles if x.y is not None]
     large = [x for x in labeled if x.kind == "convolutional networks"]
     for name, fault in FAULTS.items():
-        for m, n in ((5, 100), (5, 1000)) if fault.on_networks else ((2, 1000), (3, 100), (3, 1000), (5, 100), (5, 1000)):
+        for m, n in (
+            ((5, 100), (5, 1000))
+            if fault.on_networks
+            else ((2, 1000), (3, 100), (3, 1000), (5, 100), (5, 1000))
+        ):
             for size in fault.sizes:
-                row: dict[str, Any] = {"fault": name, "unit": fault.unit, "size": size, "members": m, "n": n, "runs": RUNS}
+                row: dict[str, Any] = {
+                    "fault": name,
+                    "unit": fault.unit,
+                    "size": size,
+                    "members": m,
+                    "n": n,
+                    "runs": RUNS,
+                }
                 for labels in (False, True):
                     rng, hits = np.random.default_rng(0), 0
                     for _ in range(RUNS):
@@ -279,13 +343,25 @@ def alarms(ensembles: list[Trained]) -> Iterator[dict[str, Any]]:
                         continue
                     check = lw.check_ensemble(probs, y if labels else None)
                     faults = sorted({x.fault for x in check.findings})
-                    yield {"kind": trained.kind, "members": m, "n": n, "labels": labels, "faults": faults}
+                    yield {
+                        "kind": trained.kind,
+                        "members": m,
+                        "n": n,
+                        "labels": labels,
+                        "faults": faults,
+                    }
 
 
 def overconfident(ensembles: list[Trained]) -> Iterator[dict[str, Any]]:
-    """One of three members is far more confident: how often that is taken for a fault of the others."""
+    """One of three members is far more confident: how often that is taken for a fault of the
+    others.
+    """
     rng = np.random.default_rng(2)
-    chosen = [x for x in ensembles if x.kind in ("convolutional networks", "networks", "logistic regression", "boosted trees")]
+    chosen = [
+        x
+        for x in ensembles
+        if x.kind in ("convolutional networks", "networks", "logistic regression", "boosted trees")
+    ]
     for factor in (3, 10):
         faults = []
         for trained in chosen:
@@ -306,28 +382,51 @@ def counts(rows: list[dict[str, Any]], key: str) -> list[dict[str, Any]]:
     for value in dict.fromkeys(row[key] for row in rows):
         own = [row for row in rows if row[key] == value]
         faults = sorted({fault for row in own for fault in row["faults"]})
-        result.append({key: value, "checks": len(own), "alarms": sum(bool(row["faults"]) for row in own), "faults": faults})
+        result.append(
+            {
+                key: value,
+                "checks": len(own),
+                "alarms": sum(bool(row["faults"]) for row in own),
+                "faults": faults,
+            }
+        )
     return result
 
 
 def tables(results: dict[str, Any]) -> str:
     lines = [
-        "| fault planted into one member | size | members | n up to | found without labels | with labels |",
+        (
+            "| fault planted into one member | size | members | n up to | found without labels | "
+            "with labels |"
+        ),
         "|---|---|---|---|---|---|",
     ]
     for x in results["power"]:
         share = f"{x['without labels']:.2f} | {x['with labels']:.2f}"
-        lines.append(f"| {x['fault']} | {x['size']:g} ({x['unit']}) | {x['members']} | {x['n']} | {share} |")
-    lines += ["", "| healthy members, nothing planted | checks | false alarms | faults reported |", "|---|---|---|---|"]
+        lines.append(
+            f"| {x['fault']} | {x['size']:g} ({x['unit']}) | {x['members']} | {x['n']} | {share} |"
+        )
+    lines += [
+        "",
+        "| healthy members, nothing planted | checks | false alarms | faults reported |",
+        "|---|---|---|---|",
+    ]
     of = {"kind": "{}", "members": "M = {}", "n": "n up to {:,}"}
     for key, words in of.items():
         for x in results["alarms"][key]:
-            lines.append(f"| {words.format(x[key])} | {x['checks']} | {x['alarms']} | {', '.join(x['faults']) or '–'} |")
-    checks, alarms = (sum(x[key] for x in results["alarms"]["kind"]) for key in ("checks", "alarms"))
+            lines.append(
+                f"| {words.format(x[key])} | {x['checks']} | {x['alarms']} | "
+                f"{', '.join(x['faults']) or '–'} |"
+            )
+    checks, alarms = (
+        sum(x[key] for x in results["alarms"]["kind"]) for key in ("checks", "alarms")
+    )
     lines.append(f"| all of these | {checks} | {alarms} ({alarms / checks:.1%}) | |")
     for x in results["overconfident"]:
         name = f"one of three members {x['factor']} times as confident"
-        lines.append(f"| {name} | {x['ensembles']} | {x['alarms']} | {', '.join(x['faults']) or '–'} |")
+        lines.append(
+            f"| {name} | {x['ensembles']} | {x['alarms']} | {', '.join(x['faults']) or '–'} |"
+        )
     return "\n".join(lines) + "\n"
 
 
@@ -338,8 +437,10 @@ def insert(page: str, results: dict[str, Any]) -> str:
 def summary(results: dict[str, Any]) -> str:
     seeds = ", ".join(map(str, SEEDS))
     return (
-        f"# Planted faults: results\n\n`python lab/studies/health.py`, {results['seconds']:.0f} s of one core. Planted faults: {RUNS} draws "
-        f"of members and instances each (seed 0). Healthy: {results['ensembles']} trained ensembles, those of scikit-learn with the seeds {seeds} "
+        f"# Planted faults: results\n\n`python lab/studies/health.py`, {results['seconds']:.0f} s "
+        f"of one core. Planted faults: {RUNS} draws "
+        f"of members and instances each (seed 0). Healthy: {results['ensembles']} trained "
+        f"ensembles, those of scikit-learn with the seeds {seeds} "
         f"(thresholds were chosen with the seeds 0 to 3).\n\n{tables(results)}"
     )
 
@@ -348,7 +449,10 @@ def main() -> None:
     start = time.perf_counter()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # networks that have not converged are as good
-        ensembles = [*networks(), *(x for seed in SEEDS for data in TABLES for x in small_models(data, seed))]
+        ensembles = [
+            *networks(),
+            *(x for seed in SEEDS for data in TABLES for x in small_models(data, seed)),
+        ]
     checks = list(alarms(ensembles))
     results: dict[str, Any] = {
         "ensembles": len(ensembles),

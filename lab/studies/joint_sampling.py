@@ -1,8 +1,10 @@
-"""Joint costs by sampling: the bias of the epistemic uncertainty, and how often its 95 % error bound holds.
+"""Joint costs by sampling: the bias of the epistemic uncertainty, and how often its 95 % error
+bound holds.
 
     python lab/studies/joint_sampling.py
 
-Each case is one distribution and one cost matrix, sampled with seeds of its own. Writes joint_sampling.json and joint_sampling.md.
+Each case is one distribution and one cost matrix, sampled with seeds of its own. Writes
+joint_sampling.json and joint_sampling.md.
 """
 
 from __future__ import annotations
@@ -56,9 +58,17 @@ def cases() -> Iterator[Case]:
     yield "rarer regret: Dir(16, 3, 1)", dirichlet(16, 3, 1), errors(3)
     yield "hardly any regret: Dir(20, 3, 1)", dirichlet(20, 3, 1), errors(3)
     for cost, alpha in ((50, 0.1), (50, 0.01), (1000, 0.01), (1000, 0.003), (1000, 0.001)):
-        yield f"rare class that costs {cost}: Dir({alpha:g}, 10, 10)", dirichlet(alpha, 10, 10), missed(cost)
+        yield (
+            f"rare class that costs {cost}: Dir({alpha:g}, 10, 10)",
+            dirichlet(alpha, 10, 10),
+            missed(cost),
+        )
     yield "mixture with a tie", lw.DirichletMixture(np.array([[3.0, 3, 3], [1, 1, 1]])), errors(3)
-    yield "mixture, unequal costs", lw.DirichletMixture(np.array([[3.0, 1, 1], [1, 4, 1], [20, 18, 1]])), UNEQUAL
+    yield (
+        "mixture, unequal costs",
+        lw.DirichletMixture(np.array([[3.0, 1, 1], [1, 4, 1], [20, 18, 1]])),
+        UNEQUAL,
+    )
 
     def normal(*mean: float, sd: float = 1.0) -> Any:
         return lw.LogisticNormal(np.array(mean, float), np.full(len(mean), sd**2))
@@ -75,8 +85,10 @@ def cases() -> Iterator[Case]:
 def of_dirichlet(alpha: np.ndarray, costs: np.ndarray) -> float:
     """Epistemic uncertainty of a Dirichlet, in another way than the library's.
 
-    Where every error costs the same, it is the expected maximum (quadrature). Else: the regret is at most u(θ) = Σ_k θ_k r_k, with r_k the regret where class k is certain, and
-    E[regret] = Σ_k r_k m_k E[regret / u | Dir(α + e_k)]: the ratio is between 0 and 1 even where regrets are rare and huge.
+    Where every error costs the same, it is the expected maximum (quadrature). Else: the regret is
+    at most u(θ) = Σ_k θ_k r_k, with r_k the regret where class k is certain, and E[regret] = Σ_k
+    r_k m_k E[regret / u | Dir(α + e_k)]: the ratio is between 0 and 1 even where regrets are rare
+    and huge.
     """
     k = len(alpha)
     if np.array_equal(costs, errors(k, costs[0, 1])):
@@ -95,14 +107,21 @@ def of_dirichlet(alpha: np.ndarray, costs: np.ndarray) -> float:
 
 
 def of_mixture(q: Any, costs: np.ndarray) -> float:
-    """The same for equally weighted Dirichlets: G(mean) − mean of the members' aleatoric uncertainty."""
+    """The same for equally weighted Dirichlets: G(mean) − mean of the members' aleatoric
+    uncertainty.
+    """
     means = q.alpha / q.alpha.sum(axis=-1, keepdims=True)
-    own = [(mean @ costs).min() - of_dirichlet(alpha, costs) for alpha, mean in zip(q.alpha, means, strict=True)]
+    own = [
+        (mean @ costs).min() - of_dirichlet(alpha, costs)
+        for alpha, mean in zip(q.alpha, means, strict=True)
+    ]
     return float((means.mean(axis=0) @ costs).min() - np.mean(own))
 
 
 def of_normal(q: Any, costs: np.ndarray) -> float:
-    """By a long Sobol' sequence. With equal means and costs all actions are as good, so no minimum is taken over their averages."""
+    """By a long Sobol' sequence. With equal means and costs all actions are as good, so no minimum
+    is taken over their averages.
+    """
     uniform = qmc.Sobol(q.n_classes, rng=np.random.default_rng(1)).random(REFERENCE)
     theta = softmax(q.loc + np.sqrt(q.cov) * ndtri(np.clip(uniform, 1e-16, 1 - 1e-16)), axis=-1)
     risks = theta @ costs
@@ -145,16 +164,28 @@ def summary(results: dict[str, Any]) -> str:
     lines = [
         "# Joint costs by sampling: results",
         "",
-        f"`python lab/studies/joint_sampling.py`, {results['seconds']:.0f} s of one core. {RUNS} seeds each, from {FIRST_SEED}.",
-        "Bias: mean of the estimates less the exact value, ± 2 standard errors. Coverage: how often the exact value is within the",
-        "stated 95 % bound. Where regrets are rare the bound is wide on purpose: draws cannot rule out regrets that they have missed.",
+        (
+            f"`python lab/studies/joint_sampling.py`, {results['seconds']:.0f} s of one core. "
+            f"{RUNS} seeds each, from {FIRST_SEED}."
+        ),
+        (
+            "Bias: mean of the estimates less the exact value, ± 2 standard errors. Coverage: how "
+            "often the exact value is within the"
+        ),
+        (
+            "stated 95 % bound. Where regrets are rare the bound is wide on purpose: draws cannot "
+            "rule out regrets that they have missed."
+        ),
         "",
         "| case | draws | exact EU | bias | median bound | coverage |",
         "|---|---|---|---|---|---|",
     ]
     for x in results["rows"]:
         bias = f"{x['mean'] - x['exact']:+.2g} ± {2 * x['standard_error']:.1g}"
-        lines.append(f"| {x['case']} | {x['draws']} | {x['exact']:.4g} | {bias} | {x['median_bound']:.2g} | {x['coverage']:.3f} |")
+        lines.append(
+            f"| {x['case']} | {x['draws']} | {x['exact']:.4g} | {bias} | {x['median_bound']:.2g} | "
+            f"{x['coverage']:.3f} |"
+        )
     lines += ["", f"Lowest coverage: {min(x['coverage'] for x in results['rows']):.3f}."]
     return "\n".join(lines) + "\n"
 
@@ -166,7 +197,9 @@ def main() -> None:
         exact = reference(q, costs)
         rows += [simulate(name, q, costs, n, exact) for n in DRAWS]
     results = {"rows": rows, "seconds": time.perf_counter() - start}
-    (HERE / "joint_sampling.json").write_text(json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    (HERE / "joint_sampling.json").write_text(
+        json.dumps(results, indent=1, ensure_ascii=False) + "\n"
+    )
     (HERE / "joint_sampling.md").write_text(summary(results))
 
 

@@ -1,12 +1,15 @@
-"""What decisions cost on real data: argmax, entropy threshold, Chow's rule and `decide` with an expert to ask, before and after calibration.
+"""What decisions cost on real data: argmax, entropy threshold, Chow's rule and `decide` with an
+expert to ask, before and after calibration.
 
     python lab/studies/realized_cost.py --data-dir DIR        (or LABELWISE_DATA=DIR)
 
-Writes realized_cost.json (mean cost of every policy in every split) and realized_cost.md (the tables) beside this file. Each split
-is half for training, a quarter for calibration and for tuning the entropy threshold, and a quarter for testing. The ensembles are ten
-small neural networks, each trained on its own bootstrap sample.
+Writes realized_cost.json (mean cost of every policy in every split) and realized_cost.md (the
+tables) beside this file. Each split is half for training, a quarter for calibration and for tuning
+the entropy threshold, and a quarter for testing. The ensembles are ten small neural networks, each
+trained on its own bootstrap sample.
 
-The cost matrices below are made up for illustration and were fixed before any result was seen; they are no medical advice.
+The cost matrices below are made up for illustration and were fixed before any result was seen; they
+are no medical advice.
 """
 
 from __future__ import annotations
@@ -51,9 +54,11 @@ def by_grade(under: float, over: float, grades: int) -> np.ndarray:
 
 
 MATRICES = {
-    # psoriasis, seborrheic dermatitis, lichen planus, pityriasis rosea (heals by itself), chronic dermatitis, pityriasis rubra pilaris
+    # psoriasis, seborrheic dermatitis, lichen planus, pityriasis rosea (heals by itself), chronic
+    # dermatitis, pityriasis rubra pilaris
     "dermatology": by_severity([5, 2, 3, 1, 2, 10]),
-    # five healthy patterns, accelerative-decelerative (stress), decelerative, largely decelerative, flat-sinusoidal, suspect
+    # five healthy patterns, accelerative-decelerative (stress), decelerative, largely decelerative,
+    # flat-sinusoidal, suspect
     "cardiotocography": by_severity([1, 1, 1, 1, 1, 2, 5, 10, 10, 10]),
     # five grades of diabetic retinopathy: too low a grade is four times worse than too high a one
     "retinamnist": by_grade(4, 1, 5),
@@ -61,25 +66,54 @@ MATRICES = {
 
 
 def model(name: str, seed: int) -> LabelwiseClassifier:
-    steps = [SimpleImputer(strategy="median"), StandardScaler(), *([PCA(40)] if name == "retinamnist" else [])]
-    return LabelwiseClassifier(make_pipeline(*steps, MLPClassifier((64,), max_iter=200)), n_members=10, random_state=seed, n_jobs=1)
+    steps = [
+        SimpleImputer(strategy="median"),
+        StandardScaler(),
+        *([PCA(40)] if name == "retinamnist" else []),
+    ]
+    return LabelwiseClassifier(
+        make_pipeline(*steps, MLPClassifier((64,), max_iter=200)),
+        n_members=10,
+        random_state=seed,
+        n_jobs=1,
+    )
 
 
-def split_in_three(data: datasets.Dataset, seed: int) -> tuple[datasets.Examples, datasets.Examples, datasets.Examples]:
-    """Half for training, a quarter for calibration, a quarter for testing, with the shares of the classes kept."""
+def split_in_three(
+    data: datasets.Dataset, seed: int
+) -> tuple[datasets.Examples, datasets.Examples, datasets.Examples]:
+    """Half for training, a quarter for calibration, a quarter for testing, with the shares of the
+    classes kept.
+    """
     outer = data.resplit(test_size=TEST_SHARE, rng=seed)
-    inner = datasets.Dataset(data.name, None, outer.train, data.class_names, None, data.features, False).resplit(test_size=1 / 3, rng=seed)
-    flat = [datasets.Examples(s.x.reshape(len(s), -1).astype(float), s.y) for s in (inner.train, inner.test, outer.test)]
+    inner = datasets.Dataset(
+        data.name, None, outer.train, data.class_names, None, data.features, False
+    ).resplit(test_size=1 / 3, rng=seed)
+    flat = [
+        datasets.Examples(s.x.reshape(len(s), -1).astype(float), s.y)
+        for s in (inner.train, inner.test, outer.test)
+    ]
     return flat[0], flat[1], flat[2]
 
 
 def run(name: str, data_dir: str | None, splits: int) -> dict:
     whole = datasets.load(name, data_dir=data_dir)
     result: dict = {"classes": list(whole.class_names), "matrix": MATRICES[name].tolist()}
-    result["cost"] = {state: {str(price): {policy: [] for policy in POLICIES} for price in PRICES} for state in ("raw", "calibrated")}
-    result["asked"] = {state: {str(price): [] for price in PRICES} for state in ("raw", "calibrated")}
-    result["expected"] = {state: {str(price): [] for price in PRICES} for state in ("raw", "calibrated")}
-    result["accuracy"], result["temperature"], result["calibration_error"] = [], [], {"raw": [], "calibrated": []}
+    result["cost"] = {
+        state: {str(price): {policy: [] for policy in POLICIES} for price in PRICES}
+        for state in ("raw", "calibrated")
+    }
+    result["asked"] = {
+        state: {str(price): [] for price in PRICES} for state in ("raw", "calibrated")
+    }
+    result["expected"] = {
+        state: {str(price): [] for price in PRICES} for state in ("raw", "calibrated")
+    }
+    result["accuracy"], result["temperature"], result["calibration_error"] = (
+        [],
+        [],
+        {"raw": [], "calibrated": []},
+    )
     for seed in range(splits):
         train, tune, test = split_in_three(whole, seed)
         with warnings.catch_warnings():
@@ -89,37 +123,57 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
         temperature = fit_temperature(raw[0], tune.y)
         result["temperature"].append(round(float(temperature.value), 4))
         result["accuracy"].append(round(float(np.mean(raw[1].mean().argmax(1) == test.y)), 5))
-        for state, (q_tune, q_test) in (("raw", raw), ("calibrated", [temperature(q) for q in raw])):
-            result["calibration_error"][state].append(round(float(calibration_errors(q_test, test.y).classwise_mean), 5))
+        for state, (q_tune, q_test) in (
+            ("raw", raw),
+            ("calibrated", [temperature(q) for q in raw]),
+        ):
+            result["calibration_error"][state].append(
+                round(float(calibration_errors(q_test, test.y).classwise_mean), 5)
+            )
             for price in PRICES:
                 costs = Costs(MATRICES[name], abstain=ABSTAIN, ask=price, expert_error=EXPERT_ERROR)
                 plan = decide(q_test, costs, task="multiclass")
-                report = evaluate_policy(plan, test.y, tune=(decide(q_tune, costs, task="multiclass"), tune.y))
+                report = evaluate_policy(
+                    plan, test.y, tune=(decide(q_tune, costs, task="multiclass"), tune.y)
+                )
                 for policy in POLICIES:
                     result["cost"][state][str(price)][policy].append(round(report[policy].cost, 5))
                 result["asked"][state][str(price)].append(round(report["decide"].asked, 5))
-                result["expected"][state][str(price)].append(round(float(plan.expected_cost.mean()), 5))
+                result["expected"][state][str(price)].append(
+                    round(float(plan.expected_cost.mean()), 5)
+                )
         print(f"{name}: split {seed + 1} of {splits}", flush=True)
     return result
 
 
 def summary(results: dict) -> str:
     lines = ["# Realized cost: results", ""]
-    lines += [f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min of one core.", ""]
     lines += [
-        f"Abstaining costs {ABSTAIN:g}; the expert errs in {EXPERT_ERROR:.0%} of the cases. Cost per case, mean over the splits. Savings are "
-        "paired over the splits: the other policy's cost minus that of `decide`, with 95 % intervals for all of a table together; above 0, `decide` is cheaper.",
+        (
+            f"`{results['command']}`, {results['splits']} random splits, {results['minutes']} min "
+            "of one core."
+        ),
+        "",
+    ]
+    lines += [
+        f"Abstaining costs {ABSTAIN:g}; the expert errs in {EXPERT_ERROR:.0%} of the cases. Cost "
+        "per case, mean over the splits. Savings are "
+        "paired over the splits: the other policy's cost minus that of `decide`, with 95 % "
+        "intervals for all of a table together; above 0, `decide` is cheaper.",
         "",
     ]
     short: list[list[str]] = []
     place = len(lines)
     for name, result in results["sets"].items():
         temperature = np.array(result["temperature"])
-        errors = {state: np.mean(result["calibration_error"][state]) for state in ("raw", "calibrated")}
+        errors = {
+            state: np.mean(result["calibration_error"][state]) for state in ("raw", "calibrated")
+        }
         lines += [
             f"## {name}",
             "",
-            f"Accuracy {np.mean(result['accuracy']):.3f}; temperature {temperature.mean():.2f} ({temperature.min():.2f} to {temperature.max():.2f}); class-wise "
+            f"Accuracy {np.mean(result['accuracy']):.3f}; temperature {temperature.mean():.2f} "
+            f"({temperature.min():.2f} to {temperature.max():.2f}); class-wise "
             f"calibration error {errors['raw']:.4f} before, {errors['calibrated']:.4f} after.",
             "",
         ]
@@ -128,27 +182,67 @@ def summary(results: dict) -> str:
         for state in ("raw", "calibrated"):
             for price in map(str, PRICES):
                 cost = {policy: np.array(c) for policy, c in result["cost"][state][price].items()}
-                asked, expected = np.mean(result["asked"][state][price]), np.mean(result["expected"][state][price])
-                rows.append([state, price, *(f"{cost[p].mean():.3f}" for p in POLICIES), f"{expected:.3f}", f"{asked:.0%}"])
+                asked, expected = (
+                    np.mean(result["asked"][state][price]),
+                    np.mean(result["expected"][state][price]),
+                )
+                rows.append(
+                    [
+                        state,
+                        price,
+                        *(f"{cost[p].mean():.3f}" for p in POLICIES),
+                        f"{expected:.3f}",
+                        f"{asked:.0%}",
+                    ]
+                )
                 saved += [cost[p] - cost["decide"] for p in ("argmax", "entropy", "chow")]
                 savings.append(
-                    [state, price, *(signed(cost[p] - cost["decide"], TEST_SHARE, family) for p in ("argmax", "entropy", "chow"))]
+                    [
+                        state,
+                        price,
+                        *(
+                            signed(cost[p] - cost["decide"], TEST_SHARE, family)
+                            for p in ("argmax", "entropy", "chow")
+                        ),
+                    ]
                 )
         lines += table(["", "price of asking", *POLICIES, "promised by `decide`", "asked"], rows)
-        lines += ["Savings of `decide` over …", "", *table(["", "price of asking", "argmax", "entropy threshold", "Chow"], savings)]
+        lines += [
+            "Savings of `decide` over …",
+            "",
+            *table(["", "price of asking", "argmax", "entropy threshold", "Chow"], savings),
+        ]
         short.append(in_short(name, "savings of `decide`", saved, TEST_SHARE))
         gains = []
         for policy in ("decide", "entropy", "chow"):
-            before, after = ([np.array(result["cost"][state][str(price)][policy]) for price in PRICES] for state in ("raw", "calibrated"))
-            gains.append([policy, *(signed(b - a, TEST_SHARE, 3 * len(PRICES)) for b, a in zip(before, after, strict=True))])
-        lines += ["What calibration saves (cost before minus cost after) at each price of asking:", ""]
+            before, after = (
+                [np.array(result["cost"][state][str(price)][policy]) for price in PRICES]
+                for state in ("raw", "calibrated")
+            )
+            gains.append(
+                [
+                    policy,
+                    *(
+                        signed(b - a, TEST_SHARE, 3 * len(PRICES))
+                        for b, a in zip(before, after, strict=True)
+                    ),
+                ]
+            )
+        lines += [
+            "What calibration saves (cost before minus cost after) at each price of asking:",
+            "",
+        ]
         lines += table(["", *map(str, PRICES)], gains)
-    lines[place:place] = first_screen("how often `decide` is clearly cheaper (above 0) or dearer than the other policies", short)
+    lines[place:place] = first_screen(
+        "how often `decide` is clearly cheaper (above 0) or dearer than the other policies", short
+    )
     return "\n".join(lines)
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", help="folder that holds medical/ (default: LABELWISE_DATA)")
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--output", type=Path, default=HERE, help="folder for the results")
@@ -161,7 +255,9 @@ def main() -> None:
         "minutes": round((time.process_time() - start) / 60, 1),
         "sets": sets,
     }
-    (options.output / "realized_cost.json").write_text(json.dumps(results, separators=(",", ":")) + "\n")
+    (options.output / "realized_cost.json").write_text(
+        json.dumps(results, separators=(",", ":")) + "\n"
+    )
     (options.output / "realized_cost.md").write_text(summary(results))
 
 

@@ -1,11 +1,13 @@
-"""The same prediction sets from MAPIE, crepes, puncc and TorchCP: equal to the last case where the definition is the same, and time.
+"""The same prediction sets from MAPIE, crepes, puncc and TorchCP: equal to the last case where the
+definition is the same, and time.
 
     python lab/studies/sets_peers.py [--splits 20]
 
-Needs mapie, crepes, puncc, torchcp and torch; a library that cannot be imported is left out and named. TorchCP 1.2.1 imports its graph and
-language-model parts with everything else; where their dependencies are missing they are replaced by empty modules, since nothing here
-uses them. Writes sets_peers.json and sets_peers.md beside this file. Mean probabilities of the bundled Fashion-MNIST ensemble, random
-halves, coverage 0.9 and 0.95.
+Needs mapie, crepes, puncc, torchcp and torch; a library that cannot be imported is left out and
+named. TorchCP 1.2.1 imports its graph and language-model parts with everything else; where their
+dependencies are missing they are replaced by empty modules, since nothing here uses them. Writes
+sets_peers.json and sets_peers.md beside this file. Mean probabilities of the bundled Fashion-MNIST
+ensemble, random halves, coverage 0.9 and 0.95.
 """
 
 from __future__ import annotations
@@ -33,7 +35,9 @@ Fit = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
 
 
 def ours(per: str, score: str) -> Fit:
-    return lambda p, y, new, level: fit_sets(p, y, per=per, score=score, coverage=level).predict(new).member
+    return lambda p, y, new, level: (
+        fit_sets(p, y, per=per, score=score, coverage=level).predict(new).member
+    )
 
 
 def mapie(score: str) -> Fit:
@@ -58,7 +62,9 @@ def mapie(score: str) -> Fit:
     def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
         model = Given()
         model.classes_ = np.arange(p.shape[1])
-        fitted = SplitConformalClassifier(model, confidence_level=level, conformity_score=score, prefit=True).conformalize(p, y)
+        fitted = SplitConformalClassifier(
+            model, confidence_level=level, conformity_score=score, prefit=True
+        ).conformalize(p, y)
         extra = {"include_last_label": True} if score == "aps" else {}
         return np.asarray(fitted.predict_set(new, conformity_score_params=extra)[1][:, :, 0])
 
@@ -71,11 +77,18 @@ def crepes(per: str) -> Fit:
     def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
         own = (1 - p)[np.arange(len(y)), y]
         if per == "marginal":
-            return np.asarray(ConformalClassifier().fit(own).predict_set(1 - new, confidence=level, smoothing=False), bool)
+            return np.asarray(
+                ConformalClassifier()
+                .fit(own)
+                .predict_set(1 - new, confidence=level, smoothing=False),
+                bool,
+            )
         member = np.empty(new.shape, bool)
         fitted = ConformalClassifier().fit(own, bins=y)
         for k in range(p.shape[1]):
-            member[:, [k]] = fitted.predict_set(1 - new[:, [k]], bins=np.full(len(new), k), confidence=level, smoothing=False)
+            member[:, [k]] = fitted.predict_set(
+                1 - new[:, [k]], bins=np.full(len(new), k), confidence=level, smoothing=False
+            )
         return member
 
     return run
@@ -112,10 +125,16 @@ def torchcp(per: str, score: str) -> Fit:
     from torchcp.classification.score import APS, LAC
 
     torch.set_default_dtype(torch.float64)
-    function = LAC(score_type="identity") if score == "lac" else APS(score_type="identity", randomized=False)
+    function = (
+        LAC(score_type="identity")
+        if score == "lac"
+        else APS(score_type="identity", randomized=False)
+    )
 
     def run(p: np.ndarray, y: np.ndarray, new: np.ndarray, level: float) -> np.ndarray:
-        made = (ClassConditionalPredictor if per == "class" else SplitPredictor)(function, alpha=round(1 - level, 9))
+        made = (ClassConditionalPredictor if per == "class" else SplitPredictor)(
+            function, alpha=round(1 - level, 9)
+        )
         made.calculate_threshold(torch.from_numpy(p), torch.from_numpy(y))
         return made.predict_with_logits(torch.from_numpy(new)).numpy().astype(bool)
 
@@ -124,12 +143,23 @@ def torchcp(per: str, score: str) -> Fit:
 
 PEERS: dict[tuple[str, str], dict[str, Callable[[], Fit]]] = {
     ("marginal", "lac"): {
-        "MAPIE": lambda: mapie("lac"), "crepes": lambda: crepes("marginal"), "puncc": lambda: puncc("LAC"), "TorchCP": lambda: torchcp("marginal", "lac"),
+        "MAPIE": lambda: mapie("lac"),
+        "crepes": lambda: crepes("marginal"),
+        "puncc": lambda: puncc("LAC"),
+        "TorchCP": lambda: torchcp("marginal", "lac"),
     },
-    ("class", "lac"): {"crepes": lambda: crepes("class"), "puncc": lambda: puncc("ClasswiseLAC"), "TorchCP": lambda: torchcp("class", "lac")},
-    ("marginal", "aps"): {"MAPIE": lambda: mapie("aps"), "puncc": lambda: puncc("APS"), "TorchCP": lambda: torchcp("marginal", "aps")},
+    ("class", "lac"): {
+        "crepes": lambda: crepes("class"),
+        "puncc": lambda: puncc("ClasswiseLAC"),
+        "TorchCP": lambda: torchcp("class", "lac"),
+    },
+    ("marginal", "aps"): {
+        "MAPIE": lambda: mapie("aps"),
+        "puncc": lambda: puncc("APS"),
+        "TorchCP": lambda: torchcp("marginal", "aps"),
+    },
     ("class", "aps"): {"TorchCP": lambda: torchcp("class", "aps")},
-}  # fmt: skip
+}
 PACKAGES = {"MAPIE": "mapie", "crepes": "crepes", "puncc": "puncc", "TorchCP": "torchcp"}
 
 
@@ -147,7 +177,13 @@ def compare(splits: int) -> dict[str, Any]:
                 continue
             for level in (0.9, 0.95):
                 rows.append(
-                    {"per": per, "score": score, "peer": peer, "level": level, **paired(ours(per, score), run, p, y, level, splits)}
+                    {
+                        "per": per,
+                        "score": score,
+                        "peer": peer,
+                        "level": level,
+                        **paired(ours(per, score), run, p, y, level, splits),
+                    }
                 )
     return {
         "rows": rows,
@@ -157,8 +193,12 @@ def compare(splits: int) -> dict[str, Any]:
     }
 
 
-def paired(mine: Fit, theirs: Fit, p: np.ndarray, y: np.ndarray, level: float, splits: int) -> dict[str, Any]:
-    """How many of the cases have other sets, who has more classes there, and the ratio of the times."""
+def paired(
+    mine: Fit, theirs: Fit, p: np.ndarray, y: np.ndarray, level: float, splits: int
+) -> dict[str, Any]:
+    """How many of the cases have other sets, who has more classes there, and the ratio of the
+    times.
+    """
     other = more = less = n = 0
     seconds = np.zeros(2)
     for s in range(splits):
@@ -183,24 +223,73 @@ def paired(mine: Fit, theirs: Fit, p: np.ndarray, y: np.ndarray, level: float, s
 
 
 NOTES = (
-    "crepes includes a class if its p-value is at least 1 − coverage; here it must be above. They differ by one rank where (n + 1)(1 − coverage) is an integer; both are valid, its sets are larger.",
-    "MAPIE has no sets per class. Its APS subtracts a random part of the true class's probability at calibration only: another definition.",
-    "puncc's APS without randomization adds the class after the threshold to every set: valid, one class more.",
-    "TorchCP keeps thresholds per class in torch's default type. With float32, its APS sets per class differ (scores crowd near 1); here the default is set to float64.",
+    (
+        "crepes includes a class if its p-value is at least 1 − coverage; here it must be above. "
+        "They differ by one rank where (n + 1)(1 − coverage) is an integer; both are valid, its "
+        "sets are larger."
+    ),
+    (
+        "MAPIE has no sets per class. Its APS subtracts a random part of the true class's "
+        "probability at calibration only: another definition."
+    ),
+    (
+        "puncc's APS without randomization adds the class after the threshold to every set: valid, "
+        "one class more."
+    ),
+    (
+        "TorchCP keeps thresholds per class in torch's default type. With float32, its APS sets "
+        "per class differ (scores crowd near 1); here the default is set to float64."
+    ),
 )
 
 
 def page(result: dict[str, Any]) -> str:
-    lines = ["# Prediction sets beside other libraries", "", "Generated by `lab/studies/sets_peers.py`; do not edit.", ""]
-    lines += [
-        f"Fashion-MNIST, bundled ensemble, {result['splits']} random halves. Time: theirs / ours, processor time of fit and predict.",
+    lines = [
+        "# Prediction sets beside other libraries",
+        "",
+        "Generated by `lab/studies/sets_peers.py`; do not edit.",
         "",
     ]
-    lines += ["Versions: " + ", ".join(f"{peer} {number}" for peer, number in result["versions"].items()) + ".", ""]
+    lines += [
+        (
+            f"Fashion-MNIST, bundled ensemble, {result['splits']} random halves. Time: theirs / "
+            "ours, processor time of fit and predict."
+        ),
+        "",
+    ]
+    lines += [
+        "Versions: "
+        + ", ".join(f"{peer} {number}" for peer, number in result["versions"].items())
+        + ".",
+        "",
+    ]
     lines += table(
-        ["per", "score", "library", "coverage", "cases", "with other sets", "classes only there", "classes only here", "time"],
-        [[r["per"], r["score"], r["peer"], f"{r['level']:g}", f"{r['cases']:,}", f"{r['other']:,}", f"{r['more']:,}", f"{r['less']:,}", f"{r['time_ratio']:.2g} ×"] for r in result["rows"]],
-    )  # fmt: skip
+        [
+            "per",
+            "score",
+            "library",
+            "coverage",
+            "cases",
+            "with other sets",
+            "classes only there",
+            "classes only here",
+            "time",
+        ],
+        [
+            [
+                r["per"],
+                r["score"],
+                r["peer"],
+                f"{r['level']:g}",
+                f"{r['cases']:,}",
+                f"{r['other']:,}",
+                f"{r['more']:,}",
+                f"{r['less']:,}",
+                f"{r['time_ratio']:.2g} ×",
+            ]
+            for r in result["rows"]
+        ],
+    )
     lines += [f"- {note}" for note in NOTES]
     lines += [f"- {peer} could not be imported: {why}" for peer, why in result["missing"].items()]
     return "\n".join([*lines, ""])

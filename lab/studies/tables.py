@@ -9,9 +9,11 @@ from scipy.stats import t
 
 
 def interval(values: np.ndarray, test_share: float, family: int = 1) -> tuple[float, float]:
-    """Mean over the splits and half width of its 95 % t-interval, for a ``family`` of so many comparisons together (Bonferroni).
+    """Mean over the splits and half width of its 95 % t-interval, for a ``family`` of so many
+    comparisons together (Bonferroni).
 
-    Random splits share cases, so the plain interval is too narrow; the variance is multiplied by 1 + n · test / train (Nadeau & Bengio 2003).
+    Random splits share cases, so the plain interval is too narrow; the variance is multiplied by 1
+    + n · test / train (Nadeau & Bengio 2003).
     """
     n = len(values)
     spread = values.std(ddof=1) * np.sqrt(1 / n + test_share / (1 - test_share))
@@ -34,13 +36,23 @@ def clear(differences: Sequence[np.ndarray], test_share: float) -> str:
     for family in (len(differences), 1):
         intervals = [interval(values, test_share, family) for values in differences]
         counts.append(sum(abs(mean) > half for mean, half in intervals))
-    return f"Of these {len(differences)} differences {counts[0]} exclude 0 in intervals for all of them together (one by one {counts[1]}, of which some are chance)."
+    return (
+        f"Of these {len(differences)} differences {counts[0]} exclude 0 in intervals for all of "
+        f"them together (one by one {counts[1]}, of which some are chance)."
+    )
 
 
-def in_short(name: str, kind: str, differences: Sequence[np.ndarray], test_share: float) -> list[str]:
-    """A row of the first screen: how many differences there are, and how many are clearly above and below 0 in intervals for all together."""
+def in_short(
+    name: str, kind: str, differences: Sequence[np.ndarray], test_share: float
+) -> list[str]:
+    """A row of the first screen: how many differences there are, and how many are clearly above and
+    below 0 in intervals for all together.
+    """
     intervals = [interval(values, test_share, len(differences)) for values in differences]
-    above, below = sum(mean > half for mean, half in intervals), sum(mean < -half for mean, half in intervals)
+    above, below = (
+        sum(mean > half for mean, half in intervals),
+        sum(mean < -half for mean, half in intervals),
+    )
     return [name, kind, str(len(differences)), str(above), str(below)]
 
 

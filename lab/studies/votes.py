@@ -1,10 +1,12 @@
-"""Where does aleatoric uncertainty track people, and what can critics show? Real predictions, real votes.
+"""Where does aleatoric uncertainty track people, and what can critics show? Real predictions, real
+votes.
 
-    python lab/studies/votes.py --data-dir DIR      minutes; writes votes.json and the results of docs/votes.md and docs/critics.md
-    python lab/studies/votes.py --pages             only the pages, from the stored results
+    python lab/studies/votes.py --data-dir DIR      minutes; writes votes.json and the results of
+    docs/votes.md and docs/critics.md python lab/studies/votes.py --pages             only the
+    pages, from the stored results
 
-DIR holds cifar10_8_networks.npz, cifar10h-counts.npy (or cifar10_human.npz), cifar10_labels.npz, chaosnli_snli.npz and sleep_dodh.npz, also in
-folders votes/ and cifar10/.
+DIR holds cifar10_8_networks.npz, cifar10h-counts.npy (or cifar10_human.npz), cifar10_labels.npz,
+chaosnli_snli.npz and sleep_dodh.npz, also in folders votes/ and cifar10/.
 """
 
 from __future__ import annotations
@@ -34,10 +36,19 @@ def short(x: float) -> float:
 
 
 def true_labels(data_dir: Path, name: str) -> np.ndarray:
-    file, key = {"cifar10h": ("cifar10_labels.npz", "test"), "chaosnli": ("chaosnli_snli.npz", "y_true")}[name]
-    path = next(data_dir / folder / file for folder in (".", "votes", "cifar10") if (data_dir / folder / file).is_file())
+    file, key = {
+        "cifar10h": ("cifar10_labels.npz", "test"),
+        "chaosnli": ("chaosnli_snli.npz", "y_true"),
+    }[name]
+    path = next(
+        data_dir / folder / file
+        for folder in (".", "votes", "cifar10")
+        if (data_dir / folder / file).is_file()
+    )
     found = np.load(path)
-    return np.asarray(found[key] if key in found else found[next(k for k in found if key in k)]).ravel()
+    return np.asarray(
+        found[key] if key in found else found[next(k for k in found if key in k)]
+    ).ravel()
 
 
 def members(q: lw.Ensemble, y: np.ndarray) -> dict[str, Any]:
@@ -48,7 +59,13 @@ def members(q: lw.Ensemble, y: np.ndarray) -> dict[str, Any]:
         found[method] = {
             name: [
                 short(np.mean([float(x) for x in values]))
-                for values in zip(*((r[name].log_loss, r[name].brier, r[name].epistemic, r[name].auroc) for r in runs), strict=True)
+                for values in zip(
+                    *(
+                        (r[name].log_loss, r[name].brier, r[name].epistemic, r[name].auroc)
+                        for r in runs
+                    ),
+                    strict=True,
+                )
             ]
             for name in runs[0]
         }
@@ -56,14 +73,18 @@ def members(q: lw.Ensemble, y: np.ndarray) -> dict[str, Any]:
 
 
 def entanglement(q: lw.Ensemble, y: np.ndarray) -> dict[str, Any]:
-    """How aleatoric and epistemic uncertainty go together; wrong predictions that all members agree on; the split under other temperatures."""
+    """How aleatoric and epistemic uncertainty go together; wrong predictions that all members agree
+    on; the split under other temperatures.
+    """
     u = lw.decompose(q, "squared").sum()
     top, wrong = q.probs.argmax(-1), q.mean().argmax(-1) != y
     alike = (top == top[0]).all(axis=0)
     low = u.epistemic <= np.median(u.epistemic)
     shares = {}
     for t in (0.5, 1.0, 2.0, 4.0):
-        v = lw.decompose(lw.Ensemble.from_logits(np.log(np.maximum(q.probs, 1e-300)) / t), "squared").sum()
+        v = lw.decompose(
+            lw.Ensemble.from_logits(np.log(np.maximum(q.probs, 1e-300)) / t), "squared"
+        ).sum()
         shares[str(t)] = short(v.aleatoric.sum() / v.total.sum())
     return {
         "spearman": short(rank_agreement(u.aleatoric, u.epistemic).spearman),
@@ -83,7 +104,12 @@ def disentanglement(rng: np.random.Generator) -> dict[str, Any]:
     order = rng.permutation(len(x))
     x, y = x[order] / 16, y[order]
     train, test = np.arange(1200), np.arange(1200, len(x))
-    found: dict[str, Any] = {"levels": {"size": [0.05, 0.1, 0.2, 0.4, 0.7, 1.0], "noise": [0.0, 0.1, 0.2, 0.3, 0.45, 0.6]}}
+    found: dict[str, Any] = {
+        "levels": {
+            "size": [0.05, 0.1, 0.2, 0.4, 0.7, 1.0],
+            "noise": [0.0, 0.1, 0.2, 0.3, 0.45, 0.6],
+        }
+    }
     series: dict[str, dict[str, list]] = {}
     for kind, levels in found["levels"].items():
         for level in levels:
@@ -97,13 +123,23 @@ def disentanglement(rng: np.random.Generator) -> dict[str, Any]:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 passes = 25 * len(train) // len(rows)  # the same number of steps for all
-                options: dict[str, Any] = {"batch_size": 60, "learning_rate_init": 5e-3, "max_iter": passes, "n_iter_no_change": passes}
-                nets = [MLPClassifier((32,), random_state=i, **options).fit(x[rows], labels[rows]) for i in range(5)]
+                options: dict[str, Any] = {
+                    "batch_size": 60,
+                    "learning_rate_init": 5e-3,
+                    "max_iter": passes,
+                    "n_iter_no_change": passes,
+                }
+                nets = [
+                    MLPClassifier((32,), random_state=i, **options).fit(x[rows], labels[rows])
+                    for i in range(5)
+                ]
             q = lw.Ensemble(np.stack([net.predict_proba(x[test]) for net in nets]))
             error = float(np.mean(q.mean().argmax(-1) != labels[test]))
             for loss in ("log", "squared"):
                 u = lw.decompose(q, loss).sum()
-                series.setdefault(loss, {}).setdefault(kind, []).append([error, u.aleatoric.mean(), u.epistemic.mean()])
+                series.setdefault(loss, {}).setdefault(kind, []).append(
+                    [error, u.aleatoric.mean(), u.epistemic.mean()]
+                )
     for loss, by in series.items():
         columns = {kind: tuple(np.array(rows).T) for kind, rows in by.items()}
         found[loss] = {
@@ -114,7 +150,9 @@ def disentanglement(rng: np.random.Generator) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--data-dir", type=Path)
     parser.add_argument("--splits", type=int, default=20)
     parser.add_argument("--n-bootstrap", type=int, default=100)

@@ -1,4 +1,6 @@
-"""The results of votes.py and votes_simulation.py as sections of docs/votes.md and docs/critics.md."""
+"""The results of votes.py and votes_simulation.py as sections of docs/votes.md and
+docs/critics.md.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def _number(x: float | None, digits: int = 2) -> str:
 
 
 def _interval(value: float | None, low: float | None, high: float | None, digits: int = 2) -> str:
-    return _number(value, digits) if low is None or high is None else f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    return (
+        _number(value, digits)
+        if low is None or high is None
+        else f"{value:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
+    )
 
 
 def _signed(x: list[float]) -> str:
@@ -30,29 +36,65 @@ def reliability(result: dict[str, Any]) -> list[str]:
     for k, name in enumerate(result["class_names"]):
         ratios = [[x[k] for x in result["reliability"][part]["labels"]["ratio"]] for part in parts]
         rows.append([name, *(_interval(*r) for r in ratios)])
-    rows.append(["**sum**", *(_interval(*result["reliability"][part]["sum"]["ratio"]) for part in parts)])
-    return table(["claimed ÷ observed", *({"total": "TU", "aleatoric": "AU", "epistemic": "EU"}[part] for part in parts)], rows)
+    rows.append(
+        ["**sum**", *(_interval(*result["reliability"][part]["sum"]["ratio"]) for part in parts)]
+    )
+    return table(
+        [
+            "claimed ÷ observed",
+            *({"total": "TU", "aleatoric": "AU", "epistemic": "EU"}[part] for part in parts),
+        ],
+        rows,
+    )
 
 
 def scores(result: dict[str, Any]) -> list[str]:
     rows = [
-        [name, *(f"{1e4 * x[key]:.2f}" for key in ("score", "calibration", "resolution")), _signed(x["difference"])]
+        [
+            name,
+            *(f"{1e4 * x[key]:.2f}" for key in ("score", "calibration", "resolution")),
+            _signed(x["difference"]),
+        ]
         for name, x in result["scores"].items()
     ]
-    return table(["claim (× 10⁻⁴, summed over the labels)", "score", "calibration", "resolution", "minus “TU: mean, then isotonic”"], rows)
+    return table(
+        [
+            "claim (× 10⁻⁴, summed over the labels)",
+            "score",
+            "calibration",
+            "resolution",
+            "minus “TU: mean, then isotonic”",
+        ],
+        rows,
+    )
 
 
 def by_label(result: dict[str, Any]) -> list[str]:
-    shown = ["AU as claimed", *REPAIRED, "TU: mean, then isotonic", "AU: isotonic", "TU: isotonic", "EU: isotonic", "constant per label"]
+    shown = [
+        "AU as claimed",
+        *REPAIRED,
+        "TU: mean, then isotonic",
+        "AU: isotonic",
+        "TU: isotonic",
+        "EU: isotonic",
+        "constant per label",
+    ]
     rows = [
         [name, *(f"{1e4 * result['scores'][claim]['labels'][k]:.2f}" for claim in shown),
          _signed(result["scores"][REPAIRED[2]]["label_differences"][k])]
         for k, name in enumerate(result["class_names"])
     ]  # fmt: skip
-    return table(["score by label (× 10⁻⁴)", *shown, "mean of each member − TU, both with repaired mean"], rows)
+    return table(
+        ["score by label (× 10⁻⁴)", *shown, "mean of each member − TU, both with repaired mean"],
+        rows,
+    )
 
 
-REPAIRED = ("AU: mean, then share", "AU: mean, then share, then isotonic", "AU: mean of each member, then isotonic")
+REPAIRED = (
+    "AU: mean, then share",
+    "AU: mean, then share, then isotonic",
+    "AU: mean of each member, then isotonic",
+)
 
 
 def verdict(results: dict[str, Any]) -> str:
@@ -62,15 +104,27 @@ def verdict(results: dict[str, Any]) -> str:
         scored = results["benchmark"][name]["scores"]
         found = {claim: scored[claim]["difference"] for claim in REPAIRED}
         better += [difference[2] < 0 for difference in found.values()]
-        each = ", ".join(f"{_signed(difference)} for “{claim.removeprefix('AU: ')}”" for claim, difference in found.items())
-        plain = f"{1e4 * scored['AU: isotonic']['score']:.2f} against {1e4 * scored['TU: isotonic']['score']:.2f}"
+        each = ", ".join(
+            f"{_signed(difference)} for “{claim.removeprefix('AU: ')}”"
+            for claim, difference in found.items()
+        )
+        plain = (
+            f"{1e4 * scored['AU: isotonic']['score']:.2f} against "
+            f"{1e4 * scored['TU: isotonic']['score']:.2f}"
+        )
         words.append(f"{name}: {each}; under plain isotonic repair AU scores {plain}")
-    lead = "**Aleatoric uncertainty tells better than total uncertainty where people disagree.**" if all(better) else (
-        f"**Aleatoric uncertainty {'tells only sometimes' if any(better) else 'does not tell'} better than total uncertainty where people disagree**, once both "
-        "are repaired with votes."
-    )  # fmt: skip
+    lead = (
+        "**Aleatoric uncertainty tells better than total uncertainty where people disagree.**"
+        if all(better)
+        else (
+            f"**Aleatoric uncertainty {'tells only sometimes' if any(better) else 'does not tell'} "
+            "better than total uncertainty where people disagree**, once both "
+            "are repaired with votes."
+        )
+    )
     return (
-        f"{lead} Held-out squared error of repaired AU minus that of repaired TU (× 10⁻⁴, 95 % intervals; below 0 favors AU) – {'. '.join(words)}. What makes "
+        f"{lead} Held-out squared error of repaired AU minus that of repaired TU (× 10⁻⁴, 95 % "
+        f"intervals; below 0 favors AU) – {'. '.join(words)}. What makes "
         "the claims right is the repair: see the [results](#results)."
     )
 
@@ -79,7 +133,10 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
     lines = [
         "## Results",
         "",
-        f"`{results['command']}`, {results['benchmark']['cifar10h']['splits']} random halves; 95 % intervals.",
+        (
+            f"`{results['command']}`, {results['benchmark']['cifar10h']['splits']} random halves; "
+            "95 % intervals."
+        ),
         "",
     ]
     for name, result in results["benchmark"].items():
@@ -92,9 +149,12 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
             *reliability(result),
         ]
         if result["hard"]:
-            (claimed, error), (claimed2, error2) = (result["total_scores"][key] for key in ("claimed", "repaired"))
+            (claimed, error), (claimed2, error2) = (
+                result["total_scores"][key] for key in ("claimed", "repaired")
+            )
             lines += [
-                f"Held out, summed over the labels: TU claimed {claimed:.3f}, squared error of a vote {error:.3f}; with the mean repaired "
+                f"Held out, summed over the labels: TU claimed {claimed:.3f}, squared error of a "
+                f"vote {error:.3f}; with the mean repaired "
                 f"{claimed2:.3f} and {error2:.3f}.",
                 "",
             ]
@@ -103,8 +163,10 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
         before, after = (result["test"][key] for key in ("claimed", "repaired"))
         above = sum(result["moved"]["repaired_above_total"]) / len(result["class_names"])
         lines += [
-            f"The test rejects the claims in {before['rejected']:.0%} of the splits, the repaired claims in {after['rejected']:.0%}; claims are right within "
-            f"{100 * before['within']:.0f} % before and {100 * after['within']:.0f} % after (median). The repaired AU exceeds the *claimed TU* in {above:.0%} "
+            f"The test rejects the claims in {before['rejected']:.0%} of the splits, the repaired "
+            f"claims in {after['rejected']:.0%}; claims are right within "
+            f"{100 * before['within']:.0f} % before and {100 * after['within']:.0f} % after "
+            f"(median). The repaired AU exceeds the *claimed TU* in {above:.0%} "
             f"of the cases and labels. Log loss, from the bounds: {_verdicts(result['entropy'])}.",
             "",
         ]
@@ -115,22 +177,47 @@ def votes_results(results: dict[str, Any], simulation: dict[str, Any]) -> str:
             for method, ways in found.items()
             for way, values in ways.items()
         ]
-        lines += table([name, "", "log loss of the mean (bits)", "Brier", "mean EU (bits)", "AUROC of EU for errors"], rows)
+        lines += table(
+            [
+                name,
+                "",
+                "log loss of the mean (bits)",
+                "Brier",
+                "mean EU (bits)",
+                "AUROC of EU for errors",
+            ],
+            rows,
+        )
     lines += ["### Simulated votes", "", f"`{simulation['command']}`", ""]
     for title, key in (
-        ("Pair estimators: mean minus truth in standard errors, and how exactly they add up", "unbiased"),
+        (
+            "Pair estimators: mean minus truth in standard errors, and how exactly they add up",
+            "unbiased",
+        ),
         ("Coverage of 95 % intervals", "coverage"),
-        ("Coverage for the disagreement of named annotators with habits of their own", "annotators"),
-        ("How often the test rejects at the 5 % level (logits × 1: the claims are right)", "rejections"),
+        (
+            "Coverage for the disagreement of named annotators with habits of their own",
+            "annotators",
+        ),
+        (
+            "How often the test rejects at the 5 % level (logits × 1: the claims are right)",
+            "rejections",
+        ),
     ):
         found = simulation[key]
-        lines += [f"{title}:", "", *table(list(found[0]), [[str(x) for x in row.values()] for row in found])]
+        lines += [
+            f"{title}:",
+            "",
+            *table(list(found[0]), [[str(x) for x in row.values()] for row in found]),
+        ]
     return "\n".join(lines).rstrip()
 
 
 def _verdicts(entropy: dict[str, Any]) -> str:
     counts = {word: entropy["verdict"].count(word) for word in ("too low", "possible", "too high")}
-    return ", ".join(f"AU {word} for {n} label{'s' if n > 1 else ''}" for word, n in counts.items() if n)
+    return ", ".join(
+        f"AU {word} for {n} label{'s' if n > 1 else ''}" for word, n in counts.items() if n
+    )
 
 
 def critics_results(results: dict[str, Any]) -> str:
@@ -157,17 +244,36 @@ def critics_results(results: dict[str, Any]) -> str:
         "AU/TU at T = ½, 1, 2, 4",
     ]
     digits = results["critics"]["digits"]
-    lines = ["## Runs", "", "`python lab/studies/votes.py --data-dir DIR --only critics`, squared loss.", "", *table(header, rows)]
+    lines = [
+        "## Runs",
+        "",
+        "`python lab/studies/votes.py --data-dir DIR --only critics`, squared loss.",
+        "",
+        *table(header, rows),
+    ]
     lines += [
-        "Disentanglement error, five small networks on scikit-learn's digits, all trained for the same number of steps (0 is best, 0.5 if nothing correlates):",
+        (
+            "Disentanglement error, five small networks on scikit-learn's digits, all trained for "
+            "the same number of steps (0 is best, 0.5 if nothing correlates):"
+        ),
         "",
     ]
     rows = []
     for loss in ("log", "squared"):
-        for kind, word in (("size", "share of the training data"), ("noise", "share of labels shuffled")):
-            for level, (error, au, eu) in zip(digits["levels"][kind], digits[loss][kind], strict=True):
-                rows.append([loss, f"{word} {level:g}", _number(error, 3), _number(au, 4), _number(eu, 4)])
-    lines += [f"Log loss {digits['log']['error']:.2f}, squared loss {digits['squared']['error']:.2f}.", ""]
+        for kind, word in (
+            ("size", "share of the training data"),
+            ("noise", "share of labels shuffled"),
+        ):
+            for level, (error, au, eu) in zip(
+                digits["levels"][kind], digits[loss][kind], strict=True
+            ):
+                rows.append(
+                    [loss, f"{word} {level:g}", _number(error, 3), _number(au, 4), _number(eu, 4)]
+                )
+    lines += [
+        f"Log loss {digits['log']['error']:.2f}, squared loss {digits['squared']['error']:.2f}.",
+        "",
+    ]
     lines += table(["loss", "models", "error rate", "mean AU", "mean EU"], rows)
     return "\n".join(lines).rstrip()
 
@@ -191,4 +297,6 @@ def with_section(page: str, name: str, text: str) -> str:
 def write_pages(results: dict[str, Any]) -> None:
     for (file, name), text in sections(results).items():
         path = DOCS / file
-        path.write_text(with_section(path.read_text(encoding="utf-8"), name, text), encoding="utf-8")
+        path.write_text(
+            with_section(path.read_text(encoding="utf-8"), name, text), encoding="utf-8"
+        )

@@ -12,7 +12,9 @@ from sklearn.preprocessing import StandardScaler
 from labelwise.decisions import Costs
 from labelwise_lab.simulation import simulate
 
-X, Y = make_classification(400, 6, n_informative=4, n_classes=3, weights=[0.7, 0.25, 0.05], random_state=0)
+X, Y = make_classification(
+    400, 6, n_informative=4, n_classes=3, weights=[0.7, 0.25, 0.05], random_state=0
+)
 NAMES = np.array(["common", "usual", "rare"])
 DATA = {"X": X[:300], "y": NAMES[Y[:300]], "X_test": X[300:], "y_test": NAMES[Y[300:]]}
 
@@ -32,7 +34,9 @@ def test_a_curve_is_counted_right_and_comes_again_with_its_seed():
     assert not np.array_equal(curve.order, other.order)
     for r, n in enumerate(curve.n_labeled):
         bought = DATA["y"][curve.order[:n]]
-        assert curve.labeled_by_class[r].tolist() == [np.sum(bought == name) for name in curve.class_names]
+        assert curve.labeled_by_class[r].tolist() == [
+            np.sum(bought == name) for name in curve.class_names
+        ]
     share = np.array([np.mean(DATA["y_test"] == name) for name in curve.class_names])
     assert np.allclose(curve.recall @ share, curve.accuracy)
     assert np.allclose(curve.cost, 1 - curve.accuracy)
@@ -40,14 +44,19 @@ def test_a_curve_is_counted_right_and_comes_again_with_its_seed():
 
 
 def test_strategies_start_from_the_same_cases_and_the_same_fit():
-    curves = [run(RandomForestClassifier(10), strategy=s, rounds=1, rng=3) for s in ("label_wise", "entropy", "random")]
+    curves = [
+        run(RandomForestClassifier(10), strategy=s, rounds=1, rng=3)
+        for s in ("label_wise", "entropy", "random")
+    ]
     for curve in curves[1:]:
         assert np.array_equal(curve.order[:20], curves[0].order[:20])
         assert curve.accuracy[0] == curves[0].accuracy[0]
         assert not np.array_equal(curve.order, curves[0].order)
 
 
-@pytest.mark.parametrize("estimator", [GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())])
+@pytest.mark.parametrize(
+    "estimator", [GaussianNB(), make_pipeline(StandardScaler(), LogisticRegression())]
+)
 @pytest.mark.parametrize("batch", ["balanced", "diverse"])
 def test_any_classifier_and_batch(estimator, batch):
     curve = run(estimator, batch=batch, n_members=3)

@@ -1,4 +1,6 @@
-"""Label-wise aleatoric and epistemic uncertainty of a classifier: how sure is it, about which classes, and why?"""
+"""Label-wise aleatoric and epistemic uncertainty of a classifier: how sure is it, about which
+classes, and why?
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,14 @@ from ._errors import InputError
 from ._lazy import lazily
 from .accumulator import Accumulator
 from .decomposition import Components, Uncertainty, decompose
-from .distributions import Dirichlet, DirichletMixture, Distribution, Ensemble, LogisticNormal, MultiLabelEnsemble
+from .distributions import (
+    Dirichlet,
+    DirichletMixture,
+    Distribution,
+    Ensemble,
+    LogisticNormal,
+    MultiLabelEnsemble,
+)
 from .losses import (
     BetaLoss,
     CostLoss,
@@ -59,10 +68,34 @@ __all__ = [
 ]
 
 _MODULES = (
-    "axioms", "calibration", "decisions", "demo", "evaluation", "io", "joint", "metrics", "models", "plots", "report", "sets",
-)  # fmt: skip
+    "axioms",
+    "calibration",
+    "decisions",
+    "demo",
+    "evaluation",
+    "io",
+    "joint",
+    "metrics",
+    "models",
+    "plots",
+    "report",
+    "sets",
+)
 if TYPE_CHECKING:  # the same names for type checkers
-    from . import axioms, calibration, decisions, demo, evaluation, io, joint, metrics, models, plots, report, sets  # noqa: F401
+    from . import (  # noqa: F401
+        axioms,
+        calibration,
+        decisions,
+        demo,
+        evaluation,
+        io,
+        joint,
+        metrics,
+        models,
+        plots,
+        report,
+        sets,
+    )
     from .evaluation.ensemble_health import check_ensemble as check_ensemble
     from .io.load import load_predictions as load_predictions
     from .io.quantify import quantify as quantify

@@ -29,8 +29,9 @@ ClassNames: TypeAlias = Sequence[str] | Mapping[Any, str]
 namespace: Callable[..., Any] = array_namespace
 """The array-API namespace shared by some arrays; scalars and ``None`` are ignored."""
 
-# How far the sum of a probability vector may be from 1. Wider than rounding alone needs, because stored predictions
-# have often passed through the next smaller type: float32 softmax kept as float64, float16 files read as float32.
+# How far the sum of a probability vector may be from 1. Wider than rounding alone needs, because
+# stored predictions have often passed through the next smaller type: float32 softmax kept as
+# float64, float16 files read as float32.
 SUM_TOLERANCE = {"float64": 1e-6, "float32": 1e-3, "float16": 1e-2, "bfloat16": 1e-2}
 
 
@@ -52,40 +53,65 @@ def library(x: Array) -> str:
 
 
 def as_real(x: Any, name: str, *, integers: bool = False) -> Array:
-    """``x`` as an array of real numbers in its own library and type; of integers only if they are allowed.
+    """``x`` as an array of real numbers in its own library and type; of integers only if they are
+    allowed.
 
     Lists have no type of their own, so numbers in lists are floating point.
     """
-    if type(x) is np.ndarray and x.dtype in (np.float32, np.float64):  # the most frequent case, fast
+    if type(x) is np.ndarray and x.dtype in (
+        np.float32,
+        np.float64,
+    ):  # the most frequent case, fast
         return x
     given = x
     x = _as_array(x, name)
     kind = dtype_name(x)
     if kind in SUM_TOLERANCE:
-        return x.astype(x.dtype.newbyteorder("=")) if (is_numpy_array(x) or is_dask_array(x)) and not x.dtype.isnative else x
+        return (
+            x.astype(x.dtype.newbyteorder("="))
+            if (is_numpy_array(x) or is_dask_array(x)) and not x.dtype.isnative
+            else x
+        )
     convert = f"{name}.double()" if is_torch_array(x) else f"{name}.astype(float)"
     if kind.startswith(("int", "uint")) and (integers or not is_array_api_obj(given)):
         return x if integers else x.astype(np.float64)
     if kind.startswith(("int", "uint", "bool")):
         hint = f"Convert with {convert}"
         if name == "probs":
-            hint = f"If these are 0/1 votes, convert them with {convert}; class labels must be one-hot encoded first"
-        raise TypeError(f"`{name}` must be floating point; got {kind} for shape {tuple(x.shape)}. {hint}")
+            hint = (
+                f"If these are 0/1 votes, convert them with {convert}; class labels must be "
+                "one-hot encoded first"
+            )
+        raise TypeError(
+            f"`{name}` must be floating point; got {kind} for shape {tuple(x.shape)}. {hint}"
+        )
     if kind.startswith("complex"):
-        raise TypeError(f"`{name}` must be real; got {kind} for shape {tuple(x.shape)}. Take {name}.real or the modulus first")
+        raise TypeError(
+            f"`{name}` must be real; got {kind} for shape {tuple(x.shape)}. Take {name}.real or "
+            "the modulus first"
+        )
     if kind == "object":
         if x.ndim == 0:
-            what = f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+            what = (
+                f"the class {given.__name__}" if isinstance(given, type) else type(given).__name__
+            )
             raise TypeError(f"`{name}` must be an array of numbers; got {what}")
         raise TypeError(
-            f"`{name}` must be a rectangular array of numbers; got an object array of shape {tuple(x.shape)}. "
+            f"`{name}` must be a rectangular array of numbers; got an object array of shape "
+            f"{tuple(x.shape)}. "
             f"Stack arrays of equal shape with np.stack([...]); convert numbers with {convert}"
         )
     if kind.startswith(("str", "bytes")):
-        raise TypeError(f"`{name}` must be numbers; got text ({kind}) of shape {tuple(x.shape)}. Convert with {convert}")
+        raise TypeError(
+            f"`{name}` must be numbers; got text ({kind}) of shape {tuple(x.shape)}. Convert with "
+            f"{convert}"
+        )
     if not kind.startswith("float"):
         raise TypeError(f"`{name}` must be numbers; got {kind} for shape {tuple(x.shape)}")
-    raise TypeError(f"`{name}` must be float32 or float64 (float16 and bfloat16 are widened); got {kind}. Convert with {convert}")
+    raise TypeError(
+        f"`{name}` must be float32 or float64 (float16 and bfloat16 are widened); got {kind}. "
+        f"Convert with {convert}"
+    )
 
 
 def _as_array(x: Any, name: str) -> Array:
@@ -94,7 +120,8 @@ def _as_array(x: Any, name: str) -> Array:
         missing = int(np.sum(np.ma.getmaskarray(x)))
         if missing:
             raise ValueError(
-                f"`{name}` must be complete; got a masked array with {missing} of {x.size} values masked. "
+                f"`{name}` must be complete; got a masked array with {missing} of {x.size} values "
+                "masked. "
                 "Drop the masked instances, or fill them in, first"
             )
         return np.asarray(x.data)
@@ -102,25 +129,40 @@ def _as_array(x: Any, name: str) -> Array:
         return np.asarray(x)  # np.matrix and np.memmap as plain arrays on the same memory
     if hasattr(x, "toarray") or getattr(x, "is_sparse", False):
         dense = "to_dense" if is_array_api_obj(x) else "toarray"
-        raise TypeError(f"`{name}` must be a dense array; got {type(x).__name__}, which is sparse. Convert with {name}.{dense}()")
+        raise TypeError(
+            f"`{name}` must be a dense array; got {type(x).__name__}, which is sparse. Convert "
+            f"with {name}.{dense}()"
+        )
     if is_array_api_obj(x):
         return x
-    if isinstance(x, list | tuple) and any(is_array_api_obj(part) and not is_numpy_array(part) for part in x):
+    if isinstance(x, list | tuple) and any(
+        is_array_api_obj(part) and not is_numpy_array(part) for part in x
+    ):
         try:
-            return namespace(*x).stack(list(x))  # in the members' own library, on its device, with its gradients
+            return namespace(*x).stack(
+                list(x)
+            )  # in the members' own library, on its device, with its gradients
         except (TypeError, ValueError, RuntimeError) as error:
-            raise ValueError(f"`{name}` must be arrays of one library and of equal shape when given as a list; {error}") from error
+            raise ValueError(
+                f"`{name}` must be arrays of one library and of equal shape when given as a list; "
+                f"{error}"
+            ) from error
     try:
         return np.asarray(x)
     except (TypeError, ValueError, RuntimeError) as error:
-        raise ValueError(f"`{name}` must be a rectangular array of numbers; got sequences of unequal lengths or of mixed kinds") from error
+        raise ValueError(
+            f"`{name}` must be a rectangular array of numbers; got sequences of unequal lengths or "
+            "of mixed kinds"
+        ) from error
 
 
 def widen(x: Array) -> Array:
     """``x`` in the type used for computation: float16 and bfloat16 become float32."""
     if dtype_name(x) not in ("float16", "bfloat16"):
         return x
-    return x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
+    return (
+        x.astype(np.float32) if is_numpy_array(x) else namespace(x).astype(x, namespace(x).float32)
+    )
 
 
 def at_most_one(x: Array) -> Array:
@@ -132,24 +174,31 @@ def at_most_one(x: Array) -> Array:
 
 
 def as_floating(x: Any, name: str) -> Array:
-    """``x`` as a real floating-point array of its own library; float16 and bfloat16 are widened to float32."""
+    """``x`` as a real floating-point array of its own library; float16 and bfloat16 are widened to
+    float32.
+    """
     return widen(as_real(x, name))
 
 
 def into(x: Array, other: Array, name: str, other_name: str) -> Array:
-    """``x`` in the library and type of ``other``: from NumPy into every library, but not between two others."""
+    """``x`` in the library and type of ``other``: from NumPy into every library, but not between
+    two others.
+    """
     if is_numpy_array(x) and not is_numpy_array(other):
         return like(x, other)
     if library(x) != library(other):
         raise TypeError(
-            f"`{name}` and `{other_name}` must come from the same array library; got {library(x)} and {library(other)}. "
+            f"`{name}` and `{other_name}` must come from the same array library; got {library(x)} "
+            f"and {library(other)}. "
             f"Convert `{name}` first"
         )
     return namespace(other).astype(x, other.dtype)
 
 
 def values_known(x: Array) -> bool:
-    """Whether the values of ``x`` are available: not under ``jit``, ``torch.compile`` or ``vmap``, nor in a lazy Dask graph."""
+    """Whether the values of ``x`` are available: not under ``jit``, ``torch.compile`` or ``vmap``,
+    nor in a lazy Dask graph.
+    """
     if isinstance(x, np.ndarray):
         return True
     if is_dask_array(x):
@@ -162,7 +211,9 @@ def values_known(x: Array) -> bool:
 
 
 def traced(x: Array) -> bool:
-    """Whether a tensor is traced by ``torch.compile``, ``vmap`` or a derivative of ``torch.func``."""
+    """Whether a tensor is traced by ``torch.compile``, ``vmap`` or a derivative of
+    ``torch.func``.
+    """
     import torch
 
     return torch.compiler.is_compiling() or bool(torch._C._functorch.is_functorch_wrapped_tensor(x))
@@ -176,7 +227,9 @@ def to_numpy(x: Array) -> np.ndarray:
 
 
 def channels_first(shape: tuple[int, ...]) -> bool:
-    """Whether images of this shape are (N, C, H, W) with 1 or 3 channels, as in PyTorch, and not (N, H, W) or (N, H, W, C)."""
+    """Whether images of this shape are (N, C, H, W) with 1 or 3 channels, as in PyTorch, and not
+    (N, H, W) or (N, H, W, C).
+    """
     return len(shape) == 4 and shape[1] in (1, 3) and shape[3] not in (1, 3, 4)
 
 
@@ -211,7 +264,8 @@ def index_like(values: Any, x: Array) -> Array:
 
 
 def sum_first(x: Array) -> Array:
-    """Σ x over the first axis, one after another: NumPy adds up a single column in another order than those of a matrix.
+    """Σ x over the first axis, one after another: NumPy adds up a single column in another order
+    than those of a matrix.
 
     So the result for one instance does not depend on how many are computed together.
     """
@@ -221,22 +275,32 @@ def sum_first(x: Array) -> Array:
 
 
 def smallest(x: Array) -> tuple[float, float]:
-    """``(tiny, eps / 2)`` of the dtype of ``x``: the smallest normal number and the distance from 1 to the number below it."""
+    """``(tiny, eps / 2)`` of the dtype of ``x``: the smallest normal number and the distance from 1
+    to the number below it.
+    """
     info = namespace(x).finfo(x.dtype)
     return float(info.smallest_normal), float(info.eps) / 2
 
 
 def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
-    """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names, such as ``{0: "cat", 1: "dog"}``."""
+    """``names`` as a tuple of ``n`` different strings, or ``None``; also from positions to names,
+    such as ``{0: "cat", 1: "dog"}``.
+    """
     if names is None:
         return None
     if isinstance(names, Mapping):
         names = names_by_position(names, n)
     if isinstance(names, str | Set) or not isinstance(names, Iterable):
-        raise TypeError(f"`class_names` must be a sequence of {n} class names, in the order of the classes; got {names!r}")
+        raise TypeError(
+            f"`class_names` must be a sequence of {n} class names, in the order of the classes; "
+            f"got {names!r}"
+        )
     names = tuple(str(name) for name in names)
     if len(names) != n:
-        raise ValueError(f"`class_names` must name each of the K = {n} classes; got {len(names)} names: {', '.join(map(repr, names[:5]))}")
+        raise ValueError(
+            f"`class_names` must name each of the K = {n} classes; got {len(names)} names: "
+            f"{', '.join(map(repr, names[:5]))}"
+        )
     if len(set(names)) != n:
         twice = next(name for name in names if names.count(name) > 1)
         raise ValueError(f"`class_names` must be distinct; got {twice!r} twice")
@@ -244,18 +308,24 @@ def check_names(names: ClassNames | None, n: int) -> tuple[str, ...] | None:
 
 
 def names_by_position(names: Mapping[Any, str], n: int) -> list[str]:
-    """The names of an ``id2label`` dictionary, whose keys are the positions 0 … n − 1, also as text as in JSON."""
+    """The names of an ``id2label`` dictionary, whose keys are the positions 0 … n − 1, also as text
+    as in JSON.
+    """
     by_position = {str(key): name for key, name in names.items()}
     if set(by_position) != {str(position) for position in range(n)}:
         raise InputError(
-            f"`class_names` as a mapping must name each position from 0 to {n - 1} (K = {n} classes), "
-            f"such as {{0: 'cat', 1: 'dog'}}; got the keys {', '.join(map(repr, list(names)[:5]))}{', …' if len(names) > 5 else ''}"
+            f"`class_names` as a mapping must name each position from 0 to {n - 1} (K = {n} "
+            "classes), "
+            f"such as {{0: 'cat', 1: 'dog'}}; got the keys "
+            f"{', '.join(map(repr, list(names)[:5]))}{', …' if len(names) > 5 else ''}"
         )
     return [by_position[str(position)] for position in range(n)]
 
 
 def check_finite(x: Array, name: str, **fix: Any) -> None:
-    """Raise an error for NaN and infinity, with their number and the first position; ``fix``: that of the `InputError`."""
+    """Raise an error for NaN and infinity, with their number and the first position; ``fix``: that
+    of the `InputError`.
+    """
     xp = namespace(x)
     good = xp.isfinite(x)
     if bool(xp.all(good)):
@@ -263,4 +333,10 @@ def check_finite(x: Array, name: str, **fix: Any) -> None:
     bad = ~to_numpy(good)
     first = tuple(int(i) for i in np.argwhere(bad)[0])
     value = "NaN" if np.isnan(to_numpy(x)[first]) else "infinity"
-    raise InputError(f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of {bad.size} values are not finite)", **fix)
+    raise InputError(
+        (
+            f"`{name}` must be finite; got {value} at index {first} ({int(bad.sum())} of "
+            f"{bad.size} values are not finite)"
+        ),
+        **fix,
+    )

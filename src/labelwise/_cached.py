@@ -1,4 +1,6 @@
-"""`functools.cached_property` without the lock that Python 3.11 takes, so that ``torch.compile`` can trace it."""
+"""`functools.cached_property` without the lock that Python 3.11 takes, so that ``torch.compile``
+can trace it.
+"""
 
 from __future__ import annotations
 

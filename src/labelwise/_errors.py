@@ -1,4 +1,6 @@
-"""Errors and notes about input: what is wrong, how to fix it, where it was found. Each front end words the fix for its users."""
+"""Errors and notes about input: what is wrong, how to fix it, where it was found. Each front end
+words the fix for its users.
+"""
 
 from __future__ import annotations
 
@@ -7,19 +9,26 @@ from typing import Any, Self
 
 __all__ = ["PYTHON_FIXES", "InputError", "InputNote"]
 
-# Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its options.
+# Each fix in the words of the library. `labelwise.cli` has the same keys in the words of its
+# options.
 PYTHON_FIXES: Mapping[str, str] = {
     "accumulator_names": "Pass `class_names` to the Accumulator",
     "accumulator_order": "Give both Accumulators the predictions in one order",
     "batch": "Use batch='top' or batch='diverse'",
     "class_axis": "They do over axis {axis}: if the classes are there, pass class_axis={axis}",
-    "class_axis_first": "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`",
+    "class_axis_first": (
+        "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`"
+    ),
     "class_names": "Pass `class_names` to the prediction",
-    "class_names_or_costs": "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes",
+    "class_names_or_costs": (
+        "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes"
+    ),
     "clip": "If that is rounding, clip it: {name}.clip(0, 1)",
     "columns": "To rename the classes, rename the columns first: df.columns = [...]",
     "file_classes": "Use class_axis={axis}",
-    "file_members": "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0",
+    "file_members": (
+        "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0"
+    ),
     "file_multilabel": "If labels may occur together, use multilabel=True",
     "file_not_logits": "Read them as `probs`, without logits=True",
     "file_percentages": "Percentages? Divide by 100, or use normalize=True",
@@ -28,47 +37,81 @@ PYTHON_FIXES: Mapping[str, str] = {
     "integers": "If 255 stands for 1, divide by 255, or use normalize=True",
     "label_wise": "Use strategy='label_wise'",
     "logits": "If these are logits, use {kind}.from_logits",
-    "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits",
-    "logits_or_multilabel": "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble",
-    "maybe_not_logits": "If a sigmoid or softmax has been taken already, they are probabilities: use the class itself, without from_logits",
+    "logits_or_labels": (
+        "Class labels must be one-hot encoded first; if these are logits, use {kind}.from_logits"
+    ),
+    "logits_or_multilabel": (
+        "If these are logits, use Ensemble.from_logits; if labels may occur together, use "
+        "MultiLabelEnsemble"
+    ),
+    "maybe_not_logits": (
+        "If a sigmoid or softmax has been taken already, they are probabilities: use the class "
+        "itself, without from_logits"
+    ),
     "more_cases": "Collect more, or lower `coverage`",
     "multiclass": "Use task='multiclass'",
-    "name_classes": "Leave it out of the file, or name the columns of the classes: class_names={names}",
-    "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else drop it: df.drop(columns={column!r}). "
+    "name_classes": (
+        "Leave it out of the file, or name the columns of the classes: class_names={names}"
+    ),
+    "no_class": "If it says which row is which, make it the index: df.set_index({column!r}); else "
+    "drop it: df.drop(columns={column!r}). "
     "If it is a class, give all names as `class_names`",
     "no_seed": "Leave out `rng`, or fit them with smoothed=True",
-    "normalize": "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class is left out, add it",
-    "not_alpha": "Use lw.Ensemble. If they are concentrations all the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])",
-    "not_logits": "Leave out from_logits. If they are logits all the same, add a constant, which changes nothing else: logits + 2",
-    "overflow": "If a softmax overflowed, start from the logits: use {kind}.from_logits; else drop these instances first",
+    "normalize": (
+        "If that is rounding, divide by the sums: {name} / {name}.sum(-1)[..., None]; if a class "
+        "is left out, add it"
+    ),
+    "not_alpha": (
+        "Use lw.Ensemble. If they are concentrations all the same, give them as a mixture of one: "
+        "lw.DirichletMixture(alpha[None])"
+    ),
+    "not_logits": (
+        "Leave out from_logits. If they are logits all the same, add a constant, which changes "
+        "nothing else: logits + 2"
+    ),
+    "overflow": (
+        "If a softmax overflowed, start from the logits: use {kind}.from_logits; else drop these "
+        "instances first"
+    ),
     "per_label": "Use task='per_label'",
-    "per_label_or_matrix": "Use task='per_label', or if a wrong class costs its false positive plus the truth's false negative, "
+    "per_label_or_matrix": "Use task='per_label', or if a wrong class costs its false positive "
+    "plus the truth's false negative, "
     "pass that matrix: matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
-    "pool": "Collect more, lower `coverage`, or pool rare classes, such as per={{'rare': {rare!r}}} with a common class added until it "
+    "pool": "Collect more, lower `coverage`, or pool rare classes, such as per={{'rare': "
+    "{rare!r}}} with a common class added until it "
     "suffices: that guarantees coverage of the pool, not of each class in it",
     "positions": "If these are positions 0 … {last}, pass the names: np.asarray(names)[{name}]",
     "rename": "Rename them alike, or match them by position without names: df.to_numpy()",
     "rename_classes": "To rename them, pass a mapping: class_names={{{first!r}: ..., ...}}",
-    "rows_together": "If labels may occur together, use MultiLabelEnsemble; else correct these rows",
+    "rows_together": (
+        "If labels may occur together, use MultiLabelEnsemble; else correct these rows"
+    ),
     "same_classes": "Train them on the same class names",
     "same_index": "Give both the same index, or match them by position without it: .to_numpy()",
     "saved_axes": "Saved as {saved}? Use member_axis={member} and class_axis={classes}",
     "saved_classes": "Saved as {saved}? Use class_axis={classes}",
     "saved_members": "Saved as {saved}? Use member_axis={member}",
-    "second_class": "If these are (M, N) probabilities of the second of two classes, give both class names: "
-    "class_names=['no', 'yes']; for one member of labels that may occur together, use multilabel=True",
+    "second_class": "If these are (M, N) probabilities of the second of two classes, give both "
+    "class names: "
+    "class_names=['no', 'yes']; for one member of labels that may occur together, use "
+    "multilabel=True",
     "seed": "Pass `rng`, a seed such as 0",
-    "sigmoid_taken": "If labels may occur together, use lw.MultiLabelEnsemble(np.stack([model(x) for model in models])). If they are logits "
+    "sigmoid_taken": "If labels may occur together, use lw.MultiLabelEnsemble(np.stack([model(x) "
+    "for model in models])). If they are logits "
     "all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
     "to_numpy": "To match them by position, give all as arrays: df.to_numpy()",
-    "unique_index": "Give each row its own index, or match them by position without it: .to_numpy()",
+    "unique_index": (
+        "Give each row its own index, or match them by position without it: .to_numpy()"
+    ),
 }
 
 
 class _Worded(Exception):
     """A sentence about input that carries its fix and its place."""
 
-    def __init__(self, sentence: str, *, fix: str | None = None, where: str | None = None, **values: Any) -> None:
+    def __init__(
+        self, sentence: str, *, fix: str | None = None, where: str | None = None, **values: Any
+    ) -> None:
         self.sentence = sentence
         self.fix = fix
         self.where = where
@@ -104,7 +147,8 @@ class InputError(_Worded, ValueError):
     sentence : str
         What is wrong: the rule, and what came. Without a full stop.
     fix : str, optional
-        What to do about it: a key of `PYTHON_FIXES`, because an argument of a function and an option of the command have other names.
+        What to do about it: a key of `PYTHON_FIXES`, because an argument of a function and an
+        option of the command have other names.
     where : str, optional
         Where it was found, such as a file and a row.
     **values
@@ -115,13 +159,15 @@ class InputError(_Worded, ValueError):
     >>> error = InputError("`probs` must sum to 1; the sums range from 0.98 to 1", fix="clip", where="model2.csv", name="probs")
     >>> print(error)
     model2.csv: `probs` must sum to 1; the sums range from 0.98 to 1. If that is rounding, clip it: probs.clip(0, 1)
-    """
+    """  # noqa: E501
 
 
 class InputNote(_Worded, UserWarning):
     """An assumption about input that may be wrong; with the parts of an `InputError`."""
 
 
-def _rebuild(kind: type[_Worded], sentence: str, fix: str | None, where: str | None, values: dict[str, Any]) -> _Worded:
+def _rebuild(
+    kind: type[_Worded], sentence: str, fix: str | None, where: str | None, values: dict[str, Any]
+) -> _Worded:
     """An error that comes back from another process."""
     return kind(sentence, fix=fix, where=where, **values)

@@ -1,8 +1,9 @@
 """How numbers are written: the only place in Python; ``report/static/format.js`` is the page's.
 
-Both follow the same rules and are tested against the same table, ``tests/number_cases.json``. The digits that Python and JavaScript
-print for a float (the shortest that restore it) are rounded half away from zero, so that 98.625 % is 98.63 % on both sides.
-A number that is rounded to zero has no sign.
+Both follow the same rules and are tested against the same table, ``tests/number_cases.json``. The
+digits that Python and JavaScript print for a float (the shortest that restore it) are rounded half
+away from zero, so that 98.625 % is 98.63 % on both sides. A number that is rounded to zero has no
+sign.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ from math import isinf, isnan
 
 MISSING = "–"
 """Written for a number that is not known."""
-_EXACT = Context(prec=800)  # holds every float: the smallest has 324 decimals, the largest 309 digits
+_EXACT = Context(
+    prec=800
+)  # holds every float: the smallest has 324 decimals, the largest 309 digits
 _SAME = Decimal("1e-12")  # sums of floats are off by so little
 
 
@@ -90,7 +93,8 @@ def points(x: float | None, decimals: int = 1) -> str:
 
 
 def number(x: float | None, digits: int = 3) -> str:
-    """An amount with so many significant digits, but never coarser than whole; as a power of ten from a billion on and below 0.0001.
+    """An amount with so many significant digits, but never coarser than whole; as a power of ten
+    from a billion on and below 0.0001.
 
     >>> number(0.4251), number(12345.6), number(-0.0), number(2.5e9), number(0.00001234)
     ('0.425', '12,346', '0', '2.5e9', '1.23e-5')

@@ -1,9 +1,11 @@
-"""Data frames and labeled arrays as input: pandas, polars and xarray, none of which is imported here.
+"""Data frames and labeled arrays as input: pandas, polars and xarray, none of which is imported
+here.
 
-One rule: names win over positions. Columns are matched by class name and rows by index, in the order of what came first; what
-does not fit is refused. Row numbers, 0 to N − 1, are no names: where one side has nothing else, rows are matched by position, and
-a warning says so. Arrays have no names and are matched by position; a warning says so where a series with an index that is no whole
-numbers is matched to predictions or scores without.
+One rule: names win over positions. Columns are matched by class name and rows by index, in the
+order of what came first; what does not fit is refused. Row numbers, 0 to N − 1, are no names: where
+one side has nothing else, rows are matched by position, and a warning says so. Arrays have no names
+and are matched by position; a warning says so where a series with an index that is no whole numbers
+is matched to predictions or scores without.
 """
 
 from __future__ import annotations
@@ -19,7 +21,11 @@ from ._column_words import may_be_no_class
 from ._errors import InputError
 from ._suggestions import did_you_mean
 
-KINDS = {"pandas": ("DataFrame", "Series"), "polars": ("DataFrame", "Series"), "xarray": ("DataArray", "Dataset")}
+KINDS = {
+    "pandas": ("DataFrame", "Series"),
+    "polars": ("DataFrame", "Series"),
+    "xarray": ("DataArray", "Dataset"),
+}
 """What has names, by library."""
 MEMBER_DIMS = ("member", "members", "model", "models")
 CLASS_DIMS = ("class", "classes", "label", "labels")
@@ -39,7 +45,11 @@ class Input(NamedTuple):
 
     def weights(self, weights: Any) -> Any:
         """Weights of the members in their order, by name where both have names."""
-        return weights if self.member_names is None else values_by_class(weights, self.member_names, "weights")
+        return (
+            weights
+            if self.member_names is None
+            else values_by_class(weights, self.member_names, "weights")
+        )
 
 
 class _Labeled(NamedTuple):
@@ -78,10 +88,12 @@ def read_names(
     members: bool = True,
     any_column: bool = False,
 ) -> Input:
-    """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the order of the first.
+    """Frames, a list or a mapping of them, or a labeled array as one array, with all parts in the
+    order of the first.
 
-    ``class_names`` must be the names of the columns, if these have any, and their order is that of the result. Without them, a column that
-    is called like an id is refused, unless it is known that ``any_column`` is a class.
+    ``class_names`` must be the names of the columns, if these have any, and their order is that of
+    the result. Without them, a column that is called like an id is refused, unless it is known that
+    ``any_column`` is a class.
     """
     member_names: tuple[str, ...] | None = None
     given_names = class_names
@@ -114,14 +126,18 @@ def read_names(
         taken.add(0 if member_axis is None else member_axis % n_axes)
     rows = [axis for axis in range(n_axes) if axis not in taken]
     ids = table.labels[rows[0]] if len(rows) == 1 else None
-    values, class_names = _in_class_order(table.values, table.labels[columns], columns, name, class_names)
+    values, class_names = _in_class_order(
+        table.values, table.labels[columns], columns, name, class_names
+    )
     if given_names is None and class_names is not None and not any_column:
         _check_columns(np.moveaxis(values, columns, -1), class_names, name)
     return Input(values, member_axis, class_axis, class_names, ids, member_names)
 
 
 def moved_last(given: Input) -> Any:
-    """The values with members first, where a dimension says which axis they are on, and classes last."""
+    """The values with members first, where a dimension says which axis they are on, and classes
+    last.
+    """
     if not isinstance(given.values, np.ndarray):
         return given.values
     if given.member_axis is None:
@@ -152,10 +168,15 @@ def _read(x: Any, name: str) -> _Labeled:
 
 
 def named_axes(x: Any, name: str) -> tuple[np.ndarray, tuple[tuple[str, ...] | None, ...]]:
-    """The values of a frame, and for each axis what its positions are called; ``None`` for numbers from 0."""
+    """The values of a frame, and for each axis what its positions are called; ``None`` for numbers
+    from 0.
+    """
     table = _read(x, name)
     what = f"each axis of `{name}`"
-    return table.values, tuple(None if each is None or is_positions(each) else _distinct(each, what) for each in table.labels)
+    return table.values, tuple(
+        None if each is None or is_positions(each) else _distinct(each, what)
+        for each in table.labels
+    )
 
 
 def _text_column(x: Any) -> Any:
@@ -164,7 +185,11 @@ def _text_column(x: Any) -> Any:
     if len(other) != 1:
         return None
     words = x[other[0]].to_list()
-    return other[0] if len(set(words)) == len(words) and all(isinstance(word, str) for word in words) else None
+    return (
+        other[0]
+        if len(set(words)) == len(words) and all(isinstance(word, str) for word in words)
+        else None
+    )
 
 
 def _is_numeric(column: Any) -> bool:
@@ -182,13 +207,21 @@ def _distinct(labels: Any, what: str) -> tuple[str, ...]:
     return names
 
 
-def _stack(parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None) -> _Labeled:
+def _stack(
+    parts: Sequence[Any], name: str, class_axis: int, member_names: tuple[str, ...] | None
+) -> _Labeled:
     """The members as one array, each in the order of the first."""
-    titles = [f"member {i}" if member_names is None else f"member {member_names[i]!r}" for i in range(len(parts))]
+    titles = [
+        f"member {i}" if member_names is None else f"member {member_names[i]!r}"
+        for i in range(len(parts))
+    ]
     for title, part in zip(titles, parts, strict=True):
         if library_of_frame(part) is None:
             raise InputError(
-                f"the members of `{name}` must all be frames with names, or all arrays without; {title} is a {type(part).__name__}",
+                (
+                    f"the members of `{name}` must all be frames with names, or all arrays "
+                    f"without; {title} is a {type(part).__name__}"
+                ),
                 fix="to_numpy",
             )
     tables = [_read(part, name) for part in parts]
@@ -202,25 +235,38 @@ def _stack(parts: Sequence[Any], name: str, class_axis: int, member_names: tuple
         if table.dims is not None and first.dims is not None and table.dims != first.dims:
             if set(table.dims) != set(first.dims):
                 raise InputError(
-                    f"the members of `{name}` must have the same dimensions; {titles[0]} has {first.dims} and {title} {table.dims}"
+                    f"the members of `{name}` must have the same dimensions; {titles[0]} has "
+                    f"{first.dims} and {title} {table.dims}"
                 )
             order = [table.dims.index(dim) for dim in first.dims]
-            table = _Labeled(table.values.transpose(order), tuple(table.labels[i] for i in order), first.dims)
+            table = _Labeled(
+                table.values.transpose(order), tuple(table.labels[i] for i in order), first.dims
+            )
         x = table.values
         if x.ndim != first.values.ndim:
             raise InputError(
-                f"the members of `{name}` must have the same number of axes; {titles[0]} has shape {first.values.shape} and {title} {x.shape}"
+                f"the members of `{name}` must have the same number of axes; {titles[0]} has shape "
+                f"{first.values.shape} and {title} {x.shape}"
             )
         for axis in range(x.ndim):
             if axis == columns:
-                wanted, labels = _class_labels(first.labels[axis], name), _class_labels(table.labels[axis], name)
+                wanted, labels = (
+                    _class_labels(first.labels[axis], name),
+                    _class_labels(table.labels[axis], name),
+                )
                 order = _class_order(wanted, labels, name, titles[0], title)
             else:
-                order = row_order(first.labels[axis], table.labels[axis], f"{titles[0]} of `{name}`", f"{title} of `{name}`")
+                order = row_order(
+                    first.labels[axis],
+                    table.labels[axis],
+                    f"{titles[0]} of `{name}`",
+                    f"{title} of `{name}`",
+                )
             x = x if order is None else np.take(x, order, axis=axis)
         if x.shape != first.values.shape:
             raise InputError(
-                f"the members of `{name}` must have the same shape; {titles[0]} has {first.values.shape} and {title} {x.shape}"
+                f"the members of `{name}` must have the same shape; {titles[0]} has "
+                f"{first.values.shape} and {title} {x.shape}"
             )
         values.append(x)
     dims = None if first.dims is None else ("member", *first.dims)
@@ -231,7 +277,9 @@ def _class_labels(labels: Any, name: str) -> tuple[str, ...] | None:
     return None if labels is None else _distinct(labels, f"the classes of `{name}`")
 
 
-def _class_order(wanted: tuple[str, ...] | None, given: tuple[str, ...] | None, name: str, first: str, other: str) -> Any:
+def _class_order(
+    wanted: tuple[str, ...] | None, given: tuple[str, ...] | None, name: str, first: str, other: str
+) -> Any:
     """Where in ``given`` the classes ``wanted`` are; ``None``: there already."""
     if wanted == given or wanted is None or given is None:
         return None
@@ -242,32 +290,50 @@ def _class_order(wanted: tuple[str, ...] | None, given: tuple[str, ...] | None, 
             only_given, wanted, first, other = only_wanted, given, other, first
         meant = did_you_mean(only_given[0], wanted)
         raise InputError(
-            f"the members of `{name}` must have the same classes; {other} has {only_given[0]!r}, {first} has not: {_listed(wanted)}{meant}",
+            (
+                f"the members of `{name}` must have the same classes; {other} has "
+                f"{only_given[0]!r}, {first} has not: {_listed(wanted)}{meant}"
+            ),
             fix=None if meant else "rename",
         )
     return [given.index(word) for word in wanted]
 
 
-def _in_class_order(values: np.ndarray, labels: Any, axis: int, name: str, class_names: Any) -> tuple[np.ndarray, Any]:
+def _in_class_order(
+    values: np.ndarray, labels: Any, axis: int, name: str, class_names: Any
+) -> tuple[np.ndarray, Any]:
     """The values with their classes in the order of ``class_names``, and the names."""
     names = _class_labels(labels, name)
     if names is None or is_positions(names):
         return values, class_names
     if class_names is None:
         return values, names
-    wanted = tuple(str(word) for word in (class_names.values() if isinstance(class_names, Mapping) else class_names))
+    wanted = tuple(
+        str(word)
+        for word in (class_names.values() if isinstance(class_names, Mapping) else class_names)
+    )
     if sorted(wanted) != sorted(names):
         raise InputError(
-            f"`class_names` must be the names that `{name}` has, in any order; got {_listed(wanted)} for {_listed(names)}", fix="columns"
+            (
+                f"`class_names` must be the names that `{name}` has, in any order; got "
+                f"{_listed(wanted)} for {_listed(names)}"
+            ),
+            fix="columns",
         )
     return np.take(values, [names.index(word) for word in wanted], axis=axis), wanted
 
 
 def _check_columns(values: np.ndarray, names: tuple[str, ...], name: str) -> None:
-    """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is needed for rows that sum to 1."""
+    """Refuse a column (..., K) that is called like an id, a fold or a confidence, unless it is
+    needed for rows that sum to 1.
+    """
     if values.dtype.kind not in "biuf" or not values.size:
         return
-    suspects = [k for k, word in enumerate(names) if may_be_no_class(word, partial(_is_whole, values[..., k]))]
+    suspects = [
+        k
+        for k, word in enumerate(names)
+        if may_be_no_class(word, partial(_is_whole, values[..., k]))
+    ]
     if not suspects:
         return
     sums = values.sum(axis=-1, dtype=float)
@@ -276,7 +342,11 @@ def _check_columns(values: np.ndarray, names: tuple[str, ...], name: str) -> Non
     if np.all(np.abs(sums - 1) <= 1e-2) and np.any(np.abs(others - 1) > 1e-9):
         return
     column = names[suspects[0]]
-    raise InputError(f"`{name}` has a column {column!r}, which by its name is no class", fix="no_class", column=column)
+    raise InputError(
+        f"`{name}` has a column {column!r}, which by its name is no class",
+        fix="no_class",
+        column=column,
+    )
 
 
 def _is_whole(values: np.ndarray) -> bool:
@@ -293,7 +363,9 @@ def is_positions(labels: Any) -> bool:
         return bool(labels.start == 0 and labels.step == 1)
     if isinstance(labels, tuple):
         return labels == tuple(str(i) for i in range(len(labels)))
-    return getattr(getattr(labels, "dtype", None), "kind", "O") in "iu" and np.array_equal(np.asarray(labels), np.arange(len(labels)))
+    return getattr(getattr(labels, "dtype", None), "kind", "O") in "iu" and np.array_equal(
+        np.asarray(labels), np.arange(len(labels))
+    )
 
 
 def row_labels(x: Any) -> Any:
@@ -307,7 +379,9 @@ def row_labels(x: Any) -> Any:
 
 
 def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
-    """Where in ``given`` the rows ``wanted`` are; ``None``: there already, or there are only positions."""
+    """Where in ``given`` the rows ``wanted`` are; ``None``: there already, or there are only
+    positions.
+    """
     if wanted is None or given is None or _same(wanted, given):
         return None
     order = _places(wanted, given)
@@ -316,7 +390,10 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
     if is_positions(wanted) or is_positions(given):
         by_number, named = (first, other) if is_positions(wanted) else (other, first)
         warnings.warn(
-            f"The rows of {other} are matched to those of {first} by position: {named} has an index, {by_number} only row numbers",
+            (
+                f"The rows of {other} are matched to those of {first} by position: {named} has an "
+                f"index, {by_number} only row numbers"
+            ),
             stacklevel=4,
         )
         return None
@@ -324,7 +401,10 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
         twice = _repeated(labels)
         if twice is not None:
             raise InputError(
-                f"the rows of {other} and {first} are in another order and cannot be matched: {who} has {twice!r} twice in its index",
+                (
+                    f"the rows of {other} and {first} are in another order and cannot be matched: "
+                    f"{who} has {twice!r} twice in its index"
+                ),
                 fix="unique_index",
             )
     known = set(wanted)
@@ -333,7 +413,10 @@ def row_order(wanted: Any, given: Any, first: str, other: str) -> Any:
         known = set(given)
         missing = next(label for label in wanted if label not in known)
         first, other = other, first
-    raise InputError(f"{other} and {first} must have the same rows; {missing!r} is in the index of {other} alone", fix="same_index")
+    raise InputError(
+        f"{other} and {first} must have the same rows; {missing!r} is in the index of {other} alone",  # noqa: E501
+        fix="same_index",
+    )
 
 
 def _same(a: Any, b: Any) -> bool:
@@ -379,7 +462,8 @@ def ids_at(ids: Any, index: Any) -> Any:
 
 
 def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
-    """``given`` with their rows in one order: that of the ``ids`` of ``owner``, else of the first that has an index.
+    """``given`` with their rows in one order: that of the ``ids`` of ``owner``, else of the first
+    that has an index.
 
     >>> same_rows(score=[1, 2], correct=[True, False])
     ([1, 2], [True, False])
@@ -392,9 +476,12 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
         labels = None if x is None else row_labels(x)
         if labels is not None and ids is None:
             ids, first = labels, f"`{name}`"
-            if nameless is not None and labels.dtype.kind not in "iu":  # whole numbers are often left over from a split
+            if (
+                nameless is not None and labels.dtype.kind not in "iu"
+            ):  # whole numbers are often left over from a split
                 warnings.warn(
-                    f"The rows of `{name}` are matched to those of {nameless} by position: `{name}` has an index, {nameless} none. "
+                    f"The rows of `{name}` are matched to those of {nameless} by position: "
+                    f"`{name}` has an index, {nameless} none. "
                     "Give both an index, or leave it out: .to_numpy()",
                     stacklevel=3,
                 )
@@ -411,7 +498,11 @@ def same_rows(owner: Any = None, /, **given: Any) -> tuple[Any, ...]:
 
 def _numbered(x: Any) -> Any:
     """``x`` with row numbers instead of its index."""
-    return x.reset_index(drop=True) if hasattr(x, "reset_index") and hasattr(x, "iloc") else x.drop_vars(x.dims[0])
+    return (
+        x.reset_index(drop=True)
+        if hasattr(x, "reset_index") and hasattr(x, "iloc")
+        else x.drop_vars(x.dims[0])
+    )
 
 
 def _take_rows(x: Any, order: np.ndarray) -> Any:
@@ -419,7 +510,9 @@ def _take_rows(x: Any, order: np.ndarray) -> Any:
 
 
 def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
-    """A frame (..., K) with its columns in the order of ``names``; anything else, and columns without names, as it is."""
+    """A frame (..., K) with its columns in the order of ``names``; anything else, and columns
+    without names, as it is.
+    """
     if library_of_frame(x) is None or len(x.shape) < 2 or x.shape[-1] != len(names):
         return x
     table = _read(x, name)
@@ -431,8 +524,14 @@ def columns_by_class(x: Any, names: Sequence[str], name: str) -> Any:
 
 
 def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
-    """The values of a mapping or a series from class names, in the order of ``names``; anything else as it is."""
-    if library_of_frame(x) == "pandas" and type(x).__name__ == "Series" and not is_positions(x.index):
+    """The values of a mapping or a series from class names, in the order of ``names``; anything
+    else as it is.
+    """
+    if (
+        library_of_frame(x) == "pandas"
+        and type(x).__name__ == "Series"
+        and not is_positions(x.index)
+    ):
         x = dict(zip(_distinct(x.index, f"the index of `{name}`"), x.tolist(), strict=True))
     if not isinstance(x, Mapping):
         return x
@@ -444,7 +543,10 @@ def values_by_class(x: Any, names: Sequence[str], name: str) -> Any:
 def _check_same_names(given: tuple[str, ...], names: tuple[str, ...], name: str) -> None:
     for word in given:
         if word not in names:
-            raise InputError(f"`{name}` names {word!r}, which is not among {_listed(names)}{did_you_mean(word, names)}")
+            raise InputError(
+                f"`{name}` names {word!r}, which is not among "
+                f"{_listed(names)}{did_you_mean(word, names)}"
+            )
     missing = [word for word in names if word not in given]
     if missing:
         raise InputError(f"`{name}` must have a value for each name; missing: {_listed(missing)}")

@@ -1,6 +1,8 @@
-"""Ctrl-C before and after the command itself: while it is still imported, and while Python shuts down.
+"""Ctrl-C before and after the command itself: while it is still imported, and while Python shuts
+down.
 
-This is the first module that the package imports. In any other program than the command it does nothing.
+This is the first module that the package imports. In any other program than the command it does
+nothing.
 """
 
 from __future__ import annotations
@@ -17,22 +19,30 @@ INTERRUPTED = 130
 
 
 def _exit_at_once(*_: object) -> None:
-    """Nothing has been written yet, or all has: there is nothing to clean up, and no traceback that would help."""
+    """Nothing has been written yet, or all has: there is nothing to clean up, and no traceback that
+    would help.
+    """
     os.write(2, b"Interrupted.\n")
     os._exit(INTERRUPTED)
 
 
 def _is_the_command() -> bool:
-    """Whether this process is ``labelwise …`` or ``python -m labelwise …``, and not a program that imports the package, nor a worker.
+    """Whether this process is ``labelwise …`` or ``python -m labelwise …``, and not a program that
+    imports the package, nor a worker.
 
     ``labelwise-lab`` is the command too.
     """
     typed = sys.orig_argv
     if sys.argv[:1] == ["-m"]:  # while Python looks for the module
         modules = ("labelwise", "labelwise_lab")
-        return any(f"-m{module}" in typed for module in modules) or ("-m" in typed and typed[typed.index("-m") + 1] in modules)
+        return any(f"-m{module}" in typed for module in modules) or (
+            "-m" in typed and typed[typed.index("-m") + 1] in modules
+        )
     script = sys.argv[0] if sys.argv else ""
-    return script in typed and os.path.splitext(os.path.basename(script))[0] in ("labelwise", "labelwise-lab")
+    return script in typed and os.path.splitext(os.path.basename(script))[0] in (
+        "labelwise",
+        "labelwise-lab",
+    )
 
 
 class raised_as_usual:

@@ -1,4 +1,6 @@
-"""Validate scores and labels and convert them to NumPy, for evaluation, calibration and decisions."""
+"""Validate scores and labels and convert them to NumPy, for evaluation, calibration and
+decisions.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,8 @@ def as_numpy(x: Any, name: str) -> np.ndarray:
         x = as_floating(x, name)
     if hasattr(x, "epistemic"):
         raise TypeError(
-            f"`{name}` must be an array; got {type(x).__name__}, which holds three. Use u.sum().epistemic, or u['name'].epistemic"
+            f"`{name}` must be an array; got {type(x).__name__}, which holds three. Use "
+            "u.sum().epistemic, or u['name'].epistemic"
         )
     values: np.ndarray = to_numpy(x)
     if values.dtype.kind not in "biuf":
@@ -38,7 +41,8 @@ def as_scores(x: Any, name: str) -> np.ndarray:
     if values.ndim != 1:
         raise ValueError(
             f"`{name}` must have one value per instance, shape (N,); got shape {values.shape}. "
-            "From label-wise uncertainty take a label, u['name'].epistemic, or the sum, u.sum().epistemic"
+            "From label-wise uncertainty take a label, u['name'].epistemic, or the sum, "
+            "u.sum().epistemic"
         )
     if values.size == 0:
         raise ValueError(f"`{name}` must have at least one value; got none")
@@ -48,7 +52,10 @@ def as_scores(x: Any, name: str) -> np.ndarray:
 def same_length(x: np.ndarray, name: str, n: int, other: str) -> np.ndarray:
     """``x`` if it has ``n`` values like ``other``."""
     if x.shape[0] != n:
-        raise ValueError(f"`{name}` must have one value for each of the {n} values of `{other}`; got {x.shape[0]}")
+        raise ValueError(
+            f"`{name}` must have one value for each of the {n} values of `{other}`; got "
+            f"{x.shape[0]}"
+        )
     return x
 
 
@@ -57,16 +64,20 @@ def as_correct(x: Any, n: int) -> np.ndarray:
     values = same_length(as_scores(x, "correct"), "correct", n, "score")
     odd = values[(values != 0) & (values != 1)] if values.dtype.kind != "b" else values[:0]
     if odd.size:
-        raise ValueError(f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use `risk` or `utility`")
+        raise ValueError(
+            f"`correct` must be True or False (1 or 0); got {odd[0]!r}. For other values use "
+            "`risk` or `utility`"
+        )
     return values.astype(bool)
 
 
 def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
     """True or predicted classes as positions 0 … K−1, flattened.
 
-    Labels are matched to class values. Text (also pandas' strings and categories, and Python objects) is a class name. Whole numbers, also as
-    floating point or nullable integers, are class names where all names are integers (as scikit-learn's classes often are), else
-    positions. One-hot rows and a trailing axis of length 1 are recognized. Everything else is refused.
+    Labels are matched to class values. Text (also pandas' strings and categories, and Python
+    objects) is a class name. Whole numbers, also as floating point or nullable integers, are class
+    names where all names are integers (as scikit-learn's classes often are), else positions.
+    One-hot rows and a trailing axis of length 1 are recognized. Everything else is refused.
     """
     labels, k = plain_labels(columns_by_class(y, names, name), name), len(names)
     if labels.shape == (*shape, 1):
@@ -74,24 +85,40 @@ def as_labels(y: Any, name: str, names: Sequence[str], shape: tuple[int, ...]) -
     if labels.shape == (*shape, k) and labels.dtype.kind in "biuf":
         labels = _from_one_hot(labels, name)
     if labels.shape != shape:
-        raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}")
+        raise ValueError(
+            f"`{name}` must have one class per instance, shape {shape}; got shape {labels.shape}"
+        )
     labels = labels.reshape(-1)
     if labels.dtype.kind == "U" or (labels.dtype.kind == "b" and {"False", "True"} >= set(names)):
         return _by_name(labels.astype(str), name, names)
     if labels.dtype.kind == "f":
         odd = np.flatnonzero(labels != np.floor(labels))  # also NaN
         if len(odd):
-            raise ValueError(f"`{name}` must be whole numbers or class names, none missing; got {labels[odd[0]]} in row {odd[0]}")
+            raise ValueError(
+                f"`{name}` must be whole numbers or class names, none missing; got "
+                f"{labels[odd[0]]} in row {odd[0]}"
+            )
         labels = labels.astype(np.int64)
     if labels.dtype.kind not in "iu":
-        hint = f". If True means the second class, pass {name}.astype(int)" if labels.dtype.kind == "b" else ""
-        raise TypeError(f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}{hint}")
+        hint = (
+            f". If True means the second class, pass {name}.astype(int)"
+            if labels.dtype.kind == "b"
+            else ""
+        )
+        raise TypeError(
+            f"`{name}` must be class positions 0 … {k - 1} or class names; got {labels.dtype}{hint}"
+        )
     return positions(labels, name, names, row=0)
 
 
 def plain_labels(y: Any, name: str) -> np.ndarray:
-    """Labels of any library as a NumPy array of numbers, booleans or text, without missing values."""
-    foreign = type(y).__module__.partition(".")[0] in ("pandas", "polars")  # categories, strings and nullable numbers alike are objects
+    """Labels of any library as a NumPy array of numbers, booleans or text, without missing
+    values.
+    """
+    foreign = type(y).__module__.partition(".")[0] in (
+        "pandas",
+        "polars",
+    )  # categories, strings and nullable numbers alike are objects
     labels: np.ndarray = np.asarray(y, dtype=object) if foreign else to_numpy(y)
     if labels.dtype.kind == "S":
         return labels.astype(str)
@@ -99,16 +126,31 @@ def plain_labels(y: Any, name: str) -> np.ndarray:
     if labels.dtype.kind != "O":
         return labels
     values = labels.reshape(-1).tolist()
-    for kinds, dtype in (((str,), str), ((bool, np.bool_), bool), ((int, np.integer), np.int64), ((int, float, np.number), np.float64)):
-        if all(isinstance(value, kinds) for value in values):  # booleans are integers too: they come first
+    for kinds, dtype in (
+        ((str,), str),
+        ((bool, np.bool_), bool),
+        ((int, np.integer), np.int64),
+        ((int, float, np.number), np.float64),
+    ):
+        if all(
+            isinstance(value, kinds) for value in values
+        ):  # booleans are integers too: they come first
             try:
                 return np.array(values, dtype=dtype).reshape(labels.shape)
             except OverflowError:
                 break
     first = values[0] if values else None
-    other = next((i for i, value in enumerate(values) if type(value) is not type(first) or not isinstance(value, str | int | float)), 0)
+    other = next(
+        (
+            i
+            for i, value in enumerate(values)
+            if type(value) is not type(first) or not isinstance(value, str | int | float)
+        ),
+        0,
+    )
     raise ValueError(
-        f"`{name}` must be all class names or all whole numbers, none missing; got {values[other] if values else None!r} in row {other}"
+        f"`{name}` must be all class names or all whole numbers, none missing; got "
+        f"{values[other] if values else None!r} in row {other}"
     )
 
 
@@ -117,9 +159,14 @@ def _from_one_hot(labels: np.ndarray, name: str) -> np.ndarray:
     bad = np.argwhere(~(((labels == 0) | (labels == 1)).all(-1) & (labels.sum(-1) == 1)))
     if len(bad):
         row = labels[tuple(bad[0])]
-        several = "; labels that may occur together need a MultiLabelEnsemble" if np.isin(row, (0, 1)).all() else ""
+        several = (
+            "; labels that may occur together need a MultiLabelEnsemble"
+            if np.isin(row, (0, 1)).all()
+            else ""
+        )
         raise ValueError(
-            f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row {bad[0][0]} is not{several}. "
+            f"`{name}` of shape {labels.shape} must be one-hot, with a single 1 in each row; row "
+            f"{bad[0][0]} is not{several}. "
             f"For probabilities use {name}.argmax(-1)"
         )
     return np.asarray(labels.argmax(-1))
@@ -132,12 +179,18 @@ def _by_name(labels: np.ndarray, name: str, names: Sequence[str]) -> np.ndarray:
     unknown = np.flatnonzero(found < 0)
     if len(unknown):
         word = str(labels[unknown[0]])
-        raise ValueError(f"`{name}` names the unknown class {word!r} in row {unknown[0]}{suggest(word, list(names))}")
+        raise ValueError(
+            f"`{name}` names the unknown class {word!r} in row "
+            f"{unknown[0]}{suggest(word, list(names))}"
+        )
     return found
 
 
-def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int | None = None) -> np.ndarray:
-    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value where all names are integers, else as they are.
+def positions(
+    labels: np.ndarray, name: str, names: Sequence[str], *, row: int | None = None
+) -> np.ndarray:
+    """Integer labels (N,) as positions 0 … K−1 in ``names``: by value where all names are integers,
+    else as they are.
 
     ``row`` is the number of the first label, for messages; without it they name none.
     """
@@ -146,9 +199,14 @@ def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int |
     if values is None or np.array_equal(values, np.arange(k)):
         wrong = np.flatnonzero((labels < 0) | (labels >= k))
         if len(wrong):
-            start = f". The labels start at 1? Use {name} - 1" if labels.min() == 1 and labels.max() == k else ""
+            start = (
+                f". The labels start at 1? Use {name} - 1"
+                if labels.min() == 1 and labels.max() == k
+                else ""
+            )
             raise ValueError(
-                f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got {labels[wrong[0]]}{_in_row(row, wrong)}{start}"
+                f"`{name}` must lie between 0 and {k - 1} (K = {k} classes); got "
+                f"{labels[wrong[0]]}{_in_row(row, wrong)}{start}"
             )
         return labels.astype(np.int64)
     order = np.argsort(values)
@@ -156,7 +214,8 @@ def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int |
     unknown = np.flatnonzero(values[found] != labels)
     if len(unknown):
         raise InputError(
-            f"`{name}` must be among the class names, which are integers: {', '.join(names[:8])}{', …' if k > 8 else ''}; "
+            f"`{name}` must be among the class names, which are integers: "
+            f"{', '.join(names[:8])}{', …' if k > 8 else ''}; "
             f"got {labels[unknown[0]]}{_in_row(row, unknown)}",
             fix="positions",
             last=k - 1,
@@ -166,17 +225,22 @@ def positions(labels: np.ndarray, name: str, names: Sequence[str], *, row: int |
 
 
 def class_position(label: Any, names: Sequence[str], parameter: str) -> int:
-    """The position of one class: text is its name; a whole number is its name where all names are integers, else its position.
+    """The position of one class: text is its name; a whole number is its name where all names are
+    integers, else its position.
 
     >>> class_position(1, ["cat", "dog"], "label"), class_position(1, ["1", "2"], "label")
     (1, 0)
     """
     if isinstance(label, str):
         if label not in names:
-            raise InputError(f"`{parameter}` names the unknown class {label!r}{suggest(label, names)}")
+            raise InputError(
+                f"`{parameter}` names the unknown class {label!r}{suggest(label, names)}"
+            )
         return list(names).index(label)
     if isinstance(label, bool) or not hasattr(label, "__index__"):
-        raise TypeError(f"`{parameter}` must be a class: its name, or a whole number; got {label!r}")
+        raise TypeError(
+            f"`{parameter}` must be a class: its name, or a whole number; got {label!r}"
+        )
     return int(positions(np.asarray([index(label)]), parameter, names)[0])
 
 
@@ -185,7 +249,9 @@ def _in_row(row: int | None, wrong: np.ndarray) -> str:
 
 
 def integer_names(names: Sequence[str]) -> np.ndarray | None:
-    """Class names such as '1' (or '1.0', from a floating-point column) as integers, if all names are distinct integers."""
+    """Class names such as '1' (or '1.0', from a floating-point column) as integers, if all names
+    are distinct integers.
+    """
     if not all(re.fullmatch(r"[+-]?[0-9]{1,18}(\.0*)?", word) for word in names):
         return None
     values = np.asarray([int(word.partition(".")[0]) for word in names], dtype=np.int64)
@@ -199,7 +265,9 @@ def named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
 
 
 def outcomes_by_class(y_true: Any, names: Sequence[str], shape: tuple[int, ...]) -> np.ndarray:
-    """(N, K): whether each instance belongs to each class, from class labels or an array (..., K) of 0 and 1."""
+    """(N, K): whether each instance belongs to each class, from class labels or an array (..., K)
+    of 0 and 1.
+    """
     y = plain_labels(columns_by_class(y_true, names, "y_true"), "y_true")
     k = len(names)
     if y.shape == (*shape, k) and y.dtype.kind in "biuf" and np.all((y == 0) | (y == 1)):

@@ -1,4 +1,6 @@
-"""Names of a package that are imported when first used, so that ``import labelwise`` stays light."""
+"""Names of a package that are imported when first used, so that ``import labelwise`` stays
+light.
+"""
 
 from __future__ import annotations
 
@@ -18,8 +20,12 @@ def imported(name: str, what: str, extra: str) -> Any:
         raise ImportError(f'{what}; install it with: pip install "labelwise[{extra}]"') from error
 
 
-def lazily(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose names are in these modules of it; a module's own name is the module."""
+def lazily(
+    package: str, where: Mapping[str, str]
+) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose names are in these modules of it; a
+    module's own name is the module.
+    """
 
     def get(name: str) -> Any:
         if name not in where:
@@ -30,7 +36,10 @@ def lazily(package: str, where: Mapping[str, str]) -> tuple[Callable[[str], Any]
             missing = (error.name or "").partition(".")[0]
             if missing not in _EXTRAS:
                 raise
-            raise ImportError(f'{name} needs {_EXTRAS[missing]}; install it with: pip install "labelwise[{missing}]"') from error
+            raise ImportError(
+                f"{name} needs {_EXTRAS[missing]}; install it with: pip install "
+                f'"labelwise[{missing}]"'
+            ) from error
         return module if where[name] == name else getattr(module, name)
 
     return get, lambda: sorted(where)

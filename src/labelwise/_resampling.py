@@ -1,8 +1,10 @@
 """Estimates with confidence intervals, and the (cluster) bootstrap.
 
-Instances are taken to be independent. Those of the same group (the slices of a patient) are not: with ``groups``, whole groups are resampled, and
-the estimand stays that of a random case, so that groups count by their size. Functions compute bootstrap intervals if ``n_bootstrap`` > 0:
-percentiles, or with fewer than 100 groups (or instances), where percentiles are too narrow, Student's t with the bootstrap's standard error.
+Instances are taken to be independent. Those of the same group (the slices of a patient) are not:
+with ``groups``, whole groups are resampled, and the estimand stays that of a random case, so that
+groups count by their size. Functions compute bootstrap intervals if ``n_bootstrap`` > 0:
+percentiles, or with fewer than 100 groups (or instances), where percentiles are too narrow,
+Student's t with the bootstrap's standard error.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ from ._arrays import Array, to_numpy
 from ._validation import as_rng
 
 FEW = 100
-"""Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage of a Brier score: .92 with 20, .93 with 40)."""
+"""Number of groups (or instances) below which percentiles of a bootstrap are too narrow (coverage
+of a Brier score: .92 with 20, .93 with 40).
+"""
 Bounds = tuple[float, float]
 _CELLS = 4_000_000
 """Counts drawn per block: 32 MB."""
@@ -26,7 +30,8 @@ _CELLS = 4_000_000
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A number (or an array of numbers) with a confidence interval; the bounds are NaN if no interval was requested.
+    """A number (or an array of numbers) with a confidence interval; the bounds are NaN if no
+    interval was requested.
 
     >>> print(Estimate(0.8123, 0.79, 0.834, method="DeLong"))
     0.812 (95 % interval 0.790 to 0.834)
@@ -44,12 +49,19 @@ class Estimate:
     def __str__(self) -> str:
         if np.ndim(self.value):
             rows = np.broadcast(self.value, self.low, self.high)
-            return "\n".join(str(Estimate(value, low, high, self.confidence)) for value, low, high in rows)
+            return "\n".join(
+                str(Estimate(value, low, high, self.confidence)) for value, low, high in rows
+            )
         size = abs(self.value)
-        digits = 3 if not isfinite(size) or size == 0 else max(3, 1 - floor(log10(size)))  # at least two that count
+        digits = (
+            3 if not isfinite(size) or size == 0 else max(3, 1 - floor(log10(size)))
+        )  # at least two that count
         if not isfinite(self.low) and not isfinite(self.high):
             return f"{self.value:.{digits}f}"
-        return f"{self.value:.{digits}f} ({100 * self.confidence:g} % interval {self.low:.{digits}f} to {self.high:.{digits}f})"
+        return (
+            f"{self.value:.{digits}f} ({100 * self.confidence:g} % interval {self.low:.{digits}f} "
+            f"to {self.high:.{digits}f})"
+        )
 
 
 class Resampling:
@@ -59,23 +71,35 @@ class Resampling:
         check_confidence(confidence)
         self.confidence = confidence
         self.n = n
-        self.code, self.n_groups = group_codes(None if groups is None else to_numpy(groups).reshape(-1), n)
+        self.code, self.n_groups = group_codes(
+            None if groups is None else to_numpy(groups).reshape(-1), n
+        )
         self.n_bootstrap = check_replicates(n_bootstrap)
         self.wanted = self.n_bootstrap > 0
         if not self.wanted:
             if groups is not None:
-                raise ValueError("`groups` are used only for bootstrap intervals. Pass `n_bootstrap` too, such as n_bootstrap=1000")
+                raise ValueError(
+                    "`groups` are used only for bootstrap intervals. Pass `n_bootstrap` too, such "
+                    "as n_bootstrap=1000"
+                )
             return
         if self.n_groups < 2:
-            what = "`groups` must name at least 2 groups" if groups is not None else "a bootstrap needs at least 2 instances"
+            what = (
+                "`groups` must name at least 2 groups"
+                if groups is not None
+                else "a bootstrap needs at least 2 instances"
+            )
             raise ValueError(
-                f"{what}; got {self.n_groups}. One {'group' if groups is not None else 'instance'} says nothing about the spread"
+                f"{what}; got {self.n_groups}. One {'group' if groups is not None else 'instance'} "
+                "says nothing about the spread"
             )
         self.rng = as_rng(rng)
         self.method = "bootstrap" if groups is None else f"bootstrap over {self.n_groups} groups"
 
     def group_counts(self, row: int | None = None) -> Iterator[np.ndarray]:
-        """How often each group was drawn: blocks of shape (replicates, groups), sized for ``row`` numbers per replicate."""
+        """How often each group was drawn: blocks of shape (replicates, groups), sized for ``row``
+        numbers per replicate.
+        """
         step = max(1, _CELLS // (row or self.n_groups))
         for start in range(0, self.n_bootstrap, step):
             b = min(step, self.n_bootstrap - start)
@@ -93,37 +117,67 @@ class Resampling:
         if self.code is None:
             return x
         flat = x.reshape(x.shape[0], -1)
-        sums = np.stack([np.bincount(self.code, column, minlength=self.n_groups) for column in flat.T], axis=-1)
+        sums = np.stack(
+            [np.bincount(self.code, column, minlength=self.n_groups) for column in flat.T], axis=-1
+        )
         return sums.reshape(self.n_groups, *x.shape[1:])
 
-    def estimate(self, value: Any, replicates: Any, bounds: tuple[float, Any] = (-inf, inf), units: Any = None) -> Estimate:
+    def estimate(
+        self,
+        value: Any,
+        replicates: Any,
+        bounds: tuple[float, Any] = (-inf, inf),
+        units: Any = None,
+    ) -> Estimate:
         """The interval of ``value`` from its ``replicates`` (on the first axis), within ``bounds``.
 
         ``units`` is the number of groups (or instances) that matter for each value, if not all do.
         """
-        replicates, units = np.asarray(replicates), self.n_groups if units is None else np.asarray(units)
+        replicates, units = (
+            np.asarray(replicates),
+            self.n_groups if units is None else np.asarray(units),
+        )
         low, high = percentiles(replicates, self.confidence)
         few = np.asarray(units < FEW)
         if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
-            few = few | (np.asarray(low) == np.asarray(high))  # percentiles of replicates that are all alike are one point
+            few = few | (
+                np.asarray(low) == np.asarray(high)
+            )  # percentiles of replicates that are all alike are one point
         few = few & np.isfinite(value)
         if not few.any():
             return Estimate(value, low, high, self.confidence, self.method)
-        t = t_interval(value, bootstrap_error(replicates, units), np.fmax(units - 1, 1), self.confidence, bounds, units)
+        t = t_interval(
+            value,
+            bootstrap_error(replicates, units),
+            np.fmax(units - 1, 1),
+            self.confidence,
+            bounds,
+            units,
+        )
         low, high = np.where(few, t[0], low), np.where(few, t[1], high)
         if np.ndim(value) == 0 and replicates.ndim == 1:
             low, high = float(low), float(high)
-        return Estimate(value, low, high, self.confidence, f"{self.method}, Student's t" if few.all() else self.method)
+        return Estimate(
+            value,
+            low,
+            high,
+            self.confidence,
+            f"{self.method}, Student's t" if few.all() else self.method,
+        )
 
 
 def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:
-    """Standard error from replicates (on the first axis), without the bias of a bootstrap of few ``units``; NaN where there are no replicates."""
+    """Standard error from replicates (on the first axis), without the bias of a bootstrap of few
+    ``units``; NaN where there are no replicates.
+    """
     defined = ~np.isnan(replicates)
     n = defined.sum(axis=0)
     x = np.where(defined, replicates, 0.0)
     mean = x.sum(axis=0) / np.maximum(n, 1)
     variance = np.where(defined, (x - mean) ** 2, 0.0).sum(axis=0) / np.maximum(n - 1, 1)
-    return np.where((n > 1) & (units > 1), np.sqrt(variance * units / np.where(units > 1, units - 1, 1)), nan)
+    return np.where(
+        (n > 1) & (units > 1), np.sqrt(variance * units / np.where(units > 1, units - 1, 1)), nan
+    )
 
 
 def t_quantile(freedom: Any, confidence: float) -> Any:
@@ -134,7 +188,9 @@ def t_quantile(freedom: Any, confidence: float) -> Any:
 
 
 def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.ndarray]:
-    """The sum of independent variances, each with its degrees of freedom, and those of the sum (Satterthwaite); 1 if it is 0."""
+    """The sum of independent variances, each with its degrees of freedom, and those of the sum
+    (Satterthwaite); 1 if it is 0.
+    """
     variance = np.sum([v for v, _ in parts], axis=0)
     spread = np.sum([v**2 / freedom for v, freedom in parts], axis=0)
     return variance, np.where(spread > 0, variance**2 / np.where(spread > 0, spread, 1), 1)
@@ -143,12 +199,14 @@ def pooled_variance(parts: Sequence[tuple[Any, float]]) -> tuple[np.ndarray, np.
 def t_interval(
     value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[float, Any], units: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a finite lower one.
+    """Student's t-interval; on the logit scale between two finite bounds, on the log scale above a
+    finite lower one.
 
-    These scales stay within the bounds and have better coverage near them. Where all units showed the same, at a bound or
-    between them, the standard error is 0 although the value is uncertain: the interval is then exact for a share of
-    ``units`` independent groups. With this confidence at most a share u of all groups is different, u = 1 − (α/2)^(1/units),
-    and each of these may lie anywhere within the bounds.
+    These scales stay within the bounds and have better coverage near them. Where all units showed
+    the same, at a bound or between them, the standard error is 0 although the value is uncertain:
+    the interval is then exact for a share of ``units`` independent groups. With this confidence at
+    most a share u of all groups is different, u = 1 − (α/2)^(1/units), and each of these may lie
+    anywhere within the bounds.
     """
     from scipy.special import expit, logit
 
@@ -167,7 +225,10 @@ def t_interval(
     unseen = 1 - ((1 - confidence) / 2) ** (1 / np.fmax(units, 1))
     alike = (share <= 0) | (share >= 1) | all_alike(se, scale)
     clipped = np.clip(share, 0, 1)
-    exact = lowest + width * clipped * (1 - unseen), lowest + width * (clipped + (1 - clipped) * unseen)
+    exact = (
+        lowest + width * clipped * (1 - unseen),
+        lowest + width * (clipped + (1 - clipped) * unseen),
+    )
     middle = np.where(alike, 0.5, share)
     relative = half / scale / (middle * (1 - middle))
     low, high = (lowest + width * expit(logit(middle) + sign * relative) for sign in (-1, 1))
@@ -180,14 +241,22 @@ def all_alike(se: Any, scale: Any = 1.0) -> Any:
 
 
 def t_interval_with_extremes(
-    value: Any, se: Any, freedom: Any, confidence: float, bounds: tuple[Any, Any], n: Any, weight: float = 1.0
+    value: Any,
+    se: Any,
+    freedom: Any,
+    confidence: float,
+    bounds: tuple[Any, Any],
+    n: Any,
+    weight: float = 1.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Student's t-interval of a mean after one more case at either bound, for values of which rare ones are large.
+    """Student's t-interval of a mean after one more case at either bound, for values of which rare
+    ones are large.
 
-    If a high cost is rare, it is missing in many samples, and the standard error does not know of it. One more case at either
-    bound, as Agresti and Coull (1998) add to a share, makes up for that: without any such case the interval reaches about
-    2.8 / n of the distance to the bound. ``n`` is the number of cases; for one it is all that is possible. ``weight`` is that
-    of an added case, in cases.
+    If a high cost is rare, it is missing in many samples, and the standard error does not know of
+    it. One more case at either bound, as Agresti and Coull (1998) add to a share, makes up for
+    that: without any such case the interval reaches about 2.8 / n of the distance to the bound.
+    ``n`` is the number of cases; for one it is all that is possible. ``weight`` is that of an added
+    case, in cases.
     """
     value, (lowest, highest) = np.asarray(value, dtype=float), bounds
     more = n + 2 * weight
@@ -196,13 +265,22 @@ def t_interval_with_extremes(
     half = t_quantile(np.fmax(freedom, 1), confidence) * np.hypot(se * n / more, error_of_added)
     low, high = np.minimum(center - half, value), np.maximum(center + half, value)
     spread_known = np.asarray(n) > 1
-    return np.where(spread_known, np.fmax(low, lowest), lowest), np.where(spread_known, np.fmin(high, highest), highest)
+    return np.where(spread_known, np.fmax(low, lowest), lowest), np.where(
+        spread_known, np.fmin(high, highest), highest
+    )
 
 
 def mean_over_groups(
-    x: np.ndarray, code: np.ndarray | None, confidence: float, *, estimand: str = "case", bounds: Bounds = (-inf, inf)
+    x: np.ndarray,
+    code: np.ndarray | None,
+    confidence: float,
+    *,
+    estimand: str = "case",
+    bounds: Bounds = (-inf, inf),
 ) -> Estimate:
-    """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random case, or of a random group."""
+    """Mean of ``x`` (N,) with `t_interval` over groups (``None``: each case is one): of a random
+    case, or of a random group.
+    """
     unit = "cases" if code is None else "groups"
     _, code = np.unique(np.arange(len(x)) if code is None else code, return_inverse=True)
     size, sums = np.bincount(code), np.bincount(code, x)
@@ -214,7 +292,9 @@ def mean_over_groups(
         mean = (sums / size).mean()
         away = sums / size - mean
     if n < 2:
-        return Estimate(float(mean), *bounds, confidence, f"one of the {unit} says nothing about the spread")
+        return Estimate(
+            float(mean), *bounds, confidence, f"one of the {unit} says nothing about the spread"
+        )
     se = np.sqrt(np.sum(away**2) / (n - 1) / n)
     low, high = t_interval(mean, se, n - 1, confidence, bounds, n)
     method = f"t-interval over {n} {unit}, of a random {estimand}"
@@ -223,17 +303,23 @@ def mean_over_groups(
     return Estimate(float(mean), float(low), float(high), confidence, method)
 
 
-def share_estimate(hits: np.ndarray, code: np.ndarray | None, confidence: float, *, estimand: str = "case") -> Estimate:
-    """The share of ``hits`` (N,) with its interval, the one for every share: never outside [0, 1], never of zero width.
+def share_estimate(
+    hits: np.ndarray, code: np.ndarray | None, confidence: float, *, estimand: str = "case"
+) -> Estimate:
+    """The share of ``hits`` (N,) with its interval, the one for every share: never outside [0, 1],
+    never of zero width.
 
-    Without groups (or with a group for each case) Clopper–Pearson. Over groups `t_interval`, which is on the logit scale; where
-    nothing was missed, or everything, the groups are the units of the exact interval. NaN without cases.
+    Without groups (or with a group for each case) Clopper–Pearson. Over groups `t_interval`, which
+    is on the logit scale; where nothing was missed, or everything, the groups are the units of the
+    exact interval. NaN without cases.
     """
     n = len(hits)
     if n == 0:
         return Estimate(nan, nan, nan, confidence, "no cases")
     if code is not None and len(np.unique(code)) < n:
-        return mean_over_groups(hits.astype(float), code, confidence, estimand=estimand, bounds=(0.0, 1.0))
+        return mean_over_groups(
+            hits.astype(float), code, confidence, estimand=estimand, bounds=(0.0, 1.0)
+        )
     low, high = binomial_interval(hits.sum(), n, confidence)
     return Estimate(float(hits.mean()), float(low), float(high), confidence, "Clopper–Pearson")
 
@@ -268,25 +354,38 @@ def group_codes(groups: Any, n: int) -> tuple[Any, int]:
         return None, n
     groups = to_numpy(groups)
     if groups.shape != (n,):
-        raise ValueError(f"`groups` must name the group of each of the {n} instances, shape ({n},); got shape {groups.shape}")
+        raise ValueError(
+            f"`groups` must name the group of each of the {n} instances, shape ({n},); got shape "
+            f"{groups.shape}"
+        )
     if groups.dtype.kind == "f" and np.isnan(groups).any():
         raise ValueError(
-            f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each instance without a group its own group"
+            f"`groups` must not be NaN; {int(np.isnan(groups).sum())} of {n} are. Give each "
+            "instance without a group its own group"
         )
     values, code = np.unique(groups, return_inverse=True)
     return code, len(values)
 
 
 def check_replicates(n_bootstrap: Any, *, required: bool = False) -> int:
-    """The number of bootstrap replicates: 0 (no intervals, unless they are ``required``) or at least 2."""
+    """The number of bootstrap replicates: 0 (no intervals, unless they are ``required``) or at
+    least 2.
+    """
     whole = isinstance(n_bootstrap, int | np.integer) and not isinstance(n_bootstrap, bool)
     if not whole or n_bootstrap < 0 or n_bootstrap == 1 or (required and n_bootstrap == 0):
         none = "" if required else "0 (no intervals) or "
-        raise ValueError(f"`n_bootstrap` must be {none}an integer of at least 2 replicates; got {n_bootstrap!r}. 1000 is usual")
+        raise ValueError(
+            f"`n_bootstrap` must be {none}an integer of at least 2 replicates; got "
+            f"{n_bootstrap!r}. 1000 is usual"
+        )
     return int(n_bootstrap)
 
 
 def check_confidence(confidence: float) -> None:
     """A confidence level strictly between 0 and 1."""
-    if isinstance(confidence, bool) or not isinstance(confidence, int | float) or not 0 < confidence < 1:
+    if (
+        isinstance(confidence, bool)
+        or not isinstance(confidence, int | float)
+        or not 0 < confidence < 1
+    ):
         raise ValueError(f"`confidence` must lie between 0 and 1, such as 0.95; got {confidence!r}")

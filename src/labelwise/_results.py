@@ -1,4 +1,6 @@
-"""What the results of a decomposition have in common: tables, the highest values, and what is printed."""
+"""What the results of a decomposition have in common: tables, the highest values, and what is
+printed.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,9 @@ class Top(Shown):
     """The instances with the highest uncertainty, highest first; made by ``u.top(n)``."""
 
     indices: np.ndarray
-    """Where they are: (n,), or (n, D) where the instances have D ≠ 1 axes; ``u[tuple(top.indices.T)]`` are the instances then."""
+    """Where they are: (n,), or (n, D) where the instances have D ≠ 1 axes;
+    ``u[tuple(top.indices.T)]`` are the instances then.
+    """
     values: np.ndarray
     """Their uncertainty, (n,)."""
     by: str
@@ -45,16 +49,29 @@ class Top(Shown):
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each, with its rank; ``ids`` name all instances, not only these."""
         at = self.indices.reshape(-1, 1).T if self.indices.ndim == 1 else self.indices.T
-        flat = np.ravel_multi_index(tuple(at), self.shape) if self.shape else np.zeros(len(self), int)
+        flat = (
+            np.ravel_multi_index(tuple(at), self.shape) if self.shape else np.zeros(len(self), int)
+        )
         name = self.by if self.label is None else f"{self.by}.{self.label}"
-        return instance_frame({name: self.values}, self.shape, library, ids=ids, known=self.instance_ids, where=flat, rank=True)
+        return instance_frame(
+            {name: self.values},
+            self.shape,
+            library,
+            ids=ids,
+            known=self.instance_ids,
+            where=flat,
+            rank=True,
+        )
 
     def _summary(self) -> Summary:
         about = "over all labels" if self.label is None else f"about {some([self.label])}"
         shown = self.indices[:SHOWN]
         known = None if self.instance_ids is None else ids_at(self.instance_ids, shown)
         names = shown.tolist() if known is None else list(known)
-        rows = [(str(name), value) for name, value in zip(names, self.values[:SHOWN].tolist(), strict=True)]
+        rows = [
+            (str(name), value)
+            for name, value in zip(names, self.values[:SHOWN].tolist(), strict=True)
+        ]
         rest = len(self) - len(rows)
         title = f"Top {len(self)} of {prod(self.shape):,} by {self.by} uncertainty {about}"
         return Summary(title, ("instance", self.by), rows, f"… and {rest:,} more" if rest else "")
@@ -68,7 +85,9 @@ class Result(Shown):
     epistemic: Any
     n_members: int | None
     ids: Any
-    """What the instances are called: the index of the frames that the predictions came in, or ``None``."""
+    """What the instances are called: the index of the frames that the predictions came in, or
+    ``None``.
+    """
     _trailing = 0
     """How many axes follow those of the instances."""
 
@@ -87,29 +106,46 @@ class Result(Shown):
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
         raise TypeError(
-            f"{type(self).__name__} holds three arrays, `total`, `aleatoric` and `epistemic`: use one of them, "
-            + ("such as u.sum().epistemic, or u['name'].epistemic for one label" if self._trailing else "such as .epistemic")
+            (
+                f"{type(self).__name__} holds three arrays, `total`, `aleatoric` and `epistemic`: "
+                "use one of them, "
+            )
+            + (
+                "such as u.sum().epistemic, or u['name'].epistemic for one label"
+                if self._trailing
+                else "such as .epistemic"
+            )
         )
 
     def _columns(self, f: Any) -> dict[str, np.ndarray]:
-        """Each part in main memory after ``f``; the epistemic part of a single member is not known."""
+        """Each part in main memory after ``f``; the epistemic part of a single member is not
+        known.
+        """
         columns = {part: np.asarray(f(to_numpy(getattr(self, part)))) for part in PARTS}
         if self.n_members == 1:
             columns["epistemic"] = np.full_like(columns["epistemic"], np.nan)
         return columns
 
     def _means(self) -> list[Any] | None:
-        """The mean of each part over the instances, where its values are at hand and not too many."""
+        """The mean of each part over the instances, where its values are at hand and not too
+        many.
+        """
         if not values_known(self.total) or not 0 < prod(self.total.shape) <= MOST_NUMBERS:
             return None
         axes = tuple(range(len(self.batch_shape)))
         parts = [without_gradient(getattr(self, part)) for part in PARTS]
-        return [to_numpy(namespace(x).mean(x, axis=axes) if axes else x).astype(float) for x in parts]
+        return [
+            to_numpy(namespace(x).mean(x, axis=axes) if axes else x).astype(float) for x in parts
+        ]
 
     def _instances(self) -> str:
         shape = self.batch_shape
         return (
-            "1 instance" if not shape else counted(shape[0], "instance") if len(shape) == 1 else " × ".join(map(str, shape)) + " instances"
+            "1 instance"
+            if not shape
+            else counted(shape[0], "instance")
+            if len(shape) == 1
+            else " × ".join(map(str, shape)) + " instances"
         )
 
     def _epistemic(self, x: float) -> Any:
@@ -130,7 +166,13 @@ class Result(Shown):
         if n < flat.size:  # equal values in the order of the instances
             chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
         chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
-        indices = chosen if len(shape) == 1 else np.stack(np.unravel_index(chosen, shape), axis=-1) if shape else np.zeros((1, 0), int)
+        indices = (
+            chosen
+            if len(shape) == 1
+            else np.stack(np.unravel_index(chosen, shape), axis=-1)
+            if shape
+            else np.zeros((1, 0), int)
+        )
         return Top(indices, flat[chosen], by, label, shape, self.ids)
 
 
@@ -138,11 +180,15 @@ class ComponentsResult(Result):
     """One value per instance."""
 
     def top(self, n: int = 20, *, by: str = "epistemic") -> Top:
-        """The ``n`` instances with the highest uncertainty, highest first; equal ones in their order."""
+        """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
+        order.
+        """
         return self._top(getattr(self, by if by in PARTS else "total"), n, by, None)
 
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
-        """A row for each instance, as a data frame of pandas or polars; see `Uncertainty.to_frame`."""
+        """A row for each instance, as a data frame of pandas or polars; see
+        `Uncertainty.to_frame`.
+        """
         columns = self._columns(lambda x: x.reshape(-1))
         return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
 
@@ -161,7 +207,12 @@ class ComponentsResult(Result):
         if means is None:
             return Summary(title)
         total, aleatoric, epistemic = (float(x) for x in means)
-        return Summary(title, ("", *PARTS), [("mean", total, aleatoric, self._epistemic(epistemic))], self._note())
+        return Summary(
+            title,
+            ("", *PARTS),
+            [("mean", total, aleatoric, self._epistemic(epistemic))],
+            self._note(),
+        )
 
 
 class LabelwiseResult(Result):
@@ -180,7 +231,8 @@ class LabelwiseResult(Result):
         raise NotImplementedError
 
     def top(self, n: int = 20, *, by: str = "epistemic", label: str | int | None = None) -> Top:
-        """The ``n`` instances with the highest uncertainty about ``label``, or summed over the labels; equal ones in their order.
+        """The ``n`` instances with the highest uncertainty about ``label``, or summed over the
+        labels; equal ones in their order.
 
         A whole number is a label's name where all names are integers, else its position.
 
@@ -188,7 +240,7 @@ class LabelwiseResult(Result):
         >>> u = lw.decompose(lw.Ensemble(probs, class_names=["nevus", "melanoma"]))
         >>> u.top(2, by="total", label="melanoma").indices
         array([1, 2])
-        """
+        """  # noqa: E501
         name = None
         if label is not None:
             name = self.class_names[class_position(label, self.class_names, "label")]
@@ -209,14 +261,15 @@ class LabelwiseResult(Result):
         Parameters
         ----------
         layout : {"wide", "long"}
-            A row for each instance, with the sums and a column for each part and label, ``epistemic.melanoma``; or a row for each
-            instance and label.
+            A row for each instance, with the sums and a column for each part and label,
+            ``epistemic.melanoma``; or a row for each instance and label.
         ids : array (...), optional
-            What the instances are called, in column ``id``. Predictions from data frames have an index, which this frame has
-            too (in polars: column ``id``). Without both there is their position ``instance``, or with D ≠ 1 axes of instances ``axis_0``,
-            ``axis_1`` and so on.
+            What the instances are called, in column ``id``. Predictions from data frames have an
+            index, which this frame has too (in polars: column ``id``). Without both there is their
+            position ``instance``, or with D ≠ 1 axes of instances ``axis_0``, ``axis_1`` and so on.
         y_pred, y_true : array (...) or, for labels that may occur together, (..., K), optional
-            Predicted and true classes, by name or position. A series with an index is matched to that of the predictions, if they have one.
+            Predicted and true classes, by name or position. A series with an index is matched to
+            that of the predictions, if they have one.
         library : {"pandas", "polars"}
 
         Returns
@@ -231,23 +284,42 @@ class LabelwiseResult(Result):
            instance    y_true     label  total  aleatoric  epistemic
         0         0  melanoma     nevus   0.16       0.15       0.01
         1         0  melanoma  melanoma   0.16       0.15       0.01
-        """
+        """  # noqa: E501
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
         columns: dict[str, Any] = {}
-        classes = {name: self._classes(y, name) for name, y in (("y_pred", y_pred), ("y_true", y_true)) if y is not None}
+        classes = {
+            name: self._classes(y, name)
+            for name, y in (("y_pred", y_pred), ("y_true", y_true))
+            if y is not None
+        }
         parts = self._columns(lambda x: x.reshape(-1, k))
         if layout == "long":
-            columns |= {name: np.repeat(y, k) if y.ndim == 1 else y.reshape(-1) for name, y in classes.items()}
-            columns["label"] = np.tile(np.asarray(self.class_names, dtype=object), len(parts["total"]))
+            columns |= {
+                name: np.repeat(y, k) if y.ndim == 1 else y.reshape(-1)
+                for name, y in classes.items()
+            }
+            columns["label"] = np.tile(
+                np.asarray(self.class_names, dtype=object), len(parts["total"])
+            )
             columns |= {part: x.reshape(-1) for part, x in parts.items()}
-            return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids, repeat=k)
+            return instance_frame(
+                columns, self.batch_shape, library, ids=ids, known=self.ids, repeat=k
+            )
         for name, y in classes.items():
-            columns |= {name: y} if y.ndim == 1 else {f"{name}.{label}": y[:, i] for i, label in enumerate(self.class_names)}
+            columns |= (
+                {name: y}
+                if y.ndim == 1
+                else {f"{name}.{label}": y[:, i] for i, label in enumerate(self.class_names)}
+            )
         if self.structure != "overlapping":
             columns |= self.sum()._columns(lambda x: x.reshape(-1))
-        columns |= {f"{p}.{label}": parts[p][:, i] for p in PARTS for i, label in enumerate(self.class_names)}
+        columns |= {
+            f"{p}.{label}": parts[p][:, i]
+            for p in PARTS
+            for i, label in enumerate(self.class_names)
+        }
         return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
 
     def _classes(self, y: Any, name: str) -> np.ndarray:
@@ -258,10 +330,14 @@ class LabelwiseResult(Result):
         if several and given.shape == (*shape, k) and given.dtype.kind in "biu":
             return np.asarray(given.reshape(-1, k).astype(bool))
         if self.events is None:
-            names: np.ndarray = np.asarray(self.class_names, dtype=object)[as_labels(y, name, self.class_names, shape)]
+            names: np.ndarray = np.asarray(self.class_names, dtype=object)[
+                as_labels(y, name, self.class_names, shape)
+            ]
             return names
         if given.shape != shape:
-            raise ValueError(f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}")
+            raise ValueError(
+                f"`{name}` must have one class per instance, shape {shape}; got shape {given.shape}"
+            )
         return np.asarray(given.reshape(-1))
 
     def to_xarray(self, *, dims: Sequence[str] | None = None, label_axis: int = -1) -> Any:
@@ -270,9 +346,11 @@ class LabelwiseResult(Result):
         Parameters
         ----------
         dims : sequence of str, optional
-            Names of the axes of instances; by default ``instance``, or ``axis_0``, ``axis_1`` and so on.
+            Names of the axes of instances; by default ``instance``, or ``axis_0``, ``axis_1`` and
+            so on.
         label_axis : int
-            Where the labels go: last as in the arrays, or for instance 1 to keep the order of channel-first images.
+            Where the labels go: last as in the arrays, or for instance 1 to keep the order of
+            channel-first images.
 
         Examples
         --------
@@ -282,37 +360,59 @@ class LabelwiseResult(Result):
         """
         names = _dims(self.batch_shape, dims)
         d = len(names)
-        if isinstance(label_axis, bool) or not isinstance(label_axis, int) or not -d - 1 <= label_axis <= d:
-            raise ValueError(f"`label_axis` must be a position among the {d + 1} axes; got {label_axis!r}")
+        if (
+            isinstance(label_axis, bool)
+            or not isinstance(label_axis, int)
+            or not -d - 1 <= label_axis <= d
+        ):
+            raise ValueError(
+                f"`label_axis` must be a position among the {d + 1} axes; got {label_axis!r}"
+            )
         at = label_axis % (d + 1)
         names = (*names[:at], "label", *names[at:])
         parts = self._columns(lambda x: np.moveaxis(x, -1, at))
-        return xarray().Dataset({p: (names, x) for p, x in parts.items()}, coords={"label": list(self.class_names)})
+        return xarray().Dataset(
+            {p: (names, x) for p, x in parts.items()}, coords={"label": list(self.class_names)}
+        )
 
     def to_dict(self) -> dict[str, float]:
-        """Mean over the instances of each part: ``total`` (the sum over labels) and ``total.melanoma``, for JSON and experiment trackers.
+        """Mean over the instances of each part: ``total`` (the sum over labels) and
+        ``total.melanoma``, for JSON and experiment trackers.
 
-        Keys hold letters, digits, spaces and ``_ - .`` only, as MLflow asks; other characters become ``_``. The epistemic part of
-        a single member, which is not known, is left out.
+        Keys hold letters, digits, spaces and ``_ - .`` only, as MLflow asks; other characters
+        become ``_``. The epistemic part of a single member, which is not known, is left out.
 
         >>> u = lw.decompose(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]]), class_names=["a/b", "c"]), "squared")
         >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
         {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
-        """
+        """  # noqa: E501
         k = len(self.class_names)
         found = {} if self.structure == "overlapping" else self.sum().to_dict()
         parts = self._columns(lambda x: x.reshape(-1, k))
         keys = _safe(self.class_names)
-        return found | _means_of({f"{part}.{key}": x[:, i] for part, x in parts.items() for i, key in enumerate(keys)})
+        return found | _means_of(
+            {f"{part}.{key}": x[:, i] for part, x in parts.items() for i, key in enumerate(keys)}
+        )
 
     def _summary(self) -> Summary:
-        title = f"Uncertainty: {self._instances()} × {counted(len(self.class_names), 'label')}, {self.loss}, {dtype_name(self.total)}"
+        title = (
+            f"Uncertainty: {self._instances()} × {counted(len(self.class_names), 'label')}, "
+            f"{self.loss}, {dtype_name(self.total)}"
+        )
         means = self._means()
         if means is None:
             return Summary(f"{title}: {some(self.class_names)}")
         total, aleatoric, epistemic = means
         order = np.argsort(-total, kind="stable")[:SHOWN]
-        rows = [(self.class_names[i], float(total[i]), float(aleatoric[i]), self._epistemic(float(epistemic[i]))) for i in order]
+        rows = [
+            (
+                self.class_names[i],
+                float(total[i]),
+                float(aleatoric[i]),
+                self._epistemic(float(epistemic[i])),
+            )
+            for i in order
+        ]
         left = len(self.class_names) - len(rows)
         notes = [self._note(), f"… and {left:,} labels with lower means" if left else ""]
         return Summary(title, ("mean of", *PARTS), rows, "; ".join(note for note in notes if note))
@@ -322,7 +422,10 @@ def _dims(shape: tuple[int, ...], dims: Sequence[str] | None) -> tuple[str, ...]
     if dims is None:
         return ("instance",) if len(shape) == 1 else tuple(f"axis_{i}" for i in range(len(shape)))
     if isinstance(dims, str) or len(dims) != len(shape) or len({*dims, "label"}) != len(shape) + 1:
-        raise ValueError(f"`dims` must name the {len(shape)} axes of instances, with different names other than 'label'; got {dims!r}")
+        raise ValueError(
+            f"`dims` must name the {len(shape)} axes of instances, with different names other than "
+            f"'label'; got {dims!r}"
+        )
     return tuple(map(str, dims))
 
 

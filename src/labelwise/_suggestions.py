@@ -16,7 +16,10 @@ def did_you_mean(word: Any, known: Sequence[str]) -> str:
 
 def suggest(word: Any, known: Sequence[str]) -> str:
     """The end of an error message: the name that was probably meant, or the known names."""
-    return did_you_mean(word, known) or f". Known: {', '.join(map(repr, known[:8]))}{', …' if len(known) > 8 else ''}"
+    return (
+        did_you_mean(word, known)
+        or f". Known: {', '.join(map(repr, known[:8]))}{', …' if len(known) > 8 else ''}"
+    )
 
 
 def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
@@ -24,4 +27,6 @@ def check_choice(value: Any, name: str, choices: Collection[str]) -> None:
     if value not in choices:
         known = [repr(choice) for choice in choices]
         rule = " or ".join(known) if len(known) == 2 else f"one of {', '.join(known)}"
-        raise ValueError(f"`{name}` must be {rule}; got {value!r}{did_you_mean(value, list(choices))}")
+        raise ValueError(
+            f"`{name}` must be {rule}; got {value!r}{did_you_mean(value, list(choices))}"
+        )

@@ -1,4 +1,6 @@
-"""Tables for people: a short text or HTML summary of a result, and data frames of pandas or polars."""
+"""Tables for people: a short text or HTML summary of a result, and data frames of pandas or
+polars.
+"""
 
 from __future__ import annotations
 
@@ -36,16 +38,28 @@ class Summary:
         lines = [[_cell(x) for x in row] for row in (self.header, *self.rows) if row]
         widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
         table = [
-            "  " + "  ".join(x.ljust(w) if i == 0 else x.rjust(w) for i, (x, w) in enumerate(zip(line, widths, strict=True))).rstrip()
+            "  "
+            + "  ".join(
+                x.ljust(w) if i == 0 else x.rjust(w)
+                for i, (x, w) in enumerate(zip(line, widths, strict=True))
+            ).rstrip()
             for line in lines
         ]
-        return "\n".join([_printable(self.title), *table, *([f"  {self.note}"] if self.note else [])])
+        return "\n".join(
+            [_printable(self.title), *table, *([f"  {self.note}"] if self.note else [])]
+        )
 
     def html(self) -> str:
         """As HTML with everything escaped."""
         head = "".join(f"<th>{_escaped(x)}</th>" for x in self.header)
-        body = "".join(f"<tr>{''.join(f'<td>{_escaped(x)}</td>' for x in row)}</tr>" for row in self.rows)
-        table = f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>" if self.rows else ""
+        body = "".join(
+            f"<tr>{''.join(f'<td>{_escaped(x)}</td>' for x in row)}</tr>" for row in self.rows
+        )
+        table = (
+            f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+            if self.rows
+            else ""
+        )
         note = f"<p>{html.escape(self.note)}</p>" if self.note else ""
         return f"<div><p>{html.escape(_printable(self.title))}</p>{table}{note}</div>"
 
@@ -97,7 +111,8 @@ def some(names: Sequence[str], most: int = 5) -> str:
 
 
 def plain(value: Any, digits: int = 17) -> Any:
-    """``value`` as JSON can hold it: lists for arrays, numbers of at most so many digits, ``None`` for NaN and infinity.
+    """``value`` as JSON can hold it: lists for arrays, numbers of at most so many digits, ``None``
+    for NaN and infinity.
 
     >>> plain({"x": np.array([0.25, np.nan]), "n": np.int64(3)})
     {'x': [0.25, None], 'n': 3}
@@ -119,11 +134,20 @@ def xarray() -> Any:
 
 
 def frame(columns: Mapping[str, Any], library: str = "pandas", index: Any = None) -> Any:
-    """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas has an ``index``."""
+    """Columns of equal length as a data frame of ``library``; NaN is a missing value. Only pandas
+    has an ``index``.
+    """
     check_choice(library, "library", LIBRARIES)
     module = imported(library, f"this table needs {library}", "tables")
-    plain = {name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x for name, values in columns.items()}
-    return module.DataFrame(plain, index=index) if library == "pandas" else module.DataFrame(plain, nan_to_null=True)
+    plain = {
+        name: x.tolist() if (x := np.asarray(values)).dtype.kind in "OUST" else x
+        for name, values in columns.items()
+    }
+    return (
+        module.DataFrame(plain, index=index)
+        if library == "pandas"
+        else module.DataFrame(plain, nan_to_null=True)
+    )
 
 
 def instance_frame(
@@ -137,25 +161,38 @@ def instance_frame(
     repeat: int = 1,
     rank: bool = False,
 ) -> Any:
-    """A data frame with ``repeat`` rows for each instance, or for those at ``where``, that says what the instances are called.
+    """A data frame with ``repeat`` rows for each instance, or for those at ``where``, that says
+    what the instances are called.
 
-    That is ``ids``, in column ``id``. Else it is the index that the predictions came with (``known``), which is the index of a frame of
-    pandas, and column ``id`` in polars. Else it is their positions. With ``rank`` the rows are numbered from 1 before that.
+    That is ``ids``, in column ``id``. Else it is the index that the predictions came with
+    (``known``), which is the index of a frame of pandas, and column ``id`` in polars. Else it is
+    their positions. With ``rank`` the rows are numbered from 1 before that.
     """
     ranks = {"rank": np.arange(1, len(where) + 1)} if rank and where is not None else {}
     if ids is None and known is not None and not is_positions(known):
         known = known if where is None else ids_at(known, where)
         if library == "pandas":
-            index = known if repeat == 1 else known.repeat(repeat) if hasattr(known, "repeat") else np.repeat(known, repeat)
+            index = (
+                known
+                if repeat == 1
+                else known.repeat(repeat)
+                if hasattr(known, "repeat")
+                else np.repeat(known, repeat)
+            )
             return frame(ranks | dict(columns), library, index)
         names = {"id": np.fromiter(known, dtype=object, count=len(known))}
     else:
         names = index_columns(shape, ids, where)
-    return frame(ranks | {name: np.repeat(x, repeat) for name, x in names.items()} | dict(columns), library)
+    return frame(
+        ranks | {name: np.repeat(x, repeat) for name, x in names.items()} | dict(columns), library
+    )
 
 
-def index_columns(shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None) -> dict[str, np.ndarray]:
-    """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all instances, or of those at ``where``.
+def index_columns(
+    shape: tuple[int, ...], ids: Any = None, where: np.ndarray | None = None
+) -> dict[str, np.ndarray]:
+    """What each instance is called: ``ids``, or its place on each axis of ``shape``; of all
+    instances, or of those at ``where``.
 
     ``where`` holds positions in the flattened instances.
     """
@@ -164,7 +201,10 @@ def index_columns(shape: tuple[int, ...], ids: Any = None, where: np.ndarray | N
     if ids is not None:
         given = np.asarray(to_numpy(ids))
         if given.shape not in (shape, (size,)):
-            raise ValueError(f"`ids` must name each of the {size} instances, shape {shape}; got shape {given.shape}")
+            raise ValueError(
+                f"`ids` must name each of the {size} instances, shape {shape}; got shape "
+                f"{given.shape}"
+            )
         return {"id": given.reshape(-1)[where]}
     if len(shape) == 1:
         return {"instance": where}

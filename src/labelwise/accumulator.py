@@ -1,13 +1,17 @@
-r"""Uncertainty of an ensemble that never is in memory as a whole: one member, or one shard of members, at a time.
+r"""Uncertainty of an ensemble that never is in memory as a whole: one member, or one shard of
+members, at a time.
 
-Two sets of members with shares α + β = 1 of the weight are joined, for every loss by the same rule as Chan's for the variance:
+Two sets of members with shares α + β = 1 of the weight are joined, for every loss by the same rule
+as Chan's for the variance:
 
 .. math:: m = m_a + \beta\,\delta, \quad \delta = m_b - m_a, \qquad
-          \mathrm{EU} = \alpha\,[\mathrm{EU}_a + D(m_a \Vert m)] + \beta\,[\mathrm{EU}_b + D(m_b \Vert m)]
+          \mathrm{EU} = \alpha\,[\mathrm{EU}_a + D(m_a \Vert m)] + \beta\,[\mathrm{EU}_b + D(m_b
+          \Vert m)]
 
-The deviations from the new mean are −βδ and αδ, so nothing is subtracted: EU is never negative, and 0 where members agree. The mean
-is a pair of numbers whose sum has twice the digits: members that differ in their last digits only are told apart. Only shares are
-multiplied with, never weights, so that these may be as large or small as they like. The same rule is written in C for arrays in main
+The deviations from the new mean are −βδ and αδ, so nothing is subtracted: EU is never negative, and
+0 where members agree. The mean is a pair of numbers whose sum has twice the digits: members that
+differ in their last digits only are told apart. Only shares are multiplied with, never weights, so
+that these may be as large or small as they like. The same rule is written in C for arrays in main
 memory and the losses of the kernel (``_engine/join.h``).
 """
 
@@ -22,7 +26,16 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ._arrays import Array, ClassNames, at_most_one, check_names, index_like, like, namespace, to_numpy
+from ._arrays import (
+    Array,
+    ClassNames,
+    at_most_one,
+    check_names,
+    index_like,
+    like,
+    namespace,
+    to_numpy,
+)
 from ._engine import joining
 from ._engine.host import back
 from ._errors import InputError
@@ -35,15 +48,23 @@ from .losses import CostLoss, CustomLoss, Loss, LossName, as_loss
 __all__ = ["Accumulator"]
 
 BLOCK = 1 << 16
-"""Numbers of each array that are worked on at once: some dozen temporaries of that size stay in the cache."""
+"""Numbers of each array that are worked on at once: some dozen temporaries of that size stay in the
+cache.
+"""
 FIRST = 7
-"""Members that are kept as they are, if they weigh the same: together they take no more memory than the state that replaces them."""
+"""Members that are kept as they are, if they weigh the same: together they take no more memory than
+the state that replaces them.
+"""
 Pair = tuple[Array, Array]
-"""A number as the unevaluated sum of two: the first is the rounded value, the second what rounding lost."""
+"""A number as the unevaluated sum of two: the first is the rounded value, the second what rounding
+lost.
+"""
 
 
 class _State(NamedTuple):
-    """What is known after some members: (..., K), whatever their number; each ``rest`` is what rounding lost."""
+    """What is known after some members: (..., K), whatever their number; each ``rest`` is what
+    rounding lost.
+    """
 
     weight: Array
     """Of all members together, (..., 1)."""
@@ -63,7 +84,8 @@ class _State(NamedTuple):
 
 
 class Accumulator:
-    """Label-wise uncertainty from members that come one after another; the state does not grow with their number.
+    """Label-wise uncertainty from members that come one after another; the state does not grow with
+    their number.
 
     Parameters
     ----------
@@ -71,7 +93,8 @@ class Accumulator:
     class_names : sequence of str, optional
         Class names.
     multilabel : bool
-        The labels may occur together (`MultiLabelEnsemble`); otherwise each member's probabilities sum to 1.
+        The labels may occur together (`MultiLabelEnsemble`); otherwise each member's probabilities
+        sum to 1.
 
     Examples
     --------
@@ -82,7 +105,13 @@ class Accumulator:
     array([[0.01, 0.01]])
     """
 
-    def __init__(self, loss: LossName | Loss = "log", *, class_names: ClassNames | None = None, multilabel: bool = False) -> None:
+    def __init__(
+        self,
+        loss: LossName | Loss = "log",
+        *,
+        class_names: ClassNames | None = None,
+        multilabel: bool = False,
+    ) -> None:
         self.loss = as_loss(loss)
         self.multilabel = bool(multilabel)
         self.n_members = 0
@@ -91,49 +120,74 @@ class Accumulator:
         """What the instances are called, if the first member said so."""
         self._state: _State | None = None
         self._own = False
-        """Whether the arrays of the state belong to this Accumulator alone, so that they can be changed in place."""
+        """Whether the arrays of the state belong to this Accumulator alone, so that they can be
+        changed in place.
+        """
         self._like: Array = None
         """An array of the library that members come from."""
         self._first: np.ndarray | None = None
-        """Up to `FIRST` members of equal weight before there is a state, (FIRST, ..., K), of which `n_members` are filled."""
+        """Up to `FIRST` members of equal weight before there is a state, (FIRST, ..., K), of which
+        `n_members` are filled.
+        """
         self._weight = 1.0
 
     def update(self, probs: Any, *, weight: Any = 1.0) -> Accumulator:
-        """Add one member: ``probs`` (..., K), ``weight`` a number or one per instance (...,). An `Ensemble` adds all its members.
+        """Add one member: ``probs`` (..., K), ``weight`` a number or one per instance (...,). An
+        `Ensemble` adds all its members.
 
         Data frames are matched to the first one by their columns and index.
         """
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         if isinstance(probs, Ensemble | MultiLabelEnsemble):
             if not isinstance(probs, kind):
-                raise TypeError(f"this Accumulator takes a {kind.__name__}; got {type(probs).__name__}")
+                raise TypeError(
+                    f"this Accumulator takes a {kind.__name__}; got {type(probs).__name__}"
+                )
             if probs.weights is not None:
-                raise ValueError("an Ensemble's weights are only known up to a factor; add its members one by one with `weight`")
+                raise ValueError(
+                    "an Ensemble's weights are only known up to a factor; add its members one by "
+                    "one with `weight`"
+                )
             for member in self._in_order(probs.probs, probs.class_names, probs.ids):
                 self._update(member, weight, kind)
             return self
         if library_of_frame(probs) is not None:
-            given = read_names(probs, "probs", None, members=False, any_column=self._names is not None)
+            given = read_names(
+                probs, "probs", None, members=False, any_column=self._names is not None
+            )
             probs = self._in_order(moved_last(given), given.class_names, given.ids)
         shape = tuple(getattr(probs, "shape", np.shape(probs)))
-        if self.n_members == 0 and len(shape) == 3 and shape[0] <= MOST_MEMBERS and shape[1] >= 4 * shape[0]:
+        if (
+            self.n_members == 0
+            and len(shape) == 3
+            and shape[0] <= MOST_MEMBERS
+            and shape[1] >= 4 * shape[0]
+        ):
             warnings.warn(
-                f"`probs` of shape {shape} is interpreted as one member's predictions for {shape[0]} × {shape[1]} instances. If the first axis "
+                f"`probs` of shape {shape} is interpreted as one member's predictions for "
+                f"{shape[0]} × {shape[1]} instances. If the first axis "
                 "is the members, add them all at once: acc.update(lw.Ensemble(probs))",
                 stacklevel=2,
             )
         return self._update(probs, weight, kind)
 
-    def _update(self, probs: Any, weight: Any, kind: type[Ensemble] | type[MultiLabelEnsemble]) -> Accumulator:
+    def _update(
+        self, probs: Any, weight: Any, kind: type[Ensemble] | type[MultiLabelEnsemble]
+    ) -> Accumulator:
         """Add one member, which is in the order of the members before."""
         shape = tuple(getattr(probs, "shape", np.shape(probs)))
         if len(shape) < 1:
-            raise ValueError("`probs` must be one member's predictions, (..., K); got a single number")
+            raise ValueError(
+                "`probs` must be one member's predictions, (..., K); got a single number"
+            )
         p = kind(probs[None] if hasattr(probs, "shape") else [probs], member_axis=0).probs[0, ...]
         xp = namespace(p)
         w = like(weight, p) if isinstance(weight, int | float | np.ndarray | np.number) else weight
         if tuple(w.shape) not in ((), tuple(p.shape[:-1])):
-            raise ValueError(f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got {tuple(w.shape)}")
+            raise ValueError(
+                f"`weight` must be a number or have shape {tuple(p.shape[:-1])}; got "
+                f"{tuple(w.shape)}"
+            )
         if not bool(xp.all(xp.isfinite(w) & (w >= 0))):
             raise ValueError("`weight` must be finite and not negative")
         self._check_shape(p)
@@ -146,30 +200,44 @@ class Accumulator:
         return self
 
     def _in_order(self, probs: Array, names: tuple[str, ...] | None, ids: Any) -> Array:
-        """Predictions (..., N, K) with their classes and instances in the order of the members before, by name where both have names."""
+        """Predictions (..., N, K) with their classes and instances in the order of the members
+        before, by name where both have names.
+        """
         known = check_names(self._names, int(probs.shape[-1]))
         order = None
         if known is None and self.n_members == 0:
             self._names = names
         elif known is None and names is not None:
-            raise InputError("`probs` has class names, but the members before had none", fix="accumulator_names")
+            raise InputError(
+                "`probs` has class names, but the members before had none", fix="accumulator_names"
+            )
         elif known is not None and names is not None and names != known:
-            order = values_by_class(dict(zip(names, range(len(names)), strict=True)), known, "probs")
+            order = values_by_class(
+                dict(zip(names, range(len(names)), strict=True)), known, "probs"
+            )
         if order is not None:
             probs = namespace(probs).take(probs, index_like(order, probs), axis=-1)
         if self.n_members == 0:
             self._ids = ids
             return probs
         rows = row_order(self._ids, ids, "the members before", "`probs`")
-        return probs if rows is None else namespace(probs).take(probs, index_like(rows, probs), axis=-2)
+        return (
+            probs
+            if rows is None
+            else namespace(probs).take(probs, index_like(rows, probs), axis=-2)
+        )
 
     def _keep(self, p: Array, w: Array, loss: Loss) -> bool:
-        """Keep a member as it is, if there are only such members and the kernel can compute with them."""
+        """Keep a member as it is, if there are only such members and the kernel can compute with
+        them.
+        """
         if self._state is not None or self.n_members == FIRST or w.ndim or not float(w) > 0:
             return False
         values = joining.in_main_memory(loss, p)
         first = self._first
-        if values is None or (first is not None and (values[0].dtype != first.dtype or float(w) != self._weight)):
+        if values is None or (
+            first is not None and (values[0].dtype != first.dtype or float(w) != self._weight)
+        ):
             return False
         if first is None:
             first = self._first = np.empty((FIRST, *p.shape), values[0].dtype)
@@ -192,16 +260,24 @@ class Accumulator:
         w = w if w.ndim == 0 else w[..., None]
         pair = w, 0 * w
         if isinstance(p, np.ndarray):  # one weight for all instances is not written down for each
-            pair = np.broadcast_to(pair[0], (*p.shape[:-1], 1)), np.broadcast_to(pair[1], (*p.shape[:-1], 1))
+            pair = (
+                np.broadcast_to(pair[0], (*p.shape[:-1], 1)),
+                np.broadcast_to(pair[1], (*p.shape[:-1], 1)),
+            )
         else:
             pair = pair[0] + 0 * p[..., :1], pair[1] + 0 * p[..., :1]
         self._take_in(pair, [p], loss)
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
-        if not isinstance(other, Accumulator) or not _same_loss(other.loss, self.loss) or other.multilabel != self.multilabel:
+        if (
+            not isinstance(other, Accumulator)
+            or not _same_loss(other.loss, self.loss)
+            or other.multilabel != self.multilabel
+        ):
             raise ValueError(
-                f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, the other {_describe(other)}"
+                f"only an Accumulator of the same kind can be merged; this one has {self.loss!r}, "
+                f"the other {_describe(other)}"
             )
         other._fold()
         if other._state is None:
@@ -211,30 +287,46 @@ class Accumulator:
         same_rows = self._ids is None or other._ids is None or list(self._ids) == list(other._ids)
         if not same_rows or (None not in names and names[0] != names[1]):
             what = "classes" if same_rows else "instances"
-            raise InputError(f"only an Accumulator with the same {what} in the same order can be merged", fix="accumulator_order")
+            raise InputError(
+                f"only an Accumulator with the same {what} in the same order can be merged",
+                fix="accumulator_order",
+            )
         self._fold()
         if self._state is None:
             self._state, self._own, self._like = other._state, False, other._like
         else:
             self._check_shape(other._state.spread)
-            self._take_in(other._state[:2], list(other._state[2:]), self._bound(other._state.spread.shape[-1]))
+            self._take_in(
+                other._state[:2], list(other._state[2:]), self._bound(other._state.spread.shape[-1])
+            )
         self.n_members += other.n_members
         return self
 
     def _take_in(self, weight: Pair, given: list[Array], loss: Loss) -> None:
-        """Join what has been seen with a member, ``given`` = [p], or with the arrays of another state."""
+        """Join what has been seen with a member, ``given`` = [p], or with the arrays of another
+        state.
+        """
         mine: list[Array] = [] if self._state is None else list(self._state)
         if len(given) == 1:
             self._like = given[0][..., :0]
         values = joining.in_main_memory(loss, *weight, *given, *mine)
         if values is None:
             mine = [back(x, given[0]) for x in mine]
-            self._state, self._own = _State(*_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)), False
+            self._state, self._own = (
+                _State(
+                    *_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)
+                ),
+                False,
+            )
             return
         dtype, shape, n = np.result_type(*values), given[0].shape, joining.n_arrays(loss)
         none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
         before = (values[-len(mine)], values[1 - len(mine)]) if mine else (none, none)
-        state = [np.array(x, dtype, order="C", copy=None if self._own else True) for x in values[len(values) - 8 :][:n] if mine]
+        state = [
+            np.array(x, dtype, order="C", copy=None if self._own else True)
+            for x in values[len(values) - 8 :][:n]
+            if mine
+        ]
         state = state or [np.empty(shape, dtype) for _ in range(n)]
         total, alpha, beta = _shares(before, (values[0], values[1]))
         added = [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + min(n, len(given))]]
@@ -255,7 +347,9 @@ class Accumulator:
             found = _concluded(self._state, loss)
         else:
             raise ValueError("there is no result yet: `update` has not been called")
-        (total, aleatoric, epistemic), sums = (tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found)
+        (total, aleatoric, epistemic), sums = (
+            tuple(x if self._like is None else back(x, self._like) for x in xs) for xs in found
+        )
         return Uncertainty(
             total,
             aleatoric,
@@ -269,7 +363,9 @@ class Accumulator:
         )
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the state to an .npz file, so that another process can go on (`load`) or join it (`merge`)."""
+        """Write the state to an .npz file, so that another process can go on (`load`) or join it
+        (`merge`).
+        """
         from .io.atomic import replacing
         from .io.npz import write_npz
 
@@ -285,7 +381,9 @@ class Accumulator:
         return path
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any) -> Accumulator:
+    def load(
+        cls, path: str | os.PathLike[str], loss: LossName | Loss = "log", **options: Any
+    ) -> Accumulator:
         """An Accumulator as it was saved; ``loss`` and options must be those it was made with."""
         from .io.npz import read_npz
 
@@ -294,13 +392,30 @@ class Accumulator:
         found = read_npz(Path(path), keys)
         missing = [key for key in keys if key not in found]
         if missing:
-            raise ValueError(f"{str(path)!r} is not a saved Accumulator: it has no {', '.join(missing)}")
+            raise ValueError(
+                f"{str(path)!r} is not a saved Accumulator: it has no {', '.join(missing)}"
+            )
         if str(found["description"]) != _describe(self):
-            raise ValueError(f"{str(path)!r} was saved with {found['description']}; it cannot go on with {_describe(self)}")
+            raise ValueError(
+                f"{str(path)!r} was saved with {found['description']}; it cannot go on with "
+                f"{_describe(self)}"
+            )
         shape = found["spread"].shape
-        fits = all(found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape) for key in _State._fields)
-        if not shape or not fits or any(found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key])) for key in _State._fields):
-            raise ValueError(f"{str(path)!r} is not a saved Accumulator: its arrays do not fit together")
+        fits = all(
+            found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape)
+            for key in _State._fields
+        )
+        if (
+            not shape
+            or not fits
+            or any(
+                found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key]))
+                for key in _State._fields
+            )
+        ):
+            raise ValueError(
+                f"{str(path)!r} is not a saved Accumulator: its arrays do not fit together"
+            )
         self._state, self._own = _State(*(np.array(found[key]) for key in _State._fields)), True
         self.n_members = int(found["n_members"])
         return self
@@ -309,9 +424,18 @@ class Accumulator:
         return self.loss.bind(check_names(self._names, k) or tuple(str(i) for i in range(k)))
 
     def _check_shape(self, p: Array) -> None:
-        before = self._state.spread if self._state is not None else self._first[0] if self._first is not None else p
+        before = (
+            self._state.spread
+            if self._state is not None
+            else self._first[0]
+            if self._first is not None
+            else p
+        )
         if tuple(p.shape) != tuple(before.shape):
-            raise ValueError(f"`probs` must have the shape of the members before, {tuple(before.shape)}; got {tuple(p.shape)}")
+            raise ValueError(
+                f"`probs` must have the shape of the members before, {tuple(before.shape)}; got "
+                f"{tuple(p.shape)}"
+            )
         check_names(self._names, int(p.shape[-1]))
 
 
@@ -323,11 +447,17 @@ def _same_loss(a: Loss, b: Loss) -> bool:
 
 
 def _describe(acc: Any) -> str:
-    return f"{acc.loss!r}{', multilabel' if acc.multilabel else ''}" if isinstance(acc, Accumulator) else type(acc).__name__
+    return (
+        f"{acc.loss!r}{', multilabel' if acc.multilabel else ''}"
+        if isinstance(acc, Accumulator)
+        else type(acc).__name__
+    )
 
 
 def _concluded(s: _State, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-    """Total, aleatoric and epistemic uncertainty after some members and, if they came along, their sums."""
+    """Total, aleatoric and epistemic uncertainty after some members and, if they came along, their
+    sums.
+    """
     xp = namespace(s.spread)
     if not bool(xp.all(s.weight > 0)):
         raise ValueError("the weights so far are all zero (for some instance)")
@@ -340,7 +470,9 @@ def _concluded(s: _State, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, .
 
 
 def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Array]:
-    """``f`` of ``arrays`` (..., K) or (..., 1); of large ones of NumPy a block of instances at a time, so that its temporaries are small."""
+    """``f`` of ``arrays`` (..., K) or (..., 1); of large ones of NumPy a block of instances at a
+    time, so that its temporaries are small.
+    """
     last = arrays[-1]
     if not isinstance(last, np.ndarray) or last.size <= BLOCK:
         return f(*arrays)
@@ -357,7 +489,9 @@ def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Ar
 
 
 def _joined(loss: Loss, member: bool, *x: Array) -> list[Array]:
-    """The arrays of the state of a weight and a member, or the arrays of a state, joined with the arrays of another state, if there is one."""
+    """The arrays of the state of a weight and a member, or the arrays of a state, joined with the
+    arrays of another state, if there is one.
+    """
     n = 3 if member else len(_State._fields)
     added = _member(x[2], x[0], loss) if member else _State(*x[:n])
     return list(_join(_State(*x[n:]), added, loss) if len(x) > n else added)
@@ -400,7 +534,9 @@ def _join(a: _State, b: _State, loss: Loss) -> _State:
 
 def _shares(a: Pair, b: Pair) -> tuple[Pair, Array, Array]:
     """The sum of two weights and their shares of it; 0 where it is 0."""
-    if all(isinstance(x, np.ndarray) and x.size > 1 and not any(x.strides) for x in (*a, *b)):  # one weight for all instances
+    if all(
+        isinstance(x, np.ndarray) and x.size > 1 and not any(x.strides) for x in (*a, *b)
+    ):  # one weight for all instances
         shape, first = a[0].shape, (slice(0, 1),) * a[0].ndim
         weight, alpha, beta = _shares((a[0][first], a[1][first]), (b[0][first], b[1][first]))
         high, low, alpha, beta = (np.broadcast_to(x, shape) for x in (*weight, alpha, beta))

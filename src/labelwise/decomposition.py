@@ -36,11 +36,17 @@ class Components(ComponentsResult, Generic[ArrayT]):
     bound: float | Callable[[], float | None] | None = field(default=None, repr=False)
     """`maximum`, or a function that computes it on first use."""
     error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding matters."""
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
+    matters.
+    """
     n_members: int | None = None
-    """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic
+    uncertainty: it is shown as –.
+    """
     ids: Any = field(default=None, repr=False)
-    """What the instances are called: the index of the frames that the predictions came in, or ``None``."""
+    """What the instances are called: the index of the frames that the predictions came in, or
+    ``None``.
+    """
 
     def __getitem__(self, index: Any) -> Self:
         """The uncertainty of some instances; ``index`` is one for the axes (...) of instances."""
@@ -51,7 +57,9 @@ class Components(ComponentsResult, Generic[ArrayT]):
         parts: Any = (self.total, self.aleatoric, self.epistemic)
         total, aleatoric, epistemic = (x[index] for x in parts)
         ids = None if self.ids is None else ids_at(self.ids, index)
-        return replace(self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, ids=ids)
+        return replace(
+            self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, ids=ids
+        )
 
     @cached_property
     def maximum(self) -> float | None:
@@ -61,16 +69,23 @@ class Components(ComponentsResult, Generic[ArrayT]):
     def normalized(self) -> Components[ArrayT]:
         """Divide by the maximum."""
         if self.maximum is None:
-            raise ValueError("`normalized` needs the maximum of the sum, which is not known for these events")
+            raise ValueError(
+                "`normalized` needs the maximum of the sum, which is not known for these events"
+            )
         if self.maximum == 0:
-            raise ValueError("`normalized` divides by the maximum of the sum, which is 0 because all costs or weights are 0")
+            raise ValueError(
+                "`normalized` divides by the maximum of the sum, which is 0 because all costs or "
+                "weights are 0"
+            )
         return replace(self._scaled(1 / self.maximum), bound=1.0)
 
     def _scaled(self, factor: float) -> Components[ArrayT]:
         error = None if self.error is None else self.error._scaled(factor)
         parts: Any = (self.total, self.aleatoric, self.epistemic)
         total, aleatoric, epistemic = (part * factor for part in parts)
-        return Components(total, aleatoric, epistemic, error=error, n_members=self.n_members, ids=self.ids)
+        return Components(
+            total, aleatoric, epistemic, error=error, n_members=self.n_members, ids=self.ids
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -82,8 +97,9 @@ class JointUncertainty(Components[ArrayT]):
 class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     """Label-wise uncertainty: arrays of shape (..., K), or (..., E) for E events.
 
-    ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` sums over the labels, `normalized` divides by the largest
-    possible value. `to_frame`, `to_xarray`, `to_dict` and `top` give tables.
+    ``u["melanoma"]`` picks a label, ``u[mask]`` and ``u[3:9]`` instances; `sum` sums over the
+    labels, `normalized` divides by the largest possible value. `to_frame`, `to_xarray`, `to_dict`
+    and `top` give tables.
     """
 
     total: ArrayT
@@ -93,22 +109,32 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     loss: Loss
     events: Events | None = None
     structure: Structure = "partition"
-    """How the labels or events relate, which determines whether a plain sum is meaningful and its maximum."""
+    """How the labels or events relate, which determines whether a plain sum is meaningful and its
+    maximum.
+    """
     error: Components[ArrayT] | None = None
-    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding matters."""
+    """95 % bounds on the numerical error of (quasi-)Monte Carlo values; ``None`` if only rounding
+    matters.
+    """
     sums: Components[ArrayT] | None = None
     """The plain sums, if computed along with the labels' values."""
     joint: JointUncertainty[ArrayT] | None = None
-    """Joint uncertainty about all classes, if the kernel computed it in the same pass: for an `Ensemble` in main memory, log or
-    squared loss, no ``events`` and no ``correction``. Otherwise ``None``: use `labelwise.joint.decompose`."""
+    """Joint uncertainty about all classes, if the kernel computed it in the same pass: for an
+    `Ensemble` in main memory, log or squared loss, no ``events`` and no ``correction``. Otherwise
+    ``None``: use `labelwise.joint.decompose`.
+    """
     unit: Array = 1.0
     """Divisor of the values: 1, or after `normalized` the largest value of each label."""
     n_members: int | None = None
-    """Number of members of an ensemble, else ``None``. One member has no known epistemic uncertainty: it is shown as –."""
+    """Number of members of an ensemble, else ``None``. One member has no known epistemic
+    uncertainty: it is shown as –.
+    """
     ensemble: Any = None
     """The ensemble, if its members have named factors; see `sources`."""
     ids: Any = None
-    """What the instances are called: the index of the frames that the predictions came in, or ``None``."""
+    """What the instances are called: the index of the frames that the predictions came in, or
+    ``None``.
+    """
 
     @property
     def maximum(self) -> np.ndarray:
@@ -120,7 +146,9 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
     @overload
     def __getitem__(self, key: Any) -> Uncertainty[ArrayT]: ...
     def __getitem__(self, key: Any) -> Any:
-        """The uncertainty about one label or event, by name; or of some instances, by an index for their axes (...)."""
+        """The uncertainty about one label or event, by name; or of some instances, by an index for
+        their axes (...).
+        """
         if not isinstance(key, str):
             return self._at(batch_index(key, len(self.batch_shape)))
         if key not in self.class_names:
@@ -142,23 +170,43 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
 
     def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
         """Apply ``f`` to the three parts and their errors."""
-        parts = [Components(f(x.total), f(x.aleatoric), f(x.epistemic)) for x in (self, self.error) if x is not None]
+        parts = [
+            Components(f(x.total), f(x.aleatoric), f(x.epistemic))
+            for x in (self, self.error)
+            if x is not None
+        ]
         error = parts[1] if len(parts) > 1 else None
         return replace(parts[0], bound=bound, error=error, n_members=self.n_members, ids=self.ids)
 
-    def sum(self, weights: Sequence[float] | Mapping[str, float] | None = None) -> Components[ArrayT]:
-        r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights for unequal costs."""
+    def sum(
+        self, weights: Sequence[float] | Mapping[str, float] | None = None
+    ) -> Components[ArrayT]:
+        r"""Global uncertainty :math:`\sum_k w_k\, \mathrm{TU}_k` and so on, Eqs. (12)–(14); weights
+        for unequal costs.
+        """
         if weights is None and self.structure == "overlapping":
             raise ValueError(
-                f"these events ({', '.join(self.class_names[:4])}{', …' if len(self.class_names) > 4 else ''}) overlap, so a plain sum counts classes "
+                "these events "
+                f"({', '.join(self.class_names[:4])}{', …' if len(self.class_names) > 4 else ''}) "
+                "overlap, so a plain sum counts classes "
                 "more than once. Pass `weights`, one per event"
             )
         w = None if weights is None else self._weights(weights)
 
-        largest = partial(maximum_of_sum, self.loss, self.structure, len(self.class_names), self.unit, w)
+        largest = partial(
+            maximum_of_sum, self.loss, self.structure, len(self.class_names), self.unit, w
+        )
         if w is None and self.sums is not None:
             own = self.sums
-            return Components(own.total, own.aleatoric, own.epistemic, largest, own.error, self.n_members, self.ids)
+            return Components(
+                own.total,
+                own.aleatoric,
+                own.epistemic,
+                largest,
+                own.error,
+                self.n_members,
+                self.ids,
+            )
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
@@ -169,21 +217,30 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
         weights = values_by_class(weights, self.class_names, "weights")
         w = to_numpy(as_real(weights, "weights", integers=True)).astype(float)
         if w.shape != (len(self.class_names),):
-            raise ValueError(f"`weights` must have one value per label, shape ({len(self.class_names)},); got shape {w.shape}")
+            raise ValueError(
+                f"`weights` must have one value per label, shape ({len(self.class_names)},); got "
+                f"shape {w.shape}"
+            )
         if not np.all(np.isfinite(w)) or np.any(w < 0):
-            raise ValueError(f"`weights` must be finite and not negative; got {w[~(w >= 0) | np.isinf(w)][0]:g}")
+            raise ValueError(
+                f"`weights` must be finite and not negative; got {w[~(w >= 0) | np.isinf(w)][0]:g}"
+            )
         return w
 
-    def sources(self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None) -> Sources:
-        r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``, their interaction, and replicates.
+    def sources(
+        self, *, n_permutations: int = 999, rng: int | np.random.Generator | None = None
+    ) -> Sources:
+        r"""Where the members' disagreement comes from: main effects of the ensemble's ``factors``,
+        their interaction, and replicates.
 
         .. math::
             \mathrm{main}_A = G(\bar\theta) - \mathbb{E}_A\, G(\bar\theta_A)
 
-        with the mean :math:`\bar\theta_A` over all members of a level. The interaction is the rest; all add up to the epistemic
-        uncertainty. For log and squared loss and complete crossings of any number of factors. Where cells' weights are not products of
-        their levels' weights, each cell weighs the same, with a warning. Variance components with intervals and permutation tests,
-        all of the means of cells' members, tell effects from noise.
+        with the mean :math:`\bar\theta_A` over all members of a level. The interaction is the rest;
+        all add up to the epistemic uncertainty. For log and squared loss and complete crossings of
+        any number of factors. Where cells' weights are not products of their levels' weights, each
+        cell weighs the same, with a warning. Variance components with intervals and permutation
+        tests, all of the means of cells' members, tell effects from noise.
 
         Parameters
         ----------
@@ -199,22 +256,40 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
         >>> s = lw.decompose(q, "squared").sources(rng=0)
         >>> s.names, s.means.sum(axis=1).round(4) + 0
         (('prompt', 'model', 'interaction'), array([0.005, 0.02 , 0.   ]))
-        """
+        """  # noqa: E501
         if self.ensemble is None:
             raise ValueError(
-                "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': [...], 'model': [...]}), without `correction`"
+                "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': "
+                "[...], 'model': [...]}), without `correction`"
             )
         law = self.ensemble.marginal(self.events)
-        law = Atoms(*(None if x is None else to_numpy(x).astype(float) for x in (law.t, law.weights, law.complement)))
-        found = find_sources(law, self.ensemble.factors, self.loss, self.class_names, n_permutations=n_permutations, rng=rng)
-        return found if np.ndim(self.unit) == 0 and self.unit == 1 else replace(found, values=found.values / self.unit)
+        law = Atoms(
+            *(
+                None if x is None else to_numpy(x).astype(float)
+                for x in (law.t, law.weights, law.complement)
+            )
+        )
+        found = find_sources(
+            law,
+            self.ensemble.factors,
+            self.loss,
+            self.class_names,
+            n_permutations=n_permutations,
+            rng=rng,
+        )
+        return (
+            found
+            if np.ndim(self.unit) == 0 and self.unit == 1
+            else replace(found, values=found.values / self.unit)
+        )
 
     def normalized(self) -> Uncertainty[ArrayT]:
         """Divide by the largest possible label-wise value, max G."""
         if np.any(self.maximum == 0):
             name = self.class_names[int(np.argmin(self.maximum))]
             raise ValueError(
-                f"`normalized` divides by the largest value of each label, which is 0 for {name!r} because one of its costs is 0"
+                f"`normalized` divides by the largest value of each label, which is 0 for {name!r} "
+                "because one of its costs is 0"
             )
         parts = self._each(lambda x: x / like(self.maximum, x))
         return replace(
@@ -229,8 +304,12 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
         )
 
 
-def maximum_of_sum(loss: Loss, structure: Structure, n: int, unit: Any, weights: np.ndarray | None) -> float | None:
-    """The largest possible sum over ``n`` labels or events, if known. A function of its own, so that sums can be pickled."""
+def maximum_of_sum(
+    loss: Loss, structure: Structure, n: int, unit: Any, weights: np.ndarray | None
+) -> float | None:
+    """The largest possible sum over ``n`` labels or events, if known. A function of its own, so
+    that sums can be pickled.
+    """
     if np.ndim(unit) or unit != 1:
         weights = (np.ones(n) if weights is None else weights) / unit
     if structure in ("partition", "disjoint"):
@@ -254,32 +333,39 @@ def decompose(
     r"""Label-wise total, aleatoric and epistemic uncertainty.
 
     .. math::
-        \mathrm{TU}_k = G(\mathbb{E}\,\Theta_k), \quad \mathrm{AU}_k = \mathbb{E}\,G(\Theta_k), \quad
-        \mathrm{EU}_k = \mathrm{TU}_k - \mathrm{AU}_k = \mathbb{E}\, D(\Theta_k \Vert \mathbb{E}\,\Theta_k)
+        \mathrm{TU}_k = G(\mathbb{E}\,\Theta_k), \quad \mathrm{AU}_k = \mathbb{E}\,G(\Theta_k),
+        \quad \mathrm{EU}_k = \mathrm{TU}_k - \mathrm{AU}_k = \mathbb{E}\, D(\Theta_k \Vert
+        \mathbb{E}\,\Theta_k)
 
-    Eqs. (9)–(11), (15), (16) of the paper, with the entropy G and the Bregman divergence D of the loss. EU is computed as the
-    expected divergence, never as a difference, so it is nonnegative, and exactly 0 when the members agree.
+    Eqs. (9)–(11), (15), (16) of the paper, with the entropy G and the Bregman divergence D of the
+    loss. EU is computed as the expected divergence, never as a difference, so it is nonnegative,
+    and exactly 0 when the members agree.
 
     Parameters
     ----------
     q : Distribution
-        `Ensemble`, `Dirichlet`, `DirichletMixture`, `LogisticNormal`, `MultiLabelEnsemble`, or your own.
+        `Ensemble`, `Dirichlet`, `DirichletMixture`, `LogisticNormal`, `MultiLabelEnsemble`, or your
+        own.
     loss : str or Loss
-        ``"log"`` (bits), ``"squared"`` (= ``"brier"``), ``"spherical"``, ``"zero_one"``, or a loss object.
+        ``"log"`` (bits), ``"squared"`` (= ``"brier"``), ``"spherical"``, ``"zero_one"``, or a loss
+        object.
     events : mapping or Events, optional
-        Groups of classes, ordinal cuts, a tree or pairs instead of single labels (`labelwise.events`).
+        Groups of classes, ordinal cuts, a tree or pairs instead of single labels
+        (`labelwise.events`).
     correction : {"jackknife"}, optional
-        Remove the leading bias of a finite ensemble: M members underestimate EU (for squared loss by the factor (M−1)/M).
-        TU is raised by the same amount and may exceed its maximum. Needs M ≥ 2 equally weighted members and a smooth loss.
+        Remove the leading bias of a finite ensemble: M members underestimate EU (for squared loss
+        by the factor (M−1)/M). TU is raised by the same amount and may exceed its maximum. Needs M
+        ≥ 2 equally weighted members and a smooth loss.
     n_jobs : int, optional
-        Maximum number of threads for large NumPy ensembles; defaults to LABELWISE_THREADS, or one per core. Results are bit-identical
-        for any value.
+        Maximum number of threads for large NumPy ensembles; defaults to LABELWISE_THREADS, or one
+        per core. Results are bit-identical for any value.
 
     Returns
     -------
     Uncertainty
-        Arrays of shape (..., K) or (..., E), in the array library, dtype and device of ``q``. Dask arrays stay lazy: one task per
-        block of instances validates and computes it, bit-identical to NumPy.
+        Arrays of shape (..., K) or (..., E), in the array library, dtype and device of ``q``. Dask
+        arrays stay lazy: one task per block of instances validates and computes it, bit-identical
+        to NumPy.
 
     Examples
     --------
@@ -289,7 +375,7 @@ def decompose(
     array([[0.296, 0.278, 0.   ]])
     >>> u["melanoma"].total.round(3)
     array([0.469])
-    """
+    """  # noqa: E501
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)
     loss = as_loss(loss)
@@ -301,14 +387,20 @@ def decompose(
 
     def equations(q: Distribution[Any]) -> Computed:
         law = q.marginal(family)
-        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)             Eqs. (10), (18), (21); sampled laws know their mean afterwards
+        aleatoric = law.aleatoric(
+            loss
+        )  # AU = E G(Θ)             Eqs. (10), (18), (21); sampled laws know their mean afterwards
         total = loss.entropy(*law.mean)  # TU = G(E Θ)             Eqs. (9), (17), (20)
         epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
         return Computed((total, aleatoric, epistemic), law.error(loss))
 
-    computed = compute(equations, q, loss, events=family, n_jobs=n_jobs)  # the same numbers, computed the fastest way
+    computed = compute(
+        equations, q, loss, events=family, n_jobs=n_jobs
+    )  # the same numbers, computed the fastest way
     if correction is not None:
-        (bias,) = compute(lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs).parts
+        (bias,) = compute(
+            lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs
+        ).parts
         total, aleatoric, epistemic = computed.parts
         computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
     total, aleatoric, epistemic = computed.parts
@@ -316,12 +408,15 @@ def decompose(
     stored = getattr(q, "stored", None)  # the members at hand, without a call on the fast path
     members = stored.shape[0] if stored is not None else q.n_members if q.finite else None
     sums = joint = None
-    # Fields are set at once: `__init__` of a frozen dataclass sets them one by one, which takes as long as computing a small ensemble.
+    # Fields are set at once: `__init__` of a frozen dataclass sets them one by one, which takes as
+    # long as computing a small ensemble.
     if computed.sums is not None:
         vars(sums := _new(Components)).update(zip(PARTS, computed.sums, strict=True))
     if computed.joint is not None and q.exclusive:
         bound = partial(loss.joint_maximum, total.shape[-1])
-        vars(joint := _new(JointUncertainty)).update(zip(PARTS, computed.joint, strict=True), bound=bound, n_members=members, ids=q.ids)
+        vars(joint := _new(JointUncertainty)).update(
+            zip(PARTS, computed.joint, strict=True), bound=bound, n_members=members, ids=q.ids
+        )
     vars(u := _new(Uncertainty)).update(
         total=total,
         aleatoric=aleatoric,
@@ -350,17 +445,23 @@ def _check_correction(q: Distribution[Any], loss: Loss, correction: str) -> None
         raise ValueError(f"`correction` must be 'jackknife' or None; got {correction!r}")
     if not q.finite:
         raise ValueError(
-            f"`correction`: the jackknife corrects for a finite number of members; {type(q).__name__} has no members. "
+            "`correction`: the jackknife corrects for a finite number of members; "
+            f"{type(q).__name__} has no members. "
             "Leave `correction` out"
         )
     if not loss.smooth:
         raise ValueError(
-            f"`correction`: the jackknife needs a smooth loss; the entropy of {type(loss).__name__} has a kink, where the bias does not "
+            "`correction`: the jackknife needs a smooth loss; the entropy of "
+            f"{type(loss).__name__} has a kink, where the bias does not "
             "decrease like 1/M. Leave `correction` out, or use a loss such as 'squared'"
         )
     if q.n_members is not None and q.n_members < 2:
         raise ValueError(
-            f"`correction`: the jackknife needs at least 2 members; got M = {q.n_members}, whose epistemic uncertainty is unknown"
+            f"`correction`: the jackknife needs at least 2 members; got M = {q.n_members}, whose "
+            "epistemic uncertainty is unknown"
         )
     if getattr(q, "weights", None) is not None:
-        raise ValueError("`correction`: the jackknife is defined for equally weighted members; got `weights`. Leave one of the two out")
+        raise ValueError(
+            "`correction`: the jackknife is defined for equally weighted members; got `weights`. "
+            "Leave one of the two out"
+        )

@@ -1,7 +1,8 @@
 """Events about the classes: single labels, groups, ordinal cuts, trees, pairs.
 
-An event A is a set of classes with probability Θ_A = Σ_{k∈A} Θ_k; the paper's labels are the events {k}. A conditional event
-"A given B" has probability Θ_A / Θ_B. All measures depend only on these probabilities, so they work for every family of events.
+An event A is a set of classes with probability Θ_A = Σ_{k∈A} Θ_k; the paper's labels are the events
+{k}. A conditional event "A given B" has probability Θ_A / Θ_B. All measures depend only on these
+probabilities, so they work for every family of events.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ __all__ = ["Events", "groups", "one_vs_one", "ordinal", "tree"]
 Label = str | int
 """A class by name; a whole number is a name where all class names are integers, else a position."""
 Structure = Literal["partition", "disjoint", "free", "nested", "pairs", "overlapping"]
-"""Exactly one event occurs; at most one; no constraints; each contains the next; pairs; or none of these."""
+"""Exactly one event occurs; at most one; no constraints; each contains the next; pairs; or none of
+these.
+"""
 
 
 @dataclass(frozen=True)
@@ -41,7 +44,10 @@ class Events:
     def resolve(self, n: int, names: Sequence[str] | None) -> list[tuple[list[int], list[int]]]:
         """For each event the positions of its classes and of those it is contrasted with."""
         if self.n_classes is not None and self.n_classes != n:
-            raise ValueError(f"`events` ({self.kind}) were made for {self.n_classes} classes; the prediction has K = {n}")
+            raise ValueError(
+                f"`events` ({self.kind}) were made for {self.n_classes} classes; the prediction "
+                f"has K = {n}"
+            )
         result = []
         values = None if names is None else integer_names(names)
         for i, event in enumerate(self.names):
@@ -57,7 +63,9 @@ class Events:
         return result
 
     def structure(self, n: int, names: Sequence[str] | None) -> Structure:
-        """How the events relate, which determines whether they can be summed and the maximum of the sum."""
+        """How the events relate, which determines whether they can be summed and the maximum of the
+        sum.
+        """
         positions = [k for inside, _ in self.resolve(n, names) for k in inside]
         if self.kind in ("ordinal", "one_vs_one"):
             return "nested" if self.kind == "ordinal" else "pairs"
@@ -70,27 +78,43 @@ class Place(int):
     """A position whatever the classes are called: the classes of ``ordinal(5)`` have no names."""
 
 
-def _position(label: Label, n: int, names: Sequence[str] | None, values: np.ndarray | None, event: str) -> int:
+def _position(
+    label: Label, n: int, names: Sequence[str] | None, values: np.ndarray | None, event: str
+) -> int:
     """The position of a class; ``values`` are the class names where all of them are integers."""
     if isinstance(label, str):
         if names is None:
-            raise InputError(f"`events`: {event!r} names the class {label!r}, but the prediction has no class names", fix="class_names")
+            raise InputError(
+                (
+                    f"`events`: {event!r} names the class {label!r}, but the prediction has no "
+                    "class names"
+                ),
+                fix="class_names",
+            )
         if label in names:
             return list(names).index(label)
-        raise ValueError(f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}")
+        raise ValueError(
+            f"`events`: {event!r} names the unknown class {label!r}{suggest(label, names)}"
+        )
     if isinstance(label, bool) or not hasattr(label, "__index__"):
-        raise TypeError(f"`events`: classes are given by name or position; got {label!r} in {event!r}")
+        raise TypeError(
+            f"`events`: classes are given by name or position; got {label!r} in {event!r}"
+        )
     if values is not None and not isinstance(label, Place):
         found = np.flatnonzero(values == index(label))
         if not len(found):
             raise InputError(
-                f"`events`: {event!r} names class {index(label)}, which is not among the class names, which are integers: "
+                f"`events`: {event!r} names class {index(label)}, which is not among the class "
+                "names, which are integers: "
                 f"{', '.join(map(str, values[:8]))}{', …' if n > 8 else ''}"
             )
         return int(found[0])
     label = index(label)
     if not 0 <= label < n:
-        raise ValueError(f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K = {n})")
+        raise ValueError(
+            f"`events`: {event!r} names class {label}, but the positions run from 0 to {n - 1} (K "
+            f"= {n})"
+        )
     return label
 
 
@@ -105,7 +129,8 @@ def as_events(events: Family | None) -> Events | None:
     if isinstance(events, Mapping):
         return groups(events)
     raise TypeError(
-        "`events` must be a mapping such as {'malignant': ['lung', 'lymphoma']}, or made by lw.events.ordinal(K), .tree({...}) or "
+        "`events` must be a mapping such as {'malignant': ['lung', 'lymphoma']}, or made by "
+        "lw.events.ordinal(K), .tree({...}) or "
         f".one_vs_one(K); got {events!r}"
     )
 
@@ -121,10 +146,15 @@ def groups(mapping: Mapping[str, Iterable[Label]]) -> Events:
     inside = []
     for name, classes in mapping.items():
         if isinstance(classes, str | Mapping) or not isinstance(classes, Iterable):
-            raise TypeError(f"`events`: {name!r} must be a list of classes, such as ['lung', 'lymphoma'] or [0, 1]; got {classes!r}")
+            raise TypeError(
+                f"`events`: {name!r} must be a list of classes, such as ['lung', 'lymphoma'] or "
+                f"[0, 1]; got {classes!r}"
+            )
         inside.append(tuple(classes))
         if not inside[-1]:
-            raise ValueError(f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty")
+            raise ValueError(
+                f"`events`: {name!r} has no classes; an event that never occurs has no uncertainty"
+            )
     return Events(_distinct(map(str, mapping), "`events`"), tuple(inside))
 
 
@@ -138,9 +168,18 @@ def _distinct(names: Iterable[str], what: str) -> tuple[str, ...]:
 
 def _labels(classes: int | Sequence[str]) -> tuple[list[Label], list[str]]:
     """Classes as labels and as names."""
-    if isinstance(classes, bool | str | Mapping) or not (hasattr(classes, "__index__") or isinstance(classes, Iterable)):
-        raise TypeError(f"`classes` must be the number of classes or the sequence of their names; got {classes!r}")
-    labels: list[Label] = list(classes) if isinstance(classes, Iterable) else [Place(i) for i in range(index(classes))]
+    if isinstance(classes, bool | str | Mapping) or not (
+        hasattr(classes, "__index__") or isinstance(classes, Iterable)
+    ):
+        raise TypeError(
+            "`classes` must be the number of classes or the sequence of their names; got "
+            f"{classes!r}"
+        )
+    labels: list[Label] = (
+        list(classes)
+        if isinstance(classes, Iterable)
+        else [Place(i) for i in range(index(classes))]
+    )
     if len(labels) < 2:
         raise ValueError(f"`classes` must be at least 2; got {classes!r}")
     return labels, list(_distinct(map(str, labels), "`classes`"))
@@ -156,7 +195,12 @@ def ordinal(classes: int | Sequence[str]) -> Events:
     """
     labels, words = _labels(classes)
     cuts = range(1, len(labels))
-    return Events(tuple(f"≥ {words[j]}" for j in cuts), tuple(tuple(labels[j:]) for j in cuts), kind="ordinal", n_classes=len(labels))
+    return Events(
+        tuple(f"≥ {words[j]}" for j in cuts),
+        tuple(tuple(labels[j:]) for j in cuts),
+        kind="ordinal",
+        n_classes=len(labels),
+    )
 
 
 def one_vs_one(classes: int | Sequence[str]) -> Events:
@@ -179,15 +223,18 @@ def one_vs_one(classes: int | Sequence[str]) -> Events:
 def tree(spec: Mapping[str, Any], *, conditional: bool = False) -> Events:
     """The nodes of a label tree, inner nodes and leaves, except the root, which always occurs.
 
-    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class that is a sibling of
-    inner nodes is mapped to itself. With ``conditional`` each node is taken given its parent (nested dichotomies when every node
-    has two children).
+    ``spec`` maps each inner node to its children: another mapping, or a list of classes; a class
+    that is a sibling of inner nodes is mapped to itself. With ``conditional`` each node is taken
+    given its parent (nested dichotomies when every node has two children).
 
     >>> tree({"malignant": {"melanoma": "melanoma", "other": ["lung", "lymphoma"]}, "negative": "negative"}).names
     ('malignant', 'melanoma', 'other', 'lung', 'lymphoma', 'negative')
-    """
+    """  # noqa: E501
     if not isinstance(spec, Mapping) or not spec:
-        raise TypeError(f"`spec` must map node names to children, such as {{'malignant': ['lung', 'lymphoma']}}; got {spec!r}")
+        raise TypeError(
+            f"`spec` must map node names to children, such as {{'malignant': ['lung', "
+            f"'lymphoma']}}; got {spec!r}"
+        )
     nodes = list(_walk(spec, _leaves(spec, "the root")))
     names = _distinct((str(name) for name, _, _ in nodes), "the nodes of `spec`")
     given = tuple(parent for _, _, parent in nodes) if conditional else None
@@ -199,20 +246,28 @@ def _leaves(children: Any, node: Label) -> tuple[Label, ...]:
     if isinstance(children, str) or hasattr(children, "__index__"):
         return (children,)
     if not isinstance(children, Iterable):
-        raise TypeError(f"`spec`: the children of {node!r} must be a mapping or a list of classes; got {children!r}")
+        raise TypeError(
+            f"`spec`: the children of {node!r} must be a mapping or a list of classes; got "
+            f"{children!r}"
+        )
     if isinstance(children, Mapping):
         leaves = tuple(leaf for name, child in children.items() for leaf in _leaves(child, name))
     else:
         for child in children:
             if isinstance(child, Iterable) and not isinstance(child, str | Mapping):
-                raise TypeError(f"`spec`: every group needs a name; got {child!r} among the children of {node!r}")
+                raise TypeError(
+                    f"`spec`: every group needs a name; got {child!r} among the children of "
+                    f"{node!r}"
+                )
         leaves = tuple(leaf for child in children for leaf in _leaves(child, node))
     if not leaves:
         raise ValueError(f"`spec`: {node!r} has no classes below it")
     return leaves
 
 
-def _walk(children: Any, parent: tuple[Label, ...]) -> Iterator[tuple[Label, tuple[Label, ...], tuple[Label, ...]]]:
+def _walk(
+    children: Any, parent: tuple[Label, ...]
+) -> Iterator[tuple[Label, tuple[Label, ...], tuple[Label, ...]]]:
     """Each node with the classes below it and those below its parent."""
     if isinstance(children, Mapping):
         for name, below in children.items():

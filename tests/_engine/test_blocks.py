@@ -32,4 +32,8 @@ def test_blocks_are_put_together(shape: tuple[int, ...], size: int) -> None:
 def test_where_the_values_are(optional: Any) -> None:
     p = np.full((2, 4, 2), 0.5)
     da, torch = optional("dask.array"), optional("torch")
-    assert [library_of(lw.Ensemble(x)) for x in (p, da.from_array(p), torch.tensor(p))] == ["numpy", "dask", "other"]
+    assert [library_of(lw.Ensemble(x)) for x in (p, da.from_array(p), torch.tensor(p))] == [
+        "numpy",
+        "dask",
+        "other",
+    ]

@@ -1,4 +1,6 @@
-"""Dirichlet distributions by compiled code: relative accuracy in the tails, and the same as the general path."""
+"""Dirichlet distributions by compiled code: relative accuracy in the tails, and the same as the
+general path.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ from labelwise._engine import dirichlet
 from optional_libraries import optional
 
 COMPILED = {"zero_one": 1e-11, "cost": 1e-11, "lopsided cost": 1e-11, "spherical": 2e-13}
-"""Relative accuracy of EU, however small it is, where the compiled code computes it; that of AU is 1e-14 TU (spherical: AU)."""
+"""Relative accuracy of EU, however small it is, where the compiled code computes it; that of AU is
+1e-14 TU (spherical: AU).
+"""
 
 
 @pytest.mark.skipif(dirichlet.native is None, reason="the compiled code is not in use")
@@ -30,8 +34,12 @@ def test_tails_of_the_compiled_losses(name: str) -> None:
         for where, a, b in betas(alpha):
             total, aleatoric = truth(a, b)
             epistemic = total - aleatoric
-            assert abs(u.aleatoric[where] - aleatoric) <= 1e-14 * (aleatoric if name == "spherical" else total), (a, b)
-            if epistemic > (1e-9 if name == "spherical" else 1e-40) * total:  # the oracle's own digits
+            assert abs(u.aleatoric[where] - aleatoric) <= 1e-14 * (
+                aleatoric if name == "spherical" else total
+            ), (a, b)
+            if (
+                epistemic > (1e-9 if name == "spherical" else 1e-40) * total
+            ):  # the oracle's own digits
                 assert abs(u.epistemic[where] - epistemic) <= COMPILED[name] * epistemic, (a, b)
 
 
@@ -55,8 +63,14 @@ def both_ways(q: Any, loss: Any, events: Any, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", EVENTS)
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_compiled_and_general_path_agree(loss: Any, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if name in ("groups", "pairs") and isinstance(loss, lw.CostLoss) and np.ndim(loss.false_positive):
+def test_compiled_and_general_path_agree(
+    loss: Any, name: str, dtype: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    if (
+        name in ("groups", "pairs")
+        and isinstance(loss, lw.CostLoss)
+        and np.ndim(loss.false_positive)
+    ):
         loss = lw.CostLoss(0.3, 9.0)
     elif name == "ordinal" and isinstance(loss, lw.CostLoss) and np.ndim(loss.false_positive):
         loss = lw.CostLoss([1, 2, 4], [3, 1, 1e3])
@@ -76,12 +90,16 @@ def test_compiled_and_general_path_agree(loss: Any, name: str, dtype: str, monke
             found, expected = getattr(ours, part), getattr(general, part)
             assert found.dtype == expected.dtype == dtype
             assert found.shape == expected.shape
-            np.testing.assert_array_less(abs(found - expected), slack * general.total + 1e-37, err_msg=part)
+            np.testing.assert_array_less(
+                abs(found - expected), slack * general.total + 1e-37, err_msg=part
+            )
 
 
 @pytest.mark.skipif(dirichlet.native is None, reason="the compiled code is not in use")
 @pytest.mark.parametrize("loss", ["log", "spherical", "zero_one"])
-def test_same_bits_for_any_number_of_threads_and_any_slice(loss: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_same_bits_for_any_number_of_threads_and_any_slice(
+    loss: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(dirichlet, "SEVERAL", dict.fromkeys(dirichlet.SEVERAL, 1))
     alpha = 10 ** np.random.default_rng(1).uniform(-2, 3, (3, 301, 7))
     for q in (lw.Dirichlet(alpha[0]), lw.DirichletMixture(alpha, [1, 2, 3])):
@@ -98,12 +116,17 @@ def test_same_bits_for_any_number_of_threads_and_any_slice(loss: str, monkeypatc
 def test_epistemic_uncertainty_of_members_that_agree_is_their_own() -> None:
     alpha = np.array([[2.0, 3.0, 0.1]])
     for loss in LOSSES[:4]:
-        own, mixed = lw.decompose(lw.Dirichlet(alpha), loss), lw.decompose(lw.DirichletMixture(np.repeat(alpha[None], 4, axis=0)), loss)
+        own, mixed = (
+            lw.decompose(lw.Dirichlet(alpha), loss),
+            lw.decompose(lw.DirichletMixture(np.repeat(alpha[None], 4, axis=0)), loss),
+        )
         np.testing.assert_allclose(mixed.epistemic, own.epistemic, rtol=1e-15)
 
 
 @pytest.mark.parametrize("library", ["torch", "jax"])
-def test_tensors_in_main_memory_use_the_compiled_code_and_gradients_the_general_path(library: str) -> None:
+def test_tensors_in_main_memory_use_the_compiled_code_and_gradients_the_general_path(
+    library: str,
+) -> None:
     alpha = 10 ** np.random.default_rng(2).uniform(-1, 2, (5, 3)).astype(np.float32)
     ours = lw.decompose(lw.Dirichlet(alpha))
     if library == "torch":
@@ -111,7 +134,9 @@ def test_tensors_in_main_memory_use_the_compiled_code_and_gradients_the_general_
         given = torch.tensor(alpha)
         differentiated = lw.decompose(lw.Dirichlet(given.clone().requires_grad_()))
         differentiated.epistemic.sum().backward()
-        np.testing.assert_allclose(differentiated.epistemic.detach(), ours.epistemic, rtol=1e-3, atol=1e-6)
+        np.testing.assert_allclose(
+            differentiated.epistemic.detach(), ours.epistemic, rtol=1e-3, atol=1e-6
+        )
     else:
         given = optional("jax.numpy").asarray(alpha)
     found = lw.decompose(lw.Dirichlet(given))

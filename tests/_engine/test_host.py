@@ -1,4 +1,6 @@
-"""Values of other libraries in main memory: the same memory, and back in the library they came from."""
+"""Values of other libraries in main memory: the same memory, and back in the library they came
+from.
+"""
 
 from __future__ import annotations
 
@@ -39,7 +41,11 @@ def test_what_is_differentiated_traced_or_of_another_kind_stays(optional: Any) -
 @pytest.mark.parametrize("library", ["torch", "jax"])
 def test_bfloat16_comes_as_its_bits(library: str, optional: Any) -> None:
     torch, jax = optional("torch"), optional("jax")
-    one = torch.ones(1, dtype=torch.bfloat16) if library == "torch" else jax.numpy.ones(1, jax.numpy.bfloat16)
+    one = (
+        torch.ones(1, dtype=torch.bfloat16)
+        if library == "torch"
+        else jax.numpy.ones(1, jax.numpy.bfloat16)
+    )
     seen = on_host(one)
     assert seen is not None
     assert (seen.dtype, seen.tolist()) == (np.uint16, [0x3F80])

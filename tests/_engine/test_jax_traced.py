@@ -1,4 +1,6 @@
-"""JAX ensembles under ``jit`` and ``grad``: the numbers of the kernel, and the derivatives of the definitions."""
+"""JAX ensembles under ``jit`` and ``grad``: the numbers of the kernel, and the derivatives of the
+definitions.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,11 @@ from ways import RANGES, predictions
 jax = optional("jax")
 jax.config.update("jax_enable_x64", True)
 PARTS = ("total", "aleatoric", "epistemic")
-WEIGHTS = {"none": None, "members": np.arange(1.0, 6.0), "instances": np.random.default_rng(2).random((5, 40))}
+WEIGHTS = {
+    "none": None,
+    "members": np.arange(1.0, 6.0),
+    "instances": np.random.default_rng(2).random((5, 40)),
+}
 
 
 def parts(p: Any, loss: str, weights: Any = None) -> list[Any]:
@@ -29,18 +35,23 @@ def parts(p: Any, loss: str, weights: Any = None) -> list[Any]:
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
-    ("values", "weights"), [*((values, "none") for values in RANGES), ("smooth", "members"), ("confident", "instances")]
+    ("values", "weights"),
+    [*((values, "none") for values in RANGES), ("smooth", "members"), ("confident", "instances")],
 )
 @pytest.mark.parametrize("loss", SLOPES)
 def test_compiled_equals_the_kernel(loss: str, values: str, weights: str, dtype: Any) -> None:
-    """XLA takes subnormal numbers for 0: results near the smallest normal number may differ by as much as they contribute."""
+    """XLA takes subnormal numbers for 0: results near the smallest normal number may differ by as
+    much as they contribute.
+    """
     p, w = predictions(values, dtype), WEIGHTS[weights]
     info = np.finfo(dtype)
     found = jax.jit(lambda p: parts(p, loss, w))(jax.numpy.asarray(p))
     for ours, kernel in zip(found, parts(p, loss, w), strict=True):
         assert ours.dtype == dtype
         np.testing.assert_array_less(-1e-300, np.asarray(ours))
-        np.testing.assert_allclose(ours, kernel, rtol=400 * info.eps, atol=2000 * float(info.smallest_normal))
+        np.testing.assert_allclose(
+            ours, kernel, rtol=400 * info.eps, atol=2000 * float(info.smallest_normal)
+        )
     assert np.all(np.asarray(found[2])[0] == 0)
 
 
@@ -59,14 +70,18 @@ def test_derivatives_equal_the_definition(loss: str, values: str, dtype: Any) ->
 @pytest.mark.parametrize("loss", SLOPES)
 def test_derivatives_are_finite_and_vanish_where_members_agree(loss: str) -> None:
     for values in RANGES:
-        slopes = jax.grad(lambda p: parts(p, loss)[2].sum())(jax.numpy.asarray(predictions(values, np.float32)))
+        slopes = jax.grad(lambda p: parts(p, loss)[2].sum())(
+            jax.numpy.asarray(predictions(values, np.float32))
+        )
         assert np.all(np.isfinite(slopes))
         assert np.all(np.asarray(slopes)[:, 0] == 0)
 
 
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical"])
 def test_other_transformations(loss: str) -> None:
-    """Second derivatives by both modes, ``vmap``, and weights that are traced, against differences and one by one."""
+    """Second derivatives by both modes, ``vmap``, and weights that are traced, against differences
+    and one by one.
+    """
     p = jax.numpy.asarray(predictions("smooth", np.float64, (3, 4, 2)))
     v = jax.numpy.asarray(np.random.default_rng(0).normal(size=p.shape))
 
@@ -75,7 +90,12 @@ def test_other_transformations(loss: str) -> None:
 
     second = jax.jvp(jax.grad(epistemic), (p,), (v,))[1]
     h = 1e-6
-    np.testing.assert_allclose(second, (jax.grad(epistemic)(p + h * v) - jax.grad(epistemic)(p - h * v)) / (2 * h), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(
+        second,
+        (jax.grad(epistemic)(p + h * v) - jax.grad(epistemic)(p - h * v)) / (2 * h),
+        rtol=1e-5,
+        atol=1e-6,
+    )
     each = jax.vmap(lambda x: parts(x[:, None], loss)[2][0], in_axes=1)(p)
     np.testing.assert_allclose(each, parts(np.asarray(p), loss)[2], rtol=1e-12, atol=1e-15)
 
@@ -83,7 +103,11 @@ def test_other_transformations(loss: str) -> None:
         return parts(p, loss, w)[2].sum()
 
     w, step = jax.numpy.asarray([0.2, 0.5, 0.3]), jax.numpy.asarray([h, 0, 0])
-    np.testing.assert_allclose(jax.grad(by_weights)(w)[0], (by_weights(w + step) - by_weights(w - step)) / (2 * h), rtol=1e-5)
+    np.testing.assert_allclose(
+        jax.grad(by_weights)(w)[0],
+        (by_weights(w + step) - by_weights(w - step)) / (2 * h),
+        rtol=1e-5,
+    )
 
 
 def test_without_double_precision() -> None:
@@ -98,7 +122,9 @@ for loss in ("log", "squared", "spherical", "zero_one"):
             assert ours.dtype == "float32", ours.dtype
             np.testing.assert_allclose(ours, kernel, rtol=1e-4, atol=1e-6)
 print("checked")
-"""
+"""  # noqa: E501
     environment = {key: value for key, value in os.environ.items() if key != "JAX_ENABLE_X64"}
-    found = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False)
+    found = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, check=False
+    )
     assert found.stdout == "checked\n", found.stderr

@@ -1,4 +1,6 @@
-"""The kernel's state of an ensemble: members taken in one after another give what all at once give."""
+"""The kernel's state of an ensemble: members taken in one after another give what all at once
+give.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,9 @@ def test_one_member_after_another(loss: lw.Loss) -> None:
         joining.take_in(state, [member], *shares, loss, fresh=m == 0)
     u = lw.decompose(lw.Ensemble(p), loss)
     for parts, sums in (joining.concluded(state, loss), joining.of_members(p, loss)):
-        for found, added, name in zip(parts, sums, ("total", "aleatoric", "epistemic"), strict=True):
+        for found, added, name in zip(
+            parts, sums, ("total", "aleatoric", "epistemic"), strict=True
+        ):
             np.testing.assert_allclose(found, getattr(u, name), rtol=1e-12, atol=1e-15)
             np.testing.assert_allclose(added, getattr(u.sum(), name), rtol=1e-12, atol=1e-15)
 
@@ -29,4 +33,6 @@ def test_one_member_after_another(loss: lw.Loss) -> None:
 def test_other_losses_and_arrays_go_the_general_way() -> None:
     assert joining.in_main_memory(lw.BetaLoss(0.5, 1), np.ones((2, 3))) is None
     assert joining.in_main_memory(lw.LogLoss(), np.ones((2, 3), np.float16)) is None
-    assert (joining.in_main_memory(lw.LogLoss(), np.ones((2, 3))) is None) == (kernel.native is None)
+    assert (joining.in_main_memory(lw.LogLoss(), np.ones((2, 3))) is None) == (
+        kernel.native is None
+    )

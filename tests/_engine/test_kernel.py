@@ -1,4 +1,6 @@
-"""The fused kernel and the general path: one answer, whatever the layout, type, threads or blocks."""
+"""The fused kernel and the general path: one answer, whatever the layout, type, threads or
+blocks.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +24,9 @@ from ways import KERNELS, WAYS, choose, use_kernel
 PARTS = ("total", "aleatoric", "epistemic")
 
 
-def probs(m: int = 5, n: int = 300, k: int = 7, dtype: str = "float64", seed: int = 0) -> np.ndarray:
+def probs(
+    m: int = 5, n: int = 300, k: int = 7, dtype: str = "float64", seed: int = 0
+) -> np.ndarray:
     rng = np.random.default_rng(seed)
     p = rng.dirichlet(np.full(k, 0.2), (m, n))
     p[:, 0] = np.eye(k)[0]  # sure and agreed
@@ -40,10 +44,14 @@ def kernel(request, monkeypatch):
 LOSSES = ["log", "squared", "spherical", "cost", "beta"]
 
 
-def everything(p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object) -> list[np.ndarray]:
+def everything(
+    p: np.ndarray, loss: str, weights: np.ndarray | None = None, **options: object
+) -> list[np.ndarray]:
     made = {"cost": lw.CostLoss(0.3, 9), "beta": lw.BetaLoss(0.5, 1)}.get(loss)
     labels = p.shape[-1] if options.get("events") is None else len(options["events"].offsets) // 2
-    result = _kernels.split(loss, p, weights, costs=made and compute._numbers(made, labels, p.dtype.name), **options)
+    result = _kernels.split(
+        loss, p, weights, costs=made and compute._numbers(made, labels, p.dtype.name), **options
+    )
     return [*(result.labelwise or ()), *result.sums, *(result.joint or ())]
 
 
@@ -58,7 +66,11 @@ def cuts(k: int) -> _kernels.Sums:
 def test_equals_the_general_path(kernel: str, loss: str, weights: str, dtype: str) -> None:
     p = probs(dtype=dtype)
     rng = np.random.default_rng(1)
-    w = {"none": None, "members": rng.dirichlet(np.ones(5)), "instances": rng.dirichlet(np.ones(5), 300).T}[weights]
+    w = {
+        "none": None,
+        "members": rng.dirichlet(np.ones(5)),
+        "instances": rng.dirichlet(np.ones(5), 300).T,
+    }[weights]
     q = lw.Ensemble(p, weights=w)
     law = q.marginal()
     made = lw.losses.as_loss(loss)
@@ -74,7 +86,9 @@ def test_equals_the_general_path(kernel: str, loss: str, weights: str, dtype: st
     brute = [lw.joint.losses.as_joint_loss(loss, 7).entropy(law.mean[0])]
     np.testing.assert_allclose(joint.total, brute[0], rtol=40 * eps, atol=4 * eps)
     for part in PARTS:
-        np.testing.assert_allclose(getattr(u.sum(), part), getattr(u, part).sum(-1), rtol=40 * eps, atol=4 * eps)
+        np.testing.assert_allclose(
+            getattr(u.sum(), part), getattr(u, part).sum(-1), rtol=40 * eps, atol=4 * eps
+        )
 
 
 @pytest.mark.parametrize("events", [False, True])
@@ -89,7 +103,9 @@ def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str, events
     gaps = np.repeat(p, 2, axis=1)[:, ::2]
     backwards = p[:, ::-1]
     for other in (middle, channels, gaps):
-        for i, (ours, theirs) in enumerate(zip(everything(other, loss, **asked), plain, strict=True)):
+        for i, (ours, theirs) in enumerate(
+            zip(everything(other, loss, **asked), plain, strict=True)
+        ):
             if i < 3:
                 assert np.array_equal(ours, theirs)
             else:
@@ -98,8 +114,12 @@ def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str, events
 
 
 @pytest.mark.parametrize("loss", [*LOSSES, "log of events", "beta of events"])
-@pytest.mark.parametrize("shape", [(5, 1001, 10), (3, 40, 1000), (2, 3, 9000), (50, 77, 3), (1, 5, 2)])
-def test_same_bits_for_any_number_of_threads_and_any_block(kernel: str, loss: str, shape: tuple[int, int, int], monkeypatch) -> None:
+@pytest.mark.parametrize(
+    "shape", [(5, 1001, 10), (3, 40, 1000), (2, 3, 9000), (50, 77, 3), (1, 5, 2)]
+)
+def test_same_bits_for_any_number_of_threads_and_any_block(
+    kernel: str, loss: str, shape: tuple[int, int, int], monkeypatch
+) -> None:
     p = probs(*shape, dtype="float32")
     loss, _, events = loss.partition(" of ")
     if events:
@@ -125,7 +145,9 @@ def test_sums_of_any_number_of_classes_and_instances(kernel: str, dtype: str) ->
                 result = _kernels.split(loss, p, tolerance=1e-5)
                 assert result.valid
                 for sums, parts in zip(result.sums, result.labelwise, strict=True):
-                    np.testing.assert_allclose(sums, parts.astype("float64").sum(-1), rtol=20 * eps, atol=1e-30)
+                    np.testing.assert_allclose(
+                        sums, parts.astype("float64").sum(-1), rtol=20 * eps, atol=1e-30
+                    )
 
 
 def test_callers_at_the_same_time_share_or_do_without_the_helpers(kernel: str, monkeypatch) -> None:
@@ -164,18 +186,24 @@ def test_half_precision_is_widened_block_by_block(kernel: str, optional) -> None
             assert a.dtype == np.float32
     brain = optional("ml_dtypes").bfloat16
     p = probs(n=50).astype(brain)
-    for a, b in zip(everything(p.view(np.uint16), "log"), everything(p.astype(np.float32), "log"), strict=True):
+    for a, b in zip(
+        everything(p.view(np.uint16), "log"), everything(p.astype(np.float32), "log"), strict=True
+    ):
         assert np.array_equal(a, b)
     every = np.arange(65536, dtype=np.uint16).view(np.float16)
     fits = every[(every >= 0) & (every <= 1)]
     pair = np.stack([fits, np.float16(1) - fits], axis=-1)[None]
-    np.testing.assert_array_equal(everything(pair, "squared")[1], everything(pair.astype(np.float32), "squared")[1])
+    np.testing.assert_array_equal(
+        everything(pair, "squared")[1], everything(pair.astype(np.float32), "squared")[1]
+    )
 
 
 @pytest.mark.parametrize("where", [(0, 0, 0), (4, 699, 6), (2, 350, 3)])
 @pytest.mark.parametrize("value", [np.nan, -1e-3, 1.5, np.inf])
 @pytest.mark.parametrize("layout", ["plain", "channels"])
-def test_checks_find_a_single_bad_value(kernel: str, where: tuple[int, int, int], value: float, layout: str) -> None:
+def test_checks_find_a_single_bad_value(
+    kernel: str, where: tuple[int, int, int], value: float, layout: str
+) -> None:
     p = probs(n=700)
     if layout == "channels":
         p = np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)
@@ -205,13 +233,17 @@ LAYOUTS = {
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize(("n", "k"), [(300, 2), (300, 10), (50, 300), (3, 5000)])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
-def test_the_pass_that_computes_checks_as_well(kernel: str, layout: str, n: int, k: int, dtype: type) -> None:
+def test_the_pass_that_computes_checks_as_well(
+    kernel: str, layout: str, n: int, k: int, dtype: type
+) -> None:
     p = LAYOUTS[layout](probs(n=n, k=k).astype(dtype))
     tolerance = 1e-3 if dtype == np.float32 else 1e-6
     for loss in ("log", "squared"):
         checked, plain = _kernels.split(loss, p, tolerance=tolerance), _kernels.split(loss, p)
         assert checked.valid
-        for a, b in zip((*checked.labelwise, *checked.sums), (*plain.labelwise, *plain.sums), strict=True):
+        for a, b in zip(
+            (*checked.labelwise, *checked.sums), (*plain.labelwise, *plain.sums), strict=True
+        ):
             assert np.array_equal(a, b)
     p[1, 0, :2] = -0.0, p[1, 0, :2].sum()
     assert _kernels.split("log", p, tolerance=tolerance).valid
@@ -234,7 +266,9 @@ def test_a_sum_at_the_edge_that_passes_in_another_order_leaves_nothing_out(kerne
     sums = rows.sum(-1).astype(float)
     rows = rows[(sums <= 1.001) & (sums > 1.000999)]
     edge = [row for row in rows if not _kernels.check(row[None, None], 1e-3)]
-    assert edge or kernel == "numpy"  # which adds up in the same order as the check that has the last word
+    assert (
+        edge or kernel == "numpy"
+    )  # which adds up in the same order as the check that has the last word
     p = rng.dirichlet(np.ones(5), (2, 40_000)).astype(np.float32)
     p[0, 10] = [*edge, *rows][0]
     q = lw.Ensemble(p)
@@ -245,7 +279,9 @@ def test_a_sum_at_the_edge_that_passes_in_another_order_leaves_nothing_out(kerne
 
 
 def test_images_keep_their_axes_without_a_copy(kernel: str) -> None:
-    maps = np.random.default_rng(2).dirichlet(np.ones(4), (3, 6, 5)).astype(np.float32)  # members x height x width x classes
+    maps = (
+        np.random.default_rng(2).dirichlet(np.ones(4), (3, 6, 5)).astype(np.float32)
+    )  # members x height x width x classes
     first = np.ascontiguousarray(np.moveaxis(maps, -1, 1))  # members x classes x height x width
     q = lw.Ensemble(first, class_axis=1)
     assert np.shares_memory(q.stored, first)
@@ -257,16 +293,23 @@ def test_images_keep_their_axes_without_a_copy(kernel: str) -> None:
     assert np.array_equal(lw.decompose(lw.Ensemble(odd)).epistemic, plain.epistemic[::-1])
 
 
-@pytest.mark.parametrize("loss", ["spherical", "zero_one", lw.CostLoss(1, 4), lw.BetaLoss(0.5, 1)], ids=str)
+@pytest.mark.parametrize(
+    "loss", ["spherical", "zero_one", lw.CostLoss(1, 4), lw.BetaLoss(0.5, 1)], ids=str
+)
 def test_other_losses_in_blocks_equal_one_piece(loss: object, monkeypatch) -> None:
     p = probs(n=500)
     whole = lw.decompose(lw.Ensemble(p), loss, events=lw.events.one_vs_one(7))
     monkeypatch.setattr(compute, "BLOCK", 2000)
     for part in PARTS:
-        assert np.array_equal(getattr(lw.decompose(lw.Ensemble(p), loss, events=lw.events.one_vs_one(7)), part), getattr(whole, part))
+        assert np.array_equal(
+            getattr(lw.decompose(lw.Ensemble(p), loss, events=lw.events.one_vs_one(7)), part),
+            getattr(whole, part),
+        )
     joint = lw.joint.decompose(lw.Ensemble(p), "spherical")
     monkeypatch.setattr(compute, "BLOCK", 1 << 30)
-    np.testing.assert_array_equal(joint.epistemic, lw.joint.decompose(lw.Ensemble(p), "spherical").epistemic)
+    np.testing.assert_array_equal(
+        joint.epistemic, lw.joint.decompose(lw.Ensemble(p), "spherical").epistemic
+    )
 
 
 def test_threads_are_limited_by_argument_and_environment(monkeypatch) -> None:
@@ -284,7 +327,12 @@ def test_threads_are_limited_by_argument_and_environment(monkeypatch) -> None:
 def imported(kernel: str) -> subprocess.CompletedProcess[str]:
     """A fresh process with LABELWISE_KERNEL that prints the kernel it uses."""
     code = "import labelwise as lw; print(lw.kernel_info()['kernel'])"
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": kernel})
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        env={**os.environ, "LABELWISE_KERNEL": kernel},
+    )
 
 
 def test_the_environment_chooses_the_kernel() -> None:
@@ -297,7 +345,10 @@ def test_the_environment_chooses_the_kernel() -> None:
 def test_a_kernel_that_is_not_there_is_refused_with_those_that_are(name: str) -> None:
     done = imported(name)
     assert done.returncode != 0
-    expected = f"ValueError: LABELWISE_KERNEL must be one of {', '.join(_kernels.AVAILABLE)} on this machine; got '{name}'"
+    expected = (
+        f"ValueError: LABELWISE_KERNEL must be one of {', '.join(_kernels.AVAILABLE)} on this "
+        f"machine; got '{name}'"
+    )
     assert expected in done.stderr
 
 
@@ -313,16 +364,28 @@ def test_the_native_kernel_refuses_a_level_that_it_does_not_have(monkeypatch) ->
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 @pytest.mark.parametrize("weights", ["none", "members", "instances"])
 def test_sums_and_joint_measures_are_accurate(kernel: str, weights: str, dtype: str) -> None:
-    """Every kernel of this machine against the definitions in 100 digits, also what is added up over the classes."""
+    """Every kernel of this machine against the definitions in 100 digits, also what is added up
+    over the classes.
+    """
     p = probs(m=4, n=12, k=10, dtype=dtype, seed=3)
     rng = np.random.default_rng(4)
-    w = {"none": None, "members": rng.dirichlet(np.ones(4)), "instances": rng.dirichlet(np.ones(4), 12).T}[weights]
+    w = {
+        "none": None,
+        "members": rng.dirichlet(np.ones(4)),
+        "instances": rng.dirichlet(np.ones(4), 12).T,
+    }[weights]
     w = None if w is None else w.astype(dtype)
     eps, tiny = float(np.finfo(dtype).eps), float(np.finfo(dtype).tiny)
-    label = {"log": ENTROPY["log"], "squared": ENTROPY["squared"], "joint": ENTROPY["one-sided log"]}  # −t ln t
+    label = {
+        "log": ENTROPY["log"],
+        "squared": ENTROPY["squared"],
+        "joint": ENTROPY["one-sided log"],
+    }  # −t ln t
     truth = {name: np.empty((12, 10, 3)) for name in label}
     for n, k in np.ndindex(12, 10):
-        for name, exact in ensemble(p[:, n, k], w if w is None or w.ndim == 1 else w[:, n], label).items():
+        for name, exact in ensemble(
+            p[:, n, k], w if w is None or w.ndim == 1 else w[:, n], label
+        ).items():
             truth[name][n, k] = [float(x) for x in exact]
     for loss in ("log", "squared"):
         result = _kernels.split(loss, p, w)
@@ -331,15 +394,27 @@ def test_sums_and_joint_measures_are_accurate(kernel: str, weights: str, dtype: 
             exact = truth[loss][..., i]
             np.testing.assert_allclose(result.labelwise[i], exact, rtol=error, atol=tiny)
             np.testing.assert_allclose(result.sums[i], exact.sum(-1), rtol=error, atol=tiny)
-            # log loss of all classes at once is the sum of the halves that belong to the labels; of squared loss, the sum itself
+            # log loss of all classes at once is the sum of the halves that belong to the labels; of
+            # squared loss, the sum itself
             exact = truth["joint"][..., i].sum(-1) / np.log(2) if loss == "log" else exact.sum(-1)
             np.testing.assert_allclose(result.joint[i], exact, rtol=error, atol=4 * tiny)
 
 
 def above_one(dtype: str) -> np.ndarray:
-    """Rows with members above 1 as far as the tolerance goes, beside sure and unsure ones: (4, 6, 3), all values those of ``dtype``."""
-    most = 1 + {"float16": 0.0098, "bfloat16": 0.0078, "float32": 0.00099, "float64": 0.99e-6}[dtype]
-    above = [[1 + 1e-7, 0, 0], [most, 0, 0], [(1 + most) / 2, 0, 1e-9], [1, 0, 0], [0, most, 0], [0.5, 0.25, 0.25]]
+    """Rows with members above 1 as far as the tolerance goes, beside sure and unsure ones: (4, 6,
+    3), all values those of ``dtype``.
+    """
+    most = (
+        1 + {"float16": 0.0098, "bfloat16": 0.0078, "float32": 0.00099, "float64": 0.99e-6}[dtype]
+    )
+    above = [
+        [1 + 1e-7, 0, 0],
+        [most, 0, 0],
+        [(1 + most) / 2, 0, 1e-9],
+        [1, 0, 0],
+        [0, most, 0],
+        [0.5, 0.25, 0.25],
+    ]
     return np.array([above, above[::-1], [[1, 0, 0]] * 6, [above[1]] * 6])
 
 
@@ -353,25 +428,38 @@ def assert_same(found: lw.Uncertainty, clipped: lw.Uncertainty) -> None:
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.CostLoss(1, 4)], ids=str)
 @pytest.mark.parametrize("how", WAYS)
-def test_above_one_within_the_tolerance_counts_as_one(how: str, loss: object, dtype: str, optional, monkeypatch) -> None:
+def test_above_one_within_the_tolerance_counts_as_one(
+    how: str, loss: object, dtype: str, optional, monkeypatch
+) -> None:
     kind = optional("ml_dtypes").bfloat16 if dtype == "bfloat16" else np.dtype(dtype)
     p = above_one(dtype).astype(kind)
     assert p.max() > 1
     way = choose(how, monkeypatch)
     for ensemble_kind in (lw.Ensemble, lw.MultiLabelEnsemble):
         for weights in (None, np.array([4.0, 3.0, 2.0, 1.0]), np.arange(1.0, 25.0).reshape(4, 6)):
-            exact = way(ensemble_kind, np.minimum(p, kind.type(1)) if dtype != "bfloat16" else np.where(p > 1, kind(1), p), weights, loss)
+            exact = way(
+                ensemble_kind,
+                np.minimum(p, kind.type(1)) if dtype != "bfloat16" else np.where(p > 1, kind(1), p),
+                weights,
+                loss,
+            )
             assert_same(way(ensemble_kind, p, weights, loss), exact)
 
 
 @pytest.mark.parametrize("layout", ["plain", "members in the middle", "channels", "every other"])
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-def test_above_one_in_every_layout_and_number_of_members(kernel: str, dtype: str, layout: str) -> None:
+def test_above_one_in_every_layout_and_number_of_members(
+    kernel: str, dtype: str, layout: str
+) -> None:
     p = np.concatenate([above_one(dtype)] * 4).astype(dtype)
     for m in (1, 2, 5, 7, 16):
         own = LAYOUTS[layout](p[:m])
         for loss in ("log", "squared"):
-            for a, b in zip(everything(own, loss, tolerance=1e-2), everything(np.minimum(own, 1), loss), strict=True):
+            for a, b in zip(
+                everything(own, loss, tolerance=1e-2),
+                everything(np.minimum(own, 1), loss),
+                strict=True,
+            ):
                 assert np.array_equal(a, b)
 
 
@@ -380,13 +468,20 @@ def test_above_one_in_every_layout_and_number_of_members(kernel: str, dtype: str
 def test_above_one_in_every_library(lib, loss: str, dtype: str) -> None:
     p = above_one(dtype).astype(dtype)
     q = lw.Ensemble(lib.array(p, dtype))
-    assert_same(lw.decompose(q, loss), lw.decompose(lw.Ensemble(lib.array(np.minimum(p, 1), dtype)), loss))
-    joint, clipped = lw.joint.decompose(q, loss), lw.joint.decompose(lw.Ensemble(lib.array(np.minimum(p, 1), dtype)), loss)
+    assert_same(
+        lw.decompose(q, loss), lw.decompose(lw.Ensemble(lib.array(np.minimum(p, 1), dtype)), loss)
+    )
+    joint, clipped = (
+        lw.joint.decompose(q, loss),
+        lw.joint.decompose(lw.Ensemble(lib.array(np.minimum(p, 1), dtype)), loss),
+    )
     assert_same(joint, clipped)
     plain = lw.decompose(lw.Ensemble(p), loss)
     for part in PARTS:
         ours = lib.numpy(getattr(lw.decompose(q, loss), part))
-        np.testing.assert_allclose(ours, getattr(plain, part), rtol=400 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny)
+        np.testing.assert_allclose(
+            ours, getattr(plain, part), rtol=400 * np.finfo(dtype).eps, atol=np.finfo(dtype).tiny
+        )
 
 
 def test_above_one_in_dask_events_and_the_jackknife(optional) -> None:
@@ -397,8 +492,13 @@ def test_above_one_in_dask_events_and_the_jackknife(optional) -> None:
     for part in PARTS:
         assert np.array_equal(np.asarray(getattr(lazy, part)), getattr(whole, part))
     for options in ({"correction": "jackknife"}, {"events": {"first": [0], "two": [0, 1]}}):
-        assert_same(lw.decompose(lw.Ensemble(p), **options), lw.decompose(lw.Ensemble(np.minimum(p, np.float16(1))), **options))
-    groups = lw.Ensemble(np.array([[[0.6, 0.408, 0.0]], [[0.3, 0.3, 0.4]]], np.float16)).marginal({"two": [0, 1]})
+        assert_same(
+            lw.decompose(lw.Ensemble(p), **options),
+            lw.decompose(lw.Ensemble(np.minimum(p, np.float16(1))), **options),
+        )
+    groups = lw.Ensemble(np.array([[[0.6, 0.408, 0.0]], [[0.3, 0.3, 0.4]]], np.float16)).marginal(
+        {"two": [0, 1]}
+    )
     assert groups.t.max() == 1
 
 
@@ -413,7 +513,9 @@ def shifted(x: np.ndarray) -> np.ndarray:
     return moved
 
 
-@pytest.mark.parametrize("layout", ["plain", "members in the middle", "channels", "every other", "backwards"])
+@pytest.mark.parametrize(
+    "layout", ["plain", "members in the middle", "channels", "every other", "backwards"]
+)
 @pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
 @pytest.mark.parametrize(("n", "k"), [(1, 2), (700, 7), (30, 300), (2, 5000)])
 def test_arrays_out_of_alignment(kernel: str, n: int, k: int, dtype: str, layout: str) -> None:
@@ -424,11 +526,19 @@ def test_arrays_out_of_alignment(kernel: str, n: int, k: int, dtype: str, layout
     assert _kernels.check(moved, tolerance, sum_to_one=dtype != "float16")
     computed = np.float64 if dtype == "float64" else np.float32
     rng = np.random.default_rng(0)
-    for weights in (None, rng.dirichlet(np.ones(5)).astype(computed), rng.dirichlet(np.ones(5), n).T.astype(computed)):
+    for weights in (
+        None,
+        rng.dirichlet(np.ones(5)).astype(computed),
+        rng.dirichlet(np.ones(5), n).T.astype(computed),
+    ):
         for loss in ("log", "squared"):
             expected = everything(p, loss, weights)
             found = everything(
-                moved, loss, None if weights is None else shifted(weights), tolerance=tolerance, sum_to_one=dtype != "float16"
+                moved,
+                loss,
+                None if weights is None else shifted(weights),
+                tolerance=tolerance,
+                sum_to_one=dtype != "float16",
             )
             for a, b in zip(found, expected, strict=True):
                 assert np.array_equal(a, b)
@@ -462,7 +572,7 @@ for level in _kernels.native.levels():
                     own = None if weights is None else shifted(weights)
                     assert _kernels.split(loss, p, own, tolerance=1e-3).valid and _kernels.check(p, 1e-3)
 print("done")
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.skipif(sys.platform == "win32" or not shutil.which("gcc"), reason="needs gcc")
@@ -472,9 +582,14 @@ def test_nothing_is_read_out_of_alignment(tmp_path: Path) -> None:
     source = Path(__file__).parents[2] / "src" / "labelwise" / "_engine" / "fused.c"
     checks = ["-fsanitize=alignment", "-fsanitize-undefined-trap-on-error"]
     include = ["-I" + sysconfig.get_path("include"), "-DPy_LIMITED_API=0x030B0000"]
-    subprocess.run(["gcc", "-O0", "-std=c11", "-shared", "-fPIC", *checks, *include, source, "-o", built], check=True)
+    subprocess.run(
+        ["gcc", "-O0", "-std=c11", "-shared", "-fPIC", *checks, *include, source, "-o", built],
+        check=True,
+    )
     code = [sys.executable, "-c", UNALIGNED, str(built)]
-    done = subprocess.run(code, capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": ""})
+    done = subprocess.run(
+        code, capture_output=True, text=True, env={**os.environ, "LABELWISE_KERNEL": ""}
+    )
     assert (done.returncode, done.stdout) == (0, "done\n"), done.stderr
 
 

@@ -1,4 +1,6 @@
-"""No arithmetic of the kernel is subnormal where the results are not: some processors take 150 cycles for each such number."""
+"""No arithmetic of the kernel is subnormal where the results are not: some processors take 150
+cycles for each such number.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,8 @@ UNDERFLOW = 16
 """FE_UNDERFLOW of x86; also set by operations whose result is flushed to 0."""
 LOSSES = ["log", "squared", "spherical", "zero_one", lw.CostLoss(1.0, 9.0)]
 pytestmark = pytest.mark.skipif(
-    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc" or kernel.native is None, reason="reads the flags of x86"
+    platform.machine() != "x86_64" or platform.libc_ver()[0] != "glibc" or kernel.native is None,
+    reason="reads the flags of x86",
 )
 
 
@@ -35,7 +38,9 @@ def underflows(f) -> bool:
 
 
 def spread(low: float, dtype: str, k: int = 10) -> np.ndarray:
-    """Members from ``low`` to 1, on a logarithmic scale, equal ones among them; the whole scale within each tile."""
+    """Members from ``low`` to 1, on a logarithmic scale, equal ones among them; the whole scale
+    within each tile.
+    """
     p = 10 ** np.random.default_rng(0).uniform(np.log10(low), 0, (5, 400, k))
     p[:, ::7] = p[:1, ::7]
     p[:, ::11, 0] = 1.0
@@ -48,9 +53,18 @@ def test_flags_are_read() -> None:
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("weights", [None, "members", "instances"])
-@pytest.mark.parametrize(("dtype", "lows"), [("float32", (1e-30, 1e-20, 1e-15, 1e-10)), ("float64", (1e-290, 1e-155, 1e-100, 1e-50))])
-def test_nothing_underflows(level: str, loss: object, weights: str | None, dtype: str, lows: tuple[float, ...]) -> None:
-    w = {None: None, "members": np.arange(1.0, 6.0), "instances": np.random.default_rng(1).uniform(0.1, 1, (5, 400))}[weights]
+@pytest.mark.parametrize(
+    ("dtype", "lows"),
+    [("float32", (1e-30, 1e-20, 1e-15, 1e-10)), ("float64", (1e-290, 1e-155, 1e-100, 1e-50))],
+)
+def test_nothing_underflows(
+    level: str, loss: object, weights: str | None, dtype: str, lows: tuple[float, ...]
+) -> None:
+    w = {
+        None: None,
+        "members": np.arange(1.0, 6.0),
+        "instances": np.random.default_rng(1).uniform(0.1, 1, (5, 400)),
+    }[weights]
     for low in lows:
         p = spread(low, dtype)
         for layout in (p, np.ascontiguousarray(p.transpose(0, 2, 1)).transpose(0, 2, 1)):
@@ -61,42 +75,68 @@ def test_nothing_underflows(level: str, loss: object, weights: str | None, dtype
 @pytest.mark.parametrize(("a", "b"), [(0.5, 2.0), (-0.5, 0.3), (0.0, 0.0), (1.0, 1.0), (3.0, 0.5)])
 def test_nothing_underflows_under_beta_losses(level: str, a: float, b: float) -> None:
     """Down to where EU, which is of the order of t^(a + 1), is the smallest normal number."""
-    for dtype, digits in (("float32", 36.0), ("float32", 12.0), ("float64", 300.0), ("float64", 100.0)):
+    for dtype, digits in (
+        ("float32", 36.0),
+        ("float32", 12.0),
+        ("float64", 300.0),
+        ("float64", 100.0),
+    ):
         low = 10 ** -min(digits / (1 + max(a, b)), digits - 6)
         p = spread(low, dtype)
         p[:, ::13, 1] = 0.0
         q = lw.MultiLabelEnsemble(p)
-        assert not underflows(lambda q=q: lw.decompose(q, lw.BetaLoss(a, b), n_jobs=1)), (dtype, low)
+        assert not underflows(lambda q=q: lw.decompose(q, lw.BetaLoss(a, b), n_jobs=1)), (
+            dtype,
+            low,
+        )
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize(("dtype", "lows"), [("float32", (1e-15, 1e-10, 1e-5)), ("float64", (1e-150, 1e-100, 1e-50))])
+@pytest.mark.parametrize(
+    ("dtype", "lows"), [("float32", (1e-15, 1e-10, 1e-5)), ("float64", (1e-150, 1e-100, 1e-50))]
+)
 def test_accumulators_do_not_underflow(
     level: str, loss: object, dtype: str, lows: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Updates, merging and the result, where the squares of distances are normal numbers; smaller ones would add up."""
+    """Updates, merging and the result, where the squares of distances are normal numbers; smaller
+    ones would add up.
+    """
     monkeypatch.setenv("LABELWISE_THREADS", "1")
     for low in lows:
         one, other = lw.Accumulator(loss, multilabel=True), lw.Accumulator(loss, multilabel=True)
-        for weight, member in enumerate(spread(low, dtype), start=1):  # of different weights, so that they are joined
+        for weight, member in enumerate(
+            spread(low, dtype), start=1
+        ):  # of different weights, so that they are joined
             for accumulator in (one, other):
-                assert not underflows(lambda a=accumulator, p=member, w=weight: a.update(p, weight=w)), (low, weight)
+                assert not underflows(
+                    lambda a=accumulator, p=member, w=weight: a.update(p, weight=w)
+                ), (low, weight)
         assert not underflows(lambda one=one, other=other: one.merge(other)), low
         assert not underflows(one.result), low
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
 @pytest.mark.parametrize("weights", [None, "members", "instances"])
-@pytest.mark.parametrize(("dtype", "lows"), [("float32", (1e-30, 1e-20, 1e-10)), ("float64", (1e-290, 1e-155, 1e-50))])
-def test_derivatives_do_not_underflow(level: str, loss: object, weights: str | None, dtype: str, lows: tuple[float, ...]) -> None:
-    w = {None: None, "members": np.arange(1.0, 6.0) / 15, "instances": np.full((5, 400), 0.2)}[weights]
+@pytest.mark.parametrize(
+    ("dtype", "lows"), [("float32", (1e-30, 1e-20, 1e-10)), ("float64", (1e-290, 1e-155, 1e-50))]
+)
+def test_derivatives_do_not_underflow(
+    level: str, loss: object, weights: str | None, dtype: str, lows: tuple[float, ...]
+) -> None:
+    w = {None: None, "members": np.arange(1.0, 6.0) / 15, "instances": np.full((5, 400), 0.2)}[
+        weights
+    ]
     loss = lw.losses.as_loss(loss)
     name = NAMES[type(loss)]
     costs = loss.table(10, dtype) if name == "cost" else None
     for low in lows:
         p = spread(low, dtype)
         for given in np.eye(3, dtype=dtype)[:, :, None, None] * np.ones((400, 10), dtype):
-            assert not underflows(lambda p=p, given=given: kernel.slopes(name, p, w, tuple(given), unit=unit_of(loss), costs=costs)), low
+            assert not underflows(
+                lambda p=p, given=given: kernel.slopes(
+                    name, p, w, tuple(given), unit=unit_of(loss), costs=costs
+                )
+            ), low
 
 
 @pytest.mark.parametrize("loss", LOSSES, ids=str)

@@ -1,4 +1,6 @@
-"""Derivatives from the kernel against those of the definitions in 60 digits, and of the general way, which torch finds by itself."""
+"""Derivatives from the kernel against those of the definitions in 60 digits, and of the general
+way, which torch finds by itself.
+"""
 
 from __future__ import annotations
 
@@ -15,20 +17,32 @@ from ways import RANGES, predictions
 
 torch = optional("torch")
 
-LOSSES = ["log", "squared", "spherical", "zero_one", lw.LogLoss(base=10), lw.CostLoss(1.0, 2.7), lw.CostLoss(np.arange(1.0, 8.0), 3.3)]
+LOSSES = [
+    "log",
+    "squared",
+    "spherical",
+    "zero_one",
+    lw.LogLoss(base=10),
+    lw.CostLoss(1.0, 2.7),
+    lw.CostLoss(np.arange(1.0, 8.0), 3.3),
+]
 
 
 def gradient(p: Any, loss: Any, weights: Any, given: list[Any]) -> Any:
     x = p.clone().requires_grad_()
     u = lw.decompose(lw.Ensemble(x, weights=weights), loss)
-    sum((g * part).sum() for g, part in zip(given, (u.total, u.aleatoric, u.epistemic), strict=True)).backward()
+    sum(
+        (g * part).sum() for g, part in zip(given, (u.total, u.aleatoric, u.epistemic), strict=True)
+    ).backward()
     return x.grad
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("weights", ["none", "members", "instances"])
 @pytest.mark.parametrize("loss", LOSSES, ids=str)
-def test_equals_the_general_way(loss: Any, weights: str, dtype: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_equals_the_general_way(
+    loss: Any, weights: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     rng = np.random.default_rng(0)
     p = torch.from_numpy(rng.dirichlet(np.full(7, 0.4), (4, 300))).to(dtype)
     p[:, 0] = p[0, 0]  # all agree
@@ -40,35 +54,56 @@ def test_equals_the_general_way(loss: Any, weights: str, dtype: Any, monkeypatch
     monkeypatch.setattr(kernel, "native", None)
     theirs = gradient(p, loss, w, given)
     assert torch.isfinite(ours).all()
-    torch.testing.assert_close(ours, theirs, rtol=1e-9 if dtype is torch.float64 else 1e-3, atol=1e-11 if dtype is torch.float64 else 1e-5)
+    torch.testing.assert_close(
+        ours,
+        theirs,
+        rtol=1e-9 if dtype is torch.float64 else 1e-3,
+        atol=1e-11 if dtype is torch.float64 else 1e-5,
+    )
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("values", RANGES)
 @pytest.mark.parametrize("loss", SLOPES)
 def test_equals_the_definition(loss: str, values: str, dtype: Any) -> None:
-    """To 100 units in the last place; of subnormal numbers the logarithm is as long as 1074 and the mean has fewer digits."""
+    """To 100 units in the last place; of subnormal numbers the logarithm is as long as 1074 and the
+    mean has fewer digits.
+    """
     p = predictions(values, np.float64 if dtype is torch.float64 else np.float32)
     exact = exact_slopes(p, loss)
     eps = float(np.finfo(p.dtype).eps)
-    near = (1e-4 if eps > 1e-9 else 1000 * eps) if values == "subnormal" and loss == "log" else 100 * eps
+    near = (
+        (1e-4 if eps > 1e-9 else 1000 * eps)
+        if values == "subnormal" and loss == "log"
+        else 100 * eps
+    )
     for part in range(3):
         x = torch.from_numpy(p).requires_grad_()
-        u = lw.decompose(lw.MultiLabelEnsemble(x), lw.CostLoss(0.3, 9.0) if loss == "cost" else loss)
+        u = lw.decompose(
+            lw.MultiLabelEnsemble(x), lw.CostLoss(0.3, 9.0) if loss == "cost" else loss
+        )
         (u.total, u.aleatoric, u.epistemic)[part].sum().backward()
-        np.testing.assert_allclose(x.grad.numpy(), exact[part], rtol=near, atol=near, err_msg=("TU", "AU", "EU")[part])
+        np.testing.assert_allclose(
+            x.grad.numpy(), exact[part], rtol=near, atol=near, err_msg=("TU", "AU", "EU")[part]
+        )
 
 
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical"])
 def test_where_members_agree_epistemic_uncertainty_has_no_slope(loss: str) -> None:
-    p = torch.from_numpy(np.random.default_rng(1).dirichlet(np.ones(5), (1, 50))).float().repeat(3, 1, 1)
+    p = (
+        torch.from_numpy(np.random.default_rng(1).dirichlet(np.ones(5), (1, 50)))
+        .float()
+        .repeat(3, 1, 1)
+    )
     none = torch.zeros(50, 5)
     assert torch.equal(gradient(p, loss, None, [none, none, none + 1]), torch.zeros(3, 50, 5))
 
 
 @pytest.mark.parametrize("loss", ["log", "squared", "spherical"])
 def test_second_derivatives(loss: str) -> None:
-    z = torch.randn(3, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True)
+    z = torch.randn(
+        3, 4, 3, dtype=torch.float64, generator=torch.Generator().manual_seed(0), requires_grad=True
+    )
 
     def parts(z: Any) -> Any:
         u = lw.decompose(lw.Ensemble(torch.softmax(z, -1)), loss)
@@ -78,7 +113,9 @@ def test_second_derivatives(loss: str) -> None:
     assert torch.autograd.gradgradcheck(parts, z)
 
 
-@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # torch's own, at the first use of jacfwd
+@pytest.mark.filterwarnings(
+    "ignore:`torch.jit.script` is deprecated"
+)  # torch's own, at the first use of jacfwd
 def test_what_the_kernel_cannot_do_goes_the_general_way() -> None:
     z = torch.randn(3, 6, 4, dtype=torch.float64, generator=torch.Generator().manual_seed(0))
     w = torch.rand(3, dtype=torch.float64, requires_grad=True)

@@ -1,4 +1,6 @@
-"""Candidates of the search: valid distributions of every kind, changed at every scale, and rounded without losing a member."""
+"""Candidates of the search: valid distributions of every kind, changed at every scale, and rounded
+without losing a member.
+"""
 
 from __future__ import annotations
 

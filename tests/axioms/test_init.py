@@ -14,7 +14,9 @@ from labelwise.axioms import center_shift, check, location_shift, mean_preservin
 @pytest.mark.parametrize("name", CASES)
 def test_every_entry_comes_out(name):
     exceptions = CASES[name][2]
-    expected = {e: exceptions.get("-".join(e), "strict" if e in STRICT else "holds") for e in ENTRIES}
+    expected = {
+        e: exceptions.get("-".join(e), "strict" if e in STRICT else "holds") for e in ENTRIES
+    }
     assert {(r.axiom, r.measure): r.verdict for r in table(name)} == expected
 
 
@@ -28,20 +30,43 @@ def test_results_are_consistent(name):
 
 
 def by_hand(g, q):
-    """TU, AU, EU of an ensemble (M, K), or of the uniform distribution on the simplex, from the entropy alone."""
+    """TU, AU, EU of an ensemble (M, K), or of the uniform distribution on the simplex, from the
+    entropy alone.
+    """
     if isinstance(q, lw.Dirichlet):
         k = q.n_classes
         assert np.all(np.asarray(q.alpha) == 1)
-        corners = [0, mp.mpf(1) / 10, mp.mpf(1) / 2, mp.mpf(9) / 10, 1, *(mp.mpf(i) / (i + 1) for i in (2, 3))]  # of the costs used here
+        corners = [
+            0,
+            mp.mpf(1) / 10,
+            mp.mpf(1) / 2,
+            mp.mpf(9) / 10,
+            1,
+            *(mp.mpf(i) / (i + 1) for i in (2, 3)),
+        ]  # of the costs used here
         density = lambda t: (k - 1) * (1 - t) ** (k - 2)  # noqa: E731
         total = mp.fsum(g(mp.mpf(1) / k, i) for i in range(k))
-        aleatoric = mp.fsum(mp.quad(lambda t, i=i: g(t, i) * density(t), sorted(corners)) for i in range(k))
+        aleatoric = mp.fsum(
+            mp.quad(lambda t, i=i: g(t, i) * density(t), sorted(corners)) for i in range(k)
+        )
         return total, aleatoric, total - aleatoric
-    atoms, weights = [[mp.mpf(x) for x in row] for row in np.asarray(q.probs)], [mp.mpf(w) for w in np.asarray(q.weights)]
+    atoms, weights = (
+        [[mp.mpf(x) for x in row] for row in np.asarray(q.probs)],
+        [mp.mpf(w) for w in np.asarray(q.weights)],
+    )
     whole = mp.fsum(weights)
-    mean = [mp.fsum(w * a[k] for w, a in zip(weights, atoms, strict=True)) / whole for k in range(len(atoms[0]))]
+    mean = [
+        mp.fsum(w * a[k] for w, a in zip(weights, atoms, strict=True)) / whole
+        for k in range(len(atoms[0]))
+    ]
     total = mp.fsum(g(t, k) for k, t in enumerate(mean))
-    aleatoric = mp.fsum(w * mp.fsum(g(t, k) for k, t in enumerate(a)) for w, a in zip(weights, atoms, strict=True)) / whole
+    aleatoric = (
+        mp.fsum(
+            w * mp.fsum(g(t, k) for k, t in enumerate(a))
+            for w, a in zip(weights, atoms, strict=True)
+        )
+        / whole
+    )
     return total, aleatoric, total - aleatoric
 
 
@@ -55,7 +80,9 @@ def test_counterexamples_and_ties_are_true(name):
     shown = [(r, c) for r in table(name) for c in (r.counterexample, r.tie) if c is not None]
     assert shown
     with mp.workdps(30):
-        scale = float(by_hand(g, lw.Ensemble(np.full((1, 3), 1 / 3), weights=[1.0], member_axis=0))[0])
+        scale = float(
+            by_hand(g, lw.Ensemble(np.full((1, 3), 1 / 3), weights=[1.0], member_axis=0))[0]
+        )
         for r, c in shown:
             value = float(pick(r.measure, by_hand(g, c.q)))
             other = float(mp.fsum(pick(r.measure, by_hand(g, q)) for q in c.others))
@@ -85,7 +112,9 @@ def confirm_relation(r, c):
         np.testing.assert_allclose(atoms.sum(axis=-1), 1)
     if r.axiom == "A3":
         np.testing.assert_allclose(weights[:m] + weights[m:], c.weights, atol=1e-15)
-        joined = (weights[:m, None] * atoms[:m] + weights[m:, None] * atoms[m:]) / c.weights[:, None]
+        joined = (weights[:m, None] * atoms[:m] + weights[m:, None] * atoms[m:]) / c.weights[
+            :, None
+        ]
         np.testing.assert_allclose(joined, c.atoms, atol=1e-14)
         assert np.abs(atoms[:m] - atoms[m:]).max() > 1e-4
     if r.axiom in ("A4", "A5"):
@@ -111,20 +140,40 @@ Q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
         (lambda: location_shift(Q, [0.1, 0.1]), "`z` must sum to 0 over the classes"),
         (lambda: location_shift(Q, [np.nan, 0.1]), "`z` must sum to 0 over the classes"),
         (lambda: location_shift(Q, [0.0, 0.0]), "`z` must not be 0"),
-        (lambda: location_shift(Q, [0.1, -0.05, -0.05]), r"`z` must fit the shape \(2,\); got shape \(3,\)"),
-        (lambda: location_shift(Q, [-0.3, 0.3]), "a probability would become -0.1. lw.axioms.largest_step"),
+        (
+            lambda: location_shift(Q, [0.1, -0.05, -0.05]),
+            r"`z` must fit the shape \(2,\); got shape \(3,\)",
+        ),
+        (
+            lambda: location_shift(Q, [-0.3, 0.3]),
+            "a probability would become -0.1. lw.axioms.largest_step",
+        ),
         (lambda: mean_preserving_spread(Q, [0.5, -0.5]), "a probability would become -0.05"),
         (lambda: mean_preserving_spread(Q, [0.0, 0.0]), "`z` must not be 0 for all members"),
-        (lambda: mean_preserving_spread(Q, [0.1, -0.1], p=1.0), "`p` must lie strictly between 0 and 1"),
-        (lambda: center_shift(Q, 1.0), "`lam` must lie strictly between 0 and 1"),
-        (lambda: center_shift(lw.Ensemble(np.array([[0.5, 0.5]]), member_axis=0), 0.5), "has no center shift"),
         (
-            lambda: center_shift(lw.Ensemble(np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0), 0.5),
+            lambda: mean_preserving_spread(Q, [0.1, -0.1], p=1.0),
+            "`p` must lie strictly between 0 and 1",
+        ),
+        (lambda: center_shift(Q, 1.0), "`lam` must lie strictly between 0 and 1"),
+        (
+            lambda: center_shift(lw.Ensemble(np.array([[0.5, 0.5]]), member_axis=0), 0.5),
+            "has no center shift",
+        ),
+        (
+            lambda: center_shift(
+                lw.Ensemble(
+                    np.array([[1.0, 0.0], [0.5, 0.5], [0.0, 1.0], [0.0, 1.0]]), member_axis=0
+                ),
+                0.5,
+            ),
             "leaves the probability simplex",
         ),
         (lambda: check(lw.CostLoss({"a": 1.0}, 1)), "at least 2 classes"),
         (lambda: check("sqared"), "Did you mean 'squared'"),
-        (lambda: check(lambda q: lw.decompose(q, "log")), r"Sum over the labels: lw.decompose\(q, loss\).sum\(\)"),
+        (
+            lambda: check(lambda q: lw.decompose(q, "log")),
+            r"Sum over the labels: lw.decompose\(q, loss\).sum\(\)",
+        ),
         (
             lambda: check(_infinite),
             "finite measures; _infinite returned NaN or infinity",
@@ -144,7 +193,10 @@ def _infinite(q):
 @pytest.mark.parametrize(
     ("call", "sentence"),
     [
-        (lambda: location_shift(lw.Dirichlet(np.ones(3)), [0.1, -0.1, 0]), "`q` must be an lw.Ensemble"),
+        (
+            lambda: location_shift(lw.Dirichlet(np.ones(3)), [0.1, -0.1, 0]),
+            "`q` must be an lw.Ensemble",
+        ),
         (lambda: check(lambda f, y: (f - y) ** 2), r"wrap it: lw.CustomLoss\(phi\)"),
         (lambda: check(lambda q: (1, 2, 3)), "as lw.Components"),
         (lambda: check("log", rng=-1), "`rng` must be None, an integer"),

@@ -10,22 +10,41 @@ from axiom_cases import changed, squared
 from labelwise.axioms import check
 
 
-def wrong(total=lambda u, q: u.total, aleatoric=lambda u, q: u.aleatoric, epistemic=lambda u, q: u.epistemic):
+def wrong(
+    total=lambda u, q: u.total,
+    aleatoric=lambda u, q: u.aleatoric,
+    epistemic=lambda u, q: u.epistemic,
+):
     return lambda q: lw.Components(*(f(squared(q), q) for f in (total, aleatoric, epistemic)))
 
 
 @pytest.mark.parametrize(
     ("measure", "verdicts"),
     [
-        (wrong(epistemic=lambda u, q: -u.epistemic), {"A0-EU": "fails", "A1-EU": "fails", "A3-EU": "fails", "A7-EU": "fails"}),
+        (
+            wrong(epistemic=lambda u, q: -u.epistemic),
+            {"A0-EU": "fails", "A1-EU": "fails", "A3-EU": "fails", "A7-EU": "fails"},
+        ),
         (wrong(epistemic=lambda u, q: u.epistemic + 0.1), {"A1-EU": "fails"}),
-        (wrong(epistemic=lambda u, q: 0 * u.epistemic), {"A1-EU": "fails", "A2-EU": "holds", "A3-EU": "weak"}),
+        (
+            wrong(epistemic=lambda u, q: 0 * u.epistemic),
+            {"A1-EU": "fails", "A2-EU": "holds", "A3-EU": "weak"},
+        ),
         (wrong(epistemic=lambda u, q: u.epistemic * u.total), {"A5-EU": "fails", "A7-EU": "fails"}),
         (wrong(aleatoric=lambda u, q: u.aleatoric + 0.1), {"A6-AU": "fails"}),
-        (wrong(aleatoric=lambda u, q: u.aleatoric - 0.1), {"A0-AU": "fails", "A6-AU": "fails", "A7-AU": "fails"}),
+        (
+            wrong(aleatoric=lambda u, q: u.aleatoric - 0.1),
+            {"A0-AU": "fails", "A6-AU": "fails", "A7-AU": "fails"},
+        ),
         (wrong(aleatoric=lambda u, q: 0 * u.aleatoric), {"A4-AU": "weak"}),
-        (wrong(total=lambda u, q: u.total - 0.1 * u.epistemic), {"A2-TU": "fails", "A3-TU": "fails"}),
-        (wrong(total=lambda u, q: u.total + 0.1 * u.epistemic), {"A2-TU": "fails", "A3-TU": "strict"}),
+        (
+            wrong(total=lambda u, q: u.total - 0.1 * u.epistemic),
+            {"A2-TU": "fails", "A3-TU": "fails"},
+        ),
+        (
+            wrong(total=lambda u, q: u.total + 0.1 * u.epistemic),
+            {"A2-TU": "fails", "A3-TU": "strict"},
+        ),
         (wrong(total=lambda u, q: 2 - u.total), {"A2-TU": "fails", "A4-TU": "fails"}),
         (wrong(total=lambda u, q: u.total * q.n_classes**3), {"A7-TU": "fails"}),
         (wrong(total=lambda u, q: q.mean()[..., 0]), {"A2-TU": "fails", "A4-TU": "fails"}),
@@ -35,10 +54,13 @@ def test_wrong_measures_are_found_out(measure, verdicts):
     assert changed(measure) == verdicts
 
 
-@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9)], ids=str)
+@pytest.mark.parametrize(
+    "loss", ["log", "squared", "spherical", "zero_one", lw.CostLoss(1, 9)], ids=str
+)
 def test_the_whole_is_at_most_the_sum_of_two_parts(loss):
-    """A7 by hand, for all ways to part the classes: an identity if the sum is restricted to the labels of each part, and at most the sum if the
-    classes outside each part are merged."""
+    """A7 by hand, for all ways to part the classes: an identity if the sum is restricted to the
+    labels of each part, and at most the sum if the classes outside each part are merged.
+    """
     rng = np.random.default_rng(0)
     for k in (2, 3, 4):
         probs = rng.dirichlet(np.full(k, 0.6), (4, 200))
@@ -48,14 +70,20 @@ def test_the_whole_is_at_most_the_sum_of_two_parts(loss):
             part = np.array([bool(chosen >> i & 1) for i in range(k)])
             merged = []
             for inside in (part, ~part):
-                coarse = np.concatenate([probs[..., inside], probs[..., ~inside].sum(axis=-1, keepdims=True)], axis=-1)
-                merged.append(lw.decompose(lw.Ensemble(coarse.clip(0, 1), weights=weights), loss).sum())
+                coarse = np.concatenate(
+                    [probs[..., inside], probs[..., ~inside].sum(axis=-1, keepdims=True)], axis=-1
+                )
+                merged.append(
+                    lw.decompose(lw.Ensemble(coarse.clip(0, 1), weights=weights), loss).sum()
+                )
             for name in ("total", "aleatoric", "epistemic"):
                 labels, of_parts = getattr(whole, name), [getattr(x, name) for x in merged]
                 restricted = labels[:, part].sum(axis=-1) + labels[:, ~part].sum(axis=-1)
                 np.testing.assert_allclose(getattr(whole.sum(), name), restricted, atol=1e-12)
                 assert np.all(getattr(whole.sum(), name) <= sum(of_parts) + 1e-12)
-                assert np.any(getattr(whole.sum(), name) < sum(of_parts) - 1e-6)  # merging is no identity
+                assert np.any(
+                    getattr(whole.sum(), name) < sum(of_parts) - 1e-6
+                )  # merging is no identity
 
 
 def test_joint_zero_one_breaks_subadditivity():

@@ -13,7 +13,9 @@ from labelwise.axioms import check, search
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("name", ["log", "spherical", "joint", "cost by class", "custom, nearly quadratic"])
+@pytest.mark.parametrize(
+    "name", ["log", "spherical", "joint", "cost by class", "custom, nearly quadratic"]
+)
 def test_rare_failures_are_found_with_any_seed(name, seed):
     assert [r.verdict for r in table(name, seed)] == [r.verdict for r in table(name)]
 
@@ -40,20 +42,28 @@ def negative_near(place):
 
 
 def falling_near(place):
-    """AU falls on the way to the center only where two members differ by ``place`` ± 1e-5 in two classes."""
+    """AU falls on the way to the center only where two members differ by ``place`` ± 1e-5 in two
+    classes.
+    """
 
     def measure(q):
         u = squared(q)
         if q.n_classes > 2 or isinstance(q, lw.Dirichlet):
             return u
         range_of_members = np.ptp(q.probs[..., 0], axis=0)
-        return lw.Components(u.total, 1 - np.abs(q.mean()[..., 0] - 0.5) * (np.abs(range_of_members - place) - 1e-5), u.epistemic)
+        return lw.Components(
+            u.total,
+            1 - np.abs(q.mean()[..., 0] - 0.5) * (np.abs(range_of_members - place) - 1e-5),
+            u.epistemic,
+        )
 
     return measure
 
 
 def negative_near_beside_a_plateau(place):
-    """The same, and almost 0 where all members are certain of class 0, from where no small step leads away."""
+    """The same, and almost 0 where all members are certain of class 0, from where no small step
+    leads away.
+    """
 
     def measure(q):
         u = negative_near(place)(q)
@@ -72,12 +82,21 @@ def test_evolution_finds_what_chance_does_not():
 
 
 @pytest.mark.parametrize(
-    ("planted", "axiom", "measure"), [(negative_near, "A0", "TU"), (negative_near_beside_a_plateau, "A0", "TU"), (falling_near, "A4", "AU")]
+    ("planted", "axiom", "measure"),
+    [
+        (negative_near, "A0", "TU"),
+        (negative_near_beside_a_plateau, "A0", "TU"),
+        (falling_near, "A4", "AU"),
+    ],
 )
 def test_evolution_finds_a_narrow_violation_wherever_it_is(planted, axiom, measure, monkeypatch):
     """benchmarks/planted_violations.py does the same for more axioms and seeds."""
-    others_left_out = tuple(rule if rule.axiom == axiom else replace(rule, measures=()) for rule in search.RULES)
-    monkeypatch.setattr(search, "RULES", others_left_out)  # which changes nothing for the axiom itself
+    others_left_out = tuple(
+        rule if rule.axiom == axiom else replace(rule, measures=()) for rule in search.RULES
+    )
+    monkeypatch.setattr(
+        search, "RULES", others_left_out
+    )  # which changes nothing for the axiom itself
     places = np.random.default_rng(0).uniform(0.02, 0.98, 25)
     results = [check(planted(place), rng=seed)[axiom, measure] for seed, place in enumerate(places)]
     assert [seed for seed, result in enumerate(results) if result.holds] == []

@@ -28,7 +28,9 @@ def ensembles(draw):
 
 
 def directions(rng, shape):
-    return rng.dirichlet(np.ones(shape[-1]), shape[:-1]) - rng.dirichlet(np.ones(shape[-1]), shape[:-1])
+    return rng.dirichlet(np.ones(shape[-1]), shape[:-1]) - rng.dirichlet(
+        np.ones(shape[-1]), shape[:-1]
+    )
 
 
 @settings(max_examples=60, deadline=None)
@@ -64,20 +66,32 @@ def test_shifts_move_every_member_alike(drawn, share):
 @settings(max_examples=60, deadline=None)
 @given(ensembles(), st.floats(0.05, 1))
 def test_center_shifts_are_location_shifts_toward_the_uniform_vector(drawn, share):
-    """Definition 2.1 (iii): Θ' = Θ + z for a constant z, and E Θ' = λ E Θ + (1 − λ)(1/K, …, 1/K) for a λ in (0, 1)."""
+    """Definition 2.1 (iii): Θ' = Θ + z for a constant z, and E Θ' = λ E Θ + (1 − λ)(1/K, …, 1/K)
+    for a λ in (0, 1).
+    """
     q, _ = drawn
     center = np.full(q.n_classes, 1 / q.n_classes)
     lam = 1 - 0.99 * share * np.minimum(largest_step(q, center - q.mean()), 1)
     assert np.all((lam > 0) & (lam < 1))
     shifted = center_shift(q, lam)
     z = shifted.probs - q.probs
-    np.testing.assert_allclose(z, np.broadcast_to(z[:1], z.shape), atol=1e-14)  # the same for every member
+    np.testing.assert_allclose(
+        z, np.broadcast_to(z[:1], z.shape), atol=1e-14
+    )  # the same for every member
     assert np.all(np.abs(z[0]).max(axis=-1) > 0)
-    np.testing.assert_allclose(shifted.mean(), lam[..., None] * q.mean() + (1 - lam[..., None]) * center, atol=1e-14)
-    np.testing.assert_allclose(shifted.probs, location_shift(q, (1 - lam)[..., None] * (center - q.mean())).probs, atol=1e-14)
+    np.testing.assert_allclose(
+        shifted.mean(), lam[..., None] * q.mean() + (1 - lam[..., None]) * center, atol=1e-14
+    )
+    np.testing.assert_allclose(
+        shifted.probs,
+        location_shift(q, (1 - lam)[..., None] * (center - q.mean())).probs,
+        atol=1e-14,
+    )
     before, after = (np.abs(x.mean() - center).max(axis=-1) for x in (q, shifted))
     assert np.all(after < before)
-    np.testing.assert_allclose(lw.decompose(shifted, "squared").epistemic, lw.decompose(q, "squared").epistemic, atol=1e-14)
+    np.testing.assert_allclose(
+        lw.decompose(shifted, "squared").epistemic, lw.decompose(q, "squared").epistemic, atol=1e-14
+    )
     for outside in (0.0, 1.0, 1.5, -0.1):
         with pytest.raises(ValueError, match="`lam` must lie strictly between 0 and 1"):
             center_shift(q, outside)

@@ -22,9 +22,13 @@ def test_entries_an_axiom_does_not_speak_about_are_absent():
 
 def test_printing():
     assert str(table("log")).splitlines()[4].split() == ["A3", "weak", "-", "strict"]
-    assert str(table("log")["A4", "AU"]).startswith("A4 (not lower after a shift toward the center) fails for AU: Q = ")
+    assert str(table("log")["A4", "AU"]).startswith(
+        "A4 (not lower after a shift toward the center) fails for AU: Q = "
+    )
     assert "equality for example at Q = " in str(table("log")["A3", "TU"])
     assert "holds for EU, strictly, in " in str(table("log")["A3", "EU"])
     assert "though Q is not a Dirac measure" in str(table("zero_one")["A1", "EU"])
-    many = lw.axioms.Counterexample(lw.Ensemble(np.full((9, 2), 0.5), member_axis=0), (), 0.0, 0.0, "so")
+    many = lw.axioms.Counterexample(
+        lw.Ensemble(np.full((9, 2), 0.5), member_axis=0), (), 0.0, 0.0, "so"
+    )
     assert "… (9 atoms)" in str(many)

@@ -28,7 +28,8 @@ def test_check_finds_over_confidence_and_says_so():
     assert 0.05 < check.at_least < check.ece
     assert check.overconfidence.low > 0
     assert str(check) == (
-        "Over-confident by 19.3 percentage points (95 % interval 14.6 to 24.2): 64.3 % right, 83.6 % expected, of 400 instances. Badly calibrated: "
+        "Over-confident by 19.3 percentage points (95 % interval 14.6 to 24.2): 64.3 % right, 83.6 "
+        "% expected, of 400 instances. Badly calibrated: "
         "the top label's probability is off by 20.1 percentage points on average (at least 12.4). "
         "Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
     )
@@ -39,7 +40,9 @@ def test_check_finds_over_confidence_and_says_so():
         "(95 % interval: 7.1 percentage points under-confident to 2.3 over-confident)."
     )
     # more than one can live with, not merely not perfect
-    assert check_calibration(sharpen(p, 3), y, rng=0, n_bootstrap=200, tolerance=0.5, class_tolerance=1).ok
+    assert check_calibration(
+        sharpen(p, 3), y, rng=0, n_bootstrap=200, tolerance=0.5, class_tolerance=1
+    ).ok
 
 
 def test_check_finds_a_rare_class_that_is_wrong():
@@ -47,7 +50,9 @@ def test_check_finds_a_rare_class_that_is_wrong():
     rng = np.random.default_rng(6)
     p = np.tile([0.9, 0.09, 0.01], (3000, 1))
     y = draw(np.tile([0.88, 0.09, 0.03], (3000, 1)), rng)
-    check = check_calibration(lw.Ensemble(p[None], class_names=["none", "mild", "severe"]), y, rng=0, n_bootstrap=200)
+    check = check_calibration(
+        lw.Ensemble(p[None], class_names=["none", "mild", "severe"]), y, rng=0, n_bootstrap=200
+    )
     assert check.at_least < 0.05
     assert list(check.classes) == ["severe"]
     assert 0.5 < check.classes["severe"] < 2
@@ -58,7 +63,9 @@ def test_clusters_make_the_check_careful():
     rng = np.random.default_rng(7)
     patient = np.repeat(np.arange(12), 50)
     p = np.full((600, 2), 0.5)
-    y = (rng.permutation(12) < 3).astype(int)[patient]  # whole patients, so there are only twelve outcomes
+    y = (rng.permutation(12) < 3).astype(int)[
+        patient
+    ]  # whole patients, so there are only twelve outcomes
     assert not check_calibration(p, y, rng=0, n_bootstrap=200).ok
     assert check_calibration(p, y, rng=0, n_bootstrap=200, groups=patient).ok
 
@@ -71,25 +78,36 @@ def test_friendly_errors_of_the_check():
 
 
 def test_a_difference_within_the_tolerance_is_said_with_its_size_and_direction():
-    """Far more often right than expected, but by fewer than the tolerance allows: that is not "no sign" of anything."""
+    """Far more often right than expected, but by fewer than the tolerance allows: that is not "no
+    sign" of anything.
+    """
     n = 3000
     p = np.tile([0.85, 0.15], (n, 1))
     y = (np.arange(n) >= 2670).astype(int)  # 89 % of the first class
     check = check_calibration(p, y, rng=0, n_bootstrap=50)
     assert check.ok
     assert str(check) == (
-        "Under-confident by 4.0 percentage points (95 % interval 2.8 to 5.1): 89.0 % right, 85.0 % expected, of 3,000 instances."
+        "Under-confident by 4.0 percentage points (95 % interval 2.8 to 5.1): 89.0 % right, 85.0 % "
+        "expected, of 3,000 instances."
     )
-    few = check_calibration(p[:50], (np.arange(50) >= 32).astype(int), rng=0, n_bootstrap=50)  # 64 % right
+    few = check_calibration(
+        p[:50], (np.arange(50) >= 32).astype(int), rng=0, n_bootstrap=50
+    )  # 64 % right
     assert str(few).startswith(
-        "Over-confident by 21.0 percentage points (95 % interval 7.2 to 35.3): 64.0 % right, 85.0 % expected, of 50 instances."
+        "Over-confident by 21.0 percentage points (95 % interval 7.2 to 35.3): 64.0 % right, 85.0 "
+        "% expected, of 50 instances."
     )
 
 
 def test_labels_that_may_occur_together_are_counted_one_by_one():
     p = np.full((400, 2), 0.9)
-    present = np.stack([np.arange(400) < 240, np.arange(400) < 280], axis=1)  # 60 and 70 % instead of 90 %
-    check = check_calibration(lw.MultiLabelEnsemble(p[None]), present, rng=0, n_bootstrap=50, class_tolerance=1)
+    present = np.stack(
+        [np.arange(400) < 240, np.arange(400) < 280], axis=1
+    )  # 60 and 70 % instead of 90 %
+    check = check_calibration(
+        lw.MultiLabelEnsemble(p[None]), present, rng=0, n_bootstrap=50, class_tolerance=1
+    )
     assert str(check) == (
-        "Over-confident by 25.0 percentage points (95 % interval 20.6 to 29.6): 65.0 % right, 90.0 % expected, of the labels of 400 instances."
+        "Over-confident by 25.0 percentage points (95 % interval 20.6 to 29.6): 65.0 % right, 90.0 "
+        "% expected, of the labels of 400 instances."
     )

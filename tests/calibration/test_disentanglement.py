@@ -1,4 +1,6 @@
-"""The disentanglement error: 0 where each part follows its own cause only, 0.5 where nothing follows anything."""
+"""The disentanglement error: 0 where each part follows its own cause only, 0.5 where nothing
+follows anything.
+"""
 
 from __future__ import annotations
 
@@ -21,12 +23,16 @@ FLAT = np.full(4, 0.3)
         ((ERROR, -ERROR, -ERROR), (ERROR, -ERROR, -ERROR), 1.5),
     ],
 )
-def test_by_hand(size: tuple[np.ndarray, ...], noise: tuple[np.ndarray, ...], expected: float) -> None:
+def test_by_hand(
+    size: tuple[np.ndarray, ...], noise: tuple[np.ndarray, ...], expected: float
+) -> None:
     assert disentanglement_error(size, noise) == pytest.approx(expected)
 
 
 def test_mistakes_have_their_sentences() -> None:
-    with pytest.raises(ValueError, match="`noise` must be three series: error rate, mean AU, mean EU"):
+    with pytest.raises(
+        ValueError, match="`noise` must be three series: error rate, mean AU, mean EU"
+    ):
         disentanglement_error((ERROR, FLAT, FLAT), (ERROR, FLAT))
     with pytest.raises(ValueError, match="size"):
         disentanglement_error((ERROR, FLAT[:2], FLAT), (ERROR, FLAT, FLAT))

@@ -24,8 +24,14 @@ def test_errors_equal_the_definition(data, n_bins, adaptive):
     p, y = data
     errors = calibration_errors(p, y, n_bins=n_bins, adaptive=adaptive)
     curves = reliability_curves(p, y, n_bins=n_bins, adaptive=adaptive)
-    columns = {"top label": (p.max(1), p.argmax(1) == y), **{str(k): (p[:, k], y == k) for k in range(3)}}
-    found = {"top label": float(errors.ece), **dict(zip("012", errors.classwise.value, strict=True))}
+    columns = {
+        "top label": (p.max(1), p.argmax(1) == y),
+        **{str(k): (p[:, k], y == k) for k in range(3)},
+    }
+    found = {
+        "top label": float(errors.ece),
+        **dict(zip("012", errors.classwise.value, strict=True)),
+    }
     for name, (forecast, happened) in columns.items():
         edges = curves[name].edges
         if not adaptive:

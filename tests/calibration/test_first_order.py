@@ -13,10 +13,14 @@ from labelwise.evaluation import log_loss
 
 
 def labels(rng, n=3000, members=3, bend=(0.4, 2.5)):
-    """Multi-label predictions whose logits are off by a shift and a factor; outcomes follow the mean of the true members."""
+    """Multi-label predictions whose logits are off by a shift and a factor; outcomes follow the
+    mean of the true members.
+    """
     z = rng.normal(0, 1.5, size=(1, n, 2)) + 0.5 * rng.normal(size=(members, n, 2))
     p = (1 / (1 + np.exp(-z))).mean(axis=0)
-    return lw.MultiLabelEnsemble.from_logits(bend[0] + bend[1] * z, class_names=["cough", "fever"]), (rng.random(p.shape) < p).astype(int)
+    return lw.MultiLabelEnsemble.from_logits(
+        bend[0] + bend[1] * z, class_names=["cough", "fever"]
+    ), (rng.random(p.shape) < p).astype(int)
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -33,7 +37,9 @@ def test_labels_that_may_occur_together_become_calibrated(method, per_member):
     assert calibration.brier[1] < calibration.brier[0]
     assert float(log_loss(better, y_new)) < 0.9 * float(log_loss(new, y_new))
     gap = np.abs(better.mean().mean(axis=0) - y_new.mean(axis=0))
-    assert np.all(gap < (0.12 if method == "temperature" else 0.03))  # a temperature cannot undo the shift
+    assert np.all(
+        gap < (0.12 if method == "temperature" else 0.03)
+    )  # a temperature cannot undo the shift
 
 
 @pytest.mark.parametrize("method", METHODS)
@@ -42,7 +48,9 @@ def test_classes_that_exclude_each_other(lib, method):
     z = 1.5 * rng.normal(size=(500, 3))
     y = (z + rng.gumbel(size=z.shape)).argmax(axis=1)
     q = lw.Ensemble.from_logits(
-        lib.array(3 * z + 0.3 * rng.normal(size=(2, 500, 3))), weights=lib.array([1, 3]), class_names=["a", "b", "c"]
+        lib.array(3 * z + 0.3 * rng.normal(size=(2, 500, 3))),
+        weights=lib.array([1, 3]),
+        class_names=["a", "b", "c"],
     )
     calibration = fit_calibration(q, np.array(["a", "b", "c"])[y], method=method)
     better = calibration(q)
@@ -51,7 +59,9 @@ def test_classes_that_exclude_each_other(lib, method):
     np.testing.assert_allclose(lib.numpy(better.weights), [0.25, 0.75])
     assert calibration.log_loss[1] == pytest.approx(float(log_loss(better, y)))
     assert calibration.log_loss[1] < 0.8 * calibration.log_loss[0]
-    assert np.isfinite(float(log_loss(calibration(lw.Ensemble(np.eye(3)[None])), [1, 2, 0])))  # sure and wrong
+    assert np.isfinite(
+        float(log_loss(calibration(lw.Ensemble(np.eye(3)[None])), [1, 2, 0]))
+    )  # sure and wrong
 
 
 def test_temperature_of_one_label_is_found_by_a_grid():
@@ -73,7 +83,9 @@ def test_platt_is_logistic_regression_for_one_member(optional):
     found = fit_logistic(q.probs[..., 1], y[:, 1].astype(float), "platt", prior_sd=1e6)
     logit = (np.log(q.probs[0, :, 1]) - np.log1p(-q.probs[0, :, 1]))[:, None]
     expected = linear.LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(logit, y[:, 1])
-    np.testing.assert_allclose([found.a, found.b], [expected.intercept_[0], expected.coef_[0, 0]], atol=1e-4)
+    np.testing.assert_allclose(
+        [found.a, found.b], [expected.intercept_[0], expected.coef_[0, 0]], atol=1e-4
+    )
 
 
 def test_a_perfect_small_set_stays_finite():
@@ -89,12 +101,20 @@ def test_a_perfect_small_set_stays_finite():
     [
         (lambda q, y: fit_calibration(q, y, method="spline"), "`method` must be one of"),
         (lambda q, y: fit_calibration(q.probs, y), r"Pass lw\.Ensemble"),
-        (lambda q, y: fit_calibration(lw.Dirichlet(np.ones((4, 3))), y), "Dirichlet, which has no members"),
         (
-            lambda q, y: fit_calibration(q, y, method="platt", per_member=True)(lw.Ensemble(q.probs[:1])),
+            lambda q, y: fit_calibration(lw.Dirichlet(np.ones((4, 3))), y),
+            "Dirichlet, which has no members",
+        ),
+        (
+            lambda q, y: fit_calibration(q, y, method="platt", per_member=True)(
+                lw.Ensemble(q.probs[:1])
+            ),
             "2 members the maps were fitted for",
         ),
-        (lambda q, y: fit_calibration(q, y, method="beta")(lw.Ensemble(np.full((2, 4, 2), 0.5))), "3 classes the maps were fitted for"),
+        (
+            lambda q, y: fit_calibration(q, y, method="beta")(lw.Ensemble(np.full((2, 4, 2), 0.5))),
+            "3 classes the maps were fitted for",
+        ),
         (lambda q, y: calibrate_members(q, y, test_size=1), "`test_size`"),
         (lambda q, y: calibrate_members(q, y[:3]), "`y_true` must have one entry"),
     ],
@@ -107,8 +127,12 @@ def test_friendly_errors(call, words):
 def test_maps_are_for_the_classes_they_were_fitted_to():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), (2, 60))
-    calibration = fit_calibration(lw.Ensemble(probs, class_names=["a", "b", "c"]), rng.integers(3, size=60), method="platt")
+    calibration = fit_calibration(
+        lw.Ensemble(probs, class_names=["a", "b", "c"]), rng.integers(3, size=60), method="platt"
+    )
     with pytest.raises(ValueError) as error:  # noqa: PT011
         calibration(lw.Ensemble(probs, class_names=["c", "b", "a"]))
-    assert str(error.value) == "`q` must have the classes the maps were fitted for, in their order, a, b, c; got c, b, a"
+    assert str(error.value) == (
+        "`q` must have the classes the maps were fitted for, in their order, a, b, c; got c, b, a"
+    )
     calibration(lw.Ensemble(probs))

@@ -13,7 +13,9 @@ def test_isotonic_is_that_of_scikit_learn(optional):
     x, w = rng.integers(0, 40, size=200) / 40, rng.uniform(0.1, 2, size=200)
     y = x + rng.normal(size=200)
     new = rng.uniform(-0.2, 1.2, size=500)
-    expected = isotonic.IsotonicRegression(out_of_bounds="clip").fit(x, y, sample_weight=w).predict(new)
+    expected = (
+        isotonic.IsotonicRegression(out_of_bounds="clip").fit(x, y, sample_weight=w).predict(new)
+    )
     np.testing.assert_allclose(fit_isotonic(x, y, w)(new), expected, atol=1e-12)
 
 
@@ -25,5 +27,9 @@ def test_the_logistic_map_has_the_gradient_zero_and_finds_the_truth():
     found = fit_logistic(p[None], y, "beta")
     np.testing.assert_allclose([found.a, found.b, found.c], [0.3, 0.6, 1.4], atol=0.1)
     new = found(p)
-    for feature in (np.ones_like(p), np.log(p), np.log1p(-p)):  # the prior pulls by at most the distance from the identity
+    for feature in (
+        np.ones_like(p),
+        np.log(p),
+        np.log1p(-p),
+    ):  # the prior pulls by at most the distance from the identity
         assert abs(np.sum((y - new) * feature)) < 1.01

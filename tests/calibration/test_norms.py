@@ -19,7 +19,11 @@ def by_hand(forecast: np.ndarray, happened: np.ndarray, n_bins: int, p: float) -
         if inside:
             gaps.append(abs(np.mean(happened[inside]) - np.mean(forecast[inside])))
             shares.append(len(inside) / len(forecast))
-    return max(gaps) if p == np.inf else sum(s * g**p for s, g in zip(shares, gaps, strict=True)) ** (1 / p)
+    return (
+        max(gaps)
+        if p == np.inf
+        else sum(s * g**p for s, g in zip(shares, gaps, strict=True)) ** (1 / p)
+    )
 
 
 @given(st.integers(0, 300), st.sampled_from([1, 1.5, 2, 3.0, np.inf]), st.integers(1, 8))
@@ -29,7 +33,9 @@ def test_a_loop_over_the_bins_finds_the_same(seed, p, n_bins):
     found = calibration_norms(mean, y, p=p, n_bins=n_bins)
     top = mean.argmax(1)
     assert found.top_label == pytest.approx(by_hand(mean.max(1), top == y, n_bins, p))
-    assert found.classwise == pytest.approx([by_hand(mean[:, k], y == k, n_bins, p) for k in range(3)])
+    assert found.classwise == pytest.approx(
+        [by_hand(mean[:, k], y == k, n_bins, p) for k in range(3)]
+    )
 
 
 @pytest.mark.parametrize("adaptive", [False, True])
@@ -42,12 +48,16 @@ def test_norms_grow_from_the_expected_to_the_maximum_error(adaptive):
     assert found[0].top_label == pytest.approx(float(errors.ece))
     assert found[0].classwise == pytest.approx(errors.classwise.value)
     assert sorted(x.top_label for x in found) == [x.top_label for x in found]
-    assert calibration_norms(mean, y, p=400, adaptive=adaptive).top_label == pytest.approx(found[-1].top_label, rel=0.02)
+    assert calibration_norms(mean, y, p=400, adaptive=adaptive).top_label == pytest.approx(
+        found[-1].top_label, rel=0.02
+    )
 
 
 def test_several_labels_have_no_top_label():
     rng = np.random.default_rng(0)
-    found = calibration_norms(lw.MultiLabelEnsemble(rng.random((2, 30, 3))), rng.integers(0, 2, (30, 3)))
+    found = calibration_norms(
+        lw.MultiLabelEnsemble(rng.random((2, 30, 3))), rng.integers(0, 2, (30, 3))
+    )
     assert found.top_label is None
     assert found.classwise.shape == (3,)
 

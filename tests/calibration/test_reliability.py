@@ -13,10 +13,14 @@ from labelwise.calibration import calibration_errors, check_calibration, reliabi
 def test_adaptive_bins_have_equal_mass_and_keep_ties_together():
     rng = np.random.default_rng(1)
     p = rng.random(1000)
-    curves = reliability_curves(np.stack([p, 1 - p], -1), rng.integers(0, 2, 1000), n_bins=10, adaptive=True)
+    curves = reliability_curves(
+        np.stack([p, 1 - p], -1), rng.integers(0, 2, 1000), n_bins=10, adaptive=True
+    )
     np.testing.assert_array_equal(curves["0"].count, 100)
     tied = np.repeat([0.2, 0.7], [900, 100])
-    curves = reliability_curves(np.stack([tied, 1 - tied], -1), rng.integers(0, 2, 1000), n_bins=10, adaptive=True)
+    curves = reliability_curves(
+        np.stack([tied, 1 - tied], -1), rng.integers(0, 2, 1000), n_bins=10, adaptive=True
+    )
     assert sorted(curves["0"].count.tolist()) == [100, 900]
 
 
@@ -71,7 +75,12 @@ def test_a_class_that_is_never_thought_of():
         (np.zeros((0, 2)), np.zeros(0, int), {}, "at least one instance"),
         (np.full((3, 2), 0.5), [0, 1, 2], {}, "`y_true`"),
         (np.full((3, 2), 0.5), [0, 1, 0], {"n_bins": 0}, "`n_bins`"),
-        (np.full((3, 2), 0.5), [0, 1, 0], {"groups": [0, 1]}, "`groups` must name the group of each"),
+        (
+            np.full((3, 2), 0.5),
+            [0, 1, 0],
+            {"groups": [0, 1]},
+            "`groups` must name the group of each",
+        ),
     ],
 )
 def test_friendly_errors(p, y, options, words):
@@ -85,10 +94,19 @@ def test_errors_over_groups_need_the_bootstrap():
         calibration_errors(np.full((3, 2), 0.5), [0, 1, 0], groups=[0, 0, 1])
 
 
-@pytest.mark.parametrize("function", [calibration_errors, reliability_curves, lambda q, y: check_calibration(q, y, rng=0)])
+@pytest.mark.parametrize(
+    "function",
+    [calibration_errors, reliability_curves, lambda q, y: check_calibration(q, y, rng=0)],
+)
 def test_one_class_per_instance_needs_rows_that_sum_to_one(function):
     p, y = np.full((6, 3), 0.5), np.array([0, 1, 2, 0, 1, 2])
-    with pytest.raises(ValueError, match=r"must sum to 1 .* sums range from 1\.5 to 1\.5\. For labels that may occur together, pass"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"must sum to 1 .* sums range from 1\.5 to 1\.5\. For labels that may occur together, "
+            r"pass"
+        ),
+    ):
         function(p, y)
     with pytest.raises(ValueError, match="must sum to 1"):  # one-hot labels say the same
         function(p, np.eye(3, dtype=bool)[y])

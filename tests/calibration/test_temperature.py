@@ -1,4 +1,6 @@
-"""Temperature scaling: recovers what was done to the logits, lowers the likelihood loss, maps ensembles of every library."""
+"""Temperature scaling: recovers what was done to the logits, lowers the likelihood loss, maps
+ensembles of every library.
+"""
 
 from __future__ import annotations
 
@@ -47,11 +49,15 @@ def test_is_the_minimum_of_the_likelihood():
     assert shared.nll_after == pytest.approx(min(losses), abs=1e-6)
     separate = fit_temperature(z, y, per_member=True, prior_sd=math.inf)
     for member, t in zip(z, separate.value, strict=True):
-        assert t == pytest.approx(grid[np.argmin([nll(softmax(member / s), y) for s in grid])], rel=5e-3)
+        assert t == pytest.approx(
+            grid[np.argmin([nll(softmax(member / s), y) for s in grid])], rel=5e-3
+        )
     # the shared one is judged by the mean, so the mean is at least as good
     assert shared.nll_after <= min(separate.nll_after, shared.nll_before) + 1e-3
     with_prior = fit_temperature(z, y)
-    penalized = [loss + np.log(t) ** 2 / 2 / 200 / np.log(2) for loss, t in zip(losses, grid, strict=True)]
+    penalized = [
+        loss + np.log(t) ** 2 / 2 / 200 / np.log(2) for loss, t in zip(losses, grid, strict=True)
+    ]
     assert float(with_prior.value) == pytest.approx(grid[np.argmin(penalized)], rel=5e-3)
 
 
@@ -74,7 +80,9 @@ def test_maps_ensembles(lib, per_member):
     np.testing.assert_allclose(lib.numpy(better.mean()), mean, atol=1e-9)
     assert temperature.nll_after == pytest.approx(nll(mean, y), rel=1e-6)
     assert temperature.nll_after < temperature.nll_before
-    np.testing.assert_allclose(temperature(lib.array(np.log(probs.clip(np.finfo(float).tiny)))).probs, expected, atol=1e-9)
+    np.testing.assert_allclose(
+        temperature(lib.array(np.log(probs.clip(np.finfo(float).tiny)))).probs, expected, atol=1e-9
+    )
 
 
 def test_a_small_perfect_set_does_not_drive_it_to_zero():
@@ -88,7 +96,9 @@ def test_a_small_perfect_set_does_not_drive_it_to_zero():
 
 
 def test_sure_and_wrong_stays_finite():
-    q = lw.Ensemble(np.tile(np.array([[[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]]), (1, 100, 1)))
+    q = lw.Ensemble(
+        np.tile(np.array([[[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]]), (1, 100, 1))
+    )
     temperature = fit_temperature(q, [0, 1, 0, 1] * 100)
     assert np.isfinite(temperature.nll_before)
     assert temperature(q).mean()[0, 0] == pytest.approx(0.75, abs=0.02)
@@ -113,6 +123,8 @@ def test_friendly_errors(q, y, options, words):
 
 
 def test_separate_temperatures_belong_to_their_members():
-    temperature = fit_temperature(np.random.default_rng(3).normal(size=(3, 20, 2)), np.arange(20) % 2, per_member=True)
+    temperature = fit_temperature(
+        np.random.default_rng(3).normal(size=(3, 20, 2)), np.arange(20) % 2, per_member=True
+    )
     with pytest.raises(ValueError, match="3 members"):
         temperature(np.zeros((2, 5, 2)))

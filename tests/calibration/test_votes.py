@@ -24,7 +24,9 @@ def test_pair_statistics_are_means_over_pairs(n_votes):
             np.mean([(v - w) ** 2 / 2 for v, w in pairs]),
             np.mean([(v - mean) * (w - mean) for v, w in pairs]),
         ]
-        found = pair_statistics(np.array([float(sum(votes))]), np.array([float(n_votes)]), np.array([mean])).ravel()
+        found = pair_statistics(
+            np.array([float(sum(votes))]), np.array([float(n_votes)]), np.array([mean])
+        ).ravel()
         np.testing.assert_allclose(found, expected, atol=1e-15)
         assert found[0] == pytest.approx(found[1] + found[2], abs=1e-15)
 
@@ -35,8 +37,13 @@ def test_pair_statistics_are_unbiased_exactly(n_votes, p, mean):
     """The expectation over all outcomes of the binomial, without simulation."""
     yes = np.arange(n_votes + 1.0)
     chance = np.array([math.comb(n_votes, int(y)) * p**y * (1 - p) ** (n_votes - y) for y in yes])
-    found = pair_statistics(yes, np.full(n_votes + 1, float(n_votes)), np.full(n_votes + 1, mean)) @ chance
-    np.testing.assert_allclose(found, [p * (1 - p) + (p - mean) ** 2, p * (1 - p), (p - mean) ** 2], atol=1e-14)
+    found = (
+        pair_statistics(yes, np.full(n_votes + 1, float(n_votes)), np.full(n_votes + 1, mean))
+        @ chance
+    )
+    np.testing.assert_allclose(
+        found, [p * (1 - p) + (p - mean) ** 2, p * (1 - p), (p - mean) ** 2], atol=1e-14
+    )
 
 
 @pytest.mark.parametrize(

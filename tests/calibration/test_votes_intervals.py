@@ -26,7 +26,11 @@ def test_groups_widen_the_interval():
     votes = np.repeat(voted(rng, q, 2), 10, axis=0)  # ten copies of each case
     alone, plain, grouped = (
         vote_reliability(x, v, groups=g).aleatoric.labels.gap
-        for x, v, g in ((q, votes[::10], None), (repeated, votes, None), (repeated, votes, np.repeat(np.arange(40), 10)))
+        for x, v, g in (
+            (q, votes[::10], None),
+            (repeated, votes, None),
+            (repeated, votes, np.repeat(np.arange(40), 10)),
+        )
     )
     np.testing.assert_allclose(grouped.high - grouped.low, alone.high - alone.low, rtol=1e-9)
     assert np.all(plain.high - plain.low < 0.5 * (alone.high - alone.low))
@@ -42,7 +46,9 @@ def test_named_annotators_are_the_same_votes_with_wider_intervals():
     plain = vote_reliability(q, counts)
     for votes in (labels, np.array(["a", "b", "c", ""])[labels]):
         named = vote_reliability(q, votes, annotators=["w", "x", "y", "z"])
-        np.testing.assert_array_equal(named.aleatoric.labels.observed.value, plain.aleatoric.labels.observed.value)
+        np.testing.assert_array_equal(
+            named.aleatoric.labels.observed.value, plain.aleatoric.labels.observed.value
+        )
         wide, narrow = (x.aleatoric.labels.gap for x in (named, plain))
         assert np.all(wide.high - wide.low > 1.5 * (narrow.high - narrow.low))
         assert "4 annotators" in wide.method
@@ -55,7 +61,11 @@ def test_the_jackknife_is_that_of_the_votes_without_each_annotator():
     without = []
     for j in range(5):
         rest = np.delete(labels, j, axis=1)
-        without.append(vote_reliability(q, np.stack([(rest == k).sum(1) for k in range(3)], 1)).aleatoric.labels.gap.value)
+        without.append(
+            vote_reliability(
+                q, np.stack([(rest == k).sum(1) for k in range(3)], 1)
+            ).aleatoric.labels.gap.value
+        )
     jackknife = 4 / 5 * ((np.array(without) - np.mean(without, axis=0)) ** 2).sum(axis=0)
     read = read_votes(q, labels, annotators=list("vwxyz"))
     gap = read.claimed[1] - read.observed[1]
@@ -63,22 +73,31 @@ def test_the_jackknife_is_that_of_the_votes_without_each_annotator():
     left_out = without_each_annotator(read)[:, 1]
     se, freedom = standard_error(gap, read.code, read.n_groups, left_out[:, 0] - left_out[:, 1])
     np.testing.assert_allclose(se, np.sqrt(jackknife + cases), rtol=1e-9)
-    np.testing.assert_allclose(freedom, (jackknife + cases) ** 2 / (jackknife**2 / 4 + cases**2 / 29), rtol=1e-9)
+    np.testing.assert_allclose(
+        freedom, (jackknife + cases) ** 2 / (jackknife**2 / 4 + cases**2 / 29), rtol=1e-9
+    )
     named = vote_reliability(q, labels, annotators=list("vwxyz")).aleatoric.labels.gap
     half = stats.t.ppf(0.975, freedom) * se
-    np.testing.assert_allclose((named.high - named.low) / 2, half, rtol=0.05)  # nearly symmetric far from the bounds
+    np.testing.assert_allclose(
+        (named.high - named.low) / 2, half, rtol=0.05
+    )  # nearly symmetric far from the bounds
 
 
 def test_without_groups_it_is_the_standard_error_of_the_mean():
     x = np.random.default_rng(0).normal(size=(12, 2))
-    for values, code in ((x, np.arange(12)), (np.repeat(x, 3, axis=0), np.repeat(np.arange(12), 3))):  # copies in one group say no more
+    for values, code in (
+        (x, np.arange(12)),
+        (np.repeat(x, 3, axis=0), np.repeat(np.arange(12), 3)),
+    ):  # copies in one group say no more
         se, freedom = standard_error(values, code, 12, None)
         np.testing.assert_allclose(se, stats.sem(x), rtol=1e-12)
         np.testing.assert_allclose(freedom, 11)
 
 
 def test_no_disagreement_is_not_certainty():
-    """Two people always agreed on 20 cases: up to 17 % of all cases may be disagreed about, which is ½ in each."""
+    """Two people always agreed on 20 cases: up to 17 % of all cases may be disagreed about, which
+    is ½ in each.
+    """
     rng = np.random.default_rng(5)
     p = rng.uniform(0.01, 0.03, 20)
     q = lw.Ensemble(np.stack([1 - p, p], axis=-1)[None])
@@ -98,8 +117,12 @@ def test_no_disagreement_is_not_certainty():
         for x in (part.labels.observed, part.labels.gap, part.summed.observed):
             assert np.all(x.high - x.low > 0.05)
         assert np.all(part.curves["1"].high - part.curves["1"].low > 0.1)
-    grouped = vote_reliability(q, np.tile([2, 0], (20, 1)), groups=np.arange(20) // 4).aleatoric.labels.observed
-    np.testing.assert_allclose(grouped.high, 0.5 * (1 - 0.025 ** (1 / 5)))  # five groups are the units
+    grouped = vote_reliability(
+        q, np.tile([2, 0], (20, 1)), groups=np.arange(20) // 4
+    ).aleatoric.labels.observed
+    np.testing.assert_allclose(
+        grouped.high, 0.5 * (1 - 0.025 ** (1 / 5))
+    )  # five groups are the units
 
 
 def test_bounds_of_pairs_of_votes():
@@ -117,12 +140,16 @@ def test_bounds_of_pairs_of_votes():
             assert lowest - 1e-12 <= every[part].min()
             assert every[part].max() <= highest + 1e-12
     ordered = read_votes(q, np.tile([2, 0, 0], (8, 1)), events=lw.events.ordinal(3))
-    np.testing.assert_array_equal(pair_bounds(ordered), [0.5, 0.5, 1])  # votes for the first and the last class differ in both cuts
+    np.testing.assert_array_equal(
+        pair_bounds(ordered), [0.5, 0.5, 1]
+    )  # votes for the first and the last class differ in both cuts
 
 
 @pytest.mark.parametrize(("n", "n_votes"), [(100, 2), (400, 5)])
 def test_intervals_of_a_rare_label_cover(n, n_votes):
-    """Of a label chosen in about 1 % of the votes; plain t-intervals of AU covered .63 at n = 100, and of EU .83 at n = 400."""
+    """Of a label chosen in about 1 % of the votes; plain t-intervals of AU covered .63 at n = 100,
+    and of EU .83 at n = 400.
+    """
     rng = np.random.default_rng(7)
 
     def draw(size):
@@ -131,7 +158,10 @@ def test_intervals_of_a_rare_label_cover(n, n_votes):
         return lw.Ensemble(np.stack([theta, 1 - theta], axis=-1))
 
     everything = lw.decompose(draw(400_000), "squared")
-    truth = {part: float(getattr(everything, part)[:, 0].mean()) for part in ("total", "aleatoric", "epistemic")}
+    truth = {
+        part: float(getattr(everything, part)[:, 0].mean())
+        for part in ("total", "aleatoric", "epistemic")
+    }
     hits = {part: [] for part in truth}
     for _ in range(200):
         q = draw(n)
@@ -140,7 +170,9 @@ def test_intervals_of_a_rare_label_cover(n, n_votes):
         read = read_votes(q, np.stack([yes, n_votes - yes], axis=1))
         pair = pair_bounds(read)[:-1]
         for part, (name, value) in enumerate(truth.items()):
-            x = mean_claim(read, read.claimed[part], read.observed[part], None, 0.95, part=part, pair=pair).observed
+            x = mean_claim(
+                read, read.claimed[part], read.observed[part], None, 0.95, part=part, pair=pair
+            ).observed
             hits[name].append(x.low[0] <= value <= x.high[0])
     for name, found in hits.items():
         assert np.mean(found) >= 0.91, name  # .93 and two standard errors

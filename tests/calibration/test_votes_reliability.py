@@ -1,4 +1,6 @@
-"""Claims of uncertainty against people's votes: confirmed where true, and judged by bounds under log loss."""
+"""Claims of uncertainty against people's votes: confirmed where true, and judged by bounds under
+log loss.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ def test_claims_of_the_truth_are_confirmed_and_others_are_not():
     rng = np.random.default_rng(0)
     q = predictions(rng, 4000)
     votes = voted(rng, q, 3)
-    found = vote_reliability(q, votes, confidence=0.999, n_bootstrap=100, rng=0)  # nine labels and parts at once
+    found = vote_reliability(
+        q, votes, confidence=0.999, n_bootstrap=100, rng=0
+    )  # nine labels and parts at once
     for part in ("total", "aleatoric", "epistemic"):
         x = getattr(found, part)
         assert np.all((x.labels.ratio.low < 1) & (x.labels.ratio.high > 1)), part
@@ -26,7 +30,9 @@ def test_claims_of_the_truth_are_confirmed_and_others_are_not():
         assert curve.count.sum() == 4000
         assert np.all(np.diff(curve.isotonic.y) >= 0)
     np.testing.assert_allclose(
-        found.total.labels.observed.value, found.aleatoric.labels.observed.value + found.epistemic.labels.observed.value, atol=1e-14
+        found.total.labels.observed.value,
+        found.aleatoric.labels.observed.value + found.epistemic.labels.observed.value,
+        atol=1e-14,
     )
     sharper = lw.Ensemble.from_logits(2 * np.log(q.probs), class_names=q.class_names)
     overconfident = vote_reliability(sharper, votes, n_bootstrap=100, rng=0).aleatoric
@@ -51,7 +57,9 @@ def test_events_add_their_votes():
     plain = vote_reliability(merged, np.stack([votes[:, 0] + votes[:, 1], votes[:, 2]], axis=1))
     for part in ("total", "aleatoric", "epistemic"):
         a, b = (getattr(x, part).labels for x in (found, plain))
-        np.testing.assert_allclose([a.claimed[0], a.gap.low[0]], [b.claimed[0], b.gap.low[0]], rtol=1e-9)
+        np.testing.assert_allclose(
+            [a.claimed[0], a.gap.low[0]], [b.claimed[0], b.gap.low[0]], rtol=1e-9
+        )
     with pytest.raises(ValueError, match="must not be conditional"):
         vote_reliability(q, votes, events=lw.events.one_vs_one(3))
 
@@ -89,7 +97,9 @@ def test_nothing_claimed_and_nothing_observed():
         np.testing.assert_array_equal(labels.gap.value, 0)
         np.testing.assert_array_equal(labels.ratio.value, 1)
     half = lw.Ensemble(np.full((2, 5, 2), 0.5))
-    assert np.all(np.isinf(vote_reliability(half, np.tile([3, 0], (5, 1))).aleatoric.labels.ratio.value))
+    assert np.all(
+        np.isinf(vote_reliability(half, np.tile([3, 0], (5, 1))).aleatoric.labels.ratio.value)
+    )
 
 
 def test_any_distribution_can_be_checked():

@@ -20,7 +20,9 @@ def test_the_repair_finds_the_truth_and_keeps_the_identities(method):
     np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, atol=1e-15)
     assert min(u.epistemic.min(), u.aleatoric.min()) >= 0
     for part in ("total", "aleatoric"):
-        before, after = (np.abs(getattr(x, part) - getattr(right, part)).mean() for x in (claimed, u))
+        before, after = (
+            np.abs(getattr(x, part) - getattr(right, part)).mean() for x in (claimed, u)
+        )
         assert after < 0.5 * before, part
     assert u.aleatoric.mean() == pytest.approx(right.aleatoric.mean(), rel=0.05)
     assert "→" in str(repair)

@@ -15,7 +15,9 @@ def test_the_score_decomposes_and_prefers_the_truth():
     q, votes, truth = simulated(rng, 3000, scale=2.0)
     right, wrong = (score_votes(lw.decompose(x, "squared").aleatoric, q, votes) for x in (truth, q))
     for x in (right, wrong):
-        np.testing.assert_allclose(x.score.value, x.calibration - x.resolution + x.uncertainty, atol=1e-15)
+        np.testing.assert_allclose(
+            x.score.value, x.calibration - x.resolution + x.uncertainty, atol=1e-15
+        )
         assert np.all(x.calibration >= 0)
         assert np.all(x.resolution >= 0)
     assert np.all(right.score.value < wrong.score.value)

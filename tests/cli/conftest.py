@@ -17,5 +17,11 @@ def preds(tmp_path):
     probs = np.stack([rng.dirichlet(1 + 30 * t, 5) for t in theta], axis=1)
     y = (rng.random(80) < theta[:, 1]).astype(int)
     path = tmp_path / "preds.npz"
-    save_predictions(path, probs=probs, y_true=y, class_names=NAMES, ids=np.array([f"case {i}" for i in range(80)]))
+    save_predictions(
+        path,
+        probs=probs,
+        y_true=y,
+        class_names=NAMES,
+        ids=np.array([f"case {i}" for i in range(80)]),
+    )
     return path

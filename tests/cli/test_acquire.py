@@ -46,7 +46,9 @@ def test_a_hundred_cases_for_one_class(preds, tmp_path) -> None:
 
 def test_all_classes_with_costs(preds, tmp_path) -> None:
     (tmp_path / "costs.toml").write_text("[missed]\ndog = 30\n")
-    found = json.loads(run(preds, "--budget", 7, "--costs", tmp_path / "costs.toml", "--json").stdout)
+    found = json.loads(
+        run(preds, "--budget", 7, "--costs", tmp_path / "costs.toml", "--json").stdout
+    )
     q = lw.Ensemble(PROBS, class_names=NAMES)
     choice = lw.decisions.acquire(q, lw.decisions.Costs(missed={"dog": 30}), budget=7)
     assert [row["id"] for row in found["chosen"]] == [IDS[i] for i in choice.index]
@@ -56,7 +58,12 @@ def test_all_classes_with_costs(preds, tmp_path) -> None:
 
 
 def test_baselines_name_no_class(preds) -> None:
-    found = [json.loads(run(preds, "--budget", 5, "--strategy", "random", "--seed", seed, "--json").stdout) for seed in (1, 1, 2)]
+    found = [
+        json.loads(
+            run(preds, "--budget", 5, "--strategy", "random", "--seed", seed, "--json").stdout
+        )
+        for seed in (1, 1, 2)
+    ]
     assert found[0] == found[1] != found[2]
     assert {row["label"] for row in found[0]["chosen"]} == {""}
 
@@ -68,7 +75,10 @@ def test_baselines_name_no_class(preds) -> None:
         (["--budget", 301], "must be at most the pool's 300 cases; got 301"),
         (["--budget", 0], "0 is not in the range x>=1"),
         (["--label", "cat"], "Missing option '--budget'"),
-        (["--budget", 5, "-o", "next.xlsx"], "the chosen cases are written as .csv; got 'next.xlsx'"),
+        (
+            ["--budget", 5, "-o", "next.xlsx"],
+            "the chosen cases are written as .csv; got 'next.xlsx'",
+        ),
         (["--budget", 5, "--label", "cat", "--strategy", "bald"], "ignores classes"),
         (["--budget", 5, "--costs", "none.toml"], "there is no costs file 'none.toml'"),
     ],

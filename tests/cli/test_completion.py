@@ -19,6 +19,13 @@ def test_completion_scripts(shell) -> None:
 
 def test_shells_complete_subcommands() -> None:
     script = "from labelwise.cli import main; main(prog_name='labelwise')"
-    environment = {"_LABELWISE_COMPLETE": "bash_complete", "COMP_WORDS": "labelwise re", "COMP_CWORD": "1", "PATH": "/usr/bin:/bin"}
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60)
+    environment = {
+        "_LABELWISE_COMPLETE": "bash_complete",
+        "COMP_WORDS": "labelwise re",
+        "COMP_CWORD": "1",
+        "PATH": "/usr/bin:/bin",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, env=environment, timeout=60
+    )
     assert done.stdout.split() == ["plain,report"]

@@ -36,8 +36,12 @@ def run(preds: Path, *more: Any) -> Any:
 
 def plan_of(preds: Path, task: str = "multiclass") -> tuple[lw.decisions.Decisions, np.ndarray]:
     with np.load(preds) as file:
-        q = (lw.MultiLabelEnsemble if task == "per_label" else lw.Ensemble)(file["probs"], class_names=file["class_names"].tolist())
-        return lw.decisions.decide(q, lw.decisions.Costs.from_toml(preds.with_name("costs.toml")), task=task), file["y_true"]
+        q = (lw.MultiLabelEnsemble if task == "per_label" else lw.Ensemble)(
+            file["probs"], class_names=file["class_names"].tolist()
+        )
+        return lw.decisions.decide(
+            q, lw.decisions.Costs.from_toml(preds.with_name("costs.toml")), task=task
+        ), file["y_true"]
 
 
 def table(path: Path) -> list[dict[str, str]]:
@@ -77,8 +81,13 @@ def test_the_table_has_truth_probabilities_argmax_and_reason(preds, tmp_path) ->
     assert [row["most_probable"] for row in rows] == [NAMES[k] for k in plan.mean.argmax(axis=1)]
     assert [row["action"] for row in rows] == plan.action_names.tolist()
     assert [row["reason"] for row in rows] == [plan.explain(i) for i in range(80)]
-    np.testing.assert_allclose([[float(row[f"p_{name}"]) for name in NAMES] for row in rows], plan.mean)
-    assert run(preds, "-o", "-").stdout.splitlines()[:2] == (tmp_path / "plan.csv").read_text().splitlines()[:2]
+    np.testing.assert_allclose(
+        [[float(row[f"p_{name}"]) for name in NAMES] for row in rows], plan.mean
+    )
+    assert (
+        run(preds, "-o", "-").stdout.splitlines()[:2]
+        == (tmp_path / "plan.csv").read_text().splitlines()[:2]
+    )
 
 
 def test_without_labels_the_break_even_is_still_said(preds, tmp_path) -> None:
@@ -93,14 +102,18 @@ def test_without_labels_the_break_even_is_still_said(preds, tmp_path) -> None:
 def test_costliest_cases_with_equal_costs_are_ordered_by_the_value_of_the_label(preds) -> None:
     plan, _ = plan_of(preds)
     assert np.sum(plan.expected_cost == 0.5) > 5  # all asked cases cost the price of asking
-    expected = sorted(range(80), key=lambda i: (-plan.expected_cost[i], -plan.value_of_label[i]))[:4]
+    expected = sorted(range(80), key=lambda i: (-plan.expected_cost[i], -plan.value_of_label[i]))[
+        :4
+    ]
     shown = list(json.loads(run(preds, "--show", 4, "--json").stdout)["explanations"])
     assert shown == [f"case {i}" for i in expected]
 
 
 def test_bad_calibration_is_a_note(tmp_path) -> None:
     probs = np.tile([[0.99, 0.01], [0.01, 0.99]], (2, 200, 1))
-    np.savez(tmp_path / "preds.npz", probs=probs, y_true=np.random.default_rng(0).integers(0, 2, 400))
+    np.savez(
+        tmp_path / "preds.npz", probs=probs, y_true=np.random.default_rng(0).integers(0, 2, 400)
+    )
     (tmp_path / "costs.toml").write_text("default = 1\n")
     result = run(tmp_path / "preds.npz")
     assert "Note: The expected costs and values of these decisions are unreliable." in result.stderr
@@ -110,14 +123,23 @@ def test_bad_calibration_is_a_note(tmp_path) -> None:
 def test_labels_that_occur_together_take_one_line_a_case(tmp_path) -> None:
     rng = np.random.default_rng(0)
     preds = tmp_path / "preds.npz"
-    np.savez(preds, probs=rng.random((3, 20, 2)), y_true=rng.integers(0, 2, (20, 2)), class_names=["edema", "mass"])
+    np.savez(
+        preds,
+        probs=rng.random((3, 20, 2)),
+        y_true=rng.integers(0, 2, (20, 2)),
+        class_names=["edema", "mass"],
+    )
     (tmp_path / "costs.toml").write_text("default = 1\nask = 0.3\n[missed]\nmass = 5\n")
     run(preds, "-o", tmp_path / "plan.csv")
     rows = table(tmp_path / "plan.csv")
     plan, y = plan_of(preds, "per_label")
     assert len(rows) == 20
     for i, row in enumerate(rows):
-        for name, chosen in (("y_true", y[i] == 1), ("act", plan.action[i] == 1), ("ask", plan.action[i] == lw.decisions.ASK)):
+        for name, chosen in (
+            ("y_true", y[i] == 1),
+            ("act", plan.action[i] == 1),
+            ("ask", plan.action[i] == lw.decisions.ASK),
+        ):
             assert row[name] == "; ".join(np.array(["edema", "mass"])[chosen])
         assert float(row["expected_cost"]) == pytest.approx(plan.expected_cost[i].sum())
         assert row["reason"] == plan.explain(i)

@@ -1,4 +1,5 @@
-"""What is wrong is one sentence with its fix: in Python's words from the library, in options from the command.
+"""What is wrong is one sentence with its fix: in Python's words from the library, in options from
+the command.
 
 Whole sentences, once for each fix: a part of a sentence can be right where the rest of it is not.
 """
@@ -59,272 +60,446 @@ def fit(**options: Any) -> lw.sets.SetPredictor:
 
 RANGE = "`probs` must lie between 0 and 1; values range from"
 SUMS = "`probs` must sum to 1 over the class axis"
-EVALUATE, QUANTIFY, DECIDE = ["evaluate", "p.npz"], ["quantify", "p.npz", "-o", "u.npz"], ["decide", "p.npz", "--costs", "costs.toml"]
+EVALUATE, QUANTIFY, DECIDE = (
+    ["evaluate", "p.npz"],
+    ["quantify", "p.npz", "-o", "u.npz"],
+    ["decide", "p.npz", "--costs", "costs.toml"],
+)
 
-# The fix; the arrays of p.npz besides `probs` and `y_true`; a call of the library and all that it says; a command and all that it says.
+# The fix; the arrays of p.npz besides `probs` and `y_true`; a call of the library and all that it
+# says; a command and all that it says.
 Row = tuple[str, dict[str, Any], Callable[[], Any], str, list[str], str]
 ROWS: list[Row] = [
     (
-        "batch", {"class_names": NAMES},
+        "batch",
+        {"class_names": NAMES},
         lambda: acquire(POOL, budget=2, label="cat", batch="balanced"),
-        "a balanced batch takes turns between classes, and `label` asks for one. Use batch='top' or batch='diverse'",
+        (
+            "a balanced batch takes turns between classes, and `label` asks for one. Use "
+            "batch='top' or batch='diverse'"
+        ),
         ["acquire", "p.npz", "--budget", "2", "--label", "cat", "--batch", "balanced"],
-        "a balanced batch takes turns between classes, and `label` asks for one. Use --batch top or --batch diverse",
+        (
+            "a balanced batch takes turns between classes, and `label` asks for one. Use --batch "
+            "top or --batch diverse"
+        ),
     ),
     (
-        "class_axis", {"probs": SHARES.transpose(0, 2, 1), "y_true": None},
+        "class_axis",
+        {"probs": SHARES.transpose(0, 2, 1), "y_true": None},
         ensemble(SHARES.transpose(0, 2, 1)),
         f"{SUMS} (K = 40 classes) within 1e-06; sums range from 10 to 10 for shape (3, 4, 40). "
         "They do over axis 1: if the classes are there, pass class_axis=1",
         QUANTIFY,
-        f"p.npz, rows 0 to 4: {SUMS} (K = 40 classes) within 1e-06; sums range from 10 to 10 for shape (3, 4, 40). "
+        f"p.npz, rows 0 to 4: {SUMS} (K = 40 classes) within 1e-06; sums range from 10 to 10 for "
+        "shape (3, 4, 40). "
         "They do over axis 1: if the classes are there, use --class-axis 1",
     ),
     (
-        "class_axis_first", {"probs": SHARES.transpose(2, 0, 1), "y_true": None},
+        "class_axis_first",
+        {"probs": SHARES.transpose(2, 0, 1), "y_true": None},
         ensemble(SHARES.transpose(2, 0, 1)),
         f"{SUMS} (K = 40 classes) within 1e-06; sums range from 10 to 10 for shape (4, 3, 40). "
         "They do over axis 0: if the classes are there, pass class_axis=0 and `member_axis`",
         QUANTIFY,
-        f"p.npz, rows 0 to 3: {SUMS} (K = 40 classes) within 1e-06; sums range from 10 to 10 for shape (4, 3, 40). "
+        f"p.npz, rows 0 to 3: {SUMS} (K = 40 classes) within 1e-06; sums range from 10 to 10 for "
+        "shape (4, 3, 40). "
         "They do over axis 0: if the classes are there, use --class-axis 0 and --member-axis",
     ),
     (
-        "class_names", {},
+        "class_names",
+        {},
         lambda: lw.decompose(lw.Ensemble(SHARES), events={"pets": ["cat"]}),
-        "`events`: 'pets' names the class 'cat', but the prediction has no class names. Pass `class_names` to the prediction",
+        (
+            "`events`: 'pets' names the class 'cat', but the prediction has no class names. Pass "
+            "`class_names` to the prediction"
+        ),
         ["report", "p.npz", "-o", "r.html", "--events", "events.toml"],
-        "`events`: 'pets' names the class 'cat', but the prediction has no class names. Use --class-names",
+        (
+            "`events`: 'pets' names the class 'cat', but the prediction has no class names. Use "
+            "--class-names"
+        ),
     ),
     (
-        "class_names_or_costs", {},
+        "class_names_or_costs",
+        {},
         lambda: decide(lw.Ensemble(SHARES), costs("[missed]\ncat = 20\n"), task="multiclass"),
         "these costs are given by class name, but the prediction has no class names. "
-        "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes",
+        "Pass `class_names` to the prediction, or to Costs in the order of the prediction's classes",  # noqa: E501
         DECIDE,
-        "these costs are given by class name, but the prediction has no class names. Use --class-names",
+        (
+            "these costs are given by class name, but the prediction has no class names. Use "
+            "--class-names"
+        ),
     ),
     (
-        "clip", {"probs": shares(1.2)},
+        "clip",
+        {"probs": shares(1.2)},
         ensemble(shares(1.2)),
         f"{RANGE} 0.25 to 1.2 for shape (3, 40, 4). If that is rounding, clip it: probs.clip(0, 1)",
         EVALUATE,
-        f"{RANGE} 0.25 to 1.2 for shape (3, 40, 4). If that is rounding, clip it before it is saved: probs.clip(0, 1)",
+        (
+            f"{RANGE} 0.25 to 1.2 for shape (3, 40, 4). If that is rounding, clip it before it is "
+            "saved: probs.clip(0, 1)"
+        ),
     ),
     (
-        "file_classes", {"probs": np.full((2, 40, 4, 3), 0.25), "y_true": None},
+        "file_classes",
+        {"probs": np.full((2, 40, 4, 3), 0.25), "y_true": None},
         load(),
-        "p.npz: `probs` of shape (2, 40, 4, 3) sum to 1 over axis 2, not over the last. Use class_axis=2",
+        (
+            "p.npz: `probs` of shape (2, 40, 4, 3) sum to 1 over axis 2, not over the last. Use "
+            "class_axis=2"
+        ),
         QUANTIFY,
-        "p.npz: `probs` of shape (2, 40, 4, 3) sum to 1 over axis 2, not over the last. Use --class-axis 2",
+        (
+            "p.npz: `probs` of shape (2, 40, 4, 3) sum to 1 over axis 2, not over the last. Use "
+            "--class-axis 2"
+        ),
     ),
     (
-        "file_percentages", {"probs": 100 * SHARES},
+        "file_percentages",
+        {"probs": 100 * SHARES},
         load(),
-        "p.npz: `probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide by 100, or use normalize=True",
+        (
+            "p.npz: `probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide "
+            "by 100, or use normalize=True"
+        ),
         EVALUATE,
-        "p.npz: `probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide by 100, or use --normalize",
+        (
+            "p.npz: `probs` must sum to 1 over the classes; they sum to 100. Percentages? Divide "
+            "by 100, or use --normalize"
+        ),
     ),
     (
-        "first_label", {"y_true": Y + 1},
+        "first_label",
+        {"y_true": Y + 1},
         load(),
         "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. "
         "Labels start at 1? Subtract 1, or give class_names=['1', …, '4']",
         EVALUATE,
-        "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. Labels start at 1? Subtract 1, or give --class-names 1,…,4",
+        (
+            "p.npz: `y_true` must lie between 0 and 3 (K = 4 classes); got 4 in row 3. Labels "
+            "start at 1? Subtract 1, or give --class-names 1,…,4"
+        ),
     ),
     (
-        "groups", {"class_names": NAMES},
+        "groups",
+        {"class_names": NAMES},
         lambda: fit(groups=np.arange(40)).evaluate(POOL, Y),
-        "these sets were fitted with `groups`, so they are evaluated by group. Pass the group of each case, `groups`",
+        (
+            "these sets were fitted with `groups`, so they are evaluated by group. Pass the group "
+            "of each case, `groups`"
+        ),
         ["sets", "evaluate", "p.npz", "--sets", "sets.npz"],
         "these sets were fitted with `groups`, so they are evaluated by group. "
         "Save the group of each case in the prediction file, as `groups`",
     ),
     (
-        "integers", {"probs": np.full((3, 40, 4), 64, np.uint8)},
+        "integers",
+        {"probs": np.full((3, 40, 4), 64, np.uint8)},
         load(),
-        "p.npz: `probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use normalize=True",
+        (
+            "p.npz: `probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, "
+            "or use normalize=True"
+        ),
         EVALUATE,
-        "p.npz: `probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, or use --normalize",
+        (
+            "p.npz: `probs` must be floating point; got uint8. If 255 stands for 1, divide by 255, "
+            "or use --normalize"
+        ),
     ),
     (
-        "label_wise", {},
+        "label_wise",
+        {},
         lambda: acquire(POOL, budget=2, batch="balanced", strategy="bald"),
-        "a balanced batch takes turns between classes, which the strategy 'bald' ignores. Use strategy='label_wise'",
+        (
+            "a balanced batch takes turns between classes, which the strategy 'bald' ignores. Use "
+            "strategy='label_wise'"
+        ),
         ["acquire", "p.npz", "--budget", "2", "--batch", "balanced", "--strategy", "bald"],
-        "a balanced batch takes turns between classes, which the strategy 'bald' ignores. Use --strategy label_wise",
+        (
+            "a balanced batch takes turns between classes, which the strategy 'bald' ignores. Use "
+            "--strategy label_wise"
+        ),
     ),
     (
-        "label_wise", {"class_names": NAMES},
+        "label_wise",
+        {"class_names": NAMES},
         lambda: acquire(POOL, budget=2, label="cat", strategy="bald"),
-        "`label` asks for one class, and the strategy 'bald' ignores classes. Use strategy='label_wise'",
+        (
+            "`label` asks for one class, and the strategy 'bald' ignores classes. Use "
+            "strategy='label_wise'"
+        ),
         ["acquire", "p.npz", "--budget", "2", "--label", "cat", "--strategy", "bald"],
-        "`label` asks for one class, and the strategy 'bald' ignores classes. Use --strategy label_wise",
+        (
+            "`label` asks for one class, and the strategy 'bald' ignores classes. Use --strategy "
+            "label_wise"
+        ),
     ),
     (
-        "logits", {"probs": shares(-2.5)},
+        "logits",
+        {"probs": shares(-2.5)},
         ensemble(shares(-2.5)),
         f"{RANGE} -2.5 to 0.25 for shape (3, 40, 4). If these are logits, use Ensemble.from_logits",
         EVALUATE,
         f"{RANGE} -2.5 to 0.25 for shape (3, 40, 4). If these are logits, use --logits",
     ),
     (
-        "logits", {"probs": shares(-2.5), "y_true": None},
+        "logits",
+        {"probs": shares(-2.5), "y_true": None},
         lambda: lw.MultiLabelEnsemble(shares(-2.5)),
-        f"{RANGE} -2.5 to 0.25 for shape (3, 40, 4). If these are logits, use MultiLabelEnsemble.from_logits",
+        (
+            f"{RANGE} -2.5 to 0.25 for shape (3, 40, 4). If these are logits, use "
+            "MultiLabelEnsemble.from_logits"
+        ),
         [*QUANTIFY, "--multilabel"],
-        f"p.npz, rows 0 to 40: {RANGE} -2.5 to 0.25 for shape (3, 40, 4). If these are logits, use --logits",
+        (
+            f"p.npz, rows 0 to 40: {RANGE} -2.5 to 0.25 for shape (3, 40, 4). If these are logits, "
+            "use --logits"
+        ),
     ),
     (
-        "logits_or_labels", {"probs": np.full((3, 40, 4), 2.0)},
+        "logits_or_labels",
+        {"probs": np.full((3, 40, 4), 2.0)},
         ensemble(np.full((3, 40, 4), 2.0)),
-        f"{RANGE} 2 to 2 for shape (3, 40, 4). Class labels must be one-hot encoded first; if these are logits, use Ensemble.from_logits",
+        (
+            f"{RANGE} 2 to 2 for shape (3, 40, 4). Class labels must be one-hot encoded first; if "
+            "these are logits, use Ensemble.from_logits"
+        ),
         EVALUATE,
-        f"{RANGE} 2 to 2 for shape (3, 40, 4). Class labels must be one-hot encoded first; if these are logits, use --logits",
+        (
+            f"{RANGE} 2 to 2 for shape (3, 40, 4). Class labels must be one-hot encoded first; if "
+            "these are logits, use --logits"
+        ),
     ),
     (
-        "logits_or_multilabel", {"probs": 2 * SHARES},
+        "logits_or_multilabel",
+        {"probs": 2 * SHARES},
         ensemble(2 * SHARES),
         f"{SUMS} (K = 4 classes) within 1e-06; sums range from 2 to 2 for shape (3, 40, 4). "
-        "If these are logits, use Ensemble.from_logits; if labels may occur together, use MultiLabelEnsemble",
+        "If these are logits, use Ensemble.from_logits; if labels may occur together, use "
+        "MultiLabelEnsemble",
         EVALUATE,
         f"{SUMS} (K = 4 classes) within 1e-06; sums range from 2 to 2 for shape (3, 40, 4). "
         "If these are logits, use --logits; if labels may occur together, use --multilabel",
     ),
     (
-        "more_cases", {"class_names": NAMES},
+        "more_cases",
+        {"class_names": NAMES},
         lambda: lw.sets.fit_sets(POOL, Y, coverage=0.99, per="marginal"),
-        "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. Collect more, or lower `coverage`",
+        (
+            "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. "
+            "Collect more, or lower `coverage`"
+        ),
         ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.99", "--per", "marginal"],
-        "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. Collect more, or lower --coverage",
+        (
+            "a coverage of 0.99 needs at least ⌈1/(1 − 0.99)⌉ − 1 = 99 calibration cases; got 40. "
+            "Collect more, or lower --coverage"
+        ),
     ),
     (
-        "multiclass", {},
+        "multiclass",
+        {},
         lambda: decide(POOL, costs(MATRIX), task="per_label"),
-        "deciding on each label needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for choosing one class. "
+        "deciding on each label needs `false_positive` and `false_negative`; these costs have only "
+        "a `matrix`, which is for choosing one class. "
         "Use task='multiclass'",
         [*DECIDE, "--task", "per_label"],
-        "deciding on each label needs `false_positive` and `false_negative`; these costs have only a `matrix`, which is for choosing one class. "
+        "deciding on each label needs `false_positive` and `false_negative`; these costs have only "
+        "a `matrix`, which is for choosing one class. "
         "Use --task multiclass",
     ),
     (
-        "no_seed", {"class_names": NAMES},
+        "no_seed",
+        {"class_names": NAMES},
         lambda: fit().predict(POOL, rng=0),
-        "a random seed is for smoothed sets; these are not random. Leave out `rng`, or fit them with smoothed=True",
+        (
+            "a random seed is for smoothed sets; these are not random. Leave out `rng`, or fit "
+            "them with smoothed=True"
+        ),
         ["sets", "evaluate", "p.npz", "--sets", "sets.npz", "--seed", "0"],
         "a random seed is for smoothed sets; these are not random. Leave out --seed",
     ),
     (
-        "normalize", {"probs": 1.01 * SHARES},
+        "normalize",
+        {"probs": 1.01 * SHARES},
         ensemble(1.01 * SHARES),
         f"{SUMS} (K = 4 classes) within 1e-06; sums range from 1.01 to 1.01 for shape (3, 40, 4). "
-        "If that is rounding, divide by the sums: probs / probs.sum(-1)[..., None]; if a class is left out, add it",
+        "If that is rounding, divide by the sums: probs / probs.sum(-1)[..., None]; if a class is "
+        "left out, add it",
         EVALUATE,
         f"{SUMS} (K = 4 classes) within 1e-06; sums range from 1.01 to 1.01 for shape (3, 40, 4). "
         "If that is rounding, use --normalize; if a class is left out, add it",
     ),
     (
-        "overflow", {"probs": shares(np.nan)},
+        "overflow",
+        {"probs": shares(np.nan)},
         ensemble(shares(np.nan)),
         "`probs` must be finite; got NaN at index (0, 0, 0) (1 of 480 values are not finite). "
-        "If a softmax overflowed, start from the logits: use Ensemble.from_logits; else drop these instances first",
+        "If a softmax overflowed, start from the logits: use Ensemble.from_logits; else drop these "
+        "instances first",
         EVALUATE,
         "`probs` must be finite; got NaN at index (0, 0, 0) (1 of 480 values are not finite). "
-        "If a softmax overflowed, start from the logits: use --logits; else drop these instances first",
+        "If a softmax overflowed, start from the logits: use --logits; else drop these instances "
+        "first",
     ),
     (
-        "per_label", {"y_true": np.eye(4, dtype=int)[Y] | 1},
+        "per_label",
+        {"y_true": np.eye(4, dtype=int)[Y] | 1},
         lambda: decide(MULTI, costs("default = 1\n"), task="multiclass"),
-        "the labels of a MultiLabelEnsemble may occur together, so there is no single class to choose. Use task='per_label'",
+        (
+            "the labels of a MultiLabelEnsemble may occur together, so there is no single class to "
+            "choose. Use task='per_label'"
+        ),
         [*DECIDE, "--multilabel", "--task", "multiclass"],
-        "the labels of a MultiLabelEnsemble may occur together, so there is no single class to choose. Use --task per_label",
+        (
+            "the labels of a MultiLabelEnsemble may occur together, so there is no single class to "
+            "choose. Use --task per_label"
+        ),
     ),
     (
-        "per_label_or_matrix", {},
+        "per_label_or_matrix",
+        {},
         lambda: decide(POOL, costs("false_positive = 1\nfalse_negative = 2\n"), task="multiclass"),
-        "choosing one class needs a cost `matrix`; these costs are false positives and false negatives of single labels. "
-        "Use task='per_label', or if a wrong class costs its false positive plus the truth's false negative, pass that matrix: "
+        "choosing one class needs a cost `matrix`; these costs are false positives and false "
+        "negatives of single labels. "
+        "Use task='per_label', or if a wrong class costs its false positive plus the truth's false "
+        "negative, pass that matrix: "
         "matrix[k, j] = false_negative[k] + false_positive[j] for k != j",
         DECIDE,
-        "choosing one class needs a cost `matrix`; these costs are false positives and false negatives of single labels. "
-        "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, give that `matrix`: "
+        "choosing one class needs a cost `matrix`; these costs are false positives and false "
+        "negatives of single labels. "
+        "Use --task per_label, or if a wrong class costs its false positive plus the truth's false "
+        "negative, give that `matrix`: "
         "false_negative of the row plus false_positive of the column, 0 on the diagonal",
     ),
     (
-        "pool", {"class_names": NAMES, "y_true": np.minimum(Y, 2)},
+        "pool",
+        {"class_names": NAMES, "y_true": np.minimum(Y, 2)},
         lambda: lw.sets.fit_sets(POOL, np.minimum(Y, 2), coverage=0.8),
-        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or event; 'fox' has 0. Collect more, lower "
-        "`coverage`, or pool rare classes, such as per={'rare': ['fox']} with a common class added until it suffices: that guarantees "
+        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or "
+        "event; 'fox' has 0. Collect more, lower "
+        "`coverage`, or pool rare classes, such as per={'rare': ['fox']} with a common class added "
+        "until it suffices: that guarantees "
         "coverage of the pool, not of each class in it",
         ["sets", "fit", "p.npz", "-o", "s.npz", "--coverage", "0.8"],
-        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or event; 'fox' has 0. Collect more, lower "
-        "--coverage, or pool rare classes in a file for --events, such as ['fox'] with a common class added until it suffices: that "
+        "a coverage of 0.8 needs at least ⌈1/(1 − 0.8)⌉ − 1 = 4 calibration cases of each class or "
+        "event; 'fox' has 0. Collect more, lower "
+        "--coverage, or pool rare classes in a file for --events, such as ['fox'] with a common "
+        "class added until it suffices: that "
         "guarantees coverage of the pool, not of each class in it",
     ),
     (
-        "positions", {"class_names": ["1", "2", "3", "4"]},
+        "positions",
+        {"class_names": ["1", "2", "3", "4"]},
         lambda: lw.evaluation.brier_score(lw.Ensemble(SHARES, class_names=["1", "2", "3", "4"]), Y),
         "`y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in row 0. "
         "If these are positions 0 … 3, pass the names: np.asarray(names)[y_true]",
         EVALUATE,
-        "p.npz: `y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in row 0. "
+        "p.npz: `y_true` must be among the class names, which are integers: 1, 2, 3, 4; got 0 in "
+        "row 0. "
         "If these are positions 0 … 3, save the names instead",
     ),
     (
-        "rows_together", {"probs": shares(0.75)},
+        "rows_together",
+        {"probs": shares(0.75)},
         ensemble(shares(0.75)),
-        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); sums range from 1 to 1.5 for shape "
+        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); "
+        "sums range from 1 to 1.5 for shape "
         "(3, 40, 4). If labels may occur together, use MultiLabelEnsemble; else correct these rows",
         EVALUATE,
-        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); sums range from 1 to 1.5 for shape "
+        f"{SUMS} (K = 4 classes) within 1e-06; 1 of 120 rows does not, the first at index (0, 0); "
+        "sums range from 1 to 1.5 for shape "
         "(3, 40, 4). If labels may occur together, use --multilabel; else correct these rows",
     ),
     (
-        "saved_axes", {"probs": SHARES.transpose(1, 2, 0)},
+        "saved_axes",
+        {"probs": SHARES.transpose(1, 2, 0)},
         load(),
-        "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, M)? Use member_axis=2 and class_axis=1",
+        (
+            "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, "
+            "M)? Use member_axis=2 and class_axis=1"
+        ),
         EVALUATE,
-        "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, M)? Use --member-axis 2 and --class-axis 1",
+        (
+            "p.npz: `probs` has shape (40, 4, 3): axis 0 has 40, like `y_true`. Saved as (N, K, "
+            "M)? Use --member-axis 2 and --class-axis 1"
+        ),
     ),
     (
-        "saved_classes", {"probs": SHARES.transpose(0, 2, 1)},
+        "saved_classes",
+        {"probs": SHARES.transpose(0, 2, 1)},
         load(),
-        "p.npz: `probs` has shape (3, 4, 40): axis 2 has 40, like `y_true`. Saved as (M, K, N)? Use class_axis=1",
+        (
+            "p.npz: `probs` has shape (3, 4, 40): axis 2 has 40, like `y_true`. Saved as (M, K, "
+            "N)? Use class_axis=1"
+        ),
         EVALUATE,
-        "p.npz: `probs` has shape (3, 4, 40): axis 2 has 40, like `y_true`. Saved as (M, K, N)? Use --class-axis 1",
+        (
+            "p.npz: `probs` has shape (3, 4, 40): axis 2 has 40, like `y_true`. Saved as (M, K, "
+            "N)? Use --class-axis 1"
+        ),
     ),
     (
-        "saved_members", {"probs": SHARES.transpose(1, 0, 2)},
+        "saved_members",
+        {"probs": SHARES.transpose(1, 0, 2)},
         load(),
-        "p.npz: `probs` has shape (40, 3, 4): axis 0 has 40, like `y_true`. Saved as (N, M, K)? Use member_axis=1",
+        (
+            "p.npz: `probs` has shape (40, 3, 4): axis 0 has 40, like `y_true`. Saved as (N, M, "
+            "K)? Use member_axis=1"
+        ),
         EVALUATE,
-        "p.npz: `probs` has shape (40, 3, 4): axis 0 has 40, like `y_true`. Saved as (N, M, K)? Use --member-axis 1",
+        (
+            "p.npz: `probs` has shape (40, 3, 4): axis 0 has 40, like `y_true`. Saved as (N, M, "
+            "K)? Use --member-axis 1"
+        ),
     ),
     (
-        "second_class", {"probs": SHARES[..., 0], "y_true": None},
+        "second_class",
+        {"probs": SHARES[..., 0], "y_true": None},
         load(),
-        "p.npz: `probs` must have 3 axes (members, instances, classes); got shape (3, 40), and its rows do not sum to 1. "
-        "If these are (M, N) probabilities of the second of two classes, give both class names: class_names=['no', 'yes']; "
+        "p.npz: `probs` must have 3 axes (members, instances, classes); got shape (3, 40), and its "
+        "rows do not sum to 1. "
+        "If these are (M, N) probabilities of the second of two classes, give both class names: "
+        "class_names=['no', 'yes']; "
         "for one member of labels that may occur together, use multilabel=True",
         EVALUATE,
-        "p.npz: `probs` must have 3 axes (members, instances, classes); got shape (3, 40), and its rows do not sum to 1. "
-        "If these are (M, N) probabilities of the second of two classes, give both class names: --class-names no,yes; "
+        "p.npz: `probs` must have 3 axes (members, instances, classes); got shape (3, 40), and its "
+        "rows do not sum to 1. "
+        "If these are (M, N) probabilities of the second of two classes, give both class names: "
+        "--class-names no,yes; "
         "for one member of labels that may occur together, use --multilabel",
     ),
     (
-        "seed", {"class_names": NAMES},
+        "seed",
+        {"class_names": NAMES},
         lambda: fit(smoothed=True, rng=0).predict(POOL),
-        "smoothed sets are random and need a seed, so that results are reproducible. Pass `rng`, a seed such as 0",
+        (
+            "smoothed sets are random and need a seed, so that results are reproducible. Pass "
+            "`rng`, a seed such as 0"
+        ),
         ["sets", "evaluate", "p.npz", "--sets", "sets.npz"],
-        "smoothed sets are random and need a seed, so that results are reproducible. Use --seed 0, or another number",
+        (
+            "smoothed sets are random and need a seed, so that results are reproducible. Use "
+            "--seed 0, or another number"
+        ),
     ),
-]  # fmt: skip
+]
 
 
-@pytest.mark.parametrize(("fix", "arrays", "call", "said", "command", "shown"), ROWS, ids=[row[0] for row in ROWS])
+@pytest.mark.parametrize(
+    ("fix", "arrays", "call", "said", "command", "shown"), ROWS, ids=[row[0] for row in ROWS]
+)
 def test_whole_sentences(
-    fix: str, arrays: dict[str, Any], call: Callable[[], Any], said: str, command: list[str], shown: str, tmp_path, monkeypatch
+    fix: str,
+    arrays: dict[str, Any],
+    call: Callable[[], Any],
+    said: str,
+    command: list[str],
+    shown: str,
+    tmp_path,
+    monkeypatch,
 ) -> None:
     monkeypatch.chdir(tmp_path)
     content = {"probs": SHARES, "y_true": Y} | arrays
@@ -348,10 +523,17 @@ def test_whole_sentence_of_a_note(tmp_path, monkeypatch) -> None:
         lw.load_predictions("p.npz")
     (note,) = [one.message for one in caught]
     assert isinstance(note, InputNote)
-    assert str(note) == said + "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0"
+    assert (
+        str(note)
+        == said
+        + "If it was saved as (N, M, K), use member_axis=1; to keep this reading, member_axis=0"
+    )
     result = run("quantify", "p.npz", "-o", "u.npz")
     assert result.exit_code == 0
-    shown = said + "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
+    shown = (
+        said
+        + "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
+    )
     assert f"Note: {shown}" in result.stderr.splitlines()
 
 
@@ -359,10 +541,16 @@ def test_values_that_are_hardly_logits_are_noted_in_options(tmp_path, monkeypatc
     monkeypatch.chdir(tmp_path)
     values = np.random.default_rng(0).random((3, 40, 4))
     np.savez("p.npz", logits=values)
-    said = "All 480 values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or softmax has been taken already, "
+    said = (
+        "All 480 values of `logits` lie between 0 and 1, which logits rarely do. If a sigmoid or "
+        "softmax has been taken already, "
+    )
     with pytest.warns(InputNote) as caught:
         lw.Ensemble.from_logits(values)
-    assert str(caught[0].message) == said + "they are probabilities: use the class itself, without from_logits"
+    assert (
+        str(caught[0].message)
+        == said + "they are probabilities: use the class itself, without from_logits"
+    )
     result = run("quantify", "p.npz", "-o", "u.npz")
     assert f"Note: {said}they are probabilities: leave out --logits" in result.stderr.splitlines()
 
@@ -372,8 +560,10 @@ def test_members_in_the_current_folder_are_named(tmp_path, monkeypatch) -> None:
     for name in ("a.csv", "b.csv"):
         Path(name).write_text("cat,dog\n.5,.5\n.5,.7\n")
     shown = (
-        "the current folder, rows 0 to 2: `probs` must sum to 1 over the class axis (K = 2 classes) within 1e-06; "
-        "sums range from 1 to 1.2 for shape (2, 2, 2). If these are logits, use --logits; if labels may occur together, use --multilabel"
+        "the current folder, rows 0 to 2: `probs` must sum to 1 over the class axis (K = 2 "
+        "classes) within 1e-06; "
+        "sums range from 1 to 1.2 for shape (2, 2, 2). If these are logits, use --logits; if "
+        "labels may occur together, use --multilabel"
     )
     result = run("quantify", "a.csv", "b.csv", "-o", "u.csv")
     assert (result.exit_code, result.stderr) == (2, f"Error: {shown}\n")
@@ -385,9 +575,18 @@ def placeholders(text: str) -> set[str]:
 
 # fixes about data frames, models and accumulators, which no command takes
 PYTHON_ONLY = {
-    "accumulator_names", "accumulator_order", "columns", "no_class", "rename", "rename_classes", "same_classes", "same_index", "sigmoid_taken",
-    "to_numpy", "unique_index",
-}  # fmt: skip
+    "accumulator_names",
+    "accumulator_order",
+    "columns",
+    "no_class",
+    "rename",
+    "rename_classes",
+    "same_classes",
+    "same_index",
+    "sigmoid_taken",
+    "to_numpy",
+    "unique_index",
+}
 
 
 def test_both_front_ends_word_the_same_fixes() -> None:
@@ -403,7 +602,11 @@ def test_every_fix_that_is_given_is_worded() -> None:
     for path in Path(lw.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.keyword) and node.arg == "fix":
-                given |= {x.value for x in ast.walk(node.value) if isinstance(x, ast.Constant) and isinstance(x.value, str)}
+                given |= {
+                    x.value
+                    for x in ast.walk(node.value)
+                    if isinstance(x, ast.Constant) and isinstance(x.value, str)
+                }
     assert given == set(PYTHON_FIXES)
 
 

@@ -22,7 +22,9 @@ def test_evaluate_as_json_and_as_tables(preds, tmp_path) -> None:
     u = lw.decompose(q).sum()
     correct = q.mean().argmax(-1) == stored.y_true
     assert found["accuracy"] == pytest.approx(correct.mean())
-    assert found["rejection"]["total"]["augrc"] == pytest.approx(lw.evaluation.rejection_curve(u.total, correct=correct).augrc)
+    assert found["rejection"]["total"]["augrc"] == pytest.approx(
+        lw.evaluation.rejection_curve(u.total, correct=correct).augrc
+    )
     outside = lw.decompose(lw.load_predictions(other).distribution()).sum().epistemic
     auroc = lw.evaluation.detection_scores(u.epistemic, outside, n_bootstrap=0).auroc
     assert found["detection"]["epistemic"]["auroc"] == pytest.approx(float(auroc))
@@ -40,13 +42,20 @@ def test_it_says_how_far_confidence_is_off(tmp_path) -> None:
     y = np.repeat([0, 1], [64, 36])[np.random.default_rng(0).permutation(100)]
     save_predictions(path, probs=probs, y_true=y)
     text = " ".join(run("evaluate", path).output.split())
-    assert "Under-confident by 16.0 percentage points (95 % interval 6.1 to 25.6): 64.0 % right, 48.0 % expected, of 100 instances." in text
+    assert (
+        "Under-confident by 16.0 percentage points (95 % interval 6.1 to 25.6): 64.0 % right, "
+        "48.0 % expected, of 100 instances."
+    ) in text
     found = json.loads(run("evaluate", path, "--json").output)["calibration"]
     assert found["overconfidence"]["value"] == pytest.approx(-0.16)
     assert found["expected_accuracy"] == pytest.approx(0.48)
-    save_predictions(path, probs=probs, y_true=np.sort(y), groups=groups)  # whole groups are right or wrong
+    save_predictions(
+        path, probs=probs, y_true=np.sort(y), groups=groups
+    )  # whole groups are right or wrong
     wide = json.loads(run("evaluate", path, "--json").output)["calibration"]["overconfidence"]
-    assert wide["high"] - wide["low"] > 2 * (found["overconfidence"]["high"] - found["overconfidence"]["low"])
+    assert wide["high"] - wide["low"] > 2 * (
+        found["overconfidence"]["high"] - found["overconfidence"]["low"]
+    )
 
 
 def clustered(path, seed, shift, *, groups=True, n=10):
@@ -60,21 +69,34 @@ def clustered(path, seed, shift, *, groups=True, n=10):
 
 
 def test_groups_of_the_files_widen_the_intervals(tmp_path) -> None:
-    inside, outside = clustered(tmp_path / "in.npz", 0, 1.0), clustered(tmp_path / "out.npz", 1, 2.0)
+    inside, outside = (
+        clustered(tmp_path / "in.npz", 0, 1.0),
+        clustered(tmp_path / "out.npz", 1, 2.0),
+    )
     found = json.loads(run("evaluate", inside, "--ood", outside, "--json").stdout)
     stored = [lw.load_predictions(path) for path in (inside, outside)]
     scores = [lw.decompose(x.distribution()).sum().epistemic for x in stored]
-    auroc = lw.evaluation.detection_scores(*scores, groups_in=stored[0].groups, groups_out=stored[1].groups).auroc
+    auroc = lw.evaluation.detection_scores(
+        *scores, groups_in=stored[0].groups, groups_out=stored[1].groups
+    ).auroc
     assert found["groups"] == 20
     assert found["detection"]["epistemic"]["low"] == pytest.approx(auroc.low)
     assert found["detection"]["epistemic"]["high"] == pytest.approx(auroc.high)
-    assert "intervals over 20 groups" in " ".join(run("evaluate", inside, "--ood", outside).stdout.split())
+    assert "intervals over 20 groups" in " ".join(
+        run("evaluate", inside, "--ood", outside).stdout.split()
+    )
     plain = clustered(tmp_path / "plain.npz", 1, 2.0, groups=False)
     result = run("evaluate", inside, "--ood", plain, "--json")
-    assert "in.npz has `groups` and plain.npz has none, so the intervals of AUROC take all instances as independent" in result.stderr
+    assert (
+        "in.npz has `groups` and plain.npz has none, so the intervals of AUROC take all "
+        "instances as independent"
+    ) in result.stderr
     independent = json.loads(result.stdout)
     assert independent["groups"] is None
-    wide, narrow = (x["detection"]["total"]["high"] - x["detection"]["total"]["low"] for x in (found, independent))
+    wide, narrow = (
+        x["detection"]["total"]["high"] - x["detection"]["total"]["low"]
+        for x in (found, independent)
+    )
     assert wide > 1.5 * narrow
 
 
@@ -103,7 +125,9 @@ def test_one_instance_and_classes_without_instances(tmp_path) -> None:
 def test_an_empty_file_is_named(preds, tmp_path, which) -> None:
     empty = tmp_path / "empty.npz"
     save_predictions(empty, probs=np.zeros((5, 0, 2)), y_true=np.zeros(0, int))
-    result = run("evaluate", empty) if which == "predictions" else run("evaluate", preds, "--ood", empty)
+    result = (
+        run("evaluate", empty) if which == "predictions" else run("evaluate", preds, "--ood", empty)
+    )
     assert result.exit_code == 2
     assert "Error: empty.npz must have at least one instance; it has none" in result.stderr
 
@@ -114,7 +138,10 @@ def test_labels_that_occur_together_are_not_compared_with_classes(preds, tmp_pat
     np.savez(several, probs=rng.random((3, 60, 2)), y_true=rng.integers(0, 2, (60, 2)))
     result = run("evaluate", preds, "--ood", several)
     assert result.exit_code == 2
-    assert f"the labels of several.npz may occur together, and {preds.name} has one class for each instance" in result.stderr
+    assert (
+        f"the labels of several.npz may occur together, and {preds.name} has one class for "
+        "each instance"
+    ) in result.stderr
     np.savez(tmp_path / "unlabeled.npz", probs=rng.random((3, 60, 2)))
     assert run("evaluate", several, "--ood", tmp_path / "unlabeled.npz").exit_code == 0
 
@@ -124,8 +151,13 @@ def test_multilabel_risk_is_the_share_of_wrong_labels(tmp_path) -> None:
     y = (np.random.default_rng(1).random((60, 4)) < 0.4).astype(int)
     np.savez(tmp_path / "m.npz", probs=probs, y_true=y)
     found = json.loads(run("evaluate", tmp_path / "m.npz", "--multilabel", "--json").stdout)
-    u, wrong = lw.decompose(lw.MultiLabelEnsemble(probs)).sum(), ((probs.mean(0) > 0.5) != y).mean(-1)
-    assert found["rejection"]["total"]["augrc"] == pytest.approx(lw.evaluation.rejection_curve(u.total, risk=wrong).augrc)
+    u, wrong = (
+        lw.decompose(lw.MultiLabelEnsemble(probs)).sum(),
+        ((probs.mean(0) > 0.5) != y).mean(-1),
+    )
+    assert found["rejection"]["total"]["augrc"] == pytest.approx(
+        lw.evaluation.rejection_curve(u.total, risk=wrong).augrc
+    )
     assert found["rejection"]["total"]["accuracy_at_80"] == pytest.approx(
         lw.evaluation.rejection_curve(u.total, utility=1 - wrong).at_coverage(0.8)
     )
@@ -135,7 +167,10 @@ def test_multilabel_risk_is_the_share_of_wrong_labels(tmp_path) -> None:
 def test_out_of_distribution_predictions_need_as_many_members(preds, tmp_path) -> None:
     stored = lw.load_predictions(preds)
     save_predictions(tmp_path / "other.npz", probs=stored.probs[:3], class_names=stored.class_names)
-    words = "other.npz has 3 members and the predictions have 5 members. Epistemic uncertainty grows with the number of members"
+    words = (
+        "other.npz has 3 members and the predictions have 5 members. Epistemic uncertainty grows "
+        "with the number of members"
+    )
     result = run("evaluate", preds, "--ood", tmp_path / "other.npz")
     assert result.exit_code == 2
     assert words in result.output
@@ -143,4 +178,8 @@ def test_out_of_distribution_predictions_need_as_many_members(preds, tmp_path) -
     assert result.exit_code == 2
     assert words.partition(" ")[2] in result.output
     with pytest.raises(ValueError, match="Give both the same members"):
-        lw.report.write_report(tmp_path / "r.html", stored, ood=lw.Ensemble(stored.probs[:4], class_names=stored.class_names))
+        lw.report.write_report(
+            tmp_path / "r.html",
+            stored,
+            ood=lw.Ensemble(stored.probs[:4], class_names=stored.class_names),
+        )

@@ -32,8 +32,16 @@ def failing(error: BaseException):
         (TypeError("not text"), 2, "Error: not text\n"),
         (FileNotFoundError("there is no file"), 2, "Error: there is no file\n"),
         (OSError(28, "No space left on device"), 2, "Error: No space left on device\n"),
-        (PermissionError(13, "Permission denied", "secret.npz"), 2, "Error: Permission denied: 'secret.npz'\n"),
-        (ImportError('needs torch; install it with: pip install "labelwise[torch]"'), 2, "Error: needs torch"),
+        (
+            PermissionError(13, "Permission denied", "secret.npz"),
+            2,
+            "Error: Permission denied: 'secret.npz'\n",
+        ),
+        (
+            ImportError('needs torch; install it with: pip install "labelwise[torch]"'),
+            2,
+            "Error: needs torch",
+        ),
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
     ],
 )
@@ -49,7 +57,7 @@ def test_errors_become_one_sentence(monkeypatch, error, code, words):
 
 
 @pytest.mark.parametrize(
-    "error", [ZeroDivisionError("a\nb"), KeyError("x"), RuntimeError("x"), RecursionError("x"), OverflowError("x"), SystemError("x"), zlib.error("x")]
+    "error", [ZeroDivisionError("a\nb"), KeyError("x"), RuntimeError("x"), RecursionError("x"), OverflowError("x"), SystemError("x"), zlib.error("x")]  # noqa: E501
 )  # fmt: skip
 def test_bugs_are_called_bugs_and_debug_shows_where(monkeypatch, error):
     monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(error))
@@ -64,9 +72,16 @@ def test_bugs_are_called_bugs_and_debug_shows_where(monkeypatch, error):
 
 
 def test_memory_is_not_a_bug(monkeypatch):
-    monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(MemoryError("Unable to allocate 3 TiB")))
+    monkeypatch.setattr(
+        type(main),
+        "get_command",
+        lambda self, ctx, name: failing(MemoryError("Unable to allocate 3 TiB")),
+    )
     result = CliRunner().invoke(main, ["fail"])
-    assert (result.exit_code, result.output) == (2, "Error: not enough memory: Unable to allocate 3 TiB\n")
+    assert (result.exit_code, result.output) == (
+        2,
+        "Error: not enough memory: Unable to allocate 3 TiB\n",
+    )
 
 
 def test_the_end_of_a_file_is_not_an_interrupt(monkeypatch):
@@ -88,7 +103,11 @@ def test_errors_anywhere_are_sentences(monkeypatch, where):
         if where.endswith("close"):
             (ctx if where == "close" else ctx.find_root()).call_on_close(wrong)
 
-    monkeypatch.setattr(type(main), "get_command", wrong if where in ("import", "help") else lambda self, ctx, name: fail)
+    monkeypatch.setattr(
+        type(main),
+        "get_command",
+        wrong if where in ("import", "help") else lambda self, ctx, name: fail,
+    )
     result = CliRunner().invoke(main, ["--help"] if where == "help" else ["fail"])
     assert result.exit_code == 70
     assert result.output.startswith("Error: this is a bug in labelwise (KeyError: 'x')")
@@ -108,8 +127,12 @@ cli.main(sys.argv[1:])
     run = [sys.executable, "-c", script]
     done = subprocess.run([*run, "evaluate", "x.npz"], capture_output=True, text=True, timeout=120)
     assert done.returncode == 70
-    assert done.stderr.startswith("Error: this is a bug in labelwise (RuntimeError: red \\x1b[31m). ")
-    done = subprocess.run([*run, "--debug", "evaluate", "x.npz"], capture_output=True, text=True, timeout=120)
+    assert done.stderr.startswith(
+        "Error: this is a bug in labelwise (RuntimeError: red \\x1b[31m). "
+    )
+    done = subprocess.run(
+        [*run, "--debug", "evaluate", "x.npz"], capture_output=True, text=True, timeout=120
+    )
     assert done.returncode == 1
     assert done.stderr.startswith("Traceback")
     assert "\x1b" not in done.stderr
@@ -117,7 +140,11 @@ cli.main(sys.argv[1:])
 
 def test_nothing_typed_or_named_controls_the_terminal(monkeypatch):
     evil = "\x1b[2J\x9b31m\u202e\x07\x7f"
-    monkeypatch.setattr(type(main), "get_command", lambda self, ctx, name: failing(ValueError(f"no {evil} here\r\nsecond line")))
+    monkeypatch.setattr(
+        type(main),
+        "get_command",
+        lambda self, ctx, name: failing(ValueError(f"no {evil} here\r\nsecond line")),
+    )
     result = CliRunner().invoke(main, ["fail"])
     assert result.output == "Error: no \\x1b[2J\\x9b31m\\u202e\\x07\\x7f here second line\n"
     monkeypatch.undo()
@@ -130,7 +157,9 @@ def test_commands_print_through_one_function():
     folder = Path(labelwise.cli.__file__).parent
     for path in (folder / "cli").glob("*.py"):
         if path.name != "_output.py":
-            assert not re.search(r"click\.(s?echo|secho)\(|\bprint\(|stdout\.write", path.read_text(encoding="utf-8")), path.name
+            assert not re.search(
+                r"click\.(s?echo|secho)\(|\bprint\(|stdout\.write", path.read_text(encoding="utf-8")
+            ), path.name
 
 
 def test_help_lists_every_subcommand_and_each_has_help():
@@ -161,7 +190,9 @@ try:
 except SystemExit:
     print(sorted({"torch", "jax", "sklearn", "matplotlib", "scipy"} & set(sys.modules)))
 """
-    result = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120)
+    result = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=120
+    )
     assert result.stdout.splitlines()[-1] == "[]"
 
 
@@ -177,12 +208,18 @@ def commands(command, context):
 
 
 def test_help_teaches_by_example() -> None:
-    for name, command, context in commands(main, click.Context(main, info_name="labelwise", **main.context_settings)):
+    for name, command, context in commands(
+        main, click.Context(main, info_name="labelwise", **main.context_settings)
+    ):
         text = command.get_help(context)
         if len(name.split()) <= 2:
-            assert f"{name} " in text.partition("Options:")[0].partition("\n")[2], f"{name} --help has no example"
+            assert f"{name} " in text.partition("Options:")[0].partition("\n")[2], (
+                f"{name} --help has no example"
+            )
 
 
 def test_reference_page_is_that_of_the_help() -> None:
     expected = runpy.run_path(str(ROOT / "docs" / "make_cli.py"))["text"]()
-    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, "run: python docs/make_cli.py"
+    assert (ROOT / "docs" / "cli.md").read_text(encoding="utf-8") == expected, (
+        "run: python docs/make_cli.py"
+    )

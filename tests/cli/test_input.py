@@ -22,11 +22,17 @@ from labelwise.io import load, save_predictions
         (("quantify", "{broken}", "-o", "u.npz"), "must sum to 1"),
     ],
 )
-def test_bad_input_is_one_sentence_and_exit_code_2(preds, tmp_path, monkeypatch, args, sentence: str) -> None:
+def test_bad_input_is_one_sentence_and_exit_code_2(
+    preds, tmp_path, monkeypatch, args, sentence: str
+) -> None:
     monkeypatch.chdir(tmp_path)
     save_predictions(tmp_path / "unlabeled.npz", probs=np.full((2, 3, 4), 0.25))
     save_predictions(tmp_path / "broken.npz", probs=np.full((2, 3, 4), 0.4))
-    places = {"preds": preds, "unlabeled": tmp_path / "unlabeled.npz", "broken": tmp_path / "broken.npz"}
+    places = {
+        "preds": preds,
+        "unlabeled": tmp_path / "unlabeled.npz",
+        "broken": tmp_path / "broken.npz",
+    }
     result = run(*(str(a).format(**places) for a in args))
     assert result.exit_code == 2
     assert sentence in result.output
@@ -35,13 +41,24 @@ def test_bad_input_is_one_sentence_and_exit_code_2(preds, tmp_path, monkeypatch,
 
 
 def test_files_that_make_a_library_stumble_are_named(preds, tmp_path, monkeypatch) -> None:
-    for error in (KeyError("shape"), RuntimeError("codec"), RecursionError(), OverflowError("too large"), EOFError(), zlib.error("-3")):
+    for error in (
+        KeyError("shape"),
+        RuntimeError("codec"),
+        RecursionError(),
+        OverflowError("too large"),
+        EOFError(),
+        zlib.error("-3"),
+    ):
 
         def stumble(path, largest, error=error):
             raise error
 
         monkeypatch.setitem(load.READERS, ".npz", stumble)
-        for args in (["evaluate"], ["quantify", "-o", tmp_path / "u.npz"], ["report", "-o", tmp_path / "r.html"]):
+        for args in (
+            ["evaluate"],
+            ["quantify", "-o", tmp_path / "u.npz"],
+            ["report", "-o", tmp_path / "r.html"],
+        ):
             result = run(args[0], preds, *args[1:])
             assert result.exit_code == 2, result.output
             assert result.output.startswith("Error: preds.npz is damaged")
@@ -56,7 +73,11 @@ def test_a_block_that_cannot_be_read_is_the_files_fault(preds, tmp_path, monkeyp
             raise RuntimeError("error during blosc decompression: -1")
 
     monkeypatch.setitem(load.READERS, ".npz", lambda path, largest: {"probs": Chunks()})
-    for args in (["evaluate"], ["quantify", "-o", tmp_path / "u.npz"], ["report", "-o", tmp_path / "r.html"]):
+    for args in (
+        ["evaluate"],
+        ["quantify", "-o", tmp_path / "u.npz"],
+        ["report", "-o", tmp_path / "r.html"],
+    ):
         result = run(args[0], preds, *args[1:])
         assert result.exit_code == 2
         assert "preds.npz" in result.output
@@ -65,7 +86,10 @@ def test_a_block_that_cannot_be_read_is_the_files_fault(preds, tmp_path, monkeyp
 def test_deep_nesting_in_costs_and_events(preds, tmp_path) -> None:
     deep = tmp_path / "deep.toml"
     deep.write_text("a = " + "[" * 3000 + "]" * 3000 + "\n")
-    for args in (["decide", preds, "--costs", deep], ["report", preds, "-o", tmp_path / "r.html", "--events", deep]):
+    for args in (
+        ["decide", preds, "--costs", deep],
+        ["report", preds, "-o", tmp_path / "r.html", "--events", deep],
+    ):
         result = run(*args)
         assert result.exit_code == 2
         assert result.output.splitlines()[-1].startswith("Error: ")

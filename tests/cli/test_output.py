@@ -25,7 +25,9 @@ def evil(tmp_path):
     names = [f"=HYPERLINK({EVIL})", "@SUM(A1)", "x" * 10_000]
     ids = np.array(["+1+cmd|calc", "-2", "\tcase", "plain", f"nevus{EVIL}"])
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (4, 5))
-    save_predictions(tmp_path / "evil.npz", probs=probs, y_true=np.arange(5) % 3, class_names=names, ids=ids)
+    save_predictions(
+        tmp_path / "evil.npz", probs=probs, y_true=np.arange(5) % 3, class_names=names, ids=ids
+    )
     (tmp_path / "one.toml").write_text("matrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\n")
     (tmp_path / "each.toml").write_text("false_positive = 1\nfalse_negative = 5\n")
     return tmp_path
@@ -34,7 +36,12 @@ def evil(tmp_path):
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("command", ["evaluate", "decide", "quantify", "report"])
 def test_names_and_ids_cannot_control_the_terminal(evil, command: str, as_json: bool) -> None:
-    more = {"evaluate": ["--ood", evil / f"b{EVIL}.npz"], "decide": ["--costs", evil / "one.toml"], "quantify": ["-o", evil / f"a{EVIL}.npz"], "report": ["-o", evil / f"a{EVIL}.html"]}  # fmt: skip
+    more = {
+        "evaluate": ["--ood", evil / f"b{EVIL}.npz"],
+        "decide": ["--costs", evil / "one.toml"],
+        "quantify": ["-o", evil / f"a{EVIL}.npz"],
+        "report": ["-o", evil / f"a{EVIL}.html"],
+    }
     (evil / f"b{EVIL}.npz").write_bytes((evil / "evil.npz").read_bytes())
     result = run(command, evil / "evil.npz", *more[command], *(["--json"] if as_json else []))
     assert result.exit_code == 0, result.output
@@ -51,7 +58,9 @@ def test_names_and_ids_cannot_control_the_terminal(evil, command: str, as_json: 
 def test_csv_holds_no_formula(evil, task: str, pipe: bool) -> None:
     out = evil / "plan.csv"
     costs = evil / ("one.toml" if task == "multiclass" else "each.toml")
-    result = run("decide", evil / "evil.npz", "--costs", costs, "--task", task, "-o", "-" if pipe else out)
+    result = run(
+        "decide", evil / "evil.npz", "--costs", costs, "--task", task, "-o", "-" if pipe else out
+    )
     assert result.exit_code == 0, result.output
     text = result.stdout_bytes.decode() if pipe else out.read_bytes().decode()
     rows = list(csv.DictReader(text.splitlines()))
@@ -59,7 +68,18 @@ def test_csv_holds_no_formula(evil, task: str, pipe: bool) -> None:
     assert any("=HYP" in row["y_true"] for row in rows)
     for row in rows:
         texts = [
-            row[name] for name in ("y_true", "most_probable", "above_half", "action", "act", "abstain", "ask", "reason") if row.get(name)
+            row[name]
+            for name in (
+                "y_true",
+                "most_probable",
+                "above_half",
+                "action",
+                "act",
+                "abstain",
+                "ask",
+                "reason",
+            )
+            if row.get(name)
         ]
         assert not any(text.startswith(("=", "+", "-", "@", "\t")) for text in [*texts, *row])
         assert float(row["expected_cost"]) >= 0
@@ -68,7 +88,9 @@ def test_csv_holds_no_formula(evil, task: str, pipe: bool) -> None:
 def test_a_terminal_gets_the_csv_without_controls(evil, monkeypatch) -> None:
     shown = []
     monkeypatch.setattr(_output.click, "echo", lambda text, **_: shown.append(text))
-    monkeypatch.setattr(_output.sys, "stdout", type("Terminal", (), {"isatty": lambda self: True})())
+    monkeypatch.setattr(
+        _output.sys, "stdout", type("Terminal", (), {"isatty": lambda self: True})()
+    )
     _output.echo_data(f"a,{EVIL}\r\n")
     assert shown == ["a,\\x1b]0;owned\\x07\\x9b31m\\u202e\n"]
 
@@ -76,7 +98,10 @@ def test_a_terminal_gets_the_csv_without_controls(evil, monkeypatch) -> None:
 def test_halves_of_surrogate_pairs_do_not_stop_anything(tmp_path) -> None:
     path = tmp_path / "a\udcff.npz"
     probs = np.random.default_rng(0).dirichlet(np.ones(2), (4, 5))
-    for names, ids in ((["\ud800", "b"], ["a", "b", "c", "d", "e"]), (["a", "b"], ["\udfff", "a", "b", "c", "d"])):
+    for names, ids in (
+        (["\ud800", "b"], ["a", "b", "c", "d", "e"]),
+        (["a", "b"], ["\udfff", "a", "b", "c", "d"]),
+    ):
         save_predictions(path, probs=probs, class_names=names, ids=np.array(ids))
         result = run("evaluate", path)
         assert result.exit_code == 2, result.output
@@ -104,7 +129,13 @@ def accents(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     probs = rng.dirichlet(np.ones(3), (4, 40))
     ids = np.array([f"Fall № {i}" for i in range(40)])
-    save_predictions("p.npz", probs=probs, y_true=np.arange(40) % 3, class_names=["naevus", "mélanome", "黒色腫"], ids=ids)
+    save_predictions(
+        "p.npz",
+        probs=probs,
+        y_true=np.arange(40) % 3,
+        class_names=["naevus", "mélanome", "黒色腫"],
+        ids=ids,
+    )
     Path("costs.toml").write_text("default = 1\nask = 0.3\n")
     Path("events.toml").write_text('"≥ 2" = ["mélanome", "黒色腫"]\n', encoding="utf-8")
     return tmp_path
@@ -132,10 +163,14 @@ LINES = [
 def test_every_command_prints_on_any_terminal(line: str, encoding: str, accents) -> None:
     result = CliRunner(charset=encoding).invoke(main, line.split())
     assert result.exit_code == (2 if "黒" in line else 0), result.output
-    said = (result.stdout_bytes + result.stderr_bytes).decode(encoding)  # all of it is in the encoding
+    said = (result.stdout_bytes + result.stderr_bytes).decode(
+        encoding
+    )  # all of it is in the encoding
     assert "�" not in said
     if "--json" in line:
-        assert "mélanome" in json.dumps(json.loads(result.stdout_bytes.decode(encoding)), ensure_ascii=False)
+        assert "mélanome" in json.dumps(
+            json.loads(result.stdout_bytes.decode(encoding)), ensure_ascii=False
+        )
 
 
 def test_what_an_encoding_lacks_looks_alike_or_is_escaped(accents) -> None:
@@ -143,15 +178,21 @@ def test_what_an_encoding_lacks_looks_alike_or_is_escaped(accents) -> None:
     assert result.stderr_bytes.startswith(b"p.npz: 4 members x 40 cases x 3 classes\n")
     assert b"m\\xe9lanome" in result.stdout_bytes
     result = CliRunner(charset="latin-1").invoke(main, ["evaluate", "p.npz"])
-    assert result.stderr_bytes.startswith("p.npz: 4 members × 40 cases × 3 classes\n".encode("latin-1"))
+    assert result.stderr_bytes.startswith(
+        "p.npz: 4 members × 40 cases × 3 classes\n".encode("latin-1")
+    )
     assert "mélanome".encode("latin-1") in result.stdout_bytes
     assert b"\\u9ed2" in result.stdout_bytes
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])
 def test_files_are_utf8_on_any_terminal(encoding: str, accents) -> None:
-    pipe = CliRunner(charset=encoding).invoke(main, ["decide", "p.npz", "--costs", "costs.toml", "-o", "-"])
-    file = CliRunner(charset=encoding).invoke(main, ["decide", "p.npz", "--costs", "costs.toml", "-o", "d.csv"])
+    pipe = CliRunner(charset=encoding).invoke(
+        main, ["decide", "p.npz", "--costs", "costs.toml", "-o", "-"]
+    )
+    file = CliRunner(charset=encoding).invoke(
+        main, ["decide", "p.npz", "--costs", "costs.toml", "-o", "d.csv"]
+    )
     assert (pipe.exit_code, file.exit_code) == (0, 0)
     assert pipe.stdout_bytes == Path("d.csv").read_bytes()
     assert "黒色腫" in pipe.stdout_bytes.decode("utf-8")

@@ -1,4 +1,6 @@
-"""No command overwrites what it reads: every command and every pair of a path that is read and one that is written."""
+"""No command overwrites what it reads: every command and every pair of a path that is read and one
+that is written.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,11 @@ def commands(
         yield from commands(below, click.Context(below, parent=context), (*words, name))
 
 
-ALL = {words: command for main in (labelwise.cli.main, labelwise_lab.cli.main) for words, command in commands(main, click.Context(main))}
+ALL = {
+    words: command
+    for main in (labelwise.cli.main, labelwise_lab.cli.main)
+    for words, command in commands(main, click.Context(main))
+}
 PAIRS = [
     (words, read, written)
     for words, command in ALL.items()
@@ -74,11 +80,17 @@ def other_value(param: click.Parameter, folder: Path) -> str:
     return {"budget": "2"}.get(str(param.name), f"other-{param.name}")
 
 
-@pytest.mark.parametrize(("words", "read", "written"), PAIRS, ids=[f"{' '.join(w)} {r.opts[-1]} {o.opts[-1]}" for w, r, o in PAIRS])
+@pytest.mark.parametrize(
+    ("words", "read", "written"),
+    PAIRS,
+    ids=[f"{' '.join(w)} {r.opts[-1]} {o.opts[-1]}" for w, r, o in PAIRS],
+)
 def test_no_output_is_a_file_that_is_read(words, read, written, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     given = output = Path("x.npz")
-    if not written.type.replaced or not getattr(read.type, "file_okay", True):  # one of them is a folder
+    if not written.type.replaced or not getattr(
+        read.type, "file_okay", True
+    ):  # one of them is a folder
         given = Path("folder")
         given.mkdir()
         output = given / "x.npz" if written.type.replaced else given
@@ -88,7 +100,10 @@ def test_no_output_is_a_file_that_is_read(words, read, written, tmp_path, monkey
     args = [word for param in rest for word in typed(param, other_value(param, tmp_path))]
     result = run(*words, *typed(read, str(given)), *typed(written, str(output)), *args)
     assert result.exit_code == 2, result.output
-    assert result.stderr == f"Error: {str(output)!r} is read and would be overwritten; choose another output\n"
+    assert (
+        result.stderr
+        == f"Error: {str(output)!r} is read and would be overwritten; choose another output\n"
+    )
     assert output.is_dir() or output.read_bytes() == b"precious"
 
 
@@ -106,7 +121,12 @@ def here(tmp_path, monkeypatch) -> Path:
     Path("names.txt").write_text("cat\ndog\n")
     Path("costs.toml").write_text("default = 1\n")
     rng = np.random.default_rng(0)
-    np.savez("s.npz", probs=rng.dirichlet([1, 1], (2, 40)), y_true=np.arange(40) % 2, votes=np.full((40, 2), 3))
+    np.savez(
+        "s.npz",
+        probs=rng.dirichlet([1, 1], (2, 40)),
+        y_true=np.arange(40) % 2,
+        votes=np.full((40, 2), 3),
+    )
     os.link("m.csv", "hard.csv")
     Path("soft.csv").symlink_to("m.csv")
     return tmp_path
@@ -138,12 +158,17 @@ def test_nothing_is_lost(line: str, here: Path) -> None:
     assert {path: path.read_bytes() for path in here.rglob("*") if path.is_file()} == before
 
 
-def test_a_store_is_not_replaced_by_what_is_computed_from_it(tmp_path, monkeypatch, optional) -> None:
+def test_a_store_is_not_replaced_by_what_is_computed_from_it(
+    tmp_path, monkeypatch, optional
+) -> None:
     zarr = optional("zarr")
     monkeypatch.chdir(tmp_path)
     zarr.save_group("p.zarr", probs=np.full((2, 4, 2), 0.5))
     result = run("quantify", "p.zarr", "-o", "p.zarr")
-    assert (result.exit_code, result.stderr) == (2, "Error: 'p.zarr' is read and would be overwritten; choose another output\n")
+    assert (result.exit_code, result.stderr) == (
+        2,
+        "Error: 'p.zarr' is read and would be overwritten; choose another output\n",
+    )
     assert zarr.open("p.zarr")["probs"].shape == (2, 4, 2)
 
 
@@ -152,11 +177,16 @@ def test_a_known_name_is_not_a_folder_of_that_name(here: Path, optional) -> None
     Path("digits").mkdir()
     Path("digits/preds.npz").write_bytes(b"former predictions")
     result = run("train", "digits", "-o", "digits/preds.npz")
-    assert result.stderr == "Error: 'digits/preds.npz' exists already; choose another name, or resume with --resume\n"
+    assert result.stderr == (
+        "Error: 'digits/preds.npz' exists already; choose another name, or resume with --resume\n"
+    )
     Path("photos").mkdir()
     Path("photos/preds.npz").write_bytes(b"precious")
     result = run("train", "photos", "-o", "photos/preds.npz")
-    assert result.stderr == "Error: 'photos/preds.npz' is read and would be overwritten; choose another output\n"
+    assert (
+        result.stderr
+        == "Error: 'photos/preds.npz' is read and would be overwritten; choose another output\n"
+    )
 
 
 def test_other_outputs_are_written(here: Path) -> None:

@@ -20,7 +20,13 @@ def preds(tmp_path):
     probs = rng.dirichlet([0.5, 0.5, 0.5], (4, 50))
     path = tmp_path / "preds.npz"
     images = rng.random((50, 4, 4))
-    save_predictions(path, probs=probs, y_true=rng.integers(0, 3, 50), class_names=["none", "mild", "severe"], images=images)
+    save_predictions(
+        path,
+        probs=probs,
+        y_true=rng.integers(0, 3, 50),
+        class_names=["none", "mild", "severe"],
+        images=images,
+    )
     return path
 
 
@@ -30,13 +36,17 @@ def page_data(html: str):
 
 def test_report_writes_a_page(preds, tmp_path) -> None:
     out = tmp_path / "report.html"
-    result = run("report", preds, "-o", out, "--ood", preds, "--title", "My <b>title</b>", "--instances", 20)
+    result = run(
+        "report", preds, "-o", out, "--ood", preds, "--title", "My <b>title</b>", "--instances", 20
+    )
     assert result.exit_code == 0, result.output
     assert "50 cases (20 of them embedded)" in result.output
     data = page_data(out.read_text(encoding="utf-8"))
     stored = load_predictions(preds)
     assert data["title"] == "My <b>title</b>"
-    assert data["accuracy"] == pytest.approx(np.mean(stored.distribution().mean().argmax(-1) == stored.y_true))
+    assert data["accuracy"] == pytest.approx(
+        np.mean(stored.distribution().mean().argmax(-1) == stored.y_true)
+    )
     assert data["detection"][0]["losses"]["log"]["total"]["auroc"] == pytest.approx(0.5)
     assert len(data["images"]["png"]) == 20
     result = run("report", preds, "-o", out, "--json")
@@ -62,7 +72,10 @@ def test_report_starts_with_the_costs_of_a_file(preds, tmp_path) -> None:
     costs.write_text("[missed]\nsevre = 20\n")
     result = run("report", preds, "-o", out, "--costs", costs)
     assert result.exit_code == 2
-    assert "`missed` names 'sevre', which is not a class of the prediction. Did you mean 'severe'?" in result.output
+    assert (
+        "`missed` names 'sevre', which is not a class of the prediction. Did you mean 'severe'?"
+        in result.output
+    )
 
 
 def test_report_about_grades_and_groups(preds, tmp_path) -> None:
@@ -89,9 +102,15 @@ def test_labels_that_occur_together_are_known_by_their_truth(tmp_path) -> None:
     assert data["accuracy"] == pytest.approx(np.mean((probs.mean(0) > 0.5) == y))
     costs = tmp_path / "costs.toml"
     costs.write_text("false_positive = 1\nfalse_negative = 2\n")
-    found = json.loads(run("decide", path, "--costs", costs, "--task", "per_label", "--json").output)
-    plan = lw.decisions.decide(lw.MultiLabelEnsemble(probs), lw.decisions.Costs.from_toml(costs), task="per_label")
-    assert found["realized"]["decide"] == pytest.approx(lw.decisions.evaluate_policy(plan, y)["decide"].cost)
+    found = json.loads(
+        run("decide", path, "--costs", costs, "--task", "per_label", "--json").output
+    )
+    plan = lw.decisions.decide(
+        lw.MultiLabelEnsemble(probs), lw.decisions.Costs.from_toml(costs), task="per_label"
+    )
+    assert found["realized"]["decide"] == pytest.approx(
+        lw.decisions.evaluate_policy(plan, y)["decide"].cost
+    )
     found = json.loads(run("evaluate", path, "--json").output)
     assert found["accuracy"] == pytest.approx(data["accuracy"])
     errors = lw.calibration.calibration_errors(lw.MultiLabelEnsemble(probs), y.astype(bool))
@@ -109,7 +128,9 @@ def test_report_of_an_evidential_network(tmp_path) -> None:
     result = run("report", path, "-o", out)
     assert result.exit_code == 0, result.output
     data = page_data(out.read_text())
-    assert data["losses"][0]["mean"]["epistemic"] == pytest.approx(lw.decompose(lw.Dirichlet(alpha)).sum().epistemic.mean())
+    assert data["losses"][0]["mean"]["epistemic"] == pytest.approx(
+        lw.decompose(lw.Dirichlet(alpha)).sum().epistemic.mean()
+    )
     assert data["sample"]["ids"][3] == "patient 3"
 
 
@@ -126,7 +147,9 @@ def test_report_of_other_formats(kind, tmp_path, optional) -> None:
         pa = optional("pyarrow")
         rows = list(probs.transpose(1, 0, 2).reshape(30, -1))
         table = pa.table({"probs": rows, "y_true": y, "ids": [f"case {i}" for i in range(30)]})
-        optional("pyarrow.parquet").write_table(table.replace_schema_metadata({"members": "4"}), path)
+        optional("pyarrow.parquet").write_table(
+            table.replace_schema_metadata({"members": "4"}), path
+        )
     result = run("report", path, "-o", out)
     assert result.exit_code == 0, result.output
     data = page_data(out.read_text())
@@ -144,7 +167,9 @@ def test_damaged_ids_are_the_files_fault(tmp_path, optional) -> None:
     for args in (["report", "-o", tmp_path / "r.html"], ["quantify", "-o", tmp_path / "u.npz"]):
         result = run(args[0], tmp_path / "preds.zarr", *args[1:])
         assert result.exit_code == 2, result.output
-        assert result.output.splitlines()[-1].startswith("Error: preds.zarr: `ids` is damaged in chunk 0")
+        assert result.output.splitlines()[-1].startswith(
+            "Error: preds.zarr: `ids` is damaged in chunk 0"
+        )
 
 
 @pytest.mark.parametrize(
@@ -154,13 +179,20 @@ def test_damaged_ids_are_the_files_fault(tmp_path, optional) -> None:
         (["PREDS", "-o", "OUT/nowhere/report.html"], "there is no folder"),
         (["OUT/none.npz", "-o", "OUT/report.html"], "there is no prediction file"),
         (["PREDS", "-o", "OUT/report.html", "--ordinal", "--events", "x.toml"], "not both"),
-        (["PREDS", "-o", "OUT/report.html", "--events", "OUT/groups.toml"], "'ill' must be a list of classes"),
+        (
+            ["PREDS", "-o", "OUT/report.html", "--events", "OUT/groups.toml"],
+            "'ill' must be a list of classes",
+        ),
         (["PREDS", "-o", "OUT/report.html", "--ood", "PREDS", "--ood", "PREDS"], "different names"),
     ],
 )
-def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(args, words, preds, tmp_path) -> None:
+def test_mistakes_are_said_in_a_sentence_and_nothing_is_written(
+    args, words, preds, tmp_path
+) -> None:
     (tmp_path / "groups.toml").write_text('ill = "mild"\n')
-    result = run("report", *(a.replace("PREDS", str(preds)).replace("OUT", str(tmp_path)) for a in args))
+    result = run(
+        "report", *(a.replace("PREDS", str(preds)).replace("OUT", str(tmp_path)) for a in args)
+    )
     assert result.exit_code == 2
     assert words in result.output
     assert "Traceback" not in result.output
@@ -179,7 +211,7 @@ def interrupted(*args):
     return render(*args)
 write.render = interrupted
 main(sys.argv[1:], prog_name="labelwise")
-"""
+"""  # noqa: E501
     out = tmp_path / "out"
     out.mkdir()
     args = [sys.executable, "-c", script, "report", str(preds), "-o", str(out / "report.html")]
@@ -195,11 +227,16 @@ main(sys.argv[1:], prog_name="labelwise")
 
 def test_decisions_go_through_a_pipe(preds, tmp_path) -> None:
     costs = tmp_path / "costs.toml"
-    costs.write_text('class_names = ["none", "mild", "severe"]\nmatrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\nask = 0.4\n')
+    costs.write_text(
+        'class_names = ["none", "mild", "severe"]\nmatrix = [[0, 1, 1], [2, 0, 1], [9, 3, 0]]\nask '
+        "= 0.4\n"
+    )
     result = run("decide", "-", "--costs", costs, "-o", "-", input=preds.read_bytes())
     assert result.exit_code == 0, result.output
     lines = result.output.splitlines()
-    assert lines[0].startswith("id,y_true,most_probable,action,expected_cost,value_of_label,value_of_knowledge,reason,p_none,")
+    assert lines[0].startswith(
+        "id,y_true,most_probable,action,expected_cost,value_of_label,value_of_knowledge,reason,p_none,"
+    )
     assert len(lines) == 51
 
 
@@ -220,4 +257,6 @@ def test_a_table_for_each_model_is_one_command(tmp_path) -> None:
         assert data["sample"]["ids"][:2] == ["case 0", "case 1"]
     assert run("quantify", *files, "-o", tmp_path / "u.npz").exit_code == 0
     with np.load(tmp_path / "u.npz") as found:
-        np.testing.assert_allclose(found["log_epistemic"], lw.decompose(lw.Ensemble(probs)).epistemic, atol=1e-12)
+        np.testing.assert_allclose(
+            found["log_epistemic"], lw.decompose(lw.Ensemble(probs)).epistemic, atol=1e-12
+        )

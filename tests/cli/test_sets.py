@@ -28,9 +28,26 @@ def data(seed: int) -> tuple[np.ndarray, np.ndarray]:
 def folder(tmp_path: Path) -> Path:
     for name, seed in (("cal", 0), ("new", 1)):
         probs, y = data(seed)
-        np.savez(tmp_path / f"{name}.npz", probs=probs, y_true=y, class_names=NAMES, ids=[f"case {i}" for i in range(150)])
-        np.savez(tmp_path / f"{name}_patients.npz", probs=probs, y_true=y, class_names=NAMES, groups=np.arange(150) // 5)
-        np.savez(tmp_path / f"{name}_labels.npz", probs=probs, y_true=np.eye(3, dtype=int)[y], class_names=NAMES)
+        np.savez(
+            tmp_path / f"{name}.npz",
+            probs=probs,
+            y_true=y,
+            class_names=NAMES,
+            ids=[f"case {i}" for i in range(150)],
+        )
+        np.savez(
+            tmp_path / f"{name}_patients.npz",
+            probs=probs,
+            y_true=y,
+            class_names=NAMES,
+            groups=np.arange(150) // 5,
+        )
+        np.savez(
+            tmp_path / f"{name}_labels.npz",
+            probs=probs,
+            y_true=np.eye(3, dtype=int)[y],
+            class_names=NAMES,
+        )
     return tmp_path
 
 
@@ -41,11 +58,16 @@ def run(*words: Any, code: int = 0) -> Any:
 
 
 def test_the_three_steps(folder: Path) -> None:
-    assert "With probability at least 80 %" in run("fit", folder / "cal.npz", "-o", folder / "sets.npz", "--coverage", 0.8).output
+    assert (
+        "With probability at least 80 %"
+        in run("fit", folder / "cal.npz", "-o", folder / "sets.npz", "--coverage", 0.8).output
+    )
     fitted = lw.sets.load_sets(folder / "sets.npz")
     probs, y = data(1)
     q = lw.Ensemble(probs, class_names=NAMES)
-    found = json.loads(run("evaluate", folder / "new.npz", "--sets", folder / "sets.npz", "--json").stdout)
+    found = json.loads(
+        run("evaluate", folder / "new.npz", "--sets", folder / "sets.npz", "--json").stdout
+    )
     expected = fitted.evaluate(q, y)
     assert [row["name"] for row in found["rows"]] == ["all classes", *NAMES]
     assert found["rows"][2]["coverage"] == pytest.approx(expected["melanoma"].coverage)
@@ -60,11 +82,30 @@ def test_the_three_steps(folder: Path) -> None:
 
 def test_pools_order_and_patients(folder: Path) -> None:
     (folder / "pools.toml").write_text('rare = ["melanoma", "lentigo"]\n')
-    output = run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--events", folder / "pools.toml", "--ordinal").output
+    output = run(
+        "fit",
+        folder / "cal.npz",
+        "-o",
+        folder / "s.npz",
+        "--events",
+        folder / "pools.toml",
+        "--ordinal",
+    ).output
     assert "not for each class in 'rare'" in output
-    output = run("fit", folder / "cal_patients.npz", "-o", folder / "s.npz", "--cover", "group", "--per", "marginal").output
+    output = run(
+        "fit",
+        folder / "cal_patients.npz",
+        "-o",
+        folder / "s.npz",
+        "--cover",
+        "group",
+        "--per",
+        "marginal",
+    ).output
     assert "all cases of a new group" in output
-    assert "group" in run("evaluate", folder / "new_patients.npz", "--sets", folder / "s.npz").output
+    assert (
+        "group" in run("evaluate", folder / "new_patients.npz", "--sets", folder / "s.npz").output
+    )
 
 
 def test_groups_of_the_file_are_used(folder: Path) -> None:
@@ -77,36 +118,110 @@ def test_groups_of_the_file_are_used(folder: Path) -> None:
     given = ("--sets", folder / "l.npz", "--multilabel")
     found = json.loads(run("evaluate", folder / "new_label_patients.npz", *given, "--json").stdout)
     fitted = lw.sets.load_sets(folder / "l.npz")
-    expected = fitted.evaluate(lw.MultiLabelEnsemble(probs), np.eye(3, dtype=int)[y], groups=groups).missed
+    expected = fitted.evaluate(
+        lw.MultiLabelEnsemble(probs), np.eye(3, dtype=int)[y], groups=groups
+    ).missed
     assert [row["missed_high"] for row in found["labels"]] == pytest.approx(expected.high.tolist())
-    assert "so they are evaluated by group" in run("evaluate", folder / "new_labels.npz", *given, code=2).output
+    assert (
+        "so they are evaluated by group"
+        in run("evaluate", folder / "new_labels.npz", *given, code=2).output
+    )
     run("fit", folder / "cal.npz", "-o", folder / "s.npz")  # without groups
     widths = []
     for name in ("new", "new_patients"):
-        rows = json.loads(run("evaluate", folder / f"{name}.npz", "--sets", folder / "s.npz", "--json").stdout)["rows"]
+        rows = json.loads(
+            run("evaluate", folder / f"{name}.npz", "--sets", folder / "s.npz", "--json").stdout
+        )["rows"]
         widths.append(rows[0]["high"] - rows[0]["low"])
     assert widths[0] != widths[1]  # the groups of the new cases count
 
 
 def test_labels_that_occur_together(folder: Path) -> None:
-    output = run("fit", folder / "cal_labels.npz", "-o", folder / "l.npz", "--multilabel", "--confidence", 0.9, "--family-wise").output
+    output = run(
+        "fit",
+        folder / "cal_labels.npz",
+        "-o",
+        folder / "l.npz",
+        "--multilabel",
+        "--confidence",
+        0.9,
+        "--family-wise",
+    ).output
     assert "With confidence 90 %" in output
-    assert "missed" in run("evaluate", folder / "new_labels.npz", "--sets", folder / "l.npz", "--multilabel").output
-    found = json.loads(run("evaluate", folder / "new_labels.npz", "--sets", folder / "l.npz", "--multilabel", "--json").stdout)
+    assert (
+        "missed"
+        in run(
+            "evaluate", folder / "new_labels.npz", "--sets", folder / "l.npz", "--multilabel"
+        ).output
+    )
+    found = json.loads(
+        run(
+            "evaluate",
+            folder / "new_labels.npz",
+            "--sets",
+            folder / "l.npz",
+            "--multilabel",
+            "--json",
+        ).stdout
+    )
     assert len(found["labels"]) == 3
-    lines = run("predict", folder / "new_labels.npz", "--sets", folder / "l.npz", "--multilabel", "-o", "-").stdout.splitlines()
-    answers = lw.sets.load_sets(folder / "l.npz").predict(lw.MultiLabelEnsemble(data(1)[0], class_names=NAMES)).answer
+    lines = run(
+        "predict", folder / "new_labels.npz", "--sets", folder / "l.npz", "--multilabel", "-o", "-"
+    ).stdout.splitlines()
+    answers = (
+        lw.sets.load_sets(folder / "l.npz")
+        .predict(lw.MultiLabelEnsemble(data(1)[0], class_names=NAMES))
+        .answer
+    )
     words = np.array(["no", "yes", "unsure"])[answers]
-    assert lines == ["instance,nevus,melanoma,lentigo", *(",".join([str(i), *row]) for i, row in enumerate(words))]
+    assert lines == [
+        "instance,nevus,melanoma,lentigo",
+        *(",".join([str(i), *row]) for i, row in enumerate(words)),
+    ]
 
 
 def test_mistakes(folder: Path) -> None:
     probs, _ = data(0)
     np.savez(folder / "unlabeled.npz", probs=probs)
-    assert "no true labels" in run("fit", folder / "unlabeled.npz", "-o", folder / "s.npz", code=2).output
-    assert "needs at least" in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage", 0.999, code=2).output
-    assert "strictly between 0 and 1" in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage", 90, code=2).output
-    assert "--cover needs `groups`" in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--cover", "case", code=2).output
-    assert "there is no sets file" in run("predict", folder / "new.npz", "--sets", folder / "none.npz", "-o", "-", code=2).output
-    assert "written as .csv" in run("predict", folder / "new.npz", "--sets", folder / "cal.npz", "-o", folder / "x.txt", code=2).output
-    assert "cal.npz" in run("predict", folder / "new.npz", "--sets", folder / "cal.npz", "-o", "-", code=2).output
+    assert (
+        "no true labels"
+        in run("fit", folder / "unlabeled.npz", "-o", folder / "s.npz", code=2).output
+    )
+    assert (
+        "needs at least"
+        in run(
+            "fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage", 0.999, code=2
+        ).output
+    )
+    assert (
+        "strictly between 0 and 1"
+        in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--coverage", 90, code=2).output
+    )
+    assert (
+        "--cover needs `groups`"
+        in run("fit", folder / "cal.npz", "-o", folder / "s.npz", "--cover", "case", code=2).output
+    )
+    assert (
+        "there is no sets file"
+        in run(
+            "predict", folder / "new.npz", "--sets", folder / "none.npz", "-o", "-", code=2
+        ).output
+    )
+    assert (
+        "written as .csv"
+        in run(
+            "predict",
+            folder / "new.npz",
+            "--sets",
+            folder / "cal.npz",
+            "-o",
+            folder / "x.txt",
+            code=2,
+        ).output
+    )
+    assert (
+        "cal.npz"
+        in run(
+            "predict", folder / "new.npz", "--sets", folder / "cal.npz", "-o", "-", code=2
+        ).output
+    )

@@ -15,7 +15,9 @@ NAMES = ["common", "usual", "rare"]
 
 
 def pool(seed=0, n=60, m=4):
-    return lw.Ensemble(np.random.default_rng(seed).dirichlet([6, 3, 0.3], (m, n)), class_names=NAMES)
+    return lw.Ensemble(
+        np.random.default_rng(seed).dirichlet([6, 3, 0.3], (m, n)), class_names=NAMES
+    )
 
 
 def test_one_class_needs_no_costs_of_the_others():
@@ -39,12 +41,17 @@ def test_one_class_needs_no_costs_of_the_others():
     ("more", "message"),
     [
         ({"label": "cta"}, "`label` names the unknown class 'cta'. Did you mean 'cat'?"),
-        ({"label": "cat", "strategy": "bald"}, "the strategy 'bald' ignores classes. Use strategy='label_wise'"),
+        (
+            {"label": "cat", "strategy": "bald"},
+            "the strategy 'bald' ignores classes. Use strategy='label_wise'",
+        ),
         ({"label": "cat", "batch": "balanced"}, "takes turns between classes"),
     ],
 )
 def test_one_class_that_cannot_be_chosen_for(more, message):
-    q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(2), (3, 10)), class_names=["cat", "dog"])
+    q = lw.Ensemble(
+        np.random.default_rng(0).dirichlet(np.ones(2), (3, 10)), class_names=["cat", "dog"]
+    )
     with pytest.raises(ValueError, match=re.escape(message)):
         acquire(q, budget=2, **more)
 
@@ -54,20 +61,28 @@ def test_need_is_weighted_epistemic_uncertainty_over_prevalence():
     share = q.mean().mean(axis=0)
     assert np.allclose(class_need(q), lw.decompose(q).epistemic / share)
     costs = Costs(false_positive=1, false_negative={"common": 1, "usual": 2, "rare": 30})
-    assert np.allclose(class_need(q, costs, loss="squared"), lw.decompose(q, "squared").epistemic / share * [1, 2, 30])
+    assert np.allclose(
+        class_need(q, costs, loss="squared"),
+        lw.decompose(q, "squared").epistemic / share * [1, 2, 30],
+    )
     matrix = Costs([[0, 1, 3], [2, 0, 4], [50, 60, 7]])
-    assert np.allclose(class_need(q, matrix, prevalence=[1, 1, 1]), lw.decompose(q).epistemic * [2, 3, 55])
+    assert np.allclose(
+        class_need(q, matrix, prevalence=[1, 1, 1]), lw.decompose(q).epistemic * [2, 3, 55]
+    )
 
 
 def test_a_class_nobody_predicts_does_not_blow_up():
-    q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0], [0.5, 0.5, 0.0]], [[0.7, 0.3, 0.0], [0.5, 0.5, 0.0]]]))
+    q = lw.Ensemble(
+        np.array([[[0.9, 0.1, 0.0], [0.5, 0.5, 0.0]], [[0.7, 0.3, 0.0], [0.5, 0.5, 0.0]]])
+    )
     need = class_need(q)
     assert np.all(np.isfinite(need))
     assert np.all(need[:, 2] == 0)
 
 
 def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
-    # 18 cases in which the members disagree a little about two common classes, 2 in which they disagree about a rare one
+    # 18 cases in which the members disagree a little about two common classes, 2 in which they
+    # disagree about a rare one
     common = np.array([[0.7, 0.3, 0.0], [0.4, 0.6, 0.0]])
     rare = np.array([[0.9, 0.0, 0.1], [1.0, 0.0, 0.0]])
     q = lw.Ensemble(np.stack([common] * 18 + [rare] * 2, axis=1), class_names=NAMES)
@@ -79,7 +94,10 @@ def test_a_badly_known_rare_class_is_asked_for_only_after_the_correction():
 
 def test_stakes_move_the_choice():
     q = pool()
-    light, heavy = (acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], class_names=NAMES), budget=10) for w in (1, 1000))
+    light, heavy = (
+        acquire(q, Costs(false_positive=1, false_negative=[1, w, 1], class_names=NAMES), budget=10)
+        for w in (1, 1000)
+    )
     assert set(heavy.label) == {"usual"}
     assert set(light.label) != {"usual"}
     assert np.array_equal(heavy.index, np.argsort(-heavy.score, kind="stable")[:10])
@@ -89,12 +107,18 @@ def test_baselines_are_what_they_are_called():
     q = pool()
     joint = lw.joint.decompose(q)
     first, second = -np.sort(-q.mean(), axis=1)[:, :2].T
-    for strategy, score in (("entropy", joint.total), ("bald", joint.epistemic), ("margin", 1 - (first - second))):
+    for strategy, score in (
+        ("entropy", joint.total),
+        ("bald", joint.epistemic),
+        ("margin", 1 - (first - second)),
+    ):
         choice = acquire(q, budget=7, strategy=strategy)
         assert np.allclose(choice.score, score)
         assert np.array_equal(choice.index, np.argsort(-score, kind="stable")[:7])
         assert choice.label is None
-    one, same, other = (acquire(q, budget=7, strategy="random", rng=seed).index for seed in (1, 1, 2))
+    one, same, other = (
+        acquire(q, budget=7, strategy="random", rng=seed).index for seed in (1, 1, 2)
+    )
     assert np.array_equal(one, same)
     assert not np.array_equal(one, other)
 
@@ -104,17 +128,25 @@ def test_several_labels_at_once():
     q = lw.MultiLabelEnsemble(probs)
     assert np.allclose(acquire(q, budget=2, strategy="entropy").score, lw.decompose(q).sum().total)
     assert np.allclose(acquire(q, budget=2, strategy="bald").score, lw.decompose(q).sum().epistemic)
-    assert np.allclose(acquire(q, budget=2, strategy="margin").score, 1 - np.abs(2 * probs.mean(0) - 1).min(1))
+    assert np.allclose(
+        acquire(q, budget=2, strategy="margin").score, 1 - np.abs(2 * probs.mean(0) - 1).min(1)
+    )
     assert len(acquire(q, budget=20).index) == 20
 
 
-@given(seed=st.integers(0, 50), budget=st.integers(1, 12), batch=st.sampled_from(["top", "balanced", "diverse"]))
+@given(
+    seed=st.integers(0, 50),
+    budget=st.integers(1, 12),
+    batch=st.sampled_from(["top", "balanced", "diverse"]),
+)
 def test_every_batch_is_a_set_of_cases_with_a_reason(seed, budget, batch):
     q = pool(seed, n=12)
     choice = acquire(q, budget=budget, batch=batch)
     assert len(set(choice.index.tolist())) == budget
     assert set(choice.label) <= set(NAMES)
-    assert choice.explain(budget - 1).startswith(f"case {choice.index[-1]}, for {choice.label[-1]}:")
+    assert choice.explain(budget - 1).startswith(
+        f"case {choice.index[-1]}, for {choice.label[-1]}:"
+    )
     if batch == "balanced":
         counts = np.bincount([NAMES.index(name) for name in choice.label], minlength=3)
         assert counts.max() - counts.min() <= 1
@@ -135,19 +167,29 @@ def test_an_explanation_is_about_the_class_the_case_was_chosen_for():
     q = pool()
     choice = acquire(q, budget=9, batch="balanced")
     need = class_need(q)
-    shares = [need[i, NAMES.index(name)] / need[i].sum() for i, name in zip(choice.index, choice.label, strict=True)]
+    shares = [
+        need[i, NAMES.index(name)] / need[i].sum()
+        for i, name in zip(choice.index, choice.label, strict=True)
+    ]
     assert min(shares) < 0.5  # not every case is chosen for the class it says most about
     for j, share in enumerate(shares):
         assert f"for {choice.label[j]}: {percent(share, 0)} of its score of" in choice.explain(j)
 
 
 def test_a_class_takes_its_turn_only_as_long_as_it_needs_a_case():
-    probs = np.array([[[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.3, 0.5, 0.2]], [[0.7, 0.3, 0.0], [0.5, 0.5, 0.0], [0.6, 0.4, 0.0]]])
+    probs = np.array(
+        [
+            [[0.9, 0.1, 0.0], [0.5, 0.5, 0.0], [0.3, 0.5, 0.2]],
+            [[0.7, 0.3, 0.0], [0.5, 0.5, 0.0], [0.6, 0.4, 0.0]],
+        ]
+    )
     choice = acquire(lw.Ensemble(probs, class_names=NAMES), budget=3, batch="balanced")
     assert choice.label[:2] == ("rare", "common")  # and nobody needs case 1
     assert choice.index.tolist() == [2, 0, 1]
     assert choice.explain(2) == "case 1: score 0, the members agree about it"
-    never = acquire(lw.Ensemble(np.delete(probs, 2, axis=1), class_names=NAMES), budget=2, batch="balanced")
+    never = acquire(
+        lw.Ensemble(np.delete(probs, 2, axis=1), class_names=NAMES), budget=2, batch="balanced"
+    )
     assert "rare" not in never.label
     agree = acquire(lw.Ensemble(probs[[0, 0]]), budget=2, batch="balanced")
     assert agree.index.tolist() == [0, 1]
@@ -159,7 +201,10 @@ def test_diverse_is_the_greedy_weighted_k_center():
     choice = acquire(q, budget=6, batch="diverse", features=x)
     chosen = [int(choice.score.argmax())]
     while len(chosen) < 6:
-        gains = [-1 if i in chosen else choice.score[i] * min(np.hypot(*(x[i] - x[j])) for j in chosen) for i in range(30)]
+        gains = [
+            -1 if i in chosen else choice.score[i] * min(np.hypot(*(x[i] - x[j])) for j in chosen)
+            for i in range(30)
+        ]
         chosen.append(int(np.argmax(gains)))
     assert choice.index.tolist() == chosen
     copies = lw.Ensemble(np.repeat(pool(n=1).probs, 5, axis=1))
@@ -183,7 +228,10 @@ def test_mistakes_are_told():
         ({"budget": 1, "strategy": "labelwise"}, r"Did you mean 'label_wise'\?"),
         ({"budget": 1, "batch": "best"}, "`batch` must be one of"),
         ({"budget": 1, "batch": "balanced", "strategy": "bald"}, "takes turns between classes"),
-        ({"budget": 1, "batch": "diverse", "features": np.ones((3, 2))}, "one row for each of the 60 cases"),
+        (
+            {"budget": 1, "batch": "diverse", "features": np.ones((3, 2))},
+            "one row for each of the 60 cases",
+        ),
         ({"budget": 1, "prevalence": [1, 2]}, "`prevalence` must be K = 3 shares"),
     ):
         with pytest.raises(ValueError, match=message):

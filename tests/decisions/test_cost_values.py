@@ -38,11 +38,20 @@ MATRIX = {"nevus": {"melanoma": 1}, "melanoma": {"nevus": 50}}
         ({"matrix": [[0, 1], [1, 0]], "expert_error": 1.0}, "at least 0 and below 1; got 1.0"),
         ({"matrix": [[0, 1], [1, 0]], "expert_error": None}, "at least 0 and below 1; got None"),
         ({"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1}}, "missing: 'b'"),
-        ({"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1, "bb": 1}}, "unknown class 'bb'"),
-        ({"false_positive": {"a": 1, "b": 1}, "false_negative": [1, 2]}, "pass `class_names` for its order"),
+        (
+            {"false_positive": {"a": 1, "b": 1}, "false_negative": {"a": 1, "bb": 1}},
+            "unknown class 'bb'",
+        ),
+        (
+            {"false_positive": {"a": 1, "b": 1}, "false_negative": [1, 2]},
+            "pass `class_names` for its order",
+        ),
         ({"false_positive": [1, 2], "false_negative": [1, 2, 3]}, "2 and 3"),
         ({"false_positive": [[1, 2]], "false_negative": 1}, "one number per class; got shape"),
-        ({"false_positive": [1, 2], "false_negative": 1, "class_names": ["a", "b", "c"]}, "one for each of the 3 classes"),
+        (
+            {"false_positive": [1, 2], "false_negative": 1, "class_names": ["a", "b", "c"]},
+            "one for each of the 3 classes",
+        ),
     ],
 )
 def test_wrong_costs_are_refused_with_the_reason(arguments, message):
@@ -55,21 +64,31 @@ def test_unknown_and_missing_class_names_are_told():
     with pytest.raises(ValueError, match="the costs lack class 'mole'"):
         costs.problem("multiclass", 2, ("mole", "melanoma"))
     with pytest.raises(ValueError, match="name 'nevus', which is not a class"):
-        Costs({"nevus": {"melanoma": 1, "x": 1}, "melanoma": {"nevus": 1, "x": 1}, "x": {"nevus": 1, "melanoma": 1}}).problem(
-            "multiclass", 2, ("x", "melanoma")
-        )
+        Costs(
+            {
+                "nevus": {"melanoma": 1, "x": 1},
+                "melanoma": {"nevus": 1, "x": 1},
+                "x": {"nevus": 1, "melanoma": 1},
+            }
+        ).problem("multiclass", 2, ("x", "melanoma"))
 
 
 def test_what_is_not_named_costs_the_default():
     names = ("akiec", "mel", "nv")
     costs = Costs(default=1, missed={"mel": 20}, false_alarm={"mel": 0.5}, ask=2)
     table = costs.problem("multiclass", 3, names)[0].table
-    assert np.array_equal(table, [[0, 1.5, 1], [20, 0, 20], [1, 1.5, 0]])  # missed[k] + the named false alarms
+    assert np.array_equal(
+        table, [[0, 1.5, 1], [20, 0, 20], [1, 1.5, 0]]
+    )  # missed[k] + the named false alarms
     each = costs.problem("per_label", 3, names)[0].table
     assert np.array_equal(each[:, 1, 0], [1, 20, 1])
     assert np.array_equal(each[:, 0, 1], [1, 0.5, 1])
-    assert np.array_equal(Costs(missed={"mel": 20}).problem("multiclass", 3, names)[0].table[1], [20, 0, 20])
-    assert np.array_equal(Costs(default=3).problem("multiclass", 2, None)[0].table, [[0, 3], [3, 0]])
+    assert np.array_equal(
+        Costs(missed={"mel": 20}).problem("multiclass", 3, names)[0].table[1], [20, 0, 20]
+    )
+    assert np.array_equal(
+        Costs(default=3).problem("multiclass", 2, None)[0].table, [[0, 3], [3, 0]]
+    )
     ordered = Costs(missed={"mel": 20}, class_names=names)
     assert ordered.problem("multiclass", 3, None)[0].table[1, 0] == 20
     assert ordered.problem("multiclass", 3, ("mel", "nv", "akiec"))[0].table[0, 1] == 20
@@ -78,12 +97,18 @@ def test_what_is_not_named_costs_the_default():
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: Costs(missed={"mell": 20}).problem("multiclass", 2, ("mel", "nv")), "which is not a class of the prediction. Did you mean 'mel'?"),
-        (lambda: Costs(false_alarm={"mell": 2}).problem("per_label", 2, ("mel", "nv")), "`false_alarm` names 'mell'"),
-        (lambda: Costs(missed={"mel": 20}).problem("multiclass", 2, None), "the prediction has no class names"),
-        (lambda: Costs(missed={"mell": 20}, class_names=["mel", "nv"]), "the unknown class 'mell'. Did you mean 'mel'?"),
+        (lambda: Costs(missed={"mell": 20}).problem("multiclass", 2, ("mel", "nv")), (
+            "which is not a class of the prediction. Did you mean 'mel'?"
+        )),
+        (lambda: Costs(false_alarm={"mell": 2}).problem("per_label", 2, ("mel", "nv")), "`false_alarm` names 'mell'"),  # noqa: E501
+        (lambda: Costs(missed={"mel": 20}).problem("multiclass", 2, None), (
+            "the prediction has no class names"
+        )),
+        (lambda: Costs(missed={"mell": 20}, class_names=["mel", "nv"]), (
+            "the unknown class 'mell'. Did you mean 'mel'?"
+        )),
         (lambda: Costs(missed={"mel": -1}), "`missed` of 'mel' must be finite and not negative"),
-        (lambda: Costs(default=1e308, false_alarm={"mel": 1e308}).problem("multiclass", 2, ("mel", "nv")), "a sum below 1e308"),
+        (lambda: Costs(default=1e308, false_alarm={"mel": 1e308}).problem("multiclass", 2, ("mel", "nv")), "a sum below 1e308"),  # noqa: E501
         (lambda: Costs(missed=20), "`missed` must be a mapping from class names to costs"),
         (lambda: Costs(default="1"), "`default` must be a number"),
         (lambda: Costs([[0, 1], [1, 0]], default=1), "`default` replaces `matrix`"),
@@ -102,7 +127,9 @@ CLASSES = ("cat", "dog", "fox")
 def costs_in_another_order(library: str) -> Any:
     """Missing a dog costs 20; rows and columns in other orders."""
     pandas = optional("pandas")
-    frame = pandas.DataFrame(COSTS, index=CLASSES, columns=CLASSES).loc[["fox", "cat", "dog"], ["dog", "fox", "cat"]]
+    frame = pandas.DataFrame(COSTS, index=CLASSES, columns=CLASSES).loc[
+        ["fox", "cat", "dog"], ["dog", "fox", "cat"]
+    ]
     if library == "pandas":
         return frame
     if library == "polars":
@@ -115,15 +142,25 @@ def test_a_frame_of_costs_is_read_by_name(library: str) -> None:
     costs = Costs(costs_in_another_order(library))
     for names in (CLASSES, CLASSES[::-1]):
         order = [CLASSES.index(name) for name in names]
-        np.testing.assert_array_equal(costs.problem("multiclass", 3, names)[0].table, np.asarray(COSTS)[np.ix_(order, order)])
-    np.testing.assert_array_equal(Costs(costs_in_another_order(library), class_names=CLASSES).matrix, COSTS)
-    with pytest.raises(ValueError, match="these costs are given by class name, but the prediction has no class names"):
+        np.testing.assert_array_equal(
+            costs.problem("multiclass", 3, names)[0].table, np.asarray(COSTS)[np.ix_(order, order)]
+        )
+    np.testing.assert_array_equal(
+        Costs(costs_in_another_order(library), class_names=CLASSES).matrix, COSTS
+    )
+    with pytest.raises(
+        ValueError,
+        match="these costs are given by class name, but the prediction has no class names",
+    ):
         costs.problem("multiclass", 3, None)
 
 
 def test_a_frame_of_costs_decides_by_name() -> None:
     q = lw.Ensemble(np.array([[[0.8, 0.1, 0.1]]]), class_names=CLASSES)
-    plans = [decide(q, Costs(x, class_names=CLASSES), task="multiclass") for x in (COSTS, costs_in_another_order("pandas"))]
+    plans = [
+        decide(q, Costs(x, class_names=CLASSES), task="multiclass")
+        for x in (COSTS, costs_in_another_order("pandas"))
+    ]
     assert [plan.action_names.tolist() for plan in plans] == [["dog"], ["dog"]]
 
 
@@ -131,17 +168,26 @@ def test_frames_of_costs_with_fewer_names() -> None:
     pandas = optional("pandas")
     assert Costs(pandas.DataFrame(COSTS)).class_names is None
     with pytest.warns(
-        UserWarning, match="The index of `matrix` has no class names: they are taken to be in the order of the other axis, cat, dog"
+        UserWarning,
+        match=(
+            "The index of `matrix` has no class names: they are taken to be in the order of the "
+            "other axis, cat, dog"
+        ),
     ):
         costs = Costs(pandas.DataFrame(COSTS, columns=CLASSES))
     np.testing.assert_array_equal(costs.problem("multiclass", 3, CLASSES)[0].table, COSTS)
-    with pytest.raises(ValueError, match=r"`matrix of 'cat'` names the unknown class 'DOG'. Did you mean 'dog'"):
+    with pytest.raises(
+        ValueError, match=r"`matrix of 'cat'` names the unknown class 'DOG'. Did you mean 'dog'"
+    ):
         Costs(pandas.DataFrame(COSTS, columns=["cat", "DOG", "fox"], index=CLASSES))
 
 
 def test_series_of_costs_are_read_by_name() -> None:
     pandas = optional("pandas")
-    costs = Costs(false_positive=pandas.Series({"b": 1, "a": 2}), false_negative=pandas.Series([3, 4], index=["a", "b"]))
+    costs = Costs(
+        false_positive=pandas.Series({"b": 1, "a": 2}),
+        false_negative=pandas.Series([3, 4], index=["a", "b"]),
+    )
     table = costs.problem("per_label", 2, ("a", "b"))[0].table
     assert table[:, 0, 1].tolist() == [2, 1]
     assert table[:, 1, 0].tolist() == [3, 4]

@@ -34,7 +34,9 @@ def test_costs_follow_the_classes_of_the_prediction_by_name():
 
 def test_names_of_the_costs_serve_a_prediction_without_names():
     q = lw.Ensemble(np.array([[[0.5, 0.5]]]))
-    assert lw.decisions.decide(q, Costs(MATRIX, class_names=NAMES), task="multiclass").class_names == tuple(NAMES)
+    assert lw.decisions.decide(
+        q, Costs(MATRIX, class_names=NAMES), task="multiclass"
+    ).class_names == tuple(NAMES)
     with pytest.raises(ValueError, match="the prediction has no class names"):
         lw.decisions.decide(q, Costs(MATRIX), task="multiclass")
 
@@ -48,7 +50,9 @@ def some_costs(draw):
     names = draw(st.lists(name, min_size=2, max_size=4, unique=True))
     k = len(names)
     each = st.one_of(price, st.lists(price, min_size=k, max_size=k))
-    matrix = draw(st.none() | st.lists(st.lists(price, min_size=k, max_size=k), min_size=k, max_size=k))
+    matrix = draw(
+        st.none() | st.lists(st.lists(price, min_size=k, max_size=k), min_size=k, max_size=k)
+    )
     pair = matrix is None or draw(st.booleans())
     return Costs(
         matrix,
@@ -76,11 +80,26 @@ def test_toml_brings_back_the_same_costs(costs):
     [
         (Costs([[0, 1], [1, 0]]), "per_label", 2, "needs `false_positive` and `false_negative`"),
         (Costs(false_positive=1, false_negative=1), "multiclass", 2, "needs a cost `matrix`"),
-        (Costs([[0, 1], [1, 0]]), "multiclass", 3, "`matrix` is 2 × 2; the prediction has K = 3 classes"),
+        (
+            Costs([[0, 1], [1, 0]]),
+            "multiclass",
+            3,
+            "`matrix` is 2 × 2; the prediction has K = 3 classes",
+        ),
         (Costs([[0, 1], [1, 0]]), "multi-class", 2, "Did you mean 'multiclass'?"),
         (Costs([[0, 1], [1, 0]], ask=[1, 2]), "multiclass", 2, "`ask` must be one number"),
-        (Costs(false_positive=[1, 2], false_negative=1), "per_label", 3, "`false_positive` is given for 2 classes"),
-        (Costs(MATRIX, class_names=NAMES), "multiclass", 3, "for 2 classes; the prediction has K = 3"),
+        (
+            Costs(false_positive=[1, 2], false_negative=1),
+            "per_label",
+            3,
+            "`false_positive` is given for 2 classes",
+        ),
+        (
+            Costs(MATRIX, class_names=NAMES),
+            "multiclass",
+            3,
+            "for 2 classes; the prediction has K = 3",
+        ),
     ],
 )
 def test_costs_that_do_not_fit_the_task_are_refused(costs, task, classes, message):
@@ -103,23 +122,34 @@ def test_costs_with_defaults_decide_like_the_whole_matrix():
     names = ["akiec", "mel", "nv"]
     q = lw.Ensemble(rng.dirichlet(np.ones(3), (2, 50)), class_names=names)
     y = rng.integers(0, 3, 50)
-    short, full = Costs(missed={"mel": 20}, ask=0.4), Costs([[0, 1, 1], [20, 0, 20], [1, 1, 0]], class_names=names, ask=0.4)
+    short, full = (
+        Costs(missed={"mel": 20}, ask=0.4),
+        Costs([[0, 1, 1], [20, 0, 20], [1, 1, 0]], class_names=names, ask=0.4),
+    )
     plans = [lw.decisions.decide(q, costs, task="multiclass") for costs in (short, full)]
     assert np.array_equal(plans[0].action, plans[1].action)
-    assert str(lw.decisions.evaluate_policy(plans[0], y, short)) == str(lw.decisions.evaluate_policy(plans[1], y))
+    assert str(lw.decisions.evaluate_policy(plans[0], y, short)) == str(
+        lw.decisions.evaluate_policy(plans[1], y)
+    )
     assert np.array_equal(lw.decisions.class_need(q, short), lw.decisions.class_need(q, full))
 
 
 def test_files(tmp_path):
     path = tmp_path / "costs.toml"
     path.write_text(
-        'class_names = ["nevus", "Ünïcode µ"]\nask = 3\nmatrix."Ünïcode µ".nevus = 50\nmatrix.nevus."Ünïcode µ" = 1\n', encoding="utf-8"
+        (
+            'class_names = ["nevus", "Ünïcode µ"]\nask = 3\nmatrix."Ünïcode µ".nevus = '
+            '50\nmatrix.nevus."Ünïcode µ" = 1\n'
+        ),
+        encoding="utf-8",
     )
     costs = Costs.from_toml(path)
     assert costs.ask == 3
     assert np.array_equal(costs.matrix, [[0, 1], [50, 0]])
     path.write_text("aks = 2\nfalse_positive = 1\nfalse_negative = 1\n")
-    with pytest.raises(ValueError, match=r"costs.toml: unknown entry 'aks' in the costs. Did you mean 'ask'\?"):
+    with pytest.raises(
+        ValueError, match=r"costs.toml: unknown entry 'aks' in the costs. Did you mean 'ask'\?"
+    ):
         Costs.from_toml(path)
     path.write_text("ask = = 2")
     with pytest.raises(ValueError, match=r"costs\.toml: Invalid"):

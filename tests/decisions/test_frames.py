@@ -19,11 +19,20 @@ def test_plans_and_choices_are_tables(library):
     y, ids = np.arange(20) % 3, [f"case {i}" for i in range(20)]
     frame = plan.to_frame(ids=ids, y_true=y, library=library)
     values = ["expected_cost", "value_of_label", "value_of_knowledge"]
-    assert list(frame.columns) == ["id", "y_true", "most_probable", "probability", "action", *values]
+    assert list(frame.columns) == [
+        "id",
+        "y_true",
+        "most_probable",
+        "probability",
+        "action",
+        *values,
+    ]
     assert list(frame["action"]) == plan.action_names.tolist()
     assert list(frame["most_probable"]) == [NAMES[k] for k in q.mean().argmax(-1)]
     np.testing.assert_allclose(np.asarray(frame["expected_cost"]), plan.expected_cost)
-    each = lw.decisions.decide(q, lw.decisions.Costs(false_positive=1, false_negative=5), task="per_label")
+    each = lw.decisions.decide(
+        q, lw.decisions.Costs(false_positive=1, false_negative=5), task="per_label"
+    )
     frame = each.to_frame(y_true=y, library=library)
     assert list(frame.columns) == ["instance", "label", "y_true", "probability", "action", *values]
     assert list(frame["y_true"]) == (y[:, None] == np.arange(3)).ravel().tolist()
@@ -33,4 +42,9 @@ def test_plans_and_choices_are_tables(library):
     assert list(frame.columns) == ["rank", "id", "score", "label"]
     assert list(frame["id"]) == [ids[i] for i in choice.index]
     assert list(frame["label"]) == list(choice.label)
-    assert "label" not in lw.decisions.acquire(q, budget=5, strategy="entropy").to_frame(library=library).columns
+    assert (
+        "label"
+        not in lw.decisions.acquire(q, budget=5, strategy="entropy")
+        .to_frame(library=library)
+        .columns
+    )

@@ -18,7 +18,9 @@ share = st.floats(0, 1)
 def test_zero_one_costs_give_chows_rule(p, price):
     p = np.array(p) / sum(p)
     k = len(p)
-    action = decide(lw.Ensemble(p[None, None]), Costs(1 - np.eye(k), abstain=price), task="multiclass").action[0]
+    action = decide(
+        lw.Ensemble(p[None, None]), Costs(1 - np.eye(k), abstain=price), task="multiclass"
+    ).action[0]
     if abs(p.max() - (1 - price)) > 1e-9:
         assert (action == ABSTAIN) == (p.max() < 1 - price)
         assert action == ABSTAIN or p[action] == pytest.approx(p.max())
@@ -28,7 +30,10 @@ def test_the_action_depends_on_the_mean_only():
     rng = np.random.default_rng(0)
     probs = rng.dirichlet([1, 1, 1], (5, 200))
     costs = Costs([[0, 1, 2], [5, 0, 1], [9, 3, 0]], abstain=1.2, ask=0.6, expert_error=0.1)
-    spread, flat = decide(lw.Ensemble(probs), costs, task="multiclass"), decide(lw.Ensemble(probs.mean(0)[None]), costs, task="multiclass")
+    spread, flat = (
+        decide(lw.Ensemble(probs), costs, task="multiclass"),
+        decide(lw.Ensemble(probs.mean(0)[None]), costs, task="multiclass"),
+    )
     assert np.array_equal(spread.action, flat.action)
     assert np.allclose(spread.value_of_label, flat.value_of_label)
     assert spread.value_of_knowledge.max() > 0.1
@@ -63,22 +68,41 @@ def test_abstaining_about_a_label_splits_into_two_cost_losses(t, a, b, c):
 
 def test_asking_is_chosen_exactly_when_the_answer_is_worth_more_than_its_price():
     q = lw.Ensemble(np.random.default_rng(3).dirichlet([0.5, 1, 1], (3, 300)))
-    plan = decide(q, Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], abstain=1.1, ask=0.4, expert_error=0.1), task="multiclass")
+    plan = decide(
+        q,
+        Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], abstain=1.1, ask=0.4, expert_error=0.1),
+        task="multiclass",
+    )
     assert np.array_equal(plan.action == ASK, plan.value_of_label > 0.4)
     assert 0.1 < np.mean(plan.action == ASK) < 0.9
 
 
 def test_at_equal_cost_predicting_comes_before_abstaining_and_both_before_asking():
     q = lw.Ensemble(np.array([[[0.5, 0.5]]]))
-    for prices, expected in (({"ask": 0.5}, 0), ({"abstain": 0.5}, 0), ({"abstain": 0.25, "ask": 0.25}, ABSTAIN), ({"ask": 0.25}, ASK)):
+    for prices, expected in (
+        ({"ask": 0.5}, 0),
+        ({"abstain": 0.5}, 0),
+        ({"abstain": 0.25, "ask": 0.25}, ABSTAIN),
+        ({"ask": 0.25}, ASK),
+    ):
         assert decide(q, Costs(1 - np.eye(2), **prices), task="multiclass").action[0] == expected
 
 
 def test_every_array_library_gives_its_own_arrays(lib):
     probs = np.random.default_rng(4).dirichlet([1, 1, 1], (3, 20))
-    costs = Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], false_positive=1, false_negative=4, abstain=1.1, ask=0.4, expert_error=0.1)
+    costs = Costs(
+        [[0, 3, 1], [5, 0, 2], [1, 1, 0]],
+        false_positive=1,
+        false_negative=4,
+        abstain=1.1,
+        ask=0.4,
+        expert_error=0.1,
+    )
     for task in ("multiclass", "per_label"):
-        ours, plan = decide(lw.Ensemble(probs), costs, task=task), decide(lw.Ensemble(lib.array(probs)), costs, task=task)
+        ours, plan = (
+            decide(lw.Ensemble(probs), costs, task=task),
+            decide(lw.Ensemble(lib.array(probs)), costs, task=task),
+        )
         assert type(plan.action) is type(plan.value_of_label) is type(lib.array(probs))
         assert np.array_equal(lib.numpy(plan.action), ours.action)
         assert np.array_equal(plan.action_names, ours.action_names)
@@ -102,15 +126,28 @@ def test_labels_that_show_bad_calibration_bring_a_warning_and_change_nothing_els
     costs = Costs([[0, 3, 1], [5, 0, 2], [1, 1, 0]], false_positive=1, false_negative=4, ask=0.4)
     sure = p**5 / (p**5).sum(1, keepdims=True)
     for task in ("multiclass", "per_label"):
-        honest = decide(lw.Ensemble(p[None]), costs, task=task, y_true=y)  # a warning would be an error here
+        honest = decide(
+            lw.Ensemble(p[None]), costs, task=task, y_true=y
+        )  # a warning would be an error here
         assert np.array_equal(honest.action, decide(lw.Ensemble(p[None]), costs, task=task).action)
-        with pytest.warns(UserWarning, match="unreliable. Over-confident by 27.2 percentage points .* Badly calibrated: the top label"):
+        with pytest.warns(
+            UserWarning,
+            match=(
+                "unreliable. Over-confident by 27.2 percentage points .* Badly calibrated: the top "
+                "label"
+            ),
+        ):
             told = decide(lw.Ensemble(sure[None]), costs, task=task, y_true=y)
-        assert np.array_equal(told.expected_cost, decide(lw.Ensemble(sure[None]), costs, task=task).expected_cost)
+        assert np.array_equal(
+            told.expected_cost, decide(lw.Ensemble(sure[None]), costs, task=task).expected_cost
+        )
     labels = rng.random((500, 2)) < 0.1
     with pytest.warns(UserWarning, match="does not say how often it happens"):
         decide(
-            lw.MultiLabelEnsemble(np.full((1, 500, 2), 0.95)), Costs(false_positive=1, false_negative=1), task="per_label", y_true=labels
+            lw.MultiLabelEnsemble(np.full((1, 500, 2), 0.95)),
+            Costs(false_positive=1, false_negative=1),
+            task="per_label",
+            y_true=labels,
         )
 
 
@@ -134,8 +171,13 @@ def test_mistakes_are_told():
 @pytest.mark.parametrize("task", ["multiclass", "per_label"])
 def test_one_case_without_a_batch_axis(task):
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=4)
-    costs = lw.decisions.Costs([[0, 1, 5], [2, 0, 1], [9, 3, 0]], false_positive=1, false_negative=3, abstain=0.7, ask=0.3)
-    one, many = (lw.decisions.decide(lw.Ensemble(p, member_axis=0), costs, task=task) for p in (probs, probs[:, None]))
+    costs = lw.decisions.Costs(
+        [[0, 1, 5], [2, 0, 1], [9, 3, 0]], false_positive=1, false_negative=3, abstain=0.7, ask=0.3
+    )
+    one, many = (
+        lw.decisions.decide(lw.Ensemble(p, member_axis=0), costs, task=task)
+        for p in (probs, probs[:, None])
+    )
     for part in ("action", "expected_cost", "value_of_label", "value_of_knowledge", "after_answer"):
         np.testing.assert_allclose(getattr(one, part), getattr(many, part)[0], rtol=1e-12)
     assert one.explain() == many.explain(0)

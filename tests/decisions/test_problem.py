@@ -28,9 +28,11 @@ DISTRIBUTIONS = {
 
 
 def simulated_values(theta, y, table, abstain, error, rng):
-    """Value of label and of knowledge for one case by playing it: ``theta`` (n, K) ~ Q, ``y`` ~ theta, ``table[truth, action]``.
+    """Value of label and of knowledge for one case by playing it: ``theta`` (n, K) ~ Q, ``y`` ~
+    theta, ``table[truth, action]``.
 
-    Nothing here uses a mean or a Bayes risk formula: actions are chosen by what they cost on average over the played cases.
+    Nothing here uses a mean or a Bayes risk formula: actions are chosen by what they cost on
+    average over the played cases.
     """
     n, k = theta.shape
     actions = np.c_[table, np.full(k, abstain)] if abstain is not None else np.asarray(table)
@@ -60,12 +62,20 @@ def test_values_of_information_are_what_playing_the_cases_gives(kind, abstain, e
     table = np.array([[0.0, 1.0, 2.0], [4.0, 0.0, 1.0], [3.0, 2.0, 0.5]])
     plan = decide(q, Costs(table, abstain=abstain, expert_error=error), task="multiclass")
     for i in range(3):
-        (label, label_se), (knowledge, knowledge_se) = simulated_values(theta[:, i], y[:, i], table, abstain, error, rng)
+        (label, label_se), (knowledge, knowledge_se) = simulated_values(
+            theta[:, i], y[:, i], table, abstain, error, rng
+        )
         assert plan.value_of_label[i] == pytest.approx(label, abs=4.5 * label_se + 1e-3)
         slack = 1e-3 if plan.error is None else 1e-3 + 2 * plan.error[i]
-        assert plan.value_of_knowledge[i] == pytest.approx(knowledge, abs=4.5 * knowledge_se + slack)
+        assert plan.value_of_knowledge[i] == pytest.approx(
+            knowledge, abs=4.5 * knowledge_se + slack
+        )
     a, b = np.array([1.0, 2.0, 0.5]), np.array([3.0, 1.0, 4.0])
-    labels = decide(q, Costs(false_positive=a, false_negative=b, abstain=abstain, expert_error=error), task="per_label")
+    labels = decide(
+        q,
+        Costs(false_positive=a, false_negative=b, abstain=abstain, expert_error=error),
+        task="per_label",
+    )
     for i, k in product(range(2), range(3)):
         t = theta[:, i, k]
         binary = np.array([[0, a[k]], [b[k], 0]])
@@ -74,7 +84,9 @@ def test_values_of_information_are_what_playing_the_cases_gives(kind, abstain, e
         )
         assert labels.value_of_label[i, k] == pytest.approx(label, abs=4.5 * label_se + 1e-3)
         slack = 1e-3 if labels.error is None else 1e-3 + 2 * labels.error[i, k]
-        assert labels.value_of_knowledge[i, k] == pytest.approx(knowledge, abs=4.5 * knowledge_se + slack)
+        assert labels.value_of_knowledge[i, k] == pytest.approx(
+            knowledge, abs=4.5 * knowledge_se + slack
+        )
 
 
 cost = st.floats(0, 10)
@@ -82,7 +94,9 @@ share = st.floats(0, 1)
 
 
 def cost_of_plan(p, pay, abstain, ask, error, plan):
-    """Expected cost of a complete plan: ("now", action), or ("ask", action after each answer), summed over truths and answers."""
+    """Expected cost of a complete plan: ("now", action), or ("ask", action after each answer),
+    summed over truths and answers.
+    """
     k = len(p)
 
     def spent(action, truth):
@@ -117,8 +131,14 @@ def all_plans(k, abstain, ask):
 )
 def test_multiclass_is_the_best_of_all_plans(weights, pay, abstain, ask, error):
     p = np.array(weights) / sum(weights)
-    plan = decide(lw.Ensemble(p[None, None]), Costs(pay, abstain=abstain, ask=ask, expert_error=error), task="multiclass")
-    costs = {each: cost_of_plan(p, pay, abstain, ask, error, each) for each in all_plans(3, abstain, ask)}
+    plan = decide(
+        lw.Ensemble(p[None, None]),
+        Costs(pay, abstain=abstain, ask=ask, expert_error=error),
+        task="multiclass",
+    )
+    costs = {
+        each: cost_of_plan(p, pay, abstain, ask, error, each) for each in all_plans(3, abstain, ask)
+    }
     best = min(costs.values())
     assert plan.expected_cost[0] == pytest.approx(best, rel=1e-9, abs=1e-9)
     action = int(plan.action[0])
@@ -143,17 +163,24 @@ def test_per_label_is_the_best_set_of_labels_to_act_on(t, a, b, abstain, ask, er
     plan = decide(q, costs, task="per_label")
     each = [
         [
-            cost_of_plan([1 - t[k], t[k]], [[0, a[k]], [b[k], 0]], abstain, ask and ask[k], error, one)
+            cost_of_plan(
+                [1 - t[k], t[k]], [[0, a[k]], [b[k], 0]], abstain, ask and ask[k], error, one
+            )
             for one in all_plans(2, abstain, ask and ask[k])
         ]
         for k in range(2)
     ]
-    best = min(sum(combination) for combination in product(*each))  # every combination of plans for the labels
+    best = min(
+        sum(combination) for combination in product(*each)
+    )  # every combination of plans for the labels
     assert plan.expected_cost[0].sum() == pytest.approx(best, rel=1e-9, abs=1e-9)
 
 
 def test_a_useless_expert_is_worth_nothing_and_a_worse_one_less():
     q = lw.Ensemble(np.random.default_rng(2).dirichlet([1, 1, 1], (3, 100)))
-    worth = [decide(q, Costs(1 - np.eye(3), expert_error=e), task="multiclass").value_of_label for e in (0, 0.1, 0.3, 2 / 3)]
+    worth = [
+        decide(q, Costs(1 - np.eye(3), expert_error=e), task="multiclass").value_of_label
+        for e in (0, 0.1, 0.3, 2 / 3)
+    ]
     assert np.all(np.diff(worth, axis=0) <= 1e-12)
     assert np.allclose(worth[-1], 0)

@@ -10,7 +10,10 @@ from labelwise.decisions import Costs, decide
 
 def test_sentences():
     names = ["nevus", "melanoma", "lentigo"]
-    q = lw.Ensemble(np.array([[[0.90, 0.05, 0.05], [0.5, 0.3, 0.2]], [[0.80, 0.15, 0.05], [0.3, 0.5, 0.2]]]), class_names=names)
+    q = lw.Ensemble(
+        np.array([[[0.90, 0.05, 0.05], [0.5, 0.3, 0.2]], [[0.80, 0.15, 0.05], [0.3, 0.5, 0.2]]]),
+        class_names=names,
+    )
     costs = Costs(
         [[0, 2, 1], [20, 0, 20], [1, 2, 0]],
         false_positive=[1, 2, 1],
@@ -21,24 +24,34 @@ def test_sentences():
     )
     one = decide(q, costs, task="multiclass")
     assert one.explain(0) == (
-        "ask an expert for the class of this case: the expert's answer saves 1.8 on average and costs 1.5; "
-        "knowing the exact probabilities would save at most 0.425 if no expert is asked and the predicted spread is right"
+        "ask an expert for the class of this case: the expert's answer saves 1.8 on average and "
+        "costs 1.5; "
+        "knowing the exact probabilities would save at most 0.425 if no expert is asked and the "
+        "predicted spread is right"
     )
     assert one.explain(1) == (
-        "predict melanoma, which costs 1.2 on average; the expert's answer saves 1.2 on average and costs 1.5; "
-        "knowing the exact probabilities would save at most 0 if no expert is asked and the predicted spread is right"
+        "predict melanoma, which costs 1.2 on average; the expert's answer saves 1.2 on average "
+        "and costs 1.5; "
+        "knowing the exact probabilities would save at most 0 if no expert is asked and the "
+        "predicted spread is right"
     )
     label = decide(q, costs, task="per_label")
     assert label.explain(0, label="melanoma") == (
         "ask an expert about melanoma: the expert's answer saves 1.8 on average and costs 1.5; "
-        "knowing the exact probabilities would save at most 0.45 if no expert is asked and the predicted spread is right"
+        "knowing the exact probabilities would save at most 0.45 if no expert is asked and the "
+        "predicted spread is right"
     )
     assert label.explain(0) == label.explain(0, label="melanoma") + (
         "; act on nevus (expected cost 0.15); do not act on lentigo (expected cost 0.1)"
     )
-    erring = decide(q, Costs([[0, 2, 1], [20, 0, 20], [1, 2, 0]], abstain=0.1, expert_error=0.25), task="multiclass")
+    erring = decide(
+        q,
+        Costs([[0, 2, 1], [20, 0, 20], [1, 2, 0]], abstain=0.1, expert_error=0.25),
+        task="multiclass",
+    )
     assert erring.explain(0) == (
-        "abstain on this case, which costs 0.1; the answer of an expert with error rate 0.25 saves 0 on average; "
+        "abstain on this case, which costs 0.1; the answer of an expert with error rate 0.25 saves "
+        "0 on average; "
         "knowing the exact probabilities would save at most 0 if the predicted spread is right"
     )
     many = decide(
@@ -46,4 +59,7 @@ def test_sentences():
         Costs(false_positive=1, false_negative=1, abstain=np.r_[0, np.ones(8)]),
         task="per_label",
     )
-    assert many.explain(0) == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); abstain on 0 (expected cost 0)"
+    assert (
+        many.explain(0)
+        == "act on 1, 2, 3, 4 and 4 others (expected cost 0.8); abstain on 0 (expected cost 0)"
+    )

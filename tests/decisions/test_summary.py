@@ -22,28 +22,46 @@ def example(n: int = 400, seed: int = 0) -> tuple[lw.Ensemble, np.ndarray]:
     return lw.Ensemble(theta[None], class_names=NAMES), y
 
 
-@pytest.mark.parametrize("prices", [{}, {"ask": 0.4, "expert_error": 0.1}, {"abstain": 0.5}, {"abstain": 0.6, "ask": 0.55}])
+@pytest.mark.parametrize(
+    "prices",
+    [{}, {"ask": 0.4, "expert_error": 0.1}, {"abstain": 0.5}, {"abstain": 0.6, "ask": 0.55}],
+)
 def test_counts_and_costs_are_those_of_the_cases(prices):
     q, y = example()
     plan = decide(q, Costs(default=1, missed={"mel": 20}, **prices), task="multiclass")
     story, report = plan.summary(y), evaluate_policy(plan, y)
     likely = q.mean().argmax(axis=1)
-    for calls, action, outcome in ((story.before, likely, report["argmax"]), (story.after, plan.action, report["decide"])):
+    for calls, action, outcome in (
+        (story.before, likely, report["argmax"]),
+        (story.after, plan.action, report["decide"]),
+    ):
         for k in range(3):
             assert calls.called[k] == sum(a == k for a in action)
-            assert calls.missed[k] == sum(t == k and a not in (k, ASK, ABSTAIN) for a, t in zip(action, y, strict=True))
-            assert calls.false_alarms[k] == sum(a == k and t != k for a, t in zip(action, y, strict=True))
-            assert calls.asked[k] == sum(a == ASK and t == k for a, t in zip(action, y, strict=True))
-            assert calls.abstained[k] == sum(a == ABSTAIN and t == k for a, t in zip(action, y, strict=True))
+            assert calls.missed[k] == sum(
+                t == k and a not in (k, ASK, ABSTAIN) for a, t in zip(action, y, strict=True)
+            )
+            assert calls.false_alarms[k] == sum(
+                a == k and t != k for a, t in zip(action, y, strict=True)
+            )
+            assert calls.asked[k] == sum(
+                a == ASK and t == k for a, t in zip(action, y, strict=True)
+            )
+            assert calls.abstained[k] == sum(
+                a == ABSTAIN and t == k for a, t in zip(action, y, strict=True)
+            )
             assert calls.cost[k] == pytest.approx(outcome.costs[y == k].sum())
     assert story.cases.tolist() == np.bincount(y, minlength=3).tolist()
     assert story.cost_before == pytest.approx(report["argmax"].cost)
     assert story.cost_after == pytest.approx(report["decide"].cost)
     saved = report["argmax"].costs - report["decide"].costs
-    assert (story.saving.value, story.saving.low, story.saving.high) == pytest.approx(report.saving("argmax"))
+    assert (story.saving.value, story.saving.low, story.saving.high) == pytest.approx(
+        report.saving("argmax")
+    )
     most = 20 + prices.get("ask", 0)  # of a missed melanoma
     of_mel = paired_saving(saved[y == 1], most, 0.95)
-    assert (story.saving_by_class.low[1], story.saving_by_class.high[1]) == pytest.approx(of_mel[1:])
+    assert (story.saving_by_class.low[1], story.saving_by_class.high[1]) == pytest.approx(
+        of_mel[1:]
+    )
     assert (story.saving_by_class.low < story.saving_by_class.high).all()
 
 
@@ -70,17 +88,24 @@ def test_missed_cases_with_an_interval():
     first, *_ = story.sentences()
     n = int((y == 1).sum())
     assert first.startswith(
-        f"Missed cases of mel fall from {before.sum()} to {after.sum()} of {n}: {before.sum() - after.sum()} fewer (95 % interval "
+        f"Missed cases of mel fall from {before.sum()} to {after.sum()} of {n}: "
+        f"{before.sum() - after.sum()} fewer (95 % interval "
     )
     assert first in str(story).replace("\n", " ")
-    assert any(sentence.startswith("Missed cases of nv rise from") for sentence in story.sentences())
+    assert any(
+        sentence.startswith("Missed cases of nv rise from") for sentence in story.sentences()
+    )
     assert story.to_dict()["mel"]["fewer_missed_low"] == fewer.low[1]
-    same = decide(q, Costs(default=1), task="multiclass").summary(y)  # the most probable class: nothing changes
+    same = decide(q, Costs(default=1), task="multiclass").summary(
+        y
+    )  # the most probable class: nothing changes
     assert not same.fewer_missed.value.any()
     assert same.sentences() == []
 
 
-@pytest.mark.parametrize(("saved", "lost", "n"), [(0.3, 0.05, 20), (0.9, 0.0, 10), (0.02, 0.01, 200), (0.0, 0.0, 5)])
+@pytest.mark.parametrize(
+    ("saved", "lost", "n"), [(0.3, 0.05, 20), (0.9, 0.0, 10), (0.02, 0.01, 200), (0.0, 0.0, 5)]
+)
 def test_the_interval_of_missed_cases_covers(saved, lost, n):
     drawn = np.random.default_rng(0).multinomial(n, [saved, lost, 1 - saved - lost], 4000)
     found = fewer_missed(drawn[:, 0], drawn[:, 1], np.full(4000, n), 0.95)
@@ -88,16 +113,23 @@ def test_the_interval_of_missed_cases_covers(saved, lost, n):
 
 
 def test_whether_the_decisions_cost_what_was_expected():
-    """Forecasts that are too sure of themselves promise too little; the sentence has the size, the direction and the interval."""
+    """Forecasts that are too sure of themselves promise too little; the sentence has the size, the
+    direction and the interval.
+    """
     q, y = example(2000)
     right = decide(q, Costs(missed={"mel": 20}), task="multiclass").summary(y)
     assert right.cost_sentence() == (
-        "Realized cost 0.655 per case, expected 0.691: chance can explain the difference (95 % interval -0.078 to 0.0285)."
+        "Realized cost 0.655 per case, expected 0.691: chance can explain the difference (95 % "
+        "interval -0.078 to 0.0285)."
     )
     sharp = q.probs**3 / (q.probs**3).sum(-1, keepdims=True)
-    plan = decide(lw.Ensemble(sharp, class_names=NAMES), Costs(missed={"mel": 20}), task="multiclass")
+    plan = decide(
+        lw.Ensemble(sharp, class_names=NAMES), Costs(missed={"mel": 20}), task="multiclass"
+    )
     wrong = plan.summary(y)
-    assert wrong.cost_sentence() == "Realized cost 1.25 per case, expected 0.271: 0.979 higher (95 % interval 0.789 to 1.19)."
+    assert wrong.cost_sentence() == (
+        "Realized cost 1.25 per case, expected 0.271: 0.979 higher (95 % interval 0.789 to 1.19)."
+    )
     assert wrong.expected_cost == pytest.approx(plan.expected_cost.mean())
     assert wrong.excess.value == pytest.approx(wrong.cost_after - wrong.expected_cost)
     assert wrong.cost_sentence() in str(wrong)
@@ -106,21 +138,42 @@ def test_whether_the_decisions_cost_what_was_expected():
     asked = decide(q, Costs(default=1, ask=0), task="multiclass").summary(y)
     assert asked.cost_sentence() == "Realized cost 0 per case, as expected."
     abstained = decide(q, Costs(default=1, abstain=0.1 + 0.2 - 0.3), task="multiclass").summary(y)
-    assert abstained.cost_sentence() == f"Realized cost {number(abstained.cost_after)} per case, as expected."
-    one = decide(lw.Ensemble(q.probs[:, :1], class_names=NAMES), Costs(default=1), task="multiclass").summary(y[:1])
-    assert one.cost_sentence() == f"Realized cost {number(one.cost_after)} per case, expected {number(one.expected_cost)}."
+    assert (
+        abstained.cost_sentence()
+        == f"Realized cost {number(abstained.cost_after)} per case, as expected."
+    )
+    one = decide(
+        lw.Ensemble(q.probs[:, :1], class_names=NAMES), Costs(default=1), task="multiclass"
+    ).summary(y[:1])
+    assert (
+        one.cost_sentence()
+        == f"Realized cost {number(one.cost_after)} per case, expected {number(one.expected_cost)}."
+    )
 
 
 @pytest.mark.parametrize("task", ["multiclass", "per_label"])
 @pytest.mark.parametrize(
-    "prices", [{}, {"ask": 0.4, "expert_error": 0.1}, {"abstain": 0.5}, {"abstain": 0.3, "ask": 0.25, "expert_error": 0.02}]
+    "prices",
+    [
+        {},
+        {"ask": 0.4, "expert_error": 0.1},
+        {"abstain": 0.5},
+        {"abstain": 0.3, "ask": 0.25, "expert_error": 0.02},
+    ],
 )
 def test_no_case_costs_more_than_it_can(task, prices):
     q, _ = example()
-    plan = decide(q, Costs(default=1, missed={"mel": 20}, false_alarm={"nv": 3}, **prices), task=task)
+    plan = decide(
+        q, Costs(default=1, missed={"mel": 20}, false_alarm={"nv": 3}, **prices), task=task
+    )
     lowest, highest = plan.problem.cost_range(plan.action, plan.after_answer)
     outcomes = range(3) if task == "multiclass" else range(2)
-    paid = np.stack([plan.problem.paid(plan.action, plan.after_answer, np.full(plan.action.shape, k)) for k in outcomes])
+    paid = np.stack(
+        [
+            plan.problem.paid(plan.action, plan.after_answer, np.full(plan.action.shape, k))
+            for k in outcomes
+        ]
+    )
     assert np.all(lowest <= paid.min(axis=0) + 1e-12)
     assert np.all(highest >= paid.max(axis=0) - 1e-12)
     predicted = plan.action >= 0
@@ -136,7 +189,9 @@ def test_per_label():
     p = q.mean()
     assert story.before.called.tolist() == (p > 0.5).sum(axis=0).tolist()
     assert story.after.missed.tolist() == ((plan.action == 0) & (hot == 1)).sum(axis=0).tolist()
-    assert story.after.false_alarms.tolist() == ((plan.action == 1) & (hot == 0)).sum(axis=0).tolist()
+    assert (
+        story.after.false_alarms.tolist() == ((plan.action == 1) & (hot == 0)).sum(axis=0).tolist()
+    )
     assert story.after.asked.tolist() == (plan.action == ASK).sum(axis=0).tolist()
     report = evaluate_policy(plan, hot)
     assert story.cost_after == pytest.approx(report["decide"].cost)
@@ -150,7 +205,9 @@ def test_a_class_without_cases_saves_nothing_that_is_known():
     assert np.isnan(story.saving_by_class.value[2])
     assert "–" in str(story).splitlines()[4]
     assert story.saving_by_class.value[0] == 0
-    assert re.search(r"akiec .* 0 \(-1 to \+1\)$", str(story).splitlines()[2])  # one case: all that is possible
+    assert re.search(
+        r"akiec .* 0 \(-1 to \+1\)$", str(story).splitlines()[2]
+    )  # one case: all that is possible
 
 
 def test_many_classes_are_cut():
@@ -180,15 +237,22 @@ def test_break_even_is_where_asking_starts(task, prices):
     costs = {"default": 1, "missed": {"mel": 20}} | prices
     price = decide(q, Costs(**costs), task=task).break_even
     assert np.any(decide(q, Costs(**costs, ask=price.some_case * 0.999), task=task).action == ASK)
-    assert not np.any(decide(q, Costs(**costs, ask=price.some_case * 1.001), task=task).action == ASK)
+    assert not np.any(
+        decide(q, Costs(**costs, ask=price.some_case * 1.001), task=task).action == ASK
+    )
     problem = decide(q, Costs(**costs), task=task).problem
     p = q.mean() if task == "multiclass" else np.stack([1 - q.mean(), q.mean()], axis=-1)
-    assert price.average == pytest.approx(np.mean(problem.now(p)[1] - problem.answered(p)[1]))  # asking always, or never
+    assert price.average == pytest.approx(
+        np.mean(problem.now(p)[1] - problem.answered(p)[1])
+    )  # asking always, or never
 
 
 def test_asking_that_saves_nothing():
     q = lw.Ensemble(np.array([[[1.0, 0.0]]]))
-    assert str(decide(q, Costs(default=1), task="multiclass").break_even) == "Asking saves nothing at any price"
+    assert (
+        str(decide(q, Costs(default=1), task="multiclass").break_even)
+        == "Asking saves nothing at any price"
+    )
 
 
 def test_wrong_input_is_refused():

@@ -22,7 +22,11 @@ SETTINGS = {
         lambda x: (0.0501 * min(x, 0.3) + 0.3 * max(x - 0.5, 0)) / x,
         0.05,
     ),
-    "step": (lambda u: np.where(u < 0.5, 0.01, 0.5), lambda x: (0.01 * min(x, 0.5) + 0.5 * max(x - 0.5, 0)) / x, 0.1),
+    "step": (
+        lambda u: np.where(u < 0.5, 0.01, 0.5),
+        lambda x: (0.01 * min(x, 0.5) + 0.5 * max(x - 0.5, 0)) / x,
+        0.1,
+    ),
 }
 
 
@@ -38,7 +42,9 @@ def test_the_target_is_violated_in_at_most_the_allowed_share_of_simulations(sett
     for _ in range(SIMULATIONS):
         u = rng.random(300)
         score = u if ties is None else np.ceil(u * ties) / ties
-        t = choose_threshold(score, rng.random(300) >= mistake(score), target=target, confidence=0.9)
+        t = choose_threshold(
+            score, rng.random(300) >= mistake(score), target=target, confidence=0.9
+        )
         if t.found:
             true = error(t.value) if ties is None else chances[round(t.value * ties) - 1]
             violations += true > target
@@ -52,8 +58,12 @@ def test_the_guarantee_holds_for_all_classes_at_once():
     for _ in range(SIMULATIONS):
         k = rng.integers(3, size=600)
         u = rng.random(600)
-        chosen = choose_threshold(u, rng.random(600) >= slopes[k] * u, target=0.1, confidence=0.8, y_pred=k)
-        violations += any(t.found and slopes[c] * t.value / 2 > 0.1 for c, t in chosen.by_class.items())
+        chosen = choose_threshold(
+            u, rng.random(600) >= slopes[k] * u, target=0.1, confidence=0.8, y_pred=k
+        )
+        violations += any(
+            t.found and slopes[c] * t.value / 2 > 0.1 for c, t in chosen.by_class.items()
+        )
     assert violations <= 0.2 * SIMULATIONS
 
 
@@ -65,9 +75,14 @@ def test_it_is_not_needlessly_strict():
 
 
 @settings(max_examples=300)
-@given(data=st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=40), target=st.sampled_from([0.3, 0.5]))
+@given(
+    data=st.lists(st.tuples(st.integers(0, 12), st.booleans()), min_size=1, max_size=40),
+    target=st.sampled_from([0.3, 0.5]),
+)
 def test_equals_the_definition(data, target):
-    """From each start, walk through the distinct scores until an exact binomial test fails; keep the farthest that passed."""
+    """From each start, walk through the distinct scores until an exact binomial test fails; keep
+    the farthest that passed.
+    """
     confidence = 0.7
     score, correct = np.array([s for s, _ in data]), np.array([c for _, c in data])
     starts, share = _starts(len(data), target, 1 - confidence)
@@ -103,15 +118,24 @@ def test_when_no_threshold_reaches_the_target_the_result_says_why():
     few = choose_threshold(np.arange(30.0), np.ones(30), target=0.05, confidence=0.95)
     assert not few.found
     assert str(few) == (
-        "no threshold keeps the error below 0.05 with confidence 0.95: 30 cases cannot prove it even without errors; at least 60 are needed"
+        "no threshold keeps the error below 0.05 with confidence 0.95: 30 cases cannot prove it "
+        "even without errors; at least 60 are needed"
     )
     assert not few.accept(np.array([-1e9, 0.0])).any()
     wrong = choose_threshold(np.arange(500.0), np.arange(500) % 2, target=0.05, confidence=0.95)
     assert not wrong.found
     assert wrong.reason == "of the 80 most certain of 500 cases 40 are wrong, and at most 0 may be"
     # 80 right ones, then ties of mistakes: the start passes, the next distinct score does not
-    tied = choose_threshold(np.r_[np.arange(80.0), np.full(420, 99.0)], np.arange(500) < 80, target=0.05, confidence=0.95)
-    assert tied.reason == "the 80 most certain of 500 cases prove it, but not together with the next score"
+    tied = choose_threshold(
+        np.r_[np.arange(80.0), np.full(420, 99.0)],
+        np.arange(500) < 80,
+        target=0.05,
+        confidence=0.95,
+    )
+    assert (
+        tied.reason
+        == "the 80 most certain of 500 cases prove it, but not together with the next score"
+    )
 
 
 def test_accepting_and_printing():
@@ -119,8 +143,13 @@ def test_accepting_and_printing():
     t = choose_threshold(score, correct, target=0.05, confidence=0.95)
     assert t.coverage == pytest.approx(t.accept(score).mean())
     assert t.errors == 400 * t.coverage - 300
-    assert binom.cdf(7, 307, 0.05) <= 0.05 / 3 < binom.cdf(8, 308, 0.05)  # three starts share the error probability
-    assert str(t) == "accept scores up to 0.766917: 76.8 % of the cases, 7 of 307 wrong, error below 0.05 with confidence 0.95"
+    assert (
+        binom.cdf(7, 307, 0.05) <= 0.05 / 3 < binom.cdf(8, 308, 0.05)
+    )  # three starts share the error probability
+    assert str(t) == (
+        "accept scores up to 0.766917: 76.8 % of the cases, 7 of 307 wrong, error below 0.05 "
+        "with confidence 0.95"
+    )
     classes = np.where(np.arange(400) % 2, "ill", "well")
     both = choose_threshold(score, correct, target=0.1, confidence=0.9, y_pred=classes)
     assert set(both.by_class) == {"ill", "well"}
@@ -153,7 +182,12 @@ def test_torch_scores(optional):
     ],
 )
 def test_mistakes_are_told(change, message):
-    arguments = {"score": [0.1, 0.2, 0.3], "correct": [True, True, False], "target": 0.1, "confidence": 0.9} | change
+    arguments = {
+        "score": [0.1, 0.2, 0.3],
+        "correct": [True, True, False],
+        "target": 0.1,
+        "confidence": 0.9,
+    } | change
     score, correct = arguments.pop("score"), arguments.pop("correct")
     with pytest.raises((ValueError, TypeError), match=message):
         lw.decisions.choose_threshold(np.asarray(score), np.asarray(correct), **arguments)

@@ -16,7 +16,11 @@ def test_what_is_there():
     fashion = lw.demo.load_fashion_ensemble()
     assert fashion.ensemble.probs.shape == (5, 10_000, 10)
     assert fashion.ensemble.probs.dtype == np.float32
-    assert fashion.ensemble.class_names == fashion.class_names == labelwise_lab.datasets.catalogue.IDX["fashion-mnist"].class_names
+    assert (
+        fashion.ensemble.class_names
+        == fashion.class_names
+        == labelwise_lab.datasets.catalogue.IDX["fashion-mnist"].class_names
+    )
     np.testing.assert_array_equal(np.bincount(fashion.y_true), np.full(10, 1000))
     assert set(fashion.ood) == {"mnist", "kmnist"}
     assert all(q.probs.shape == (5, 10_000, 10) for q in fashion.ood.values())
@@ -36,7 +40,14 @@ def test_it_is_a_good_ensemble():
     assert np.argmax(u.total) in fashion.image_index
     assert np.argmax(u.epistemic) in fashion.image_index
     for name, least in (("mnist", 0.75), ("kmnist", 0.9)):
-        assert float(lw.evaluation.detection_scores(u.epistemic, lw.decompose(fashion.ood[name]).sum().epistemic).auroc) > least
+        assert (
+            float(
+                lw.evaluation.detection_scores(
+                    u.epistemic, lw.decompose(fashion.ood[name]).sum().epistemic
+                ).auroc
+            )
+            > least
+        )
 
 
 def test_the_images_are_those_of_the_labels():
@@ -52,7 +63,11 @@ def test_packing_keeps_small_probabilities():
     again = bundled.unpacked(bundled.packed(p))
     assert again.dtype == np.float32
     np.testing.assert_allclose(again.sum(-1), 1, atol=1e-6)
-    for least, rtol in ((1e-40, 0.37), (1.3e-7, 0.036), (3.4e-4, 0.005)):  # half of 1/2 and of 1/16; half of 1/16; float16 near -8
+    for least, rtol in (
+        (1e-40, 0.37),
+        (1.3e-7, 0.036),
+        (3.4e-4, 0.005),
+    ):  # half of 1/2 and of 1/16; half of 1/16; float16 near -8
         np.testing.assert_allclose(again[p > least], p[p > least], rtol=rtol)
     large = p > 0.01
     np.testing.assert_allclose(again[large], p[large], rtol=2.5e-3)
@@ -71,10 +86,14 @@ def test_planes_are_lossless_and_smaller():
     np.testing.assert_array_equal(again.view(np.uint16), log_probs.view(np.uint16))
     assert len(zlib.compress(planes.tobytes())) < 0.9 * len(zlib.compress(log_probs.tobytes()))
     other = rng.integers(0, 2**16, (2, 30, 4), dtype=np.uint16).view(np.float16)  # any bits at all
-    np.testing.assert_array_equal(bundled.from_planes(bundled.to_planes(other)).view(np.uint16), other.view(np.uint16))
+    np.testing.assert_array_equal(
+        bundled.from_planes(bundled.to_planes(other)).view(np.uint16), other.view(np.uint16)
+    )
 
 
 def test_a_missing_file_is_named(monkeypatch, tmp_path):
     monkeypatch.setattr(bundled, "FILE", tmp_path / "fashion_ensemble.npz")
-    with pytest.raises(FileNotFoundError, match=r"fashion_ensemble\.npz is missing from the installed package"):
+    with pytest.raises(
+        FileNotFoundError, match=r"fashion_ensemble\.npz is missing from the installed package"
+    ):
         lw.demo.load_fashion_ensemble()

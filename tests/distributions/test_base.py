@@ -1,4 +1,6 @@
-"""A distribution of a user's own, written from CONTRIBUTING, works everywhere; and what all distributions check."""
+"""A distribution of a user's own, written from CONTRIBUTING, works everywhere; and what all
+distributions check.
+"""
 
 from __future__ import annotations
 
@@ -15,10 +17,13 @@ from wrong_input import refused
 NAMES = ("nevus", "melanoma", "other")
 
 
-# --- what a user writes: sticks broken at correlated Gaussian places ---------------------------------------------------------
+# --- what a user writes: sticks broken at correlated Gaussian places
+# ---------------------------------------------------------
 @dataclass(frozen=True, eq=False)
 class StickBreaking(lw.Distribution):
-    """Θ_1 = v_1, Θ_2 = v_2 (1 − v_1), …, with logit(v) ~ N(loc, S Sᵀ); the last class gets what is left."""
+    """Θ_1 = v_1, Θ_2 = v_2 (1 − v_1), …, with logit(v) ~ N(loc, S Sᵀ); the last class gets what is
+    left.
+    """
 
     loc: np.ndarray  # (..., K − 1)
     root: np.ndarray  # S, (K − 1, K − 1)
@@ -39,13 +44,15 @@ class StickBreaking(lw.Distribution):
         return np.concatenate([v[..., :1], v[..., 1:] * left[..., :-1], left[..., -1:]], axis=-1)
 
     def marginal(self, events: Any = None) -> Any:
-        return lw.Ensemble(self.sample(2000, rng=0), member_axis=0, class_names=self.class_names).marginal(events)
+        return lw.Ensemble(
+            self.sample(2000, rng=0), member_axis=0, class_names=self.class_names
+        ).marginal(events)
 
     def __getitem__(self, index: Any) -> StickBreaking:
         return StickBreaking(self.loc[index], self.root, self.class_names)
 
 
-# -----------------------------------------------------------------------------------------------------------------------------
+# ----------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -67,7 +74,9 @@ def test_decompose(q: StickBreaking) -> None:
     np.testing.assert_allclose(lw.decompose(q, "squared").epistemic, draws.var(axis=0), rtol=1e-10)
     np.testing.assert_allclose(u.total, u.aleatoric + u.epistemic, rtol=1e-10)
     event = lw.decompose(q, "squared", events={"skin cancer": ["melanoma", "other"]})
-    np.testing.assert_allclose(event.epistemic[:, 0], (draws[..., 1] + draws[..., 2]).var(axis=0), rtol=1e-9)
+    np.testing.assert_allclose(
+        event.epistemic[:, 0], (draws[..., 1] + draws[..., 2]).var(axis=0), rtol=1e-9
+    )
     assert lw.decompose(q[3]).total.shape == (3,)
     assert len(q[:7]) == 7
     np.testing.assert_allclose(q.mean(), draws.mean(axis=0))
@@ -103,7 +112,9 @@ def test_evaluate_and_calibrate(q: StickBreaking, y_true: np.ndarray) -> None:
         lw.evaluation.members_needed(q)
 
 
-def test_report_and_plot(q: StickBreaking, y_true: np.ndarray, tmp_path: Any, optional: Any) -> None:
+def test_report_and_plot(
+    q: StickBreaking, y_true: np.ndarray, tmp_path: Any, optional: Any
+) -> None:
     path = tmp_path / "report.html"
     lw.report.write_report(path, q, y_true=y_true)
     assert "melanoma" in path.read_text(encoding="utf-8")
@@ -116,7 +127,11 @@ def test_report_and_plot(q: StickBreaking, y_true: np.ndarray, tmp_path: Any, op
 @pytest.mark.parametrize("q", distributions(), ids=KINDS)
 def test_sampling(q: Any) -> None:
     for rng in (1.5, True, -1, "seed"):
-        with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
+        with refused(
+            TypeError,
+            "`rng` must be None, an integer seed from 0 or a numpy.random.Generator",
+            f"got {rng!r}",
+        ):
             q.sample(3, rng=rng)
     for n in (2.5, "3", True):
         with refused(TypeError, "`n` must be a number of draws, an integer", f"got {n!r}"):

@@ -1,4 +1,6 @@
-"""Dirichlet distributions against closed forms and quadratures in 25 to 60 digits, for α from 1e-3 to 1e6."""
+"""Dirichlet distributions against closed forms and quadratures in 25 to 60 digits, for α from 1e-3
+to 1e6.
+"""
 
 from __future__ import annotations
 
@@ -21,16 +23,22 @@ from wrong_input import refused
 @pytest.mark.parametrize(("name", "truth"), [("log", log_loss), ("squared", squared)])
 def test_closed_forms(name: str, truth: Callable[[Any, Any], Truth], k: int) -> None:
     u = lw.decompose(lw.Dirichlet(ALPHA[k]), name)
-    closed, epistemic = (5e-16 if name == "log" else 1e-15, 2e-14) if k <= 10 else (1e-13, 1e-13)  # sums of 1000 are rounded too
+    closed, epistemic = (
+        (5e-16 if name == "log" else 1e-15, 2e-14) if k <= 10 else (1e-13, 1e-13)
+    )  # sums of 1000 are rounded too
     with mpmath.workdps(60):
         for where, a, b in betas(ALPHA[k]):
             total, aleatoric = truth(a, b)
             assert abs(u.total[where] - total) <= closed * total, (a, b)
             assert abs(u.aleatoric[where] - aleatoric) <= closed * aleatoric, (a, b)
-            assert abs(u.epistemic[where] - (total - aleatoric)) <= epistemic * (total - aleatoric), (a, b)
+            assert abs(u.epistemic[where] - (total - aleatoric)) <= epistemic * (
+                total - aleatoric
+            ), (a, b)
 
 
-@pytest.mark.parametrize(("a", "b"), [(1e-10, 100), (1e-12, 1e6), (1e-6, 20), (0.9, 15), (1e-3, 1e6)])
+@pytest.mark.parametrize(
+    ("a", "b"), [(1e-10, 100), (1e-12, 1e6), (1e-6, 20), (0.9, 15), (1e-3, 1e6)]
+)
 def test_tiny_beside_large_concentrations(a: float, b: float) -> None:
     found = lw.decompose(lw.Dirichlet(np.array([a, b]))).epistemic
     with mpmath.workdps(60):
@@ -48,7 +56,10 @@ def test_quadrature(name: str) -> None:
             for where, a, b in list(betas(alpha))[:: 5 if name == "spherical" else 1]:
                 total, aleatoric = truth(a, b)
                 assert abs(u.total[where] - total) <= 1e-12 * total, (a, b)
-                assert abs(u.aleatoric[where] - aleatoric) <= 1e-11 * total, (a, b)  # promised: 1e-8
+                assert abs(u.aleatoric[where] - aleatoric) <= 1e-11 * total, (
+                    a,
+                    b,
+                )  # promised: 1e-8
                 assert abs(u.epistemic[where] - (total - aleatoric)) <= 1e-11 * total, (a, b)
                 assert u.aleatoric[where] >= 0
                 assert u.epistemic[where] >= 0
@@ -61,7 +72,9 @@ def test_quadrature_agrees_with_the_closed_forms() -> None:
         u = lw.decompose(q, loss)
         mean = q.marginal().mean
         aleatoric = q.expect(lambda t, c, d, loss=loss: loss.entropy(t, c))
-        epistemic = q.expect(lambda t, c, d, loss=loss, mean=mean: loss.divergence(t, mean[0], c, mean[1], d))
+        epistemic = q.expect(
+            lambda t, c, d, loss=loss, mean=mean: loss.divergence(t, mean[0], c, mean[1], d)
+        )
         np.testing.assert_allclose(aleatoric, u.aleatoric, rtol=0, atol=1e-11 * u.total.max())
         np.testing.assert_array_less(abs(epistemic - u.epistemic), 1e-11 * u.total + 1e-300)
 
@@ -75,15 +88,24 @@ def test_single_precision() -> None:
         for part in ("total", "aleatoric", "epistemic"):
             found, exact = getattr(single, part), getattr(double, part)
             assert np.all(found >= 0)
-            np.testing.assert_array_less(abs(found - exact), 5e-6 * double.total, err_msg=f"{loss} {part}")
+            np.testing.assert_array_less(
+                abs(found - exact), 5e-6 * double.total, err_msg=f"{loss} {part}"
+            )
 
 
 @pytest.mark.parametrize("weights", [None, [0.2, 0.0, 5.0], [1e-9, 1.0, 1e3]])
 @pytest.mark.parametrize(
     ("loss", "truth", "accuracy"),
-    [("log", log_loss, 1e-8), ("squared", squared, 1e-8), (lw.BetaLoss(-0.5, -0.5), boosting, None), (lw.ZeroOneLoss(), cost(1, 1), None)],
+    [
+        ("log", log_loss, 1e-8),
+        ("squared", squared, 1e-8),
+        (lw.BetaLoss(-0.5, -0.5), boosting, None),
+        (lw.ZeroOneLoss(), cost(1, 1), None),
+    ],
 )
-def test_mixture_is_what_it_is_defined_to_be(loss: Any, truth: Callable[[Any, Any], Truth], accuracy: float | None, weights: Any) -> None:
+def test_mixture_is_what_it_is_defined_to_be(
+    loss: Any, truth: Callable[[Any, Any], Truth], accuracy: float | None, weights: Any
+) -> None:
     """TU = G(Σ w m), AU = Σ w AU, EU = TU − AU; members that nearly agree among them."""
     rng = np.random.default_rng(3)
     alpha = 10 ** rng.uniform(-3, 6, (3, 6, 3))
@@ -104,13 +126,19 @@ def test_mixture_is_what_it_is_defined_to_be(loss: Any, truth: Callable[[Any, An
             epistemic = total - aleatoric
             assert abs(u.total[where] - total) <= 1e-11 * total
             assert abs(u.aleatoric[where] - aleatoric) <= 1e-11 * (aleatoric if accuracy else total)
-            assert abs(u.epistemic[where] - epistemic) <= (accuracy * epistemic if accuracy else 1e-11 * total)
+            assert abs(u.epistemic[where] - epistemic) <= (
+                accuracy * epistemic if accuracy else 1e-11 * total
+            )
 
 
 @pytest.mark.parametrize("make", [lw.Dirichlet, lambda alpha: lw.DirichletMixture(alpha[None])])
 def test_alpha(lib: Any, make: Any) -> None:
     for bad in (0.0, -1.0):
-        with refused(ValueError, f"`alpha` must be positive; the lowest is {bad:g}", "From evidence e ≥ 0, alpha is e + 1"):
+        with refused(
+            ValueError,
+            f"`alpha` must be positive; the lowest is {bad:g}",
+            "From evidence e ≥ 0, alpha is e + 1",
+        ):
             make(lib.array([[bad, 1.0]]))
     for bad, word in ((np.inf, "infinity"), (np.nan, "NaN")):
         with refused(ValueError, f"`alpha` must be finite; got {word} at index"):
@@ -118,9 +146,14 @@ def test_alpha(lib: Any, make: Any) -> None:
 
 
 def test_alpha_of_wrong_shape(lib: Any) -> None:
-    with refused(ValueError, "`alpha` must have at least 1 axis (..., classes); got a single number"):
+    with refused(
+        ValueError, "`alpha` must have at least 1 axis (..., classes); got a single number"
+    ):
         lw.Dirichlet(lib.array(2.0))
-    with refused(ValueError, "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape (3,)"):
+    with refused(
+        ValueError,
+        "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape (3,)",
+    ):
         lw.DirichletMixture(lib.array([1.0, 1.0, 1.0]))
 
 
@@ -129,7 +162,8 @@ def test_probabilities_are_no_concentrations() -> None:
     with pytest.raises(InputError) as error:
         lw.Dirichlet(probs)
     assert str(error.value) == (
-        "`alpha` of shape (50, 3) sums to 1 over the classes everywhere: it holds probabilities. Use lw.Ensemble. If they are concentrations all "
+        "`alpha` of shape (50, 3) sums to 1 over the classes everywhere: it holds probabilities. "
+        "Use lw.Ensemble. If they are concentrations all "
         "the same, give them as a mixture of one: lw.DirichletMixture(alpha[None])"
     )
     with pytest.raises(InputError, match="it holds probabilities"):
@@ -145,7 +179,8 @@ def test_networks_on_the_first_axis_are_said() -> None:
         lw.Dirichlet(alpha)
     assert caught[0].filename == __file__
     assert str(caught[0].message) == (
-        "`alpha` of shape (5, 100, 3) is interpreted as 5 × 100 instances. If the first axis is 5 networks, use lw.DirichletMixture(alpha)"
+        "`alpha` of shape (5, 100, 3) is interpreted as 5 × 100 instances. If the first axis is 5 "
+        "networks, use lw.DirichletMixture(alpha)"
     )
     lw.DirichletMixture(alpha)
     lw.Dirichlet(1 + np.random.default_rng(0).random((64, 64, 3)))  # an image

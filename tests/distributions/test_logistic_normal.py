@@ -1,4 +1,6 @@
-"""Parameters of LogisticNormal: what is accepted, and a sentence for each that is wrong. Its numbers: marginals/test_logit_normal.py."""
+"""Parameters of LogisticNormal: what is accepted, and a sentence for each that is wrong. Its
+numbers: marginals/test_logit_normal.py.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,11 @@ def test_covariance(lib: Any) -> None:
     def make(cov: Any) -> None:
         lw.LogisticNormal(mean, lib.array(cov))
 
-    with refused(ValueError, "`cov` must be symmetric; cov and its transpose differ by up to 0.5", "(cov + cov.T) / 2 if that is rounding"):
+    with refused(
+        ValueError,
+        "`cov` must be symmetric; cov and its transpose differ by up to 0.5",
+        "(cov + cov.T) / 2 if that is rounding",
+    ):
         make(eye + 0.5 * np.eye(3, k=1))
     with refused(ValueError, "`cov` must be positive semi-definite; its lowest eigenvalue is -5"):
         make(eye - 2)
@@ -28,24 +34,39 @@ def test_covariance(lib: Any) -> None:
     with refused(ValueError, "`mean` must be finite; got infinity at index (0,)"):
         lw.LogisticNormal(lib.array([np.inf, 0]), lib.array([1, 1]))
     shapes = "`cov` must have the shape of `mean`, (2, 3) (variances), or (2, 3, 3) (covariances)"
-    with refused(ValueError, shapes, "got (3, 3). To share it among the instances: np.broadcast_to(cov, (2, 3, 3))"):
+    with refused(
+        ValueError,
+        shapes,
+        "got (3, 3). To share it among the instances: np.broadcast_to(cov, (2, 3, 3))",
+    ):
         make(np.eye(3))
-    with refused(ValueError, shapes, "got (3,). To share it among the instances: np.broadcast_to(cov, (2, 3))"):
+    with refused(
+        ValueError,
+        shapes,
+        "got (3,). To share it among the instances: np.broadcast_to(cov, (2, 3))",
+    ):
         make(np.ones(3))
     with refused(ValueError, shapes, "got (2, 2)"):
         make(np.ones((2, 2)))
-    with refused(ValueError, "`mean` must have at least 1 axis (..., classes); got a single number"):
+    with refused(
+        ValueError, "`mean` must have at least 1 axis (..., classes); got a single number"
+    ):
         lw.LogisticNormal(lib.array(0.0), lib.array(1.0))
 
 
 def test_covariance_that_rounding_left_asymmetric(lib: Any) -> None:
-    """As inverses of precision matrices come in single precision, for instance from Laplace approximations."""
+    """As inverses of precision matrices come in single precision, for instance from Laplace
+    approximations.
+    """
     rng = np.random.default_rng(0)
     factor = rng.normal(size=(20, 10, 30))
     noise = 5e-4 * rng.uniform(-1, 1, (20, 10, 10))
     cov = (factor @ factor.swapaxes(-1, -2) * (1 + noise)).astype("float32")
     assert not np.array_equal(cov, cov.swapaxes(-1, -2))
-    for dtype in ("float32", "float64"):  # the precision is that of `cov`, also where `mean` has more
+    for dtype in (
+        "float32",
+        "float64",
+    ):  # the precision is that of `cov`, also where `mean` has more
         q = lw.LogisticNormal(lib.array(np.zeros((20, 10)), dtype), lib.array(cov, "float32"))
         stored = lib.numpy(q.cov)
         assert str(stored.dtype) == dtype
@@ -64,5 +85,9 @@ def test_points(points: Any) -> None:
 
 @pytest.mark.parametrize("rng", ["a", -1, 1.5])
 def test_seed(rng: Any) -> None:
-    with refused(TypeError, "`rng` must be None, an integer seed from 0 or a numpy.random.Generator", f"got {rng!r}"):
+    with refused(
+        TypeError,
+        "`rng` must be None, an integer seed from 0 or a numpy.random.Generator",
+        f"got {rng!r}",
+    ):
         lw.LogisticNormal([0.0, 1.0], [1.0, 1.0], rng=rng)

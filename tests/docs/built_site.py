@@ -1,4 +1,6 @@
-"""The built site: links, no network, search, phone width, notebooks. `make docs` runs it; LABELWISE_SITE is the folder."""
+"""The built site: links, no network, search, phone width, notebooks. `make docs` runs it;
+LABELWISE_SITE is the folder.
+"""
 
 from __future__ import annotations
 
@@ -75,13 +77,28 @@ def test_commands_have_their_names():
 @pytest.mark.parametrize(
     ("path", "address"),
     [
-        ("reference/core.html", "https://docs.xarray.dev/en/stable/generated/xarray.Dataset.html#xarray.Dataset"),
-        ("reference/core.html", "https://scikit-learn.org/stable/modules/generated/sklearn.model_selection.GridSearchCV.html"),
+        (
+            "reference/core.html",
+            "https://docs.xarray.dev/en/stable/generated/xarray.Dataset.html#xarray.Dataset",
+        ),
+        (
+            "reference/core.html",
+            "https://scikit-learn.org/stable/modules/generated/sklearn.model_selection.GridSearchCV.html",
+        ),
         ("reference/core.html", "https://docs.python.org/3/library/stdtypes.html#str"),
-        ("reference/index.html", "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.html#numpy.ndarray"),
+        (
+            "reference/index.html",
+            "https://numpy.org/doc/stable/reference/generated/numpy.ndarray.html#numpy.ndarray",
+        ),
         ("reference/index.html", "https://docs.pytorch.org/docs/stable/tensors.html#torch.Tensor"),
-        ("reference/predictors.html", "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module"),
-        ("reference/core.html", "https://numpy.org/doc/stable/reference/random/generator.html#numpy.random.Generator"),
+        (
+            "reference/predictors.html",
+            "https://docs.pytorch.org/docs/stable/generated/torch.nn.Module.html#torch.nn.Module",
+        ),
+        (
+            "reference/core.html",
+            "https://numpy.org/doc/stable/reference/random/generator.html#numpy.random.Generator",
+        ),
         ("reference/evaluation.html", "core.html#labelwise.Uncertainty"),
         ("reference/evaluation.html", "index.html#array"),
     ],
@@ -93,13 +110,26 @@ def test_types_are_links(pages, path, address):
 def test_every_stored_address_is_used(pages):
     links = {link for page in pages.values() for link in page.links}
     stored = (Path(__file__).parents[2] / "docs" / "_inventories").glob("*.txt")
-    lines = [line.split() for file in stored for line in file.read_text(encoding="utf-8").splitlines()[3:]]
+    lines = [
+        line.split()
+        for file in stored
+        for line in file.read_text(encoding="utf-8").splitlines()[3:]
+    ]
     assert len(lines) > 20
-    assert [name for name, _, page in lines if not any(link.endswith(f"{page}#{name}") for link in links)] == []
+    assert [
+        name
+        for name, _, page in lines
+        if not any(link.endswith(f"{page}#{name}") for link in links)
+    ] == []
 
 
 def test_pages_load_nothing_from_elsewhere(pages):
-    assert [(path, x) for path, page in pages.items() for x in page.loads if "//" in x and not x.startswith("data:")] == []
+    assert [
+        (path, x)
+        for path, page in pages.items()
+        for x in page.loads
+        if "//" in x and not x.startswith("data:")
+    ] == []
 
 
 def test_notebooks_reproduce_their_outputs():
@@ -110,13 +140,19 @@ def test_notebooks_reproduce_their_outputs():
         assert len({cell["id"] for cell in cells}) == len(cells)
         assert any(cell["cell_type"] == "code" and cell["outputs"] for cell in cells), file.name
     names: dict[str, object] = {}
-    for cell in json.loads((SITE / "notebooks" / "tutorials-label_next.ipynb").read_text(encoding="utf-8"))["cells"]:
+    for cell in json.loads(
+        (SITE / "notebooks" / "tutorials-label_next.ipynb").read_text(encoding="utf-8")
+    )["cells"]:
         if cell["cell_type"] == "code":
             out = io.StringIO()
             with contextlib.redirect_stdout(out):
                 for line in _statements(cell["source"]):
                     exec(line, names)
-            texts = [o.get("text") or o["data"]["text/plain"] for o in cell["outputs"] if o["output_type"] != "display_data"]
+            texts = [
+                o.get("text") or o["data"]["text/plain"]
+                for o in cell["outputs"]
+                if o["output_type"] != "display_data"
+            ]
             assert out.getvalue().strip() == "\n".join(texts).strip()
 
 
@@ -151,7 +187,12 @@ def browser():
 
 
 @pytest.mark.parametrize(
-    ("query", "expected"), [("jackknife", "theory.html"), ("melanoma", "decisions.html"), ("decompose", "reference/core.html")]
+    ("query", "expected"),
+    [
+        ("jackknife", "theory.html"),
+        ("melanoma", "decisions.html"),
+        ("decompose", "reference/core.html"),
+    ],
 )
 def test_search_finds(browser, address, query, expected):
     page = browser.new_page()
@@ -163,7 +204,14 @@ def test_search_finds(browser, address, query, expected):
 def test_mathematics_is_drawn_without_a_network(browser, address):
     page = browser.new_page()
     elsewhere: list[str] = []
-    page.on("request", lambda request: elsewhere.append(request.url) if not request.url.startswith((address, "data:")) else None)
+    page.on(
+        "request",
+        lambda request: (
+            elsewhere.append(request.url)
+            if not request.url.startswith((address, "data:"))
+            else None
+        ),
+    )
     page.goto(f"{address}/theory.html")
     page.wait_for_selector("mjx-container svg", timeout=60_000)
     assert page.locator("mjx-merror, [data-mjx-error]").count() == 0
@@ -172,11 +220,21 @@ def test_mathematics_is_drawn_without_a_network(browser, address):
 
 
 @pytest.mark.parametrize(
-    "path", ["index.html", "theory.html", "tutorials/reading.html", "reference/core.html", "howto/costs.html", "results.html"]
+    "path",
+    [
+        "index.html",
+        "theory.html",
+        "tutorials/reading.html",
+        "reference/core.html",
+        "howto/costs.html",
+        "results.html",
+    ],
 )
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_phones_need_not_scroll_sideways(browser, address, path, dark):
-    page = browser.new_page(viewport={"width": 390, "height": 844}, color_scheme="dark" if dark else "light")
+    page = browser.new_page(
+        viewport={"width": 390, "height": 844}, color_scheme="dark" if dark else "light"
+    )
     page.goto(f"{address}/{path}")
     if path == "theory.html":
         page.wait_for_selector("mjx-container svg", timeout=60_000)

@@ -1,4 +1,6 @@
-"""Every code block of the pages is run, or checked, or named here with the reason why it cannot be."""
+"""Every code block of the pages is run, or checked, or named here with the reason why it cannot
+be.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +37,9 @@ DOCTESTED = ("docs/", "README.md")  # where pytest collects examples, see pyproj
 DIRECTIVES = {"{toctree}", "{eval-rst}", "{include}"}  # of the site, with nothing to run
 # Start of a block: why it is not run here.
 NOT_RUN = {
-    "@dataclass(frozen=True, eq=False)": "an outline; tests/distributions/test_base.py is the whole",
+    "@dataclass(frozen=True, eq=False)": (
+        "an outline; tests/distributions/test_base.py is the whole"
+    ),
     "files, models ─▶ predictions": "a drawing",
     "MNIST/raw, FashionMNIST/raw": "files in folders",
     "SVHN (cropped digits) (svhn) was not found": "a message; tests/datasets checks it",
@@ -60,7 +64,10 @@ def blocks(text: str) -> Iterator[tuple[str, str]]:
     for found in fenced.finditer(text):
         yield found[2], textwrap.dedent(found[3])
     rest = fenced.sub("", text)
-    yield from (("", found[1]) for found in re.finditer(r"(?:\A|\n)\n((?:    \S.*\n(?:\n(?=    ))?(?:     .*\n)*)+)", rest))
+    yield from (
+        ("", found[1])
+        for found in re.finditer(r"(?:\A|\n)\n((?:    \S.*\n(?:\n(?=    ))?(?:     .*\n)*)+)", rest)
+    )
 
 
 def refused(language: str, block: str, doctested: bool) -> str | None:
@@ -78,7 +85,12 @@ def refused(language: str, block: str, doctested: bool) -> str | None:
 
 def refused_command(line: str) -> str | None:
     """What is wrong with a line for the shell: its command, its options, its target, its file."""
-    words = shlex.split(re.split(r"\s{2,}(?=\w+ \w)", line)[0] if line.startswith(("make", "labelwise demo")) else line, comments=True)
+    words = shlex.split(
+        re.split(r"\s{2,}(?=\w+ \w)", line)[0]
+        if line.startswith(("make", "labelwise demo"))
+        else line,
+        comments=True,
+    )
     match words:
         case []:
             return None
@@ -87,8 +99,14 @@ def refused_command(line: str) -> str | None:
         case ["labelwise-lab", *arguments]:
             return refused_arguments(labelwise_lab.cli.main, arguments)
         case ["make", *targets]:
-            known = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
-            return None if all(target in known for target in targets if "=" not in target) else f"no target: {line}"
+            known = re.findall(
+                r"^([\w-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE
+            )
+            return (
+                None
+                if all(target in known for target in targets if "=" not in target)
+                else f"no target: {line}"
+            )
         case ["python", file, *_]:
             return None if file == "-m" or (ROOT / file).is_file() else f"no file: {line}"
         case ["pip", "install", *_] | ["git", *_] | ["bash", ".ci/run"]:
@@ -104,8 +122,16 @@ def refused_arguments(command: click.Command, arguments: list[str]) -> str | Non
         if (found := command.get_command(click.Context(command), name)) is None:
             return f"no command {name!r}"
         command = found
-    known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)} | {"--help"}
-    unknown = [word for word in arguments if re.match(r"--?[a-z]", word) and word.split("=")[0] not in known]
+    known = {
+        option
+        for parameter in command.params
+        for option in (*parameter.opts, *parameter.secondary_opts)
+    } | {"--help"}
+    unknown = [
+        word
+        for word in arguments
+        if re.match(r"--?[a-z]", word) and word.split("=")[0] not in known
+    ]
     return f"{command.name} has no {unknown}" if unknown else None
 
 
@@ -122,7 +148,9 @@ def test_blocks_are_run_or_explained():
 def test_commands_in_sentences_exist():
     wrong = []
     for path in PAGES:
-        for command in re.findall(r"(?<!`)`(labelwise(?:-lab)? [a-z][^`\n]*)`", path.read_text(encoding="utf-8")):
+        for command in re.findall(
+            r"(?<!`)`(labelwise(?:-lab)? [a-z][^`\n]*)`", path.read_text(encoding="utf-8")
+        ):
             mistake = refused_command(command.replace("|", " ").split(" … ")[0])
             wrong += [(path.name, command, mistake)] if mistake else []
     assert wrong == []
@@ -162,7 +190,9 @@ def test_quickstart_commands_run(page, tmp_path, monkeypatch):
     Path("models").mkdir()
     for i in range(1, 4):
         for folder in (".", "models"):
-            Path(folder, f"model{i}.csv").write_text(table.replace("0.5,0.4", f"0.{i},0.{9 - i}"), encoding="utf-8")
+            Path(folder, f"model{i}.csv").write_text(
+                table.replace("0.5,0.4", f"0.{i},0.{9 - i}"), encoding="utf-8"
+            )
     Path("truth.csv").write_text("id,label\na,cat\nb,dog\nc,fox\n", encoding="utf-8")
     found = commands(page)
     assert len(found) == 3

@@ -1,4 +1,6 @@
-"""docs/_extensions/executed_pages.py: pages are run, wrong outputs reported, figures inserted, notebooks written."""
+"""docs/_extensions/executed_pages.py: pages are run, wrong outputs reported, figures inserted,
+notebooks written.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +39,9 @@ Text between.
 @pytest.fixture(scope="module")
 def pages():
     spec = importlib.util.spec_from_file_location("executed_pages", PATH)
-    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # dataclasses look their module up
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(
+        spec
+    )  # dataclasses look their module up
     spec.loader.exec_module(module)
     return module
 
@@ -49,10 +53,20 @@ def test_cells_end_with_their_outputs(pages, optional):
     assert text.count("```pycon\n>>> ") == 2
     notebook = json.loads(pages.notebook(cells))
     code = [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
-    assert [cell["source"] for cell in code] == ["x = 2\nx + 1", 'print("two\\nlines")', "for i in range(2):\n    print(i * x)"]
+    assert [cell["source"] for cell in code] == [
+        "x = 2\nx + 1",
+        'print("two\\nlines")',
+        "for i in range(2):\n    print(i * x)",
+    ]
     assert code[0]["outputs"][0]["data"]["text/plain"] == "3"
     assert [cell["outputs"][0]["text"] for cell in code[1:]] == ["two\nlines\n", "0\n2\n"]
-    assert [cell["cell_type"] for cell in notebook["cells"]] == ["markdown", "code", "code", "markdown", "code"]
+    assert [cell["cell_type"] for cell in notebook["cells"]] == [
+        "markdown",
+        "code",
+        "code",
+        "markdown",
+        "code",
+    ]
     assert (notebook["nbformat"], notebook["nbformat_minor"]) == (4, 5)
 
 
@@ -66,7 +80,10 @@ def test_a_wrong_output_is_reported(pages, optional, wrong):
 
 def test_figures_become_images_with_a_description(pages, optional):
     optional("matplotlib")
-    page = "# Figures\n\n```python\n>>> import matplotlib.pyplot as plt\n>>> ax = plt.figure().subplots()\n>>> _ = ax.set_title('a < b')\n\n```\n"
+    page = (
+        "# Figures\n\n```python\n>>> import matplotlib.pyplot as plt\n>>> ax = "
+        "plt.figure().subplots()\n>>> _ = ax.set_title('a < b')\n\n```\n"
+    )
     text, cells, mistakes = pages.run_page(page)
     assert mistakes == []
     assert '<img class="figure" alt="a &lt; b" src="data:image/png;base64,iVBOR' in text

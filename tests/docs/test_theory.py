@@ -1,4 +1,6 @@
-"""docs/theory.md: every numbered statement of the paper is there, with code that can be imported and a test that exists."""
+"""docs/theory.md: every numbered statement of the paper is there, with code that can be imported
+and a test that exists.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 THEORY = ROOT / "docs" / "theory.md"
-# The numbered statements of the paper's source, in order. Equations: sections 2.1 (1-6), 3 (7-16), 3.1 (17-19), 3.2 (20-22), appendix A (23-28).
+# The numbered statements of the paper's source, in order. Equations: sections 2.1 (1-6), 3 (7-16),
+# 3.1 (17-19), 3.2 (20-22), appendix A (23-28).
 PAPER = [
     *(f"({n})" for n in range(1, 29)),
     *(f"Definition 2.1 ({part})" for part in ("i", "ii", "iii")),
@@ -26,7 +29,9 @@ PAPER = [
 def rows(text: str) -> list[tuple[str, ...]]:
     """Statement, meaning, code and test of each row of the table."""
     table = text.split("| paper | states | code | test |\n|---|---|---|---|\n")[1].split("\n\n")[0]
-    return [tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in table.splitlines()]
+    return [
+        tuple(cell.strip() for cell in line.strip("|").split(" | ")) for line in table.splitlines()
+    ]
 
 
 def functions(path: Path) -> Iterator[str]:

@@ -1,4 +1,6 @@
-"""Real libraries: not collected by `make test`, run by `make test-ecosystem`, where nothing is skipped."""
+"""Real libraries: not collected by `make test`, run by `make test-ecosystem`, where nothing is
+skipped.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +31,10 @@ def names() -> np.ndarray:
 
 def pytest_report_header() -> list[str]:
     """The versions of all libraries that are tested with."""
-    wanted = [line.partition("==")[0] for file in Path(__file__).parent.glob("*.txt") for line in file.read_text().splitlines()]
+    wanted = [
+        line.partition("==")[0]
+        for file in Path(__file__).parent.glob("*.txt")
+        for line in file.read_text().splitlines()
+    ]
     there = {dist.name.lower().replace("_", "-"): dist.version for dist in metadata.distributions()}
     return [f"{name} {there[name]}" for name in sorted({*wanted, *BESIDE}) if name in there]

@@ -11,9 +11,15 @@ import xgboost
 import labelwise as lw
 
 SCIKIT_LEARN = {
-    "xgboost": lambda seed: xgboost.XGBClassifier(n_estimators=5, max_depth=2, subsample=0.5, random_state=seed),
-    "lightgbm": lambda seed: lightgbm.LGBMClassifier(n_estimators=5, bagging_fraction=0.5, bagging_freq=1, random_state=seed, verbose=-1),
-    "catboost": lambda seed: catboost.CatBoostClassifier(iterations=5, depth=2, random_seed=seed, verbose=0, allow_writing_files=False),
+    "xgboost": lambda seed: xgboost.XGBClassifier(
+        n_estimators=5, max_depth=2, subsample=0.5, random_state=seed
+    ),
+    "lightgbm": lambda seed: lightgbm.LGBMClassifier(
+        n_estimators=5, bagging_fraction=0.5, bagging_freq=1, random_state=seed, verbose=-1
+    ),
+    "catboost": lambda seed: catboost.CatBoostClassifier(
+        iterations=5, depth=2, random_seed=seed, verbose=0, allow_writing_files=False
+    ),
 }
 
 
@@ -28,20 +34,33 @@ def test_lists_of_classifiers(library, k, data):
     q = lw.from_models(models, x)
     np.testing.assert_allclose(q.probs, np.stack([m.predict_proba(x) for m in models]))
     assert q.class_names == tuple(map(str, np.unique(y)))
-    assert lw.evaluation.by_class(lw.decompose(q), y).counts.tolist() == np.unique(y, return_counts=True)[1].tolist()
+    assert (
+        lw.evaluation.by_class(lw.decompose(q), y).counts.tolist()
+        == np.unique(y, return_counts=True)[1].tolist()
+    )
     assert lw.from_models(models[0], x).n_members == 1
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_boosters(k, data):
     x, y = data[0], np.minimum(data[1], k - 1)
-    objective = {"objective": "multi:softprob", "num_class": 3} if k == 3 else {"objective": "binary:logistic"}
-    models = [xgboost.train({**objective, "subsample": 0.5, "seed": i}, xgboost.DMatrix(x, y), 4) for i in range(2)]
+    objective = (
+        {"objective": "multi:softprob", "num_class": 3}
+        if k == 3
+        else {"objective": "binary:logistic"}
+    )
+    models = [
+        xgboost.train({**objective, "subsample": 0.5, "seed": i}, xgboost.DMatrix(x, y), 4)
+        for i in range(2)
+    ]
     q = lw.from_models(models, x, class_names=["ant", "bee", "cat"][:k])
     expected = np.stack([m.predict(xgboost.DMatrix(x)) for m in models])
     np.testing.assert_allclose(q.probs if k == 3 else q.probs[..., 1], expected, atol=1e-7)
     objective = {"objective": "multiclass", "num_class": 3} if k == 3 else {"objective": "binary"}
-    models = [lightgbm.train({**objective, "verbose": -1, "seed": i}, lightgbm.Dataset(x, y), 4) for i in range(2)]
+    models = [
+        lightgbm.train({**objective, "verbose": -1, "seed": i}, lightgbm.Dataset(x, y), 4)
+        for i in range(2)
+    ]
     q = lw.from_models(models, x)
     expected = np.stack([m.predict(x) for m in models])
     np.testing.assert_allclose(q.probs if k == 3 else q.probs[..., 1], expected, atol=1e-12)
@@ -53,16 +72,23 @@ def test_raw_scores_of_a_booster_are_refused_until_you_say_what_they_are(data):
     with pytest.raises(ValueError, match="activation='sigmoid' for logits"):
         lw.from_models([model], x)
     p = 1 / (1 + np.exp(-model.predict(xgboost.DMatrix(x)).astype(float)))
-    np.testing.assert_allclose(lw.from_models([model], x, activation="sigmoid").probs[0, :, 1], p, atol=1e-6)
+    np.testing.assert_allclose(
+        lw.from_models([model], x, activation="sigmoid").probs[0, :, 1], p, atol=1e-6
+    )
 
 
 @pytest.mark.parametrize("k", [2, 3])
 def test_virtual_ensembles_of_catboost(k, data, names):
     x, y = data[0], names[np.minimum(data[1], k - 1)]
     model = catboost.CatBoostClassifier(
-        iterations=100, depth=2, posterior_sampling=True, random_seed=0, verbose=0, allow_writing_files=False,
+        iterations=100,
+        depth=2,
+        posterior_sampling=True,
+        random_seed=0,
+        verbose=0,
+        allow_writing_files=False,
         loss_function="MultiClass" if k == 3 else "Logloss",
-    ).fit(x, y)  # fmt: skip
+    ).fit(x, y)
     q = lw.from_models(model, x)
     assert q.probs.shape == (10, 200, k)
     assert q.class_names == tuple(names[:k])

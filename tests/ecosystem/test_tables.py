@@ -14,7 +14,9 @@ import labelwise as lw
 @pytest.fixture
 def forest(data, names):
     x, y = data
-    return lw.from_models(RandomForestClassifier(20, max_depth=3, random_state=0).fit(x[:100], names[y[:100]]), x)
+    return lw.from_models(
+        RandomForestClassifier(20, max_depth=3, random_state=0).fit(x[:100], names[y[:100]]), x
+    )
 
 
 def test_xarray(forest, tmp_path):
@@ -26,7 +28,9 @@ def test_xarray(forest, tmp_path):
     lw.save_predictions(tmp_path / "preds.npz", probs=forest.probs, class_names=forest.class_names)
     lw.quantify(tmp_path / "preds.npz", tmp_path / "q.zarr")
     stored = xarray.open_zarr(tmp_path / "q.zarr", consolidated=False)
-    np.testing.assert_allclose(stored["log_epistemic"].sel(label="bee"), u["bee"].epistemic, atol=1e-12)
+    np.testing.assert_allclose(
+        stored["log_epistemic"].sel(label="bee"), u["bee"].epistemic, atol=1e-12
+    )
 
 
 def test_cleanlab(forest, data):

@@ -14,8 +14,12 @@ import labelwise as lw
 from labelwise.evaluation import margin, vacuity, variation_ratio, vote_disagreement
 
 
-def pool(seed: int = 0, m: int = 5, shape: tuple[int, ...] = (30,), k: int = 4, weights=None) -> lw.Ensemble:
-    return lw.Ensemble(np.random.default_rng(seed).dirichlet(np.full(k, 0.5), (m, *shape)), weights=weights)
+def pool(
+    seed: int = 0, m: int = 5, shape: tuple[int, ...] = (30,), k: int = 4, weights=None
+) -> lw.Ensemble:
+    return lw.Ensemble(
+        np.random.default_rng(seed).dirichlet(np.full(k, 0.5), (m, *shape)), weights=weights
+    )
 
 
 @given(st.integers(0, 500), st.integers(2, 5), st.integers(2, 6))
@@ -38,7 +42,10 @@ def test_weights_count_as_members_do():
     different = sum(w[i] * w[j] * (votes[i] != votes[j]) for i, j in permutations(range(3), 2))
     np.testing.assert_allclose(vote_disagreement(q), different / (1 - np.sum(w**2)), atol=1e-12)
     each = pool(m=3, weights=np.random.default_rng(1).random((3, 30)))
-    np.testing.assert_allclose(variation_ratio(each)[4], variation_ratio(lw.Ensemble(each.probs[:, 4:5], weights=each.weights[:, 4]))[0])
+    np.testing.assert_allclose(
+        variation_ratio(each)[4],
+        variation_ratio(lw.Ensemble(each.probs[:, 4:5], weights=each.weights[:, 4]))[0],
+    )
 
 
 def test_margin_is_that_of_the_two_most_probable():
@@ -74,11 +81,27 @@ def test_members_that_agree():
 @pytest.mark.parametrize(
     ("call", "kind", "sentence"),
     [
-        (lambda: variation_ratio(lw.Dirichlet(np.ones((2, 3)))), ValueError, "counts the votes of members .*got Dirichlet"),
-        (lambda: vote_disagreement(lw.MultiLabelEnsemble(np.full((2, 3, 2), 0.5))), ValueError, "got MultiLabelEnsemble"),
+        (
+            lambda: variation_ratio(lw.Dirichlet(np.ones((2, 3)))),
+            ValueError,
+            "counts the votes of members .*got Dirichlet",
+        ),
+        (
+            lambda: vote_disagreement(lw.MultiLabelEnsemble(np.full((2, 3, 2), 0.5))),
+            ValueError,
+            "got MultiLabelEnsemble",
+        ),
         (lambda: vote_disagreement(lw.Ensemble(np.full((1, 3, 2), 0.5))), ValueError, "at least 2"),
-        (lambda: vote_disagreement(lw.Ensemble(np.full((2, 3, 2), 0.5), weights=[1, 0])), ValueError, "positive weight"),
-        (lambda: vacuity(lw.Ensemble(np.full((2, 3, 2), 0.5))), TypeError, "must be an lw.Dirichlet"),
+        (
+            lambda: vote_disagreement(lw.Ensemble(np.full((2, 3, 2), 0.5), weights=[1, 0])),
+            ValueError,
+            "positive weight",
+        ),
+        (
+            lambda: vacuity(lw.Ensemble(np.full((2, 3, 2), 0.5))),
+            TypeError,
+            "must be an lw.Dirichlet",
+        ),
         (lambda: margin(np.full((3, 2), 0.5)), TypeError, "`q` must be a distribution"),
     ],
 )

@@ -13,12 +13,16 @@ from labelwise.evaluation import by_class
 
 @pytest.fixture
 def rare():
-    """Class "rare" is rare and badly known, "common" is common and well known; what is left goes to the others by frequency."""
+    """Class "rare" is rare and badly known, "common" is common and well known; what is left goes to
+    the others by frequency.
+    """
     rng = np.random.default_rng(0)
     truth = np.repeat([0, 1, 2], [700, 280, 20])
     spread = np.array([0.03, 0.04, 0.3])[truth]
     own = np.clip(rng.normal(1 - spread, spread, size=(8, 1000)), 0.001, 0.999)
-    frequency = np.broadcast_to(np.array([0.7, 0.28, 0.02]), (1000, 3)) * (np.arange(3) != truth[:, None])
+    frequency = np.broadcast_to(np.array([0.7, 0.28, 0.02]), (1000, 3)) * (
+        np.arange(3) != truth[:, None]
+    )
     probs = (1 - own)[..., None] * frequency / frequency.sum(-1, keepdims=True)
     probs[:, np.arange(1000), truth] = own
     q = lw.Ensemble(probs, class_names=["common", "medium", "rare"])
@@ -42,8 +46,14 @@ def test_robust_rules_hardly_move_with_prevalence(rare):
     q, u, truth = rare
     again = np.concatenate([np.arange(1000), np.repeat(np.arange(980, 1000), 9)])
     more = lw.decompose(lw.Ensemble(q.probs[:, again], class_names=q.class_names))
-    before, after = by_class(u, truth, mean=q.mean()), by_class(more, truth[again], mean=q.mean()[again])
-    change = {rule: float(after._by_rule(rule)[2] / before._by_rule(rule)[2]) for rule in ("own", "likely", "ratio", "everywhere")}
+    before, after = (
+        by_class(u, truth, mean=q.mean()),
+        by_class(more, truth[again], mean=q.mean()[again]),
+    )
+    change = {
+        rule: float(after._by_rule(rule)[2] / before._by_rule(rule)[2])
+        for rule in ("own", "likely", "ratio", "everywhere")
+    }
     assert change["own"] == pytest.approx(1, abs=1e-12)
     assert change["likely"] == pytest.approx(1, abs=0.2)
     assert change["everywhere"] > 3
@@ -51,7 +61,9 @@ def test_robust_rules_hardly_move_with_prevalence(rare):
 
 
 def test_the_ratio_alone_misleads_about_a_class_never_in_doubt():
-    """Nearly all of a negligible doubt is epistemic: the ratio ranks that class first, the conditional means do not."""
+    """Nearly all of a negligible doubt is epistemic: the ratio ranks that class first, the
+    conditional means do not.
+    """
     probs = np.array([[[0.3, 0.7, 0.0], [0.0, 0.0, 1.0]], [[0.5, 0.5, 0.0], [1e-4, 0.0, 1 - 1e-4]]])
     q = lw.Ensemble(probs, class_names=["a", "b", "c"])
     summary = by_class(lw.decompose(q), ["b", "c"], mean=q.mean())
@@ -67,11 +79,16 @@ def test_definitions(rare):
     for measure in ("total", "aleatoric", "epistemic"):
         x = getattr(u, measure)
         np.testing.assert_allclose(getattr(summary.everywhere, measure).value, x.mean(0))
-        np.testing.assert_allclose(getattr(summary.own, measure).value, [x[truth == k, k].mean() for k in range(3)])
-        np.testing.assert_allclose(getattr(summary.likely, measure).value, (mean * x).sum(0) / mean.sum(0))
+        np.testing.assert_allclose(
+            getattr(summary.own, measure).value, [x[truth == k, k].mean() for k in range(3)]
+        )
+        np.testing.assert_allclose(
+            getattr(summary.likely, measure).value, (mean * x).sum(0) / mean.sum(0)
+        )
         np.testing.assert_allclose(summary.quantiles(0.3, measure), np.quantile(x, 0.3, axis=0))
         np.testing.assert_allclose(
-            summary.quantiles([0.1, 0.9], measure, own=True), np.stack([np.quantile(x[truth == k, k], [0.1, 0.9]) for k in range(3)], -1)
+            summary.quantiles([0.1, 0.9], measure, own=True),
+            np.stack([np.quantile(x[truth == k, k], [0.1, 0.9]) for k in range(3)], -1),
         )
     np.testing.assert_allclose(summary.ratio.value, u.epistemic.sum(0) / u.total.sum(0))
     assert summary.counts.tolist() == [700, 280, 20]
@@ -111,8 +128,15 @@ def test_bootstrap_replicates_follow_the_definition(rare):
     low, high = np.nanquantile(own, (0.025, 0.975), axis=0)
     np.testing.assert_allclose(summary.own.epistemic.low[:2], low[:2])
     np.testing.assert_allclose(summary.own.epistemic.high[:2], high[:2])
-    value = u.epistemic[truth == 2, 2].mean()  # in 20 groups, one case each: Student's t on the logit scale, up to 1 bit
-    half = student.ppf(0.975, 19) * np.nanstd(np.array(own)[:, 2], ddof=1) * (20 / 19) ** 0.5 / (value * (1 - value))
+    value = u.epistemic[
+        truth == 2, 2
+    ].mean()  # in 20 groups, one case each: Student's t on the logit scale, up to 1 bit
+    half = (
+        student.ppf(0.975, 19)
+        * np.nanstd(np.array(own)[:, 2], ddof=1)
+        * (20 / 19) ** 0.5
+        / (value * (1 - value))
+    )
     ends = summary.own.epistemic.low[2], summary.own.epistemic.high[2]
     np.testing.assert_allclose(ends, expit(logit(value) + np.array([-half, half])))
     np.testing.assert_allclose(summary.ratio.high[:2], np.quantile(ratio, 0.975, axis=0)[:2])
@@ -138,7 +162,9 @@ EXPECTED = float(np.mean(_many.prod(1) / (_many.sum(1) ** 2 * (_many.sum(1) + 1)
 def of_sizes(rng, *sizes):
     """Three classes with so many cases; the members differ most about the third."""
     y = np.repeat([0, 1, 2], sizes)
-    logits = 2 * np.eye(3)[y] + rng.normal(size=(5, len(y), 3)) * np.array([0.5, 0.5, 1.0])[y][:, None]
+    logits = (
+        2 * np.eye(3)[y] + rng.normal(size=(5, len(y), 3)) * np.array([0.5, 0.5, 1.0])[y][:, None]
+    )
     return lw.decompose(lw.Ensemble.from_logits(logits, class_names=["a", "b", "rare"])), y
 
 
@@ -160,8 +186,14 @@ def test_intervals_end_at_the_largest_possible_uncertainty():
     for found in (summary.own.epistemic, summary.own.total, summary.together["own"]):
         assert 0 < found.low[2] < found.value[2] < found.high[2] < 1
     free = lw.CostLoss(false_positive=[1, 1, 0], false_negative=[1, 2, 0])
-    costs = by_class(lw.decompose(lw.Ensemble(np.random.default_rng(1).dirichlet([1, 1, 1], (4, 30))), free), n_bootstrap=50, rng=0)
-    np.testing.assert_array_equal([costs.together["everywhere"].low[2], costs.together["everywhere"].high[2]], 0)
+    costs = by_class(
+        lw.decompose(lw.Ensemble(np.random.default_rng(1).dirichlet([1, 1, 1], (4, 30))), free),
+        n_bootstrap=50,
+        rng=0,
+    )
+    np.testing.assert_array_equal(
+        [costs.together["everywhere"].low[2], costs.together["everywhere"].high[2]], 0
+    )
 
 
 def test_a_class_without_an_interval_may_always_be_the_most_disputed():
@@ -170,7 +202,12 @@ def test_a_class_without_an_interval_may_always_be_the_most_disputed():
     assert np.isnan(summary.together["own"].low).tolist() == [False, False, True]
     assert summary.together["own"].method == "Bonferroni over 2"
     assert "rare" in summary.most_disputed()
-    one_group = by_class(*of_sizes(np.random.default_rng(3), 60, 40, 8), groups=np.r_[np.arange(100), [100] * 8], n_bootstrap=200, rng=0)
+    one_group = by_class(
+        *of_sizes(np.random.default_rng(3), 60, 40, 8),
+        groups=np.r_[np.arange(100), [100] * 8],
+        n_bootstrap=200,
+        rng=0,
+    )
     assert np.isnan(one_group.together["own"].high[2])
     assert np.isnan(one_group.own.epistemic.high[2])
     absent = by_class(*of_sizes(np.random.default_rng(4), 60, 40, 0), n_bootstrap=200, rng=0)
@@ -178,33 +215,48 @@ def test_a_class_without_an_interval_may_always_be_the_most_disputed():
 
 
 def test_a_dominant_group_counts_little_more_than_one():
-    """Nearly all cases of the class are of one of its groups: the interval is wider than that of as many equal groups."""
+    """Nearly all cases of the class are of one of its groups: the interval is wider than that of as
+    many equal groups.
+    """
     u, y = of_sizes(np.random.default_rng(5), 60, 40, 40)
     equal = np.r_[np.arange(100), 100 + np.arange(40) % 4]
     unequal = np.r_[np.arange(100), 100 + np.minimum(np.arange(40), 3)]
-    wide, narrow = (by_class(u, y, groups=g, n_bootstrap=400, rng=0).own.epistemic for g in (unequal, equal))
+    wide, narrow = (
+        by_class(u, y, groups=g, n_bootstrap=400, rng=0).own.epistemic for g in (unequal, equal)
+    )
     assert wide.high[2] - wide.low[2] > 2 * (narrow.high[2] - narrow.low[2])
 
 
 def test_multilabel_events_and_batches(rare):
     q, u, truth = rare
     happened = np.eye(3, dtype=bool)[truth]
-    np.testing.assert_allclose(by_class(u, happened).own.epistemic.value, by_class(u, truth).own.epistemic.value)
+    np.testing.assert_allclose(
+        by_class(u, happened).own.epistemic.value, by_class(u, truth).own.epistemic.value
+    )
     events = {"frequent": ["common", "medium"], "rare": ["rare"]}
     grouped = lw.decompose(q, events=events)
     summary = by_class(grouped, np.stack([truth < 2, truth == 2], axis=-1))
-    np.testing.assert_allclose(summary.own.epistemic.value[1], by_class(u, truth).own.epistemic.value[2])
+    np.testing.assert_allclose(
+        summary.own.epistemic.value[1], by_class(u, truth).own.epistemic.value[2]
+    )
     image = lw.decompose(lw.Ensemble(q.probs.reshape(8, 10, 100, 3), class_names=q.class_names))
     boxed = by_class(image, truth.reshape(10, 100), mean=q.mean().reshape(10, 100, 3))
-    np.testing.assert_allclose(boxed.likely.total.value, by_class(u, mean=q.mean()).likely.total.value)
+    np.testing.assert_allclose(
+        boxed.likely.total.value, by_class(u, mean=q.mean()).likely.total.value
+    )
 
 
 def test_all_libraries(lib):
     probs = np.random.default_rng(8).dirichlet([1, 1, 1], size=(4, 30))
     u = lw.decompose(lw.Ensemble(probs))
     parts = (lib.array(x) for x in (u.total, u.aleatoric, u.epistemic))
-    summary = by_class(lw.Uncertainty(*parts, class_names=u.class_names, loss=u.loss), mean=lib.array(probs.mean(0)))
-    np.testing.assert_allclose(summary.likely.epistemic.value, by_class(u, mean=probs.mean(0)).likely.epistemic.value)
+    summary = by_class(
+        lw.Uncertainty(*parts, class_names=u.class_names, loss=u.loss),
+        mean=lib.array(probs.mean(0)),
+    )
+    np.testing.assert_allclose(
+        summary.likely.epistemic.value, by_class(u, mean=probs.mean(0)).likely.epistemic.value
+    )
 
 
 def test_no_doubt_no_ratio():

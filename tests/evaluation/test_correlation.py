@@ -31,8 +31,12 @@ def test_bootstrap_replicates_follow_the_definition():
     drawn = np.random.default_rng(2).integers(100, size=(50, 100))
     rho = [stats.spearmanr(a[i], b[i]).statistic for i in drawn]
     tau = [stats.kendalltau(a[i], b[i]).statistic for i in drawn]
-    np.testing.assert_allclose((result.spearman.low, result.spearman.high), np.quantile(rho, (0.025, 0.975)))
-    np.testing.assert_allclose((result.kendall.low, result.kendall.high), np.quantile(tau, (0.025, 0.975)))
+    np.testing.assert_allclose(
+        (result.spearman.low, result.spearman.high), np.quantile(rho, (0.025, 0.975))
+    )
+    np.testing.assert_allclose(
+        (result.kendall.low, result.kendall.high), np.quantile(tau, (0.025, 0.975))
+    )
 
 
 def test_clusters_widen_the_interval():
@@ -41,7 +45,9 @@ def test_clusters_widen_the_interval():
     x, y = rng.multivariate_normal([0, 0], [[1, 0.5], [0.5, 1]], size=30)[patient].T
     noise = rng.normal(0, 0.05, (2, 300))
     alone = rank_agreement(x + noise[0], y + noise[1], n_bootstrap=200, rng=1).spearman
-    grouped = rank_agreement(x + noise[0], y + noise[1], groups=patient, n_bootstrap=200, rng=1).spearman
+    grouped = rank_agreement(
+        x + noise[0], y + noise[1], groups=patient, n_bootstrap=200, rng=1
+    ).spearman
     assert grouped.high - grouped.low > 2 * (alone.high - alone.low)
 
 
@@ -65,7 +71,9 @@ def test_constant_has_no_rank():
 
 @pytest.fixture
 def crowd():
-    """People vote by the true probabilities; members see these plus noise of their own that grows where there is little data."""
+    """People vote by the true probabilities; members see these plus noise of their own that grows
+    where there is little data.
+    """
     rng = np.random.default_rng(5)
     truth = rng.dirichlet([0.4, 0.4, 0.4], size=1500)
     votes = rng.multinomial(50, truth)
@@ -79,8 +87,14 @@ def test_aleatoric_follows_votes_and_epistemic_what_is_not_known(crowd):
     q, votes, truth = crowd
     excess = np.abs(q.mean() - truth).sum(-1)  # error that more data would remove
     result = agreement(lw.decompose(q), votes=votes, error=excess)
-    assert float(result["aleatoric", "votes"].spearman) > float(result["epistemic", "votes"].spearman) + 0.1
-    assert float(result["epistemic", "error"].spearman) > float(result["aleatoric", "error"].spearman) + 0.1
+    assert (
+        float(result["aleatoric", "votes"].spearman)
+        > float(result["epistemic", "votes"].spearman) + 0.1
+    )
+    assert (
+        float(result["epistemic", "error"].spearman)
+        > float(result["aleatoric", "error"].spearman) + 0.1
+    )
     assert set(result.by_class) == {"a", "b", "c"}
     assert all(0.3 < float(r.kendall) < 1 for r in result.by_class.values())
     assert result["total", "votes"].n == 1500
@@ -91,10 +105,17 @@ def test_spread_of_votes_is_the_entropy_of_the_loss(crowd):
 
     q, votes, _ = crowd
     share = votes / 50
-    np.testing.assert_allclose(vote_spread(votes, lw.decompose(q, "squared")), share * (1 - share), atol=1e-15)
+    np.testing.assert_allclose(
+        vote_spread(votes, lw.decompose(q, "squared")), share * (1 - share), atol=1e-15
+    )
     log = vote_spread(votes, lw.decompose(q))
     k = (votes[:, 0] > 0) & (votes[:, 0] < 50)
-    np.testing.assert_allclose(log[k, 0], -(share * np.log2(share.clip(1e-300)) + (1 - share) * np.log2((1 - share).clip(1e-300)))[k, 0])
+    np.testing.assert_allclose(
+        log[k, 0],
+        -(share * np.log2(share.clip(1e-300)) + (1 - share) * np.log2((1 - share).clip(1e-300)))[
+            k, 0
+        ],
+    )
     assert np.all(log[votes[:, 0] == 0, 0] == 0)
 
 
@@ -102,7 +123,9 @@ def test_all_libraries(lib, crowd):
     q, votes, _ = crowd
     plain = lw.decompose(lw.Ensemble(q.probs[:, :100]))
     u = lw.Uncertainty(
-        *(lib.array(x) for x in (plain.total, plain.aleatoric, plain.epistemic)), class_names=plain.class_names, loss=plain.loss
+        *(lib.array(x) for x in (plain.total, plain.aleatoric, plain.epistemic)),
+        class_names=plain.class_names,
+        loss=plain.loss,
     )
     reference = agreement(plain, votes=votes[:100])["aleatoric", "votes"].spearman
     result = agreement(u, votes=lib.array(votes[:100], "int64"))["aleatoric", "votes"].spearman

@@ -13,7 +13,10 @@ from scipy.stats import t as student
 from labelwise.evaluation import detection_scores
 
 
-@given(st.lists(st.integers(0, 4), min_size=2, max_size=8), st.lists(st.integers(0, 4), min_size=2, max_size=8))
+@given(
+    st.lists(st.integers(0, 4), min_size=2, max_size=8),
+    st.lists(st.integers(0, 4), min_size=2, max_size=8),
+)
 @settings(max_examples=100, deadline=None)
 def test_delong_variance_equals_its_definition(low, high):
     a, b = np.array(low), np.array(high)
@@ -26,9 +29,16 @@ def test_delong_variance_equals_its_definition(low, high):
         logits = [np.log(x / (1 - x)) for x in (estimate.low, auroc, estimate.high)]
         if not np.isfinite(logits).all() or np.abs(logits).max() > 15:
             return  # rounds to 0 or 1
-        sides = [(kernel.mean(1).var(ddof=1) / len(b), len(b) - 1), (kernel.mean(0).var(ddof=1) / len(a), len(a) - 1)]
-        quantile = student.ppf(0.975, variance**2 / sum(v**2 / f for v, f in sides))  # Satterthwaite
-        np.testing.assert_allclose(np.diff(logits), quantile * np.sqrt(variance) / (auroc * (1 - auroc)), rtol=1e-6)
+        sides = [
+            (kernel.mean(1).var(ddof=1) / len(b), len(b) - 1),
+            (kernel.mean(0).var(ddof=1) / len(a), len(a) - 1),
+        ]
+        quantile = student.ppf(
+            0.975, variance**2 / sum(v**2 / f for v, f in sides)
+        )  # Satterthwaite
+        np.testing.assert_allclose(
+            np.diff(logits), quantile * np.sqrt(variance) / (auroc * (1 - auroc)), rtol=1e-6
+        )
 
 
 def test_delong_interval_covers():
@@ -55,7 +65,9 @@ def test_clustered_variance_reduces_to_delong_and_covers():
         groups = np.repeat(np.arange(160), 4)
         score = 0.9 * rng.normal(size=160)[groups] + 0.19**0.5 * rng.normal(size=640)
         familiar, unfamiliar = score[:320], score[320:] + shift
-        grouped = detection_scores(familiar, unfamiliar, groups_in=groups[:320], groups_out=groups[320:]).auroc
+        grouped = detection_scores(
+            familiar, unfamiliar, groups_in=groups[:320], groups_out=groups[320:]
+        ).auroc
         plain = detection_scores(familiar, unfamiliar).auroc
         held += grouped.low <= 0.8 <= grouped.high
         naive += plain.low <= 0.8 <= plain.high
@@ -70,11 +82,19 @@ def test_clustered_variance_reduces_to_delong_and_covers():
 
 
 def test_clustered_variance_is_obuchowskis():
-    """Patients of different sizes, on one side or on both: Eqs. of Obuchowski (1997), written with loops over patients and pairs."""
+    """Patients of different sizes, on one side or on both: Eqs. of Obuchowski (1997), written with
+    loops over patients and pairs.
+    """
     rng = np.random.default_rng(4)
-    groups_in, groups_out = np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 4]), np.array([1, 2, 2, 3, 3, 3, 5, 5])
+    groups_in, groups_out = (
+        np.array([0, 0, 0, 1, 1, 2, 3, 3, 4, 4]),
+        np.array([1, 2, 2, 3, 3, 3, 5, 5]),
+    )
     patient = np.array([0.0, 1.5, -1.0, 0.8, -0.6, 0.2])
-    a, b = patient[groups_in] + 0.3 * rng.normal(size=10), patient[groups_out] + 0.3 * rng.normal(size=8) + 0.4
+    a, b = (
+        patient[groups_in] + 0.3 * rng.normal(size=10),
+        patient[groups_out] + 0.3 * rng.normal(size=8) + 0.4,
+    )
     wins = (b[None, :] > a[:, None]).astype(float)
     v_in, v_out, auroc = wins.mean(axis=1), wins.mean(axis=0), wins.mean()
     of_in = {g: v_in[groups_in == g].sum() - np.sum(groups_in == g) * auroc for g in range(6)}
@@ -86,6 +106,8 @@ def test_clustered_variance_is_obuchowskis():
     assert abs(2 * s11 / 80) > 0.2 * variance
     found = detection_scores(a, b, groups_in=groups_in, groups_out=groups_out).auroc
     low, high = (np.log(x / (1 - x)) for x in (found.low, found.high))
-    freedom = (s10 / 10 + s01 / 8) ** 2 / ((s10 / 10) ** 2 / 4 + (s01 / 8) ** 2 / 3)  # Satterthwaite
+    freedom = (s10 / 10 + s01 / 8) ** 2 / (
+        (s10 / 10) ** 2 / 4 + (s01 / 8) ** 2 / 3
+    )  # Satterthwaite
     half = student.ppf(0.975, min(freedom, 5)) * variance**0.5 / (auroc * (1 - auroc))
     assert (high - low) / 2 == pytest.approx(half, rel=1e-10)

@@ -37,9 +37,14 @@ def test_equals_sklearn_with_and_without_ties(optional, levels, n_in, n_out):
     optional("sklearn")
     for seed in range(5):
         rng = np.random.default_rng(seed)
-        a, b = np.floor(levels * rng.beta(2, 3, n_in)) - 7, np.floor(levels * rng.beta(3, 2, n_out)) - 7
+        a, b = (
+            np.floor(levels * rng.beta(2, 3, n_in)) - 7,
+            np.floor(levels * rng.beta(3, 2, n_out)) - 7,
+        )
         scores = detection_scores(a, b)
-        np.testing.assert_allclose([float(getattr(scores, k)) for k in NUMBERS], by_sklearn(a, b), rtol=0, atol=1e-12)
+        np.testing.assert_allclose(
+            [float(getattr(scores, k)) for k in NUMBERS], by_sklearn(a, b), rtol=0, atol=1e-12
+        )
 
 
 def test_perfect_separation_is_not_certainty():
@@ -47,7 +52,11 @@ def test_perfect_separation_is_not_certainty():
     assert float(perfect) == perfect.high == 1
     assert perfect.low == pytest.approx(0.025 ** (1 / 20))
     inverted = detection_scores(np.arange(30) + 100, np.arange(20)).auroc
-    assert (float(inverted), inverted.low, inverted.high) == (0, 0, pytest.approx(1 - 0.025 ** (1 / 20)))
+    assert (float(inverted), inverted.low, inverted.high) == (
+        0,
+        0,
+        pytest.approx(1 - 0.025 ** (1 / 20)),
+    )
     one = detection_scores([1.0, 2.0], [1.5])
     assert np.isnan(one.auroc.low)
 
@@ -63,7 +72,9 @@ def test_bootstrap_replicates_follow_the_definition(optional):
     again = np.array([by_sklearn(a[i], b[j]) for i, j in zip(drawn_in, drawn_out, strict=True)])
     low, high = np.quantile(again, (0.025, 0.975), axis=0)
     for k, name in enumerate(("auroc_bootstrap", *NUMBERS[1:])):
-        np.testing.assert_allclose((getattr(scores, name).low, getattr(scores, name).high), (low[k], high[k]), atol=1e-12)
+        np.testing.assert_allclose(
+            (getattr(scores, name).low, getattr(scores, name).high), (low[k], high[k]), atol=1e-12
+        )
     assert scores.auroc.method == "DeLong"
     assert scores.auroc_bootstrap.low == pytest.approx(scores.auroc.low, abs=0.05)
 
@@ -81,10 +92,14 @@ def test_cluster_bootstrap_draws_groups_on_both_sides(optional):
     # fewer than 20 patients: Student's t on the logit scale with the bootstrap's standard error
     se, x = np.std(again, axis=0, ddof=1)[1] * (10 / 9) ** 0.5, float(scores.aupr)
     half = student.ppf(0.975, 9) * se / (x * (1 - x))
-    np.testing.assert_allclose((scores.aupr.low, scores.aupr.high), expit(logit(x) + np.array([-half, half])), atol=1e-12)
+    np.testing.assert_allclose(
+        (scores.aupr.low, scores.aupr.high), expit(logit(x) + np.array([-half, half])), atol=1e-12
+    )
     assert "Student" in scores.aupr.method
     # a replicate may miss one side: it is passed over, not counted as 0
-    rare = detection_scores(a, b[:1], groups_in=patient, groups_out=["other"], n_bootstrap=40, rng=4)
+    rare = detection_scores(
+        a, b[:1], groups_in=patient, groups_out=["other"], n_bootstrap=40, rng=4
+    )
     assert np.isfinite(rare.aupr.low)
 
 
@@ -96,17 +111,25 @@ def test_paired_difference_takes_the_covariance_into_account():
     difference = compare_detection(a_in, a_out, b_in, b_out, n_bootstrap=400, rng=1)
     first, second = detection_scores(a_in, a_out), detection_scores(b_in, b_out)
     for name in NUMBERS:
-        assert float(getattr(difference, name)) == pytest.approx(float(getattr(first, name)) - float(getattr(second, name)))
+        assert float(getattr(difference, name)) == pytest.approx(
+            float(getattr(first, name)) - float(getattr(second, name))
+        )
     # DeLong's covariance by its definition
     kernels = [(y[:, None] > x).astype(float) for x, y in ((a_in, a_out), (b_in, b_out))]
     s_out, s_in = (np.cov([k.mean(axis) for k in kernels]) for axis in (1, 0))
     variance = np.array([1, -1]) @ (s_out / 120 + s_in / 150) @ np.array([1, -1])
     sides = [np.array([1, -1]) @ s @ np.array([1, -1]) / n for s, n in ((s_out, 120), (s_in, 150))]
     t = student(variance**2 / (sides[0] ** 2 / 119 + sides[1] ** 2 / 149))
-    assert difference.auroc.high - difference.auroc.low == pytest.approx(2 * t.ppf(0.975) * np.sqrt(variance), rel=1e-6)
-    assert difference.p_value == pytest.approx(2 * t.cdf(-abs(float(difference.auroc)) / np.sqrt(variance)), rel=1e-9)
+    assert difference.auroc.high - difference.auroc.low == pytest.approx(
+        2 * t.ppf(0.975) * np.sqrt(variance), rel=1e-6
+    )
+    assert difference.p_value == pytest.approx(
+        2 * t.cdf(-abs(float(difference.auroc)) / np.sqrt(variance)), rel=1e-9
+    )
     width = difference.auroc.high - difference.auroc.low
-    assert difference.auroc_bootstrap.high - difference.auroc_bootstrap.low == pytest.approx(width, rel=0.15)
+    assert difference.auroc_bootstrap.high - difference.auroc_bootstrap.low == pytest.approx(
+        width, rel=0.15
+    )
     same = compare_detection(a_in, a_out, 3 * a_in, 3 * a_out)
     assert (float(same.auroc), same.auroc.low, same.auroc.high, same.p_value) == (0, 0, 0, 1)
     opposite = compare_detection([1, 2], [3, 4], [3, 4], [1, 2])
@@ -136,7 +159,9 @@ def test_scores_are_only_compared():
 def test_all_libraries(lib):
     rng = np.random.default_rng(8)
     a, b = rng.normal(size=60), rng.normal(1, 1, 60)
-    assert float(detection_scores(lib.array(a), lib.array(b)).aupr) == pytest.approx(float(detection_scores(a, b).aupr), abs=1e-14)
+    assert float(detection_scores(lib.array(a), lib.array(b)).aupr) == pytest.approx(
+        float(detection_scores(a, b).aupr), abs=1e-14
+    )
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,6 @@
-"""Realized against expected: the interval is Wilson's for shares, and covers where the outcome that matters is rare."""
+"""Realized against expected: the interval is Wilson's for shares, and covers where the outcome that
+matters is rare.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,9 @@ def test_for_shares_it_is_wilsons_interval() -> None:
     wilson = stats.binomtest(1970, 2000).proportion_ci(0.95, "wilson")
     t = clustered_mean(right - 0.98)
     assert found.value == pytest.approx(0.005)
-    assert found.low == pytest.approx(min(wilson.low - 0.98, t.low), abs=2e-5)  # Student's t instead of the normal quantile
+    assert found.low == pytest.approx(
+        min(wilson.low - 0.98, t.low), abs=2e-5
+    )  # Student's t instead of the normal quantile
     assert found.high == pytest.approx(max(wilson.high - 0.98, t.high), abs=2e-5)
 
 
@@ -25,7 +29,9 @@ def test_what_was_never_seen_may_still_happen() -> None:
     """50 cases without a cost, where 1 in 50 was expected to cost 20: a t-interval has no width."""
     found = mean_excess(np.zeros(50), np.full(50, 0.4), bounds=(0, 20))
     assert found.low == pytest.approx(-0.4)
-    assert found.high == pytest.approx(-0.4 + 20 * 4.038 / (50 + 4.038), abs=1e-3)  # Wilson's, with t² = 4.038
+    assert found.high == pytest.approx(
+        -0.4 + 20 * 4.038 / (50 + 4.038), abs=1e-3
+    )  # Wilson's, with t² = 4.038
 
 
 @pytest.mark.parametrize("power", [1.0, 0.6])
@@ -49,9 +55,13 @@ def test_groups_widen_the_interval_and_one_has_none() -> None:
     rng = np.random.default_rng(0)
     right = np.repeat(rng.random(20) < 0.8, 30).astype(float)  # whole groups are right or wrong
     groups = np.repeat(np.arange(20), 30)
-    alone, grouped = (mean_excess(right, np.full(600, 0.8), bounds=(0, 1), groups=x) for x in (None, groups))
+    alone, grouped = (
+        mean_excess(right, np.full(600, 0.8), bounds=(0, 1), groups=x) for x in (None, groups)
+    )
     assert grouped.high - grouped.low > 4 * (alone.high - alone.low)
-    same = mean_excess(np.ones(60), np.full(60, 0.9), bounds=(0, 1), groups=np.repeat(np.arange(6), 10))
+    same = mean_excess(
+        np.ones(60), np.full(60, 0.9), bounds=(0, 1), groups=np.repeat(np.arange(6), 10)
+    )
     assert same.low < 0 < same.high  # six groups that were all right
     one = mean_excess([1.0, 0.0], [0.5, 0.5], bounds=(0, 1), groups=["a", "a"])
     assert np.isnan([one.low, one.high]).all()

@@ -9,14 +9,26 @@ from scipy.stats import t as student
 
 import labelwise as lw
 from labelwise._resampling import Resampling, t_interval
-from labelwise.evaluation import by_class, clustered_mean, mean_over_runs, rank_agreement, simultaneous_intervals
+from labelwise.evaluation import (
+    by_class,
+    clustered_mean,
+    mean_over_runs,
+    rank_agreement,
+    simultaneous_intervals,
+)
 
 
-@pytest.mark.parametrize(("shared", "factor"), [(0.0, norm.ppf((1 + 0.95**0.1) / 2)), (1.0, norm.ppf(0.975))])
+@pytest.mark.parametrize(
+    ("shared", "factor"), [(0.0, norm.ppf((1 + 0.95**0.1) / 2)), (1.0, norm.ppf(0.975))]
+)
 def test_max_t_uses_the_correlation(shared, factor):
-    """Ten independent values need the quantile of the largest of ten; ten copies of one value need that of one."""
+    """Ten independent values need the quantile of the largest of ten; ten copies of one value need
+    that of one.
+    """
     rng = np.random.default_rng(0)
-    noise = shared**0.5 * rng.normal(size=(40_000, 1)) + (1 - shared) ** 0.5 * rng.normal(size=(40_000, 10))
+    noise = shared**0.5 * rng.normal(size=(40_000, 1)) + (1 - shared) ** 0.5 * rng.normal(
+        size=(40_000, 10)
+    )
     scale = np.arange(1, 11)
     found = simultaneous_intervals(np.zeros(10), replicates=scale * noise)
     np.testing.assert_allclose(found.high / scale, factor, rtol=0.02)
@@ -24,15 +36,21 @@ def test_max_t_uses_the_correlation(shared, factor):
 
 
 def test_bonferroni_is_students_t():
-    found = simultaneous_intervals([1.0, 2.0, 3.0], standard_error=[0.1, 0.2, 0.0], freedom=9, confidence=0.9)
-    np.testing.assert_allclose(found.high - found.value, student.ppf(1 - 0.1 / 6, 9) * np.array([0.1, 0.2, 0]))
+    found = simultaneous_intervals(
+        [1.0, 2.0, 3.0], standard_error=[0.1, 0.2, 0.0], freedom=9, confidence=0.9
+    )
+    np.testing.assert_allclose(
+        found.high - found.value, student.ppf(1 - 0.1 / 6, 9) * np.array([0.1, 0.2, 0])
+    )
     assert found.method == "Bonferroni over 3"
 
 
 def test_few_groups_widen_max_t_and_undefined_replicates_are_passed_over():
     again = np.random.default_rng(1).normal(size=(500, 3))
     again[::7, 1] = np.nan
-    many, few = (simultaneous_intervals(np.zeros(3), replicates=again, freedom=f) for f in (np.inf, 4))
+    many, few = (
+        simultaneous_intervals(np.zeros(3), replicates=again, freedom=f) for f in (np.inf, 4)
+    )
     se = np.nanstd(again, axis=0)
     level = norm.cdf((many.high / se)[0])
     assert level > 0.975  # of three values
@@ -60,7 +78,9 @@ def test_friendly_errors(options, message):
 def test_clustered_mean_without_groups_is_the_plain_t_interval():
     x = np.random.default_rng(2).normal(size=12)
     found, usual = clustered_mean(x), mean_over_runs(x)
-    np.testing.assert_allclose([found.value, found.low, found.high], [usual.value, usual.low, usual.high])
+    np.testing.assert_allclose(
+        [found.value, found.low, found.high], [usual.value, usual.low, usual.high]
+    )
     groups = np.repeat(np.arange(12), 3)  # three copies of each case say no more
     for estimand in ("case", "group"):
         copied = clustered_mean(np.repeat(x, 3), groups, estimand=estimand)
@@ -75,7 +95,9 @@ def test_estimands_differ_where_the_size_of_a_group_matters():
     assert "of a random group" in by_group.method
     with pytest.raises(ValueError, match="`estimand` must be 'case'"):
         clustered_mean(wrong, groups, estimand="patient")
-    with pytest.raises(ValueError, match=r"`values` must lie within `bounds` \(0, 1\); they range from 2 to 4"):
+    with pytest.raises(
+        ValueError, match=r"`values` must lie within `bounds` \(0, 1\); they range from 2 to 4"
+    ):
         clustered_mean([2, 3, 4], bounds=(0, 1))
     with pytest.raises(ValueError, match="at least 2 groups"):
         clustered_mean(wrong, np.zeros(10))
@@ -84,23 +106,39 @@ def test_estimands_differ_where_the_size_of_a_group_matters():
 def test_scales_of_the_t_interval():
     t = student.ppf(0.975, 5)
     low, high = t_interval(0.9, 0.05, 5, 0.95, (0.0, 1.0), 6)
-    np.testing.assert_allclose(np.log([low / (1 - low), high / (1 - high)]), np.log(9) + np.array([-1, 1]) * t * 0.05 / 0.09)
+    np.testing.assert_allclose(
+        np.log([low / (1 - low), high / (1 - high)]),
+        np.log(9) + np.array([-1, 1]) * t * 0.05 / 0.09,
+    )
     low, high = t_interval(2.0, 0.5, 5, 0.95, (0.0, np.inf), 6)
     np.testing.assert_allclose([low, high], 2 * np.exp(np.array([-1, 1]) * t * 0.25))
-    np.testing.assert_allclose(t_interval(0.5, 0.1, 5, 0.95, (-np.inf, np.inf), 6), [0.5 - 0.1 * t, 0.5 + 0.1 * t])
-    np.testing.assert_allclose(t_interval(1.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0.025 ** (1 / 6), 1])  # six of six
-    np.testing.assert_allclose(t_interval(0.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0, 1 - 0.025 ** (1 / 6)])
+    np.testing.assert_allclose(
+        t_interval(0.5, 0.1, 5, 0.95, (-np.inf, np.inf), 6), [0.5 - 0.1 * t, 0.5 + 0.1 * t]
+    )
+    np.testing.assert_allclose(
+        t_interval(1.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0.025 ** (1 / 6), 1]
+    )  # six of six
+    np.testing.assert_allclose(
+        t_interval(0.0, 0.0, 5, 0.95, (0.0, 1.0), 6), [0, 1 - 0.025 ** (1 / 6)]
+    )
     np.testing.assert_allclose(
         t_interval(np.nextafter(1, 0), 0.1, 5, 0.95, (-1.0, 1.0), 6), [2 * 0.025 ** (1 / 6) - 1, 1]
     )  # 1 but for rounding
-    low, high = t_interval(np.array([0.5, 1.0, 0.0]), 0.1, 5, 0.95, (0.0, np.array([1.0, 2.0, 0.0])), 6)
-    np.testing.assert_allclose([low[1], high[1]], 2 * np.asarray(t_interval(0.5, 0.05, 5, 0.95, (0.0, 1.0), 6)))
+    low, high = t_interval(
+        np.array([0.5, 1.0, 0.0]), 0.1, 5, 0.95, (0.0, np.array([1.0, 2.0, 0.0])), 6
+    )
+    np.testing.assert_allclose(
+        [low[1], high[1]], 2 * np.asarray(t_interval(0.5, 0.05, 5, 0.95, (0.0, 1.0), 6))
+    )
     assert (low[2], high[2]) == (0, 0)  # nothing else is possible
 
 
 def test_percentiles_only_with_enough_groups():
     again = np.random.default_rng(3).normal(size=400)
-    for n, words in ((99, "bootstrap over 99 groups, Student's t"), (100, "bootstrap over 100 groups")):
+    for n, words in (
+        (99, "bootstrap over 99 groups, Student's t"),
+        (100, "bootstrap over 100 groups"),
+    ):
         found = Resampling(200, np.arange(200) % n, 400, 0.95, 0).estimate(0.0, again)
         assert found.method == words
         expected = (
@@ -126,7 +164,9 @@ def test_no_class_is_called_most_disputed_within_its_interval():
     assert set(summary.most_disputed()) == {"a", "b", "c"}
     assert "the intervals do not separate" in str(summary)
     apart = np.stack([rng.beta(8, 8, (5, 200)), np.full((5, 200), 0.1)], -1)
-    other = by_class(lw.decompose(lw.MultiLabelEnsemble(apart, class_names=["a", "b"])), n_bootstrap=300, rng=0)
+    other = by_class(
+        lw.decompose(lw.MultiLabelEnsemble(apart, class_names=["a", "b"])), n_bootstrap=300, rng=0
+    )
     assert other.most_disputed("everywhere") == ("a",)
     found = other.together["everywhere"]
     assert (found.low <= found.value).all()

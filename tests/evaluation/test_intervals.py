@@ -12,17 +12,25 @@ from labelwise.evaluation import bootstrap_uncertainty, members_needed
 
 @pytest.mark.parametrize("over", ["members", "instances", "both"])
 def test_standard_errors_follow_the_definition(over):
-    """The same draws, decomposed anew: the spread of the replicates, EU per pair of different members."""
+    """The same draws, decomposed anew: the spread of the replicates, EU per pair of different
+    members.
+    """
     from scipy import stats
 
     rng = np.random.default_rng(1)
     probs = rng.dirichlet([2, 1, 1], size=(6, 20))
     q = lw.Ensemble(probs)
     patient = np.arange(20) % 8
-    result = bootstrap_uncertainty(q, "log", over=over, rng=3, n_bootstrap=80, groups=None if over == "members" else patient)
+    result = bootstrap_uncertainty(
+        q, "log", over=over, rng=3, n_bootstrap=80, groups=None if over == "members" else patient
+    )
     draw = np.random.default_rng(3)
-    members = draw.integers(6, size=(80, 6)) if over != "instances" else np.tile(np.arange(6), (80, 1))
-    patients = draw.integers(8, size=(80, 8)) if over != "members" else np.tile(np.arange(8), (80, 1))
+    members = (
+        draw.integers(6, size=(80, 6)) if over != "instances" else np.tile(np.arange(6), (80, 1))
+    )
+    patients = (
+        draw.integers(8, size=(80, 8)) if over != "members" else np.tile(np.arange(8), (80, 1))
+    )
 
     def replicates(members, patients):
         found = []
@@ -33,12 +41,20 @@ def test_standard_errors_follow_the_definition(over):
             if pairs > 0:
                 found.append((u.aleatoric.mean(0), u.epistemic.mean(0) * (5 / 6) / pairs))
         aleatoric, epistemic = np.moveaxis(found, 1, 0)
-        return {"total": aleatoric + epistemic, "epistemic": epistemic, "sum_epistemic": epistemic.sum(-1)}
+        return {
+            "total": aleatoric + epistemic,
+            "epistemic": epistemic,
+            "sum_epistemic": epistemic.sum(-1),
+        }
 
     both = replicates(members, patients)
     fixed = replicates(np.tile(np.arange(6), (80, 1)), patients)
     u = lw.decompose(q)
-    for name, value in (("total", u.total.mean(0)), ("epistemic", u.epistemic.mean(0)), ("sum_epistemic", u.epistemic.sum(-1).mean())):
+    for name, value in (
+        ("total", u.total.mean(0)),
+        ("epistemic", u.epistemic.mean(0)),
+        ("sum_epistemic", u.epistemic.sum(-1).mean()),
+    ):
         by_patients = fixed[name].var(0) * 8 / 7
         by_members = np.maximum(both[name].var(0) - fixed[name].var(0), 0) * 6 / 5
         variance = by_members + by_patients
@@ -52,23 +68,40 @@ def test_standard_errors_follow_the_definition(over):
 
 
 def test_agrees_with_the_jackknife_where_members_differ_independently():
-    """Many instances with noise of their own: the mean EU is known well, and 20 members are enough for both to say how well."""
+    """Many instances with noise of their own: the mean EU is known well, and 20 members are enough
+    for both to say how well.
+    """
     rng = np.random.default_rng(12)
     q = lw.Ensemble(softmax(rng.normal(size=(500, 3)) + 0.7 * rng.normal(size=(20, 500, 3))))
     result = bootstrap_uncertainty(q, over="members", rng=0, n_bootstrap=300).sum_epistemic
     report = members_needed(q)
     assert report.standard_error / report.limit < 0.05
-    assert np.log(result.high / result.value) / 2.093 == pytest.approx(report.standard_error / report.limit, rel=0.2)
+    assert np.log(result.high / result.value) / 2.093 == pytest.approx(
+        report.standard_error / report.limit, rel=0.2
+    )
 
 
 @pytest.mark.parametrize("members", [3, 12])
 def test_interval_of_mean_eu_covers(members):
     rng = np.random.default_rng(2)
     center = rng.normal(0, 1.5, size=(20, 3))
-    truth = np.mean([lw.decompose(lw.Ensemble(ensemble(rng, members, center)), "squared").sum().epistemic.mean() for _ in range(400)])
+    truth = np.mean(
+        [
+            lw.decompose(lw.Ensemble(ensemble(rng, members, center)), "squared")
+            .sum()
+            .epistemic.mean()
+            for _ in range(400)
+        ]
+    )
     held = 0
     for _ in range(120):
-        result = bootstrap_uncertainty(lw.Ensemble(ensemble(rng, members, center)), "squared", over="members", rng=rng, n_bootstrap=100)
+        result = bootstrap_uncertainty(
+            lw.Ensemble(ensemble(rng, members, center)),
+            "squared",
+            over="members",
+            rng=rng,
+            n_bootstrap=100,
+        )
         held += result.sum_epistemic.low <= truth <= result.sum_epistemic.high
     assert 0.86 <= held / 120 <= 1
 
@@ -76,7 +109,14 @@ def test_interval_of_mean_eu_covers(members):
 def test_each_instance_has_an_interval(lib):
     rng = np.random.default_rng(3)
     probs = rng.dirichlet([2, 1, 1], size=(6, 4, 5))
-    result = bootstrap_uncertainty(lw.Ensemble(lib.array(probs)), "squared", over="members", statistic="each", rng=1, n_bootstrap=40)
+    result = bootstrap_uncertainty(
+        lw.Ensemble(lib.array(probs)),
+        "squared",
+        over="members",
+        statistic="each",
+        rng=1,
+        n_bootstrap=40,
+    )
     u = lw.decompose(lw.Ensemble(probs), "squared")
     np.testing.assert_allclose(result.epistemic.value, u.epistemic, rtol=1e-9)
     assert result.epistemic.low.shape == (4, 5, 3)
@@ -91,7 +131,13 @@ def test_other_distributions_over_instances():
     result = bootstrap_uncertainty(lw.Dirichlet(alpha), over="instances", rng=0, n_bootstrap=50)
     np.testing.assert_allclose(result.total.value, lw.decompose(lw.Dirichlet(alpha)).total.mean(0))
     assert np.all(result.total.low < result.total.value)
-    overlapping = bootstrap_uncertainty(lw.Dirichlet(alpha), over="instances", events={"x": [0, 1], "y": [1, 2]}, rng=0, n_bootstrap=50)
+    overlapping = bootstrap_uncertainty(
+        lw.Dirichlet(alpha),
+        over="instances",
+        events={"x": [0, 1], "y": [1, 2]},
+        rng=0,
+        n_bootstrap=50,
+    )
     assert overlapping.sum_total is None
 
 

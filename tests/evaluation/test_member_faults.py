@@ -18,7 +18,9 @@ def test_copies_and_near_copies() -> None:
     assert found(check) == [("copies", (1, 3, 4))]
     assert str(check).startswith("Members 1, 3 and 4 are identical.")
     probs, _ = members()
-    probs[3] = softmax(np.log(probs[1]) + 0.01 * np.random.default_rng(1).normal(size=probs[1].shape), axis=-1)
+    probs[3] = softmax(
+        np.log(probs[1]) + 0.01 * np.random.default_rng(1).normal(size=probs[1].shape), axis=-1
+    )
     assert found(lw.check_ensemble(lw.Ensemble(probs))) == [("near copies", (1, 3))]
 
 
@@ -42,7 +44,13 @@ def test_permuted_classes_with_and_without_labels() -> None:
     assert "'0' as '1', '1' as '0'" in str(lw.check_ensemble(lw.Ensemble(one)))
     everyone = lw.Ensemble(probs[..., order])
     assert lw.check_ensemble(everyone).ok  # nothing to compare with
-    assert [x.members for x in lw.check_ensemble(everyone, y).findings] == [(0,), (1,), (2,), (3,), (4,)]
+    assert [x.members for x in lw.check_ensemble(everyone, y).findings] == [
+        (0,),
+        (1,),
+        (2,),
+        (3,),
+        (4,),
+    ]
     assert len(lw.check_ensemble(lw.Ensemble(one[3:])).findings) == 2  # two members: which is it?
 
 
@@ -185,7 +193,9 @@ def test_leaked_labels_that_occur_together() -> None:
     probs = 1 / (1 + np.exp(-z - 0.5 * rng.normal(size=(4, 300, 3))))
     assert lw.check_ensemble(lw.MultiLabelEnsemble(probs), truth).ok
     probs[3] = truth
-    assert found(lw.check_ensemble(lw.MultiLabelEnsemble(probs), truth)) == [("leaked labels", (3,))]
+    assert found(lw.check_ensemble(lw.MultiLabelEnsemble(probs), truth)) == [
+        ("leaked labels", (3,))
+    ]
     probs[3] = rng.permutation(probs[2])
     assert found(lw.check_ensemble(lw.MultiLabelEnsemble(probs), truth)) == [("unrelated", (3,))]
 

@@ -1,4 +1,6 @@
-"""Scores that tie exactly rank as ties, whatever the order of classes and members and the floating-point type."""
+"""Scores that tie exactly rank as ties, whatever the order of classes and members and the
+floating-point type.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,21 @@ from labelwise.decomposition import PARTS
 from labelwise.evaluation import detection_scores, ranking_scores, rejection_curve
 from labelwise.evaluation.ranking import rounded
 
-LOSSES = {"zero-one": "zero_one", "cost 1 : 9": lw.CostLoss(1, 9), "cost 9 : 1": lw.CostLoss(9, 1), "log": "log", "squared": "squared"}
+LOSSES = {
+    "zero-one": "zero_one",
+    "cost 1 : 9": lw.CostLoss(1, 9),
+    "cost 9 : 1": lw.CostLoss(9, 1),
+    "log": "log",
+    "squared": "squared",
+}
 RESULTS = Path(__file__).parents[2] / "lab/results/cifar10-paper-10-epochs/run-0"
 
 
 @st.composite
 def counts(draw):
-    """Votes (M, N, K) of whole numbers, so that ties are known exactly; few different numbers, so that there are many."""
+    """Votes (M, N, K) of whole numbers, so that ties are known exactly; few different numbers, so
+    that there are many.
+    """
     m, n, k = (draw(st.integers(low, high)) for low, high in ((1, 5), (2, 8), (2, 5)))
     whole = draw(st.integers(1, 12))
     rows = st.lists(st.integers(0, whole), min_size=k, max_size=k).filter(any)
@@ -58,7 +68,9 @@ def test_ranks_are_those_of_exact_arithmetic(a, b, votes, data):
         for part in PARTS:
             expected = [float(x) for x in truth[part]]
             np.testing.assert_allclose(getattr(scores, part), expected, rtol=1e-9, atol=1e-11)
-            np.testing.assert_array_equal(rankdata(getattr(scores, part)), rankdata(rounded(np.array(expected))))
+            np.testing.assert_array_equal(
+                rankdata(getattr(scores, part)), rankdata(rounded(np.array(expected)))
+            )
 
 
 @pytest.mark.parametrize(("loss", "most"), [("zero_one", 0.499), (lw.CostLoss(9, 1), 0.899)])
@@ -75,7 +87,11 @@ def test_rows_that_sum_to_one_only_in_float32_tie_below_the_kink(loss, most):
 
 @pytest.mark.parametrize("loss", LOSSES.values(), ids=LOSSES)
 @settings(max_examples=10)
-@given(seed=st.integers(0, 10**6), kind=st.sampled_from(["float32", "float64"]), sharp=st.sampled_from([0.3, 3.0, 30.0]))
+@given(
+    seed=st.integers(0, 10**6),
+    kind=st.sampled_from(["float32", "float64"]),
+    sharp=st.sampled_from([0.3, 3.0, 30.0]),
+)
 def test_scores_do_not_depend_on_order_or_type(loss, seed, kind, sharp):
     rng = np.random.default_rng(seed)
     q = lw.Ensemble.from_logits(sharp * rng.normal(size=(4, 30, 5)).astype(kind))
@@ -84,15 +100,28 @@ def test_scores_do_not_depend_on_order_or_type(loss, seed, kind, sharp):
     for other in (probs[rng.permutation(4)], probs[..., rng.permutation(5)], probs.astype(float)):
         again = ranking_scores(lw.Ensemble(other), loss)
         for part in PARTS:
-            np.testing.assert_array_equal(rankdata(getattr(again, part)), rankdata(getattr(scores, part)))
-    usual = lw.decompose(lw.Ensemble(probs.astype(float) / probs.astype(float).sum(-1, keepdims=True)), loss).sum()
+            np.testing.assert_array_equal(
+                rankdata(getattr(again, part)), rankdata(getattr(scores, part))
+            )
+    usual = lw.decompose(
+        lw.Ensemble(probs.astype(float) / probs.astype(float).sum(-1, keepdims=True)), loss
+    ).sum()
     for part in PARTS:
-        np.testing.assert_allclose(getattr(scores, part), getattr(usual, part), rtol=2e-9, atol=1e-11)
+        np.testing.assert_allclose(
+            getattr(scores, part), getattr(usual, part), rtol=2e-9, atol=1e-11
+        )
 
 
 def test_small_values_stay_apart():
     tiny = np.array([1e-30, 1.001e-30, 2e-30])
-    q = lw.Ensemble(np.stack([np.stack([1 - tiny, tiny, 0 * tiny], -1), np.stack([1 - 3 * tiny, 3 * tiny, 0 * tiny], -1)]))
+    q = lw.Ensemble(
+        np.stack(
+            [
+                np.stack([1 - tiny, tiny, 0 * tiny], -1),
+                np.stack([1 - 3 * tiny, 3 * tiny, 0 * tiny], -1),
+            ]
+        )
+    )
     for loss in ("zero_one", "squared", "log"):
         scores = ranking_scores(q, loss)
         for part in PARTS if loss != "zero_one" else PARTS[:2]:
@@ -113,12 +142,21 @@ def test_weights_events_and_other_distributions(weights):
     probs = rng.dirichlet(np.ones(4), (3, 20))
     w = rng.random((3, 20)) if weights == "each" else weights
     q = lw.Ensemble(probs, weights=w, class_names=list("abcd"))
-    for events, label_weights in ((None, None), ({"ab": ["a", "b"], "cd": ["c", "d"]}, None), (None, {"a": 2, "b": 1, "c": 0, "d": 1})):
-        scores, usual = ranking_scores(q, events=events, weights=label_weights), lw.decompose(q, events=events).sum(label_weights)
+    for events, label_weights in (
+        (None, None),
+        ({"ab": ["a", "b"], "cd": ["c", "d"]}, None),
+        (None, {"a": 2, "b": 1, "c": 0, "d": 1}),
+    ):
+        scores, usual = (
+            ranking_scores(q, events=events, weights=label_weights),
+            lw.decompose(q, events=events).sum(label_weights),
+        )
         for part in PARTS:
             np.testing.assert_allclose(getattr(scores, part), getattr(usual, part), rtol=1e-9)
     for other in (lw.Dirichlet(1 + 5 * probs[0]), lw.MultiLabelEnsemble(probs / 2)):
-        np.testing.assert_allclose(ranking_scores(other).epistemic, lw.decompose(other).sum().epistemic, rtol=1e-9)
+        np.testing.assert_allclose(
+            ranking_scores(other).epistemic, lw.decompose(other).sum().epistemic, rtol=1e-9
+        )
 
 
 def test_wrong_input_is_refused():

@@ -16,7 +16,11 @@ from labelwise.evaluation import rejection_curve
 def orders(score):
     """Every order in which instances may be rejected, most uncertain first."""
     n = len(score)
-    return [p for p in itertools.permutations(range(n)) if all(score[p[i]] >= score[p[i + 1]] for i in range(n - 1))]
+    return [
+        p
+        for p in itertools.permutations(range(n))
+        if all(score[p[i]] >= score[p[i + 1]] for i in range(n - 1))
+    ]
 
 
 def by_definition(score, value, shares=None):
@@ -52,8 +56,12 @@ def test_equals_the_definition_over_all_tie_orders(case):
     accuracy = rejection_curve(score, correct=correct)
     np.testing.assert_allclose(accuracy.value, by_definition(score, correct), atol=1e-14)
     np.testing.assert_allclose(accuracy.rejected, np.arange(len(score)) / len(score))
-    np.testing.assert_allclose(accuracy.aurc, np.mean(1 - by_definition(score, correct)), atol=1e-14)
-    np.testing.assert_allclose(accuracy.augrc, augrc_by_definition(score, 1 - np.asarray(correct)), atol=1e-14)
+    np.testing.assert_allclose(
+        accuracy.aurc, np.mean(1 - by_definition(score, correct)), atol=1e-14
+    )
+    np.testing.assert_allclose(
+        accuracy.augrc, augrc_by_definition(score, 1 - np.asarray(correct)), atol=1e-14
+    )
     np.testing.assert_allclose(accuracy.area, np.mean(by_definition(score, correct)), atol=1e-14)
     losses = rejection_curve(score, risk=loss)
     np.testing.assert_allclose(losses.value, by_definition(score, loss), atol=1e-13)
@@ -61,7 +69,9 @@ def test_equals_the_definition_over_all_tie_orders(case):
     np.testing.assert_allclose(losses.augrc, augrc_by_definition(score, loss), atol=1e-13)
     # the oracle is the definition with the value itself as the score
     np.testing.assert_allclose(losses.oracle, by_definition(loss, loss), atol=1e-13)
-    np.testing.assert_allclose(accuracy.oracle, by_definition([-int(c) for c in correct], correct), atol=1e-14)
+    np.testing.assert_allclose(
+        accuracy.oracle, by_definition([-int(c) for c in correct], correct), atol=1e-14
+    )
 
 
 @given(cases, st.integers(1, 9))
@@ -73,7 +83,9 @@ def test_grid_rejects_the_integer_part(case, points):
         curve = rejection_curve(score, correct=correct, grid=grid)
         np.testing.assert_allclose(curve.value, by_definition(score, correct, shares), atol=1e-14)
         np.testing.assert_allclose(curve.rejected, shares)
-        np.testing.assert_allclose(curve.area, by_definition(score, correct, shares).mean(), atol=1e-14)
+        np.testing.assert_allclose(
+            curve.area, by_definition(score, correct, shares).mean(), atol=1e-14
+        )
 
 
 @given(st.integers(0, 10_000))
@@ -121,7 +133,9 @@ def test_augrc_identity(optional):
     a = correct.mean()
     expected = (1 - roc_auc_score(~correct, score)) * a * (1 - a) + (1 - a) ** 2 / 2
     assert rejection_curve(score, correct=correct).augrc == pytest.approx(expected, abs=1e-14)
-    assert rejection_curve(score, correct=correct, grid=50).augrc == pytest.approx(expected, abs=1e-14)
+    assert rejection_curve(score, correct=correct, grid=50).augrc == pytest.approx(
+        expected, abs=1e-14
+    )
 
 
 def test_accuracy_at_coverage_rounds_up_what_is_kept():
@@ -148,7 +162,9 @@ def test_monotonicity_weighs_rises_against_falls():
     assert rejection_curve(score, risk=risk).monotonicity > 0.999
     # nor does the noise of single cases
     chance = np.random.default_rng(3).random((20, n))
-    assert np.mean([rejection_curve(score, correct=row > risk).monotonicity for row in chance]) > 0.98
+    assert (
+        np.mean([rejection_curve(score, correct=row > risk).monotonicity for row in chance]) > 0.98
+    )
     # mistakes in the middle: rejecting the far end, which is easy, makes it worse at first
     middle = 0.4 * (1 - np.abs(np.linspace(-1, 1, n)))
     assert 0.6 < rejection_curve(score, risk=middle).monotonicity < 0.65
@@ -161,20 +177,26 @@ def test_all_libraries(lib):
     curve = rejection_curve(lib.array(score), risk=lib.array(loss))
     np.testing.assert_allclose(curve.value, reference.value)
     single = rejection_curve(lib.array(score, "float32"), correct=lib.array(loss > 0.5, "bool"))
-    np.testing.assert_allclose(single.value, rejection_curve(score.astype(np.float32), correct=loss > 0.5).value)
+    np.testing.assert_allclose(
+        single.value, rejection_curve(score.astype(np.float32), correct=loss > 0.5).value
+    )
 
 
 def test_half_precision_and_gradients(optional):
     torch = optional("torch")
     score = torch.tensor([0.5, 0.25, 0.75], dtype=torch.bfloat16, requires_grad=True)
-    np.testing.assert_allclose(rejection_curve(score, correct=torch.tensor([True, True, False])).value, [2 / 3, 1, 1])
+    np.testing.assert_allclose(
+        rejection_curve(score, correct=torch.tensor([True, True, False])).value, [2 / 3, 1, 1]
+    )
 
 
 def test_band_holds_the_curve_and_is_seeded():
     rng = np.random.default_rng(5)
     score = rng.random(400)
     correct = rng.random(400) > score * 0.5
-    one, two = (rejection_curve(score, correct=correct, grid=20, n_bootstrap=200, rng=7) for _ in range(2))
+    one, two = (
+        rejection_curve(score, correct=correct, grid=20, n_bootstrap=200, rng=7) for _ in range(2)
+    )
     np.testing.assert_array_equal(one.band.low, two.band.low)
     assert np.all(one.band.low <= one.value)
     assert np.all(one.value <= one.band.high)
@@ -205,7 +227,9 @@ def test_groups_widen_the_band():
     score = rng.random(1000)
     correct = rng.random(1000) > 0.6 * hard
     alone = rejection_curve(score, correct=correct, grid=5, n_bootstrap=300, rng=1).band
-    grouped = rejection_curve(score, correct=correct, grid=5, n_bootstrap=300, rng=1, groups=patient).band
+    grouped = rejection_curve(
+        score, correct=correct, grid=5, n_bootstrap=300, rng=1, groups=patient
+    ).band
     assert grouped.high[0] - grouped.low[0] > 1.5 * (alone.high[0] - alone.low[0])
 
 
@@ -221,7 +245,10 @@ def test_groups_widen_the_band():
         ({"correct": [1, 0], "groups": [0, 1]}, "Pass `n_bootstrap`"),
         ({"correct": [1, 0], "groups": [0, 0], "n_bootstrap": 9}, "at least 2 groups"),
         ({"correct": [1, 0], "groups": [0, 1, 2], "n_bootstrap": 9}, "`groups` must name"),
-        ({"correct": [1, 0], "groups": [0, float("nan")], "n_bootstrap": 9}, "`groups` must not be NaN"),
+        (
+            {"correct": [1, 0], "groups": [0, float("nan")], "n_bootstrap": 9},
+            "`groups` must not be NaN",
+        ),
         ({"correct": [1, 0], "confidence": 95, "n_bootstrap": 9}, "`confidence`"),
         ({"correct": [1, 0], "n_bootstrap": 1}, "`n_bootstrap`"),
     ],
@@ -245,7 +272,11 @@ def test_coverage_at_a_risk_is_the_largest_that_keeps_it(seed, risk):
     score, wrong = rng.permutation(n), rng.random(n) < 0.3
     curve = rejection_curve(score, correct=~wrong)
     ordered = wrong[np.argsort(score)]
-    good = [j / n for j in range(1, n + 1) if ordered[:j].sum() <= risk * j + 1e-12 * max(1, wrong.sum())]
+    good = [
+        j / n
+        for j in range(1, n + 1)
+        if ordered[:j].sum() <= risk * j + 1e-12 * max(1, wrong.sum())
+    ]
     assert curve.coverage_at_risk(risk) == (max(good) if good else 0.0)
     if good:
         assert curve.risk_at_coverage(max(good)) <= risk + 1e-12
@@ -263,13 +294,19 @@ def test_risks_of_utilities_are_their_negatives_and_no_coverage_may_do():
 
 
 def test_the_band_at_high_rejection_has_few_instances():
-    """The five most certain of 200 are right: that says no more than five cases do, and percentiles would be a point."""
+    """The five most certain of 200 are right: that says no more than five cases do, and percentiles
+    would be a point.
+    """
     rng = np.random.default_rng(0)
     correct = np.r_[np.ones(5, bool), rng.random(195) < 0.7]
     curve = rejection_curve(np.arange(200), correct=correct, n_bootstrap=100, rng=0)
     assert curve.band.low[-5] == pytest.approx(0.025 ** (1 / 5), abs=1e-9)
     assert (curve.band.low[-1], curve.band.high[-1]) == pytest.approx((0.025, 1))
     assert np.all(curve.band.high > curve.band.low)
-    grouped = rejection_curve(np.arange(200), correct=correct, groups=np.arange(200) // 2, n_bootstrap=100, rng=0)
-    assert grouped.band.low[-4] == pytest.approx(0.025 ** (1 / 2), abs=1e-9)  # four instances of two groups
+    grouped = rejection_curve(
+        np.arange(200), correct=correct, groups=np.arange(200) // 2, n_bootstrap=100, rng=0
+    )
+    assert grouped.band.low[-4] == pytest.approx(
+        0.025 ** (1 / 2), abs=1e-9
+    )  # four instances of two groups
     assert np.all(np.isfinite(grouped.band.low))

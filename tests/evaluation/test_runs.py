@@ -6,7 +6,12 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.evaluation import mean_curve, mean_over_runs, rejection_curve, rejection_curves_by_class
+from labelwise.evaluation import (
+    mean_curve,
+    mean_over_runs,
+    rejection_curve,
+    rejection_curves_by_class,
+)
 
 
 def test_t_interval_equals_scipy():
@@ -29,7 +34,9 @@ def test_mean_curve_of_five_runs():
     values = np.stack([run.value for run in runs])
     np.testing.assert_allclose(mean.value, values.mean(0))
     np.testing.assert_allclose(mean.sd, values.std(0, ddof=1))
-    np.testing.assert_allclose(mean.high - mean.value, 2.7764451 * mean.sd / np.sqrt(5), rtol=1e-7)  # t quantile, 4 degrees of freedom
+    np.testing.assert_allclose(
+        mean.high - mean.value, 2.7764451 * mean.sd / np.sqrt(5), rtol=1e-7
+    )  # t quantile, 4 degrees of freedom
     assert float(mean.area) == pytest.approx(np.mean([run.area for run in runs]))
     assert mean.n_runs == 5
     assert mean.oracle.shape == mean.value.shape
@@ -57,7 +64,9 @@ def test_nothing_to_gain_in_a_run_leaves_the_normalized_area_open():
 @pytest.fixture
 def example():
     rng = np.random.default_rng(2)
-    q = lw.Ensemble(rng.dirichlet([1, 1, 1, 0.01], size=(5, 200)), class_names=["a", "b", "c", "never"])
+    q = lw.Ensemble(
+        rng.dirichlet([1, 1, 1, 0.01], size=(5, 200)), class_names=["a", "b", "c", "never"]
+    )
     y_pred = np.minimum(q.mean().argmax(-1), 2)
     return q, lw.decompose(q), y_pred, rng.integers(0, 3, 200)
 
@@ -72,7 +81,9 @@ def test_rejects_by_the_predicted_label(example, measure):
         np.testing.assert_allclose(curves[name].value, expected.value)
         assert curves.counts[name] == here.sum()
     own = getattr(u, measure)[np.arange(200), y_pred]
-    np.testing.assert_allclose(curves.overall.value, rejection_curve(own, correct=y_pred == y_true).value)
+    np.testing.assert_allclose(
+        curves.overall.value, rejection_curve(own, correct=y_pred == y_true).value
+    )
     with pytest.raises(KeyError, match="never predicted"):
         curves["never"]
     with pytest.raises(KeyError, match="no class"):
@@ -83,11 +94,19 @@ def test_names_batches_and_groups(example):
     _, u, y_pred, y_true = example
     names = np.array(u.class_names)
     groups = np.where(y_pred == 1, 0, np.arange(200) % 20)  # all of class b are one patient
-    curves = rejection_curves_by_class(u, names[y_pred], names[y_true], grid=10, groups=groups, n_bootstrap=20, rng=1)
+    curves = rejection_curves_by_class(
+        u, names[y_pred], names[y_true], grid=10, groups=groups, n_bootstrap=20, rng=1
+    )
     assert curves["a"].band is not None
     assert curves["b"].band is None
-    boxed = lw.Uncertainty(*(x.reshape(20, 10, 4) for x in (u.total, u.aleatoric, u.epistemic)), class_names=u.class_names, loss=u.loss)
-    again = rejection_curves_by_class(boxed, y_pred.reshape(20, 10), y_true.reshape(20, 10), grid=10)
+    boxed = lw.Uncertainty(
+        *(x.reshape(20, 10, 4) for x in (u.total, u.aleatoric, u.epistemic)),
+        class_names=u.class_names,
+        loss=u.loss,
+    )
+    again = rejection_curves_by_class(
+        boxed, y_pred.reshape(20, 10), y_true.reshape(20, 10), grid=10
+    )
     np.testing.assert_allclose(again["a"].value, curves["a"].value)
 
 

@@ -32,7 +32,9 @@ def test_they_are_those_of_scikit_learn(k, seed):
 def test_two_classes_are_twice_the_half_that_scikit_learn_gives():
     metrics = optional("sklearn.metrics")
     q, y = case(2)
-    assert float(brier_score(q, y)) == pytest.approx(2 * metrics.brier_score_loss(y, q.mean()[:, 1]))
+    assert float(brier_score(q, y)) == pytest.approx(
+        2 * metrics.brier_score_loss(y, q.mean()[:, 1])
+    )
 
 
 def test_labels_that_may_occur_together_are_added_up():
@@ -41,7 +43,9 @@ def test_labels_that_may_occur_together_are_added_up():
     q, y = lw.MultiLabelEnsemble(rng.random((3, 50, 4))), rng.integers(0, 2, (50, 4))
     each = [metrics.log_loss(y[:, k], q.mean()[:, k]) for k in range(4)]
     assert float(log_loss(q, y, base=np.e)) == pytest.approx(sum(each))
-    assert float(brier_score(q, y)) == pytest.approx(sum(metrics.brier_score_loss(y[:, k], q.mean()[:, k]) for k in range(4)))
+    assert float(brier_score(q, y)) == pytest.approx(
+        sum(metrics.brier_score_loss(y[:, k], q.mean()[:, k]) for k in range(4))
+    )
 
 
 def test_what_was_impossible_costs_infinitely_much_and_certainty_nothing():
@@ -62,14 +66,22 @@ def test_intervals_hold_the_truth():
         p = rng.dirichlet(np.ones(3), 80)
         y = (rng.random((80, 1)) > np.cumsum(p, axis=1)[:, :2]).sum(axis=1)
         found = brier_score(p, y, rng=rng, n_bootstrap=200)
-        hits += found.low <= 1 / 2 <= found.high  # E (1 − Σ p²) for a uniform Dirichlet of 3 classes
+        hits += (
+            found.low <= 1 / 2 <= found.high
+        )  # E (1 − Σ p²) for a uniform Dirichlet of 3 classes
     assert 175 <= hits <= 198
 
 
 def test_groups_are_drawn_whole():
     q, y = case(n=40)
     alone = brier_score(q, y, n_bootstrap=1000, rng=0)
-    twice = brier_score(np.concatenate([q.mean()] * 4), np.tile(y, 4), groups=np.tile(np.arange(40), 4), n_bootstrap=1000, rng=0)
+    twice = brier_score(
+        np.concatenate([q.mean()] * 4),
+        np.tile(y, 4),
+        groups=np.tile(np.arange(40), 4),
+        n_bootstrap=1000,
+        rng=0,
+    )
     assert float(twice) == pytest.approx(float(alone))
     assert (twice.low, twice.high) == pytest.approx((alone.low, alone.high))
 

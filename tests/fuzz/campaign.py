@@ -1,4 +1,6 @@
-"""Many damaged files, read by a pool of processes; what goes wrong is kept, with its bytes and its seed."""
+"""Many damaged files, read by a pool of processes; what goes wrong is kept, with its bytes and its
+seed.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ from .mutations import Tree
 START = 180.0
 """Seconds that a process may take to import everything and to read all valid samples."""
 LOST = 25
-"""After so many crashes and hangs of one format the rest of its files is left out: a new worker takes seconds to start."""
+"""After so many crashes and hangs of one format the rest of its files is left out: a new worker
+takes seconds to start.
+"""
 
 
 @dataclass
@@ -52,13 +56,33 @@ class Worker:
     def __init__(self, samples: Path, module: str, seed: int, memory: int, log: Path) -> None:
         here = Path(__file__).resolve().parents[1]
         current = Path(tempfile.mkstemp(prefix="current-", dir=samples.parent)[1])
-        environment = dict(os.environ, MALLOC_ARENA_MAX="2", OMP_NUM_THREADS="1", MKL_NUM_THREADS="1", LABELWISE_NUM_THREADS="1")
-        environment["PYTHONPATH"] = os.pathsep.join(filter(None, [str(here), os.environ.get("PYTHONPATH")]))
+        environment = dict(
+            os.environ,
+            MALLOC_ARENA_MAX="2",
+            OMP_NUM_THREADS="1",
+            MKL_NUM_THREADS="1",
+            LABELWISE_NUM_THREADS="1",
+        )
+        environment["PYTHONPATH"] = os.pathsep.join(
+            filter(None, [str(here), os.environ.get("PYTHONPATH")])
+        )
         with log.open("ab") as said:
             self.process = subprocess.Popen(
-                [sys.executable, "-m", "fuzz.worker", str(samples), module, str(seed), str(memory), str(current)],
-                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=said, env=environment,
-            )  # fmt: skip
+                [
+                    sys.executable,
+                    "-m",
+                    "fuzz.worker",
+                    str(samples),
+                    module,
+                    str(seed),
+                    str(memory),
+                    str(current),
+                ],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=said,
+                env=environment,
+            )
         self.current = current
         self.job: dict[str, Any] | None = None
         self.deadline = time.monotonic() + START
@@ -79,7 +103,11 @@ class Worker:
         line = self.answers.readline()
         if not line:
             code = self.process.wait()
-            raise Lost(f"killed by {signal.Signals(-code).name}" if code < 0 else f"ended with exit code {code}")
+            raise Lost(
+                f"killed by {signal.Signals(-code).name}"
+                if code < 0
+                else f"ended with exit code {code}"
+            )
         return dict(json.loads(line))
 
     def stop(self) -> None:
@@ -129,7 +157,9 @@ def run(
     samples = {name: sample(formats[name]) for name in names}
     tallies = {name: Tally() for name in names}
     lost: Counter[str] = Counter()
-    todo: Iterator[dict[str, Any]] = ({"format": names[i % len(names)], "index": i} for i in range(files))
+    todo: Iterator[dict[str, Any]] = (
+        {"format": names[i % len(names)], "index": i} for i in range(files)
+    )
     done = failed = 0
     with tempfile.TemporaryDirectory(prefix="labelwise-fuzz-") as folder:
         stored, log = Path(folder) / "samples", Path(folder) / "stderr"
@@ -161,12 +191,16 @@ def run(
             done, tally.files = done + 1, tally.files + 1
             if found["outcome"] == "failed":
                 failed += 1
-                key = f"{found['what']} in {found['where']}" if found.get("where") else found["what"]
+                key = (
+                    f"{found['what']} in {found['where']}" if found.get("where") else found["what"]
+                )
                 tally.failures[key] += 1
                 if key not in tally.examples:
                     tally.examples[key] = found | {"index": job["index"], "seed": seed}
                     if keep is not None:
-                        _keep(keep, job, found, seed, key, pickle.loads(worker.current.read_bytes()))
+                        _keep(
+                            keep, job, found, seed, key, pickle.loads(worker.current.read_bytes())
+                        )
             else:
                 setattr(tally, found["outcome"], getattr(tally, found["outcome"]) + 1)
             if progress is not None:
@@ -186,16 +220,25 @@ def run(
                             retire(worker)
                             if job is None:
                                 raise RuntimeError(
-                                    f"a worker {error} before its first file:\n{log.read_text(errors='replace')[-3000:]}"
+                                    f"a worker {error} before its first "
+                                    f"file:\n{log.read_text(errors='replace')[-3000:]}"
                                 ) from error
                             lost[job["format"]] += 1
-                            enter(worker, {"outcome": "failed", "what": str(error), "said": log.read_text(errors="replace")[-1000:]})
+                            enter(
+                                worker,
+                                {
+                                    "outcome": "failed",
+                                    "what": str(error),
+                                    "said": log.read_text(errors="replace")[-1000:],
+                                },
+                            )
                             workers.append(start())
                             continue
                         if not worker.ready:
                             if not found["ready"]:
                                 raise RuntimeError(
-                                    f"the valid sample of {found['format']!r} is not read: {found.get('traceback', found.get('said'))}"
+                                    f"the valid sample of {found['format']!r} is not read: "
+                                    f"{found.get('traceback', found.get('said'))}"
                                 )
                             worker.ready = True
                         else:
@@ -210,7 +253,8 @@ def run(
                         retire(worker)
                         if job is None:
                             raise RuntimeError(
-                                f"a worker took more than {START:.0f} s to start:\n{log.read_text(errors='replace')[-3000:]}"
+                                f"a worker took more than {START:.0f} s to "
+                                f"start:\n{log.read_text(errors='replace')[-3000:]}"
                             )
                         lost[job["format"]] += 1
                         enter(worker, {"outcome": "failed", "what": f"more than {limit:g} s"})
@@ -221,17 +265,33 @@ def run(
     return tallies
 
 
-def _keep(keep: Path, job: dict[str, Any], found: dict[str, Any], seed: int, key: str, made: tuple[Tree, str]) -> None:
+def _keep(
+    keep: Path,
+    job: dict[str, Any],
+    found: dict[str, Any],
+    seed: int,
+    key: str,
+    made: tuple[Tree, str],
+) -> None:
     tree, damage = made
     folder = keep / f"{job['format'].replace(' ', '-')}-{seed}-{job['index']}"
     shutil.rmtree(folder, ignore_errors=True)
     place(tree, folder / "files")
     (folder / "sample.pickle").write_bytes(pickle.dumps(tree))
-    facts = {"format": job["format"], "seed": seed, "index": job["index"], "failure": key, "damage": damage, **found}
+    facts = {
+        "format": job["format"],
+        "seed": seed,
+        "index": job["index"],
+        "failure": key,
+        "damage": damage,
+        **found,
+    }
     (folder / "failure.json").write_text(json.dumps(facts, indent=1) + "\n", encoding="utf-8")
 
 
-def replay(folder: Path, *, limit: float = 5.0, memory: int = 1024, module: str = "fuzz.formats") -> dict[str, Any]:
+def replay(
+    folder: Path, *, limit: float = 5.0, memory: int = 1024, module: str = "fuzz.formats"
+) -> dict[str, Any]:
     """Read the files of a kept failure once more; what happens now."""
     facts = json.loads((folder / "failure.json").read_text(encoding="utf-8"))
     formats: dict[str, Format] = import_module(module).FORMATS

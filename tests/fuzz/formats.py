@@ -1,4 +1,6 @@
-"""What is damaged, and how it is read: valid samples of every format, made by the library and by others."""
+"""What is damaged, and how it is read: valid samples of every format, made by the library and by
+others.
+"""
 
 from __future__ import annotations
 
@@ -76,7 +78,8 @@ def sample(kind: Format) -> Tree:
         return collect(Path(folder))
 
 
-# ---------------------------------------------------------------------------------------------------------------- predictions
+# ----------------------------------------------------------------------------------------------------------------  # noqa: E501
+# predictions
 
 
 def arrays(n: int = 12) -> dict[str, np.ndarray]:
@@ -116,15 +119,22 @@ def _zarr2(codec: str) -> Callable[[Path], None]:
         import zarr
 
         compressor = {
-            "blosc": numcodecs.Blosc("lz4"), "zlib": numcodecs.Zlib(), "bz2": numcodecs.BZ2(), "lzma": numcodecs.LZMA(),
-            "zstd": numcodecs.Zstd(), "lz4": numcodecs.LZ4(), "none": None,
-        }[codec]  # fmt: skip
+            "blosc": numcodecs.Blosc("lz4"),
+            "zlib": numcodecs.Zlib(),
+            "bz2": numcodecs.BZ2(),
+            "lzma": numcodecs.LZMA(),
+            "zstd": numcodecs.Zstd(),
+            "lz4": numcodecs.LZ4(),
+            "none": None,
+        }[codec]
         group = zarr.open_group(str(folder / "preds.zarr"), mode="w", zarr_format=2)
         content = arrays()
         for name in ("probs", "y_true", "weights"):
             array = content[name]
             chunks = (5, 4, 3) if name == "probs" else array.shape
-            group.create_array(name, shape=array.shape, dtype=array.dtype, chunks=chunks, compressors=compressor)[...] = array
+            group.create_array(
+                name, shape=array.shape, dtype=array.dtype, chunks=chunks, compressors=compressor
+            )[...] = array
         group.create_array("ids", data=content["ids"])
         group.attrs["class_names"] = NAMES
 
@@ -139,11 +149,16 @@ def _zarr3(codec: str) -> Callable[[Path], None]:
         group = zarr.open_group(str(folder / "preds.zarr"), mode="w", zarr_format=3)
         content = arrays()
         options: dict[str, Any] = {
-            "blosc": {"compressors": BloscCodec()}, "gzip": {"compressors": GzipCodec()}, "zstd": {"compressors": [ZstdCodec(), Crc32cCodec()]},
-            "none": {"compressors": None}, "transpose": {"filters": TransposeCodec(order=(2, 0, 1)), "compressors": None},
+            "blosc": {"compressors": BloscCodec()},
+            "gzip": {"compressors": GzipCodec()},
+            "zstd": {"compressors": [ZstdCodec(), Crc32cCodec()]},
+            "none": {"compressors": None},
+            "transpose": {"filters": TransposeCodec(order=(2, 0, 1)), "compressors": None},
             "shards": {"shards": (5, 12, 3), "compressors": GzipCodec()},
-        }[codec]  # fmt: skip
-        group.create_array("probs", shape=(5, 12, 3), dtype="f8", chunks=(5, 4, 3), **options)[...] = content["probs"]
+        }[codec]
+        group.create_array("probs", shape=(5, 12, 3), dtype="f8", chunks=(5, 4, 3), **options)[
+            ...
+        ] = content["probs"]
         group.create_array("y_true", data=content["y_true"])
         group.attrs["class_names"] = NAMES
 
@@ -158,7 +173,13 @@ def _parquet(compression: str, fixed: bool) -> Callable[[Path], None]:
         content = arrays()
         kind = pa.list_(pa.float64(), 15) if fixed else pa.list_(pa.float64())
         rows = content["probs"].transpose(1, 0, 2).reshape(12, -1).tolist()
-        table = pa.table({"probs": pa.array(rows, kind), "y_true": content["y_true"], "ids": content["ids"].tolist()})
+        table = pa.table(
+            {
+                "probs": pa.array(rows, kind),
+                "y_true": content["y_true"],
+                "ids": content["ids"].tolist(),
+            }
+        )
         table = table.replace_schema_metadata({"members": "5", "class_names": "\n".join(NAMES)})
         pq.write_table(table, folder / "preds.parquet", compression=compression, row_group_size=5)
 
@@ -175,10 +196,22 @@ def _table(name: str, **options: Any) -> Callable[[Path], None]:
         parts = []
         for k, member in enumerate(content["probs"][:2]):
             part = pd.DataFrame(member, columns=NAMES)
-            parts.append(part.assign(id=content["ids"], label=[NAMES[y] for y in content["y_true"]], model=f"model {k}"))
+            parts.append(
+                part.assign(
+                    id=content["ids"],
+                    label=[NAMES[y] for y in content["y_true"]],
+                    model=f"model {k}",
+                )
+            )
         table = pd.concat(parts, ignore_index=True)
         suffix = name.rpartition(".")[2]
-        write = {"csv": "to_csv", "tsv": "to_csv", "jsonl": "to_json", "parquet": "to_parquet", "feather": "to_feather"}[suffix]
+        write = {
+            "csv": "to_csv",
+            "tsv": "to_csv",
+            "jsonl": "to_json",
+            "parquet": "to_parquet",
+            "feather": "to_feather",
+        }[suffix]
         getattr(table, write)(folder / name, **options)
 
     return make
@@ -189,14 +222,20 @@ def _pt(folder: Path) -> None:
 
     content = arrays()
     torch.save(
-        {"probs": torch.tensor(content["probs"]), "y_true": torch.tensor(content["y_true"]), "class_names": NAMES}, folder / "preds.pt"
+        {
+            "probs": torch.tensor(content["probs"]),
+            "y_true": torch.tensor(content["y_true"]),
+            "class_names": NAMES,
+        },
+        folder / "preds.pt",
     )
 
 
 def _json_members(folder: Path) -> None:
     content = arrays()
     lines = [
-        {"id": str(content["ids"][i]), "probs": content["probs"][:, i].tolist(), "y_true": int(y)} for i, y in enumerate(content["y_true"])
+        {"id": str(content["ids"][i]), "probs": content["probs"][:, i].tolist(), "y_true": int(y)}
+        for i, y in enumerate(content["y_true"])
     ]
     (folder / "preds.jsonl").write_text("\n".join(map(json.dumps, lines)))
 
@@ -208,7 +247,9 @@ def _files(suffix: str) -> Callable[[Path], None]:
         content = arrays()
         (folder / "preds.d").mkdir()
         for k, member in enumerate(content["probs"][:3]):
-            rows = "\n".join(",".join(map(str, [content["ids"][i], *row])) for i, row in enumerate(member))
+            rows = "\n".join(
+                ",".join(map(str, [content["ids"][i], *row])) for i, row in enumerate(member)
+            )
             if suffix == "csv":
                 (folder / "preds.d" / f"model{k}.csv").write_text(f"id,{','.join(NAMES)}\n{rows}\n")
             else:
@@ -233,7 +274,8 @@ def read_predictions(folder: Path) -> None:
         np.asarray(source.ids[:])
 
 
-# ------------------------------------------------------------------------------------------------------------------- data sets
+# -------------------------------------------------------------------------------------------------------------------  # noqa: E501
+# data sets
 
 
 def _file(name: str, data: bytes) -> Callable[[Path], None]:
@@ -250,11 +292,20 @@ def _idx() -> bytes:
 
 def _arff() -> bytes:
     rows = "".join(f"{i / 3},{'x' if i % 2 else repr('y z')},{i % 2}\n" for i in range(10))
-    return ("@relation r\n@attribute a real\n@attribute 'b c' {x,'y z',w}\n@attribute class {0,1}\n@data\n" + rows).encode()
+    return (
+        (
+            "@relation r\n@attribute a real\n@attribute 'b c' {x,'y z',w}\n@attribute class "
+            "{0,1}\n@data\n"
+        )
+        + rows
+    ).encode()
 
 
 def _csv() -> bytes:
-    return ("a,b,class\n" + "".join(f"{i / 3},{'red' if i % 2 else 'blue'},{i % 2}\n" for i in range(10))).encode()
+    return (
+        "a,b,class\n"
+        + "".join(f"{i / 3},{'red' if i % 2 else 'blue'},{i % 2}\n" for i in range(10))
+    ).encode()
 
 
 def _cifar_pickle() -> bytes:
@@ -277,7 +328,8 @@ def _mat(compressed: bool) -> Callable[[Path], None]:
 def _medmnist(folder: Path) -> None:
     content = {"images": _images(), "labels": np.zeros((4, 1), np.uint8)}
     np.savez_compressed(
-        folder / "pathmnist.npz", **{f"{part}_{kind}": x for part in ("train", "val", "test") for kind, x in content.items()}
+        folder / "pathmnist.npz",
+        **{f"{part}_{kind}": x for part in ("train", "val", "test") for kind, x in content.items()},
     )
 
 
@@ -301,7 +353,8 @@ def _dataset(function: str, name: str, *more: Any) -> Callable[[Path], object]:
     return read
 
 
-# ------------------------------------------------------------------------------------------------------- costs, events, states
+# -------------------------------------------------------------------------------------------------------  # noqa: E501
+# costs, events, states
 
 
 def read_costs(folder: Path) -> None:
@@ -378,7 +431,8 @@ def resume(folder: Path) -> None:
     quantify(folder / "preds.npz", folder / "u.npz", memory="1MB")
 
 
-# -------------------------------------------------------------------------------------------------------------------- networks
+# --------------------------------------------------------------------------------------------------------------------  # noqa: E501
+# networks
 
 
 def _ensemble(folder: Path) -> None:
@@ -386,7 +440,16 @@ def _ensemble(folder: Path) -> None:
 
     rng = np.random.default_rng(0)
     x, y = rng.normal(size=(32, 4)).astype(np.float32), np.arange(32) % 3
-    fit_ensemble("mlp", (x, y), n_members=1, epochs=1, rng=0, out_dir=folder / "trained", n_jobs=1, progress=False)
+    fit_ensemble(
+        "mlp",
+        (x, y),
+        n_members=1,
+        epochs=1,
+        rng=0,
+        out_dir=folder / "trained",
+        n_jobs=1,
+        progress=False,
+    )
     for path in (folder / "trained").rglob("*"):
         if path.name.startswith(".") and path.is_file():
             path.unlink()
@@ -401,7 +464,8 @@ def read_ensemble(folder: Path) -> None:
     fitted.model(0)
 
 
-# --------------------------------------------------------------------------------------------------------------------- medical
+# ---------------------------------------------------------------------------------------------------------------------  # noqa: E501
+# medical
 
 
 def _nifti(name: str) -> Callable[[Path], None]:
@@ -434,7 +498,10 @@ def read_studies(folder: Path) -> None:
     from labelwise_lab.petct.studies import find_studies
 
     (folder / "out" / "studies").mkdir(parents=True)
-    for study in find_studies(folder / "studies", diagnoses=("negative", "lung cancer", "lymphoma", "melanoma", "bone metastases"))[0]:
+    for study in find_studies(
+        folder / "studies",
+        diagnoses=("negative", "lung cancer", "lymphoma", "melanoma", "bone metastases"),
+    )[0]:
         prepare_study(study, settings=Settings(size=16, step=0), out=folder / "out")
 
 
@@ -445,7 +512,13 @@ def _slices(folder: Path) -> None:
         write_phantoms(Path(studies) / "s", patients=8, voxel=40, rng=1)
         held = ["bone metastases", "melanoma", "lymphoma"]
         prepare(
-            Path(studies) / "s", folder / "slices", settings=Settings(size=8, step=0), hold_back=held, test_size=0.5, val_size=0.0, n_jobs=1
+            Path(studies) / "s",
+            folder / "slices",
+            settings=Settings(size=8, step=0),
+            hold_back=held,
+            test_size=0.5,
+            val_size=0.0,
+            n_jobs=1,
         )
 
 
@@ -462,7 +535,8 @@ def read_slices(folder: Path) -> None:
             part.images.lesions(i)
 
 
-# --------------------------------------------------------------------------------------------------------------------- command
+# ---------------------------------------------------------------------------------------------------------------------  # noqa: E501
+# command
 
 
 def _with(make: Callable[[Path], None]) -> Callable[[Path], None]:
@@ -483,7 +557,9 @@ def command(*words: str) -> Callable[[Path], None]:
         from labelwise.cli import main
 
         places = {"PREDS": str(_one(folder)), "OUT": str(folder)}
-        args = [word.replace("PREDS", places["PREDS"]).replace("OUT", places["OUT"]) for word in words]
+        args = [
+            word.replace("PREDS", places["PREDS"]).replace("OUT", places["OUT"]) for word in words
+        ]
         result = CliRunner().invoke(main, args)
         if result.exception is not None and not isinstance(result.exception, SystemExit):
             raise AssertionError(f"a traceback: {result.exception!r}") from result.exception
@@ -505,7 +581,9 @@ FORMATS: dict[str, Format] = {
     "npy": Format(_npy, read_predictions),
     "npz stored": Format(_own_npz, read_predictions),
     "npz deflated": Format(_npz(np.savez_compressed, ids=None, images=None), read_predictions),
-    "npz alpha": Format(_npz(np.savez, probs=None, weights=None, alpha=1 + arrays()["probs"][0]), read_predictions),
+    "npz alpha": Format(
+        _npz(np.savez, probs=None, weights=None, alpha=1 + arrays()["probs"][0]), read_predictions
+    ),
     "zarr 2 blosc": Format(_zarr2("blosc"), read_predictions),
     "zarr 2 zlib": Format(_zarr2("zlib"), read_predictions),
     "zarr 2 bz2": Format(_zarr2("bz2"), read_predictions),
@@ -527,9 +605,14 @@ FORMATS: dict[str, Format] = {
     "feather zstd": Format(_table("preds.feather", compression="zstd"), read_predictions),
     "feather plain": Format(_table("preds.feather", compression="uncompressed"), read_predictions),
     "csv": Format(_table("preds.csv", index=False), read_predictions),
-    "csv semicolon": Format(_table("preds.csv", index=False, sep=";", decimal=",", encoding="utf-8-sig"), read_predictions),
+    "csv semicolon": Format(
+        _table("preds.csv", index=False, sep=";", decimal=",", encoding="utf-8-sig"),
+        read_predictions,
+    ),
     "tsv": Format(_table("preds.tsv", sep="\t"), read_predictions),
-    "json lines": Format(_table("preds.jsonl", orient="records", lines=True, double_precision=15), read_predictions),
+    "json lines": Format(
+        _table("preds.jsonl", orient="records", lines=True, double_precision=15), read_predictions
+    ),
     "json lines of members": Format(_json_members, read_predictions),
     "tensors": Format(_pt, read_predictions),
     "folder csv": Format(_files("csv"), read_predictions),
@@ -539,9 +622,16 @@ FORMATS: dict[str, Format] = {
     "mat": Format(_mat(False), _dataset("read_mat", "x.mat", ["X", "y"])),
     "mat compressed": Format(_mat(True), _dataset("read_mat", "x.mat", ["X", "y"])),
     "idx": Format(_file("x-idx3-ubyte", _idx()), _dataset("read_idx", "x-idx3-ubyte")),
-    "idx.gz": Format(_file("x-idx3-ubyte.gz", gzip.compress(_idx())), _dataset("read_idx", "x-idx3-ubyte.gz")),
-    "cifar binary": Format(_file("batch.bin", np.random.default_rng(0).integers(0, 10, 3 * 3073, np.uint8).tobytes()), _dataset("read_cifar10_binary", "batch.bin")),
-    "cifar python": Format(_file("batch", _cifar_pickle()), _dataset("read_cifar10_python", "batch")),
+    "idx.gz": Format(
+        _file("x-idx3-ubyte.gz", gzip.compress(_idx())), _dataset("read_idx", "x-idx3-ubyte.gz")
+    ),
+    "cifar binary": Format(
+        _file("batch.bin", np.random.default_rng(0).integers(0, 10, 3 * 3073, np.uint8).tobytes()),
+        _dataset("read_cifar10_binary", "batch.bin"),
+    ),
+    "cifar python": Format(
+        _file("batch", _cifar_pickle()), _dataset("read_cifar10_python", "batch")
+    ),
     "medmnist": Format(_medmnist, _dataset("load_medmnist", "pathmnist.npz")),
     "images png": Format(_image_folder("png"), _dataset("load_image_folder", "images")),
     "images jpg": Format(_image_folder("jpg"), _dataset("load_image_folder", "images")),
@@ -559,16 +649,30 @@ FORMATS: dict[str, Format] = {
     "petct manifest": Format(_slices, read_slices, "slices/manifest.json"),
     "petct slices": Format(_slices, read_slices, "slices/slices.zarr/"),
     "command quantify npz": Format(_own_npz, command("quantify", "PREDS", "-o", "OUT/u.npz")),
-    "command quantify zarr": Format(_zarr3("gzip"), command("quantify", "PREDS", "-o", "OUT/u.parquet")),
-    "command quantify parquet": Format(_parquet("snappy", True), command("quantify", "PREDS", "-o", "OUT/u.zarr")),
-    "command quantify csv": Format(_table("preds.csv", index=False), command("quantify", "PREDS", "-o", "OUT/u.csv")),
+    "command quantify zarr": Format(
+        _zarr3("gzip"), command("quantify", "PREDS", "-o", "OUT/u.parquet")
+    ),
+    "command quantify parquet": Format(
+        _parquet("snappy", True), command("quantify", "PREDS", "-o", "OUT/u.zarr")
+    ),
+    "command quantify csv": Format(
+        _table("preds.csv", index=False), command("quantify", "PREDS", "-o", "OUT/u.csv")
+    ),
     "command evaluate folder": Format(_files("csv"), command("evaluate", "PREDS", "--normalize")),
     "command evaluate": Format(_own_npz, command("evaluate", "PREDS", "--ood", "PREDS")),
-    "command acquire": Format(_with(_own_npz), command("acquire", "PREDS", "--budget", "1", "-o", "OUT/next.csv")),
-    "command decide": Format(_with(_own_npz), command("decide", "PREDS", "--costs", "OUT/costs.toml", "-o", "OUT/plan.csv")),
-    "command report": Format(_with(_own_npz), command("report", "PREDS", "-o", "OUT/r.html", "--events", "OUT/events.toml")),
+    "command acquire": Format(
+        _with(_own_npz), command("acquire", "PREDS", "--budget", "1", "-o", "OUT/next.csv")
+    ),
+    "command decide": Format(
+        _with(_own_npz),
+        command("decide", "PREDS", "--costs", "OUT/costs.toml", "-o", "OUT/plan.csv"),
+    ),
+    "command report": Format(
+        _with(_own_npz),
+        command("report", "PREDS", "-o", "OUT/r.html", "--events", "OUT/events.toml"),
+    ),
     "command report zarr": Format(_zarr2("zlib"), command("report", "PREDS", "-o", "OUT/r.html")),
-}  # fmt: skip
+}
 
 
 def parts(tree: Tree, kind: Format) -> tuple[Tree, Tree]:

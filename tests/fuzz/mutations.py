@@ -1,7 +1,7 @@
 """Damage to files: at random places, and at those that a format gives a meaning to.
 
-Random bytes alone seldom get past a checksum. So archives are unpacked, damaged inside and packed again, and JSON, TOML and the
-headers of arrays are changed so that they still parse.
+Random bytes alone seldom get past a checksum. So archives are unpacked, damaged inside and packed
+again, and JSON, TOML and the headers of arrays are changed so that they still parse.
 """
 
 from __future__ import annotations
@@ -20,30 +20,154 @@ Tree = dict[str, bytes]
 """Relative paths and contents of the files of a sample."""
 Rng = np.random.Generator
 
-LENGTHS = (0, 1, 2, 7, 127, 128, 255, 256, 32767, 65535, 2**20, 2**24, 2**28, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 2**63 - 1, 2**64 - 1)
+LENGTHS = (
+    0,
+    1,
+    2,
+    7,
+    127,
+    128,
+    255,
+    256,
+    32767,
+    65535,
+    2**20,
+    2**24,
+    2**28,
+    2**31 - 1,
+    2**31,
+    2**32 - 1,
+    2**40,
+    2**63 - 1,
+    2**64 - 1,
+)
 DEEP = "@deep@"
 VALUES: tuple[Any, ...] = (
-    None, True, False, -1, 0, 1, 3, 65536, 2**31, 2**33, 2**63, 10**30, 0.5, -0.0, 1e308, float("nan"), float("inf"), "", "0", "x" * 10_000,
-    "\x1b[31m", "\ud800", "../../outside", "probs", "float64", "float16", "<f8", ">f4", "|O", "|V8", "<U100000000", "int8", "complex128", "string",
-    "bytes", "gzip", "zstd", "blosc", "lz4", "vlen-utf8", "delta", "pickle", "F", "little", "array", "group", "NaN", "Infinity", "0x7ff8000000000001",
-    [], {}, [0], [1, 1, 1], [2**40, 2**40], [-1], [None], ["a", "a"], {"name": "gzip"}, {"name": "bytes", "configuration": {}}, {"a": {"b": 1}}, DEEP,
-)  # fmt: skip
+    None,
+    True,
+    False,
+    -1,
+    0,
+    1,
+    3,
+    65536,
+    2**31,
+    2**33,
+    2**63,
+    10**30,
+    0.5,
+    -0.0,
+    1e308,
+    float("nan"),
+    float("inf"),
+    "",
+    "0",
+    "x" * 10_000,
+    "\x1b[31m",
+    "\ud800",
+    "../../outside",
+    "probs",
+    "float64",
+    "float16",
+    "<f8",
+    ">f4",
+    "|O",
+    "|V8",
+    "<U100000000",
+    "int8",
+    "complex128",
+    "string",
+    "bytes",
+    "gzip",
+    "zstd",
+    "blosc",
+    "lz4",
+    "vlen-utf8",
+    "delta",
+    "pickle",
+    "F",
+    "little",
+    "array",
+    "group",
+    "NaN",
+    "Infinity",
+    "0x7ff8000000000001",
+    [],
+    {},
+    [0],
+    [1, 1, 1],
+    [2**40, 2**40],
+    [-1],
+    [None],
+    ["a", "a"],
+    {"name": "gzip"},
+    {"name": "bytes", "configuration": {}},
+    {"a": {"b": 1}},
+    DEEP,
+)
 WORDS = (
-    b"", b"nan", b"inf", b"-inf", b"-1", b"0", b"1e999", b"9" * 400, b"1e-400", b"1_000", b"0x10", b"true", b"{}", b"[]", b"''", b'"', b"'", b"?", b"{", b"}",
-    b"[", b"]", b",", b"=", b"\n", b"\r", b"\t", b"\0", b"\xff", b"\xef\xbb\xbf", b"%", b"@data", b"@attribute", b"x" * 5000, b"[" * 5000, b"{a=" * 3000,
-    b"class_names", b"matrix", b"ask", b"1979-05-27T07:32:00Z", "\u202e".encode(), "é".encode("latin-1"),
-)  # fmt: skip
+    b"",
+    b"nan",
+    b"inf",
+    b"-inf",
+    b"-1",
+    b"0",
+    b"1e999",
+    b"9" * 400,
+    b"1e-400",
+    b"1_000",
+    b"0x10",
+    b"true",
+    b"{}",
+    b"[]",
+    b"''",
+    b'"',
+    b"'",
+    b"?",
+    b"{",
+    b"}",
+    b"[",
+    b"]",
+    b",",
+    b"=",
+    b"\n",
+    b"\r",
+    b"\t",
+    b"\0",
+    b"\xff",
+    b"\xef\xbb\xbf",
+    b"%",
+    b"@data",
+    b"@attribute",
+    b"x" * 5000,
+    b"[" * 5000,
+    b"{a=" * 3000,
+    b"class_names",
+    b"matrix",
+    b"ask",
+    b"1979-05-27T07:32:00Z",
+    "\u202e".encode(),
+    "é".encode("latin-1"),
+)
 
 
 def mutate(tree: Tree, other: Tree, rng: Rng) -> tuple[Tree, str]:
-    """A damaged copy of ``tree``, and what was done; ``other`` is one more valid sample of the format, to take pieces from."""
+    """A damaged copy of ``tree``, and what was done; ``other`` is one more valid sample of the
+    format, to take pieces from.
+    """
     tree, done = dict(tree), []
     for _ in range(int(rng.choice([1, 1, 1, 2, 3]))):
         if not tree:
             break
         name = sorted(tree)[rng.integers(len(tree))]
-        meta = [key for key in sorted(tree) if key.endswith(("json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"))]
-        if meta and rng.random() < 0.5:  # few among many chunks, and what everything else depends on
+        meta = [
+            key
+            for key in sorted(tree)
+            if key.endswith(("json", ".zarray", ".zgroup", ".zattrs", ".zmetadata"))
+        ]
+        if (
+            meta and rng.random() < 0.5
+        ):  # few among many chunks, and what everything else depends on
             name = meta[rng.integers(len(meta))]
         if len(tree) > 1 and rng.random() < 0.1:
             done.append(_files(tree, name, rng))
@@ -90,7 +214,9 @@ def content(data: bytes, other: bytes, rng: Rng) -> tuple[bytes, str]:
 
 
 def raw(data: bytes, other: bytes, rng: Rng) -> tuple[bytes, str]:
-    """Flip, overwrite, cut, insert, repeat, splice: anywhere, but more often near the beginning and the end, where headers are."""
+    """Flip, overwrite, cut, insert, repeat, splice: anywhere, but more often near the beginning and
+    the end, where headers are.
+    """
     out = bytearray(data)
     n = len(out)
 
@@ -153,7 +279,9 @@ def text(data: bytes, rng: Rng) -> tuple[bytes, str]:
         return raw(data, b"", rng)
     word = words[rng.integers(len(words))]
     put = WORDS[rng.integers(len(WORDS))]
-    return data[: word.start()] + put + data[word.end() :], f"{word[0][:30]!r} at {word.start()} is {put[:30]!r}"
+    return data[: word.start()] + put + data[
+        word.end() :
+    ], f"{word[0][:30]!r} at {word.start()} is {put[:30]!r}"
 
 
 def as_json(data: bytes, rng: Rng) -> tuple[bytes, str]:
@@ -162,7 +290,9 @@ def as_json(data: bytes, rng: Rng) -> tuple[bytes, str]:
     places: list[tuple[Any, Any]] = []
 
     def walk(node: Any) -> None:
-        for key in node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ():
+        for key in (
+            node if isinstance(node, dict) else range(len(node)) if isinstance(node, list) else ()
+        ):
             places.append((node, key))
             walk(node[key])
 
@@ -178,7 +308,9 @@ def as_json(data: bytes, rng: Rng) -> tuple[bytes, str]:
             del node[key]
             what = f"{key!r} removed"
         elif kind == 1 and isinstance(old, int | float):
-            node[key] = type(old)(old * int(rng.choice([-1, 2, 1000, 10**9])) + int(rng.integers(-1, 2)))
+            node[key] = type(old)(
+                old * int(rng.choice([-1, 2, 1000, 10**9])) + int(rng.integers(-1, 2))
+            )
             what = f"{key!r} is {node[key]!r}"
         elif kind == 2 and isinstance(old, list):
             node[key] = old * int(rng.choice([0, 2, 50]))
@@ -242,23 +374,52 @@ def array_header(data: bytes, rng: Rng) -> tuple[bytes, str]:
             header = re.sub(r"'descr': [^,]*", lambda _: f"'descr': {put}", header, count=1)
         case 2:
             put = "the other order"
-            header = header.replace("False", "True") if "False" in header else header.replace("True", "False")
+            header = (
+                header.replace("False", "True")
+                if "False" in header
+                else header.replace("True", "False")
+            )
         case _:
             changed, put = text(header.encode("latin-1"), rng)
             header = changed.decode("latin-1")
     header = header.rstrip() + "\n"
     encoded = header.encode("latin-1", "replace")
-    return data[:8] + (len(encoded) % (1 << (8 * size))).to_bytes(size, "little") + encoded + body, f"array header: {put[:40]}"
+    return data[:8] + (len(encoded) % (1 << (8 * size))).to_bytes(
+        size, "little"
+    ) + encoded + body, f"array header: {put[:40]}"
 
 
 def odd_array(rng: Rng) -> bytes:
     """A valid .npy file of a kind that few expect."""
     odd: tuple[Any, ...] = (
-        np.zeros(()), np.zeros(0), np.zeros((5, 0, 3)), np.full((5, 12, 3), np.nan), np.full((5, 12, 3), 1 / 3, np.float16), np.full((5, 12, 3), np.inf),
-        np.arange(12), np.full(12, 2**63, np.uint64), np.full(12, -1), np.zeros((12, 3), np.int8), np.full((12, 3), 2), np.array(["a"] * 3), np.array(["", "", ""]), np.array([b"\xff"] * 12),
-        np.array("text"), np.zeros(12, complex), np.zeros(12, "M8[s]"), np.zeros(12, [("a", float)]), np.zeros(12, bool), np.full((5, 12, 3), 1 / 3, np.longdouble), np.zeros((1,) * 30),
-        np.full((5, 12, 3), 1 / 3, ">f8"), np.asfortranarray(np.full((5, 12, 3), 1 / 3)), np.full((5, 12, 3), -1.0), np.full((5, 12, 3), 1e308), np.array(["\ud800", "b", "c"]), np.zeros((12, 0, 0)),
-    )  # fmt: skip
+        np.zeros(()),
+        np.zeros(0),
+        np.zeros((5, 0, 3)),
+        np.full((5, 12, 3), np.nan),
+        np.full((5, 12, 3), 1 / 3, np.float16),
+        np.full((5, 12, 3), np.inf),
+        np.arange(12),
+        np.full(12, 2**63, np.uint64),
+        np.full(12, -1),
+        np.zeros((12, 3), np.int8),
+        np.full((12, 3), 2),
+        np.array(["a"] * 3),
+        np.array(["", "", ""]),
+        np.array([b"\xff"] * 12),
+        np.array("text"),
+        np.zeros(12, complex),
+        np.zeros(12, "M8[s]"),
+        np.zeros(12, [("a", float)]),
+        np.zeros(12, bool),
+        np.full((5, 12, 3), 1 / 3, np.longdouble),
+        np.zeros((1,) * 30),
+        np.full((5, 12, 3), 1 / 3, ">f8"),
+        np.asfortranarray(np.full((5, 12, 3), 1 / 3)),
+        np.full((5, 12, 3), -1.0),
+        np.full((5, 12, 3), 1e308),
+        np.array(["\ud800", "b", "c"]),
+        np.zeros((12, 0, 0)),
+    )
     file = io.BytesIO()
     np.save(file, odd[rng.integers(len(odd))], allow_pickle=False)
     return file.getvalue()
@@ -270,7 +431,17 @@ def archive(data: bytes, rng: Rng) -> tuple[bytes, str]:
         entries = [[entry.filename, packed.read(entry)] for entry in packed.infolist()]
     i = int(rng.integers(len(entries)))
     name, inner = entries[i]
-    method = int(rng.choice([zipfile.ZIP_STORED, zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]))
+    method = int(
+        rng.choice(
+            [
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_STORED,
+                zipfile.ZIP_DEFLATED,
+                zipfile.ZIP_BZIP2,
+                zipfile.ZIP_LZMA,
+            ]
+        )
+    )
     match rng.integers(8):
         case 0:
             del entries[i]
@@ -280,7 +451,19 @@ def archive(data: bytes, rng: Rng) -> tuple[bytes, str]:
             what = f"{name} twice"
         case 2:
             entries[i][0] = str(
-                rng.choice(["../outside.npy", "", "probs.npy", "alpha.npy", "y_true.npy", "weights", "images.npy", "ids.npy", "x" * 60_000])
+                rng.choice(
+                    [
+                        "../outside.npy",
+                        "",
+                        "probs.npy",
+                        "alpha.npy",
+                        "y_true.npy",
+                        "weights",
+                        "images.npy",
+                        "ids.npy",
+                        "x" * 60_000,
+                    ]
+                )
             )
             what = f"{name} is called {entries[i][0][:30]}"
         case 3 if name.endswith(".npy"):

@@ -37,12 +37,16 @@ def test_labels_from_a_file(name: str, tmp_path) -> None:
 def test_axes_of_columns_on_disk(tmp_path, optional) -> None:
     group = optional("zarr").open_group(str(tmp_path / "p.zarr"), mode="w", zarr_format=3)
     group.create_array("probs", data=PROBS.transpose(1, 2, 0).copy(), chunks=(2, 3, 1))
-    p = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, labels=Y, class_names=NAMES)
+    p = lw.load_predictions(
+        tmp_path / "p.zarr", member_axis=2, class_axis=1, labels=Y, class_names=NAMES
+    )
     check(p, (0, 1), ids=None)
     np.testing.assert_array_equal(p[2:4].probs, PROBS[:, 2:4])
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # sums of 1 are not worth a word
-        again = lw.load_predictions(tmp_path / "p.zarr", member_axis=2, class_axis=1, normalize=True)
+        again = lw.load_predictions(
+            tmp_path / "p.zarr", member_axis=2, class_axis=1, normalize=True
+        )
     np.testing.assert_allclose(again[2:4].probs, PROBS[:, 2:4])
     with pytest.raises(ValueError, match="the class axis must be one of the 3 axes"):
         lw.load_predictions(tmp_path / "p.zarr", class_axis=3)
@@ -53,13 +57,18 @@ def test_axes_of_columns_on_disk(tmp_path, optional) -> None:
 def save(path: Path, names: Sequence[str] = NAMES, ids: str | None = "image_id") -> Path:
     """A table of the first member, with the classes in the order of ``names``."""
     columns = [NAMES.index(name) for name in names]
-    lines = [",".join([*([IDS[i]] if ids else []), *(repr(float(PROBS[0, i, k])) for k in columns)]) for i in range(6)]
+    lines = [
+        ",".join([*([IDS[i]] if ids else []), *(repr(float(PROBS[0, i, k])) for k in columns)])
+        for i in range(6)
+    ]
     path.write_text("\n".join([",".join([*([ids] if ids else []), *names]), *lines]))
     return path
 
 
 def test_class_names_in_another_order_are_matched_by_name(tmp_path) -> None:
-    truth = ",".join(["id", "y_true"]) + "\n" + "\n".join(f"{IDS[i]},{NAMES[Y[i]]}" for i in range(6))
+    truth = (
+        ",".join(["id", "y_true"]) + "\n" + "\n".join(f"{IDS[i]},{NAMES[Y[i]]}" for i in range(6))
+    )
     (tmp_path / "y.csv").write_text(truth)
     wanted = ["eel", "cat", "dog"]
     p = lw.load_predictions(save(tmp_path / "p.csv"), class_names=wanted, labels=tmp_path / "y.csv")
@@ -84,12 +93,21 @@ def test_class_names_in_another_order_on_disk(tmp_path, optional) -> None:
 
 
 def test_other_class_names_than_those_of_the_file_are_refused(tmp_path) -> None:
-    with pytest.raises(ValueError, match=r"the class name 'emu' is none of the file's: cat, dog, eel\. Give the same names"):
+    with pytest.raises(
+        ValueError,
+        match=r"the class name 'emu' is none of the file's: cat, dog, eel\. Give the same names",
+    ):
         lw.load_predictions(save(tmp_path / "p.csv"), class_names=["cat", "dog", "emu"])
 
 
 def test_labels_that_are_positions_in_one_of_two_orders_are_refused(tmp_path) -> None:
-    with pytest.raises(ValueError, match="labels are positions, and whether 0 is 'cat', as in the file, or 'eel', as in the class names"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            "labels are positions, and whether 0 is 'cat', as in the file, or 'eel', as in the "
+            "class names"
+        ),
+    ):
         lw.load_predictions(save(tmp_path / "p.csv"), class_names=["eel", "cat", "dog"], labels=Y)
     check(lw.load_predictions(save(tmp_path / "p.csv"), class_names=NAMES, labels=Y))
 
@@ -97,11 +115,29 @@ def test_labels_that_are_positions_in_one_of_two_orders_are_refused(tmp_path) ->
 def test_class_names_of_positions_are_said(tmp_path) -> None:
     np.save(tmp_path / "p.npy", PROBS)
     p = lw.load_predictions(tmp_path / "p.npy", class_names=NAMES, labels=Y)
-    assert p.notes == ("classes 0, 1, 2 = cat, dog, eel", "labels matched by number", "labels 0, 1, 2 = cat, dog, eel")
-    result = run("evaluate", tmp_path / "p.npy", "--class-names", "cat,dog,eel", "--labels", tmp_path / "y.txt")
+    assert p.notes == (
+        "classes 0, 1, 2 = cat, dog, eel",
+        "labels matched by number",
+        "labels 0, 1, 2 = cat, dog, eel",
+    )
+    result = run(
+        "evaluate",
+        tmp_path / "p.npy",
+        "--class-names",
+        "cat,dog,eel",
+        "--labels",
+        tmp_path / "y.txt",
+    )
     assert result.exit_code == 2
     (tmp_path / "y.txt").write_text("\n".join(map(str, Y)))
-    result = run("evaluate", tmp_path / "p.npy", "--class-names", "cat,dog,eel", "--labels", tmp_path / "y.txt")
+    result = run(
+        "evaluate",
+        tmp_path / "p.npy",
+        "--class-names",
+        "cat,dog,eel",
+        "--labels",
+        tmp_path / "y.txt",
+    )
     said = [
         "p.npy: 2 members × 6 cases × 3 classes",
         "  classes 0, 1, 2 = cat, dog, eel",
@@ -113,12 +149,24 @@ def test_class_names_of_positions_are_said(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     "content",
-    [{"0": "cat", "1": "dog", "2": "eel"}, {"id2label": {"2": "eel", "0": "cat", "1": "dog"}}, NAMES, {"eel": 2, "cat": 0, "dog": 1}],
+    [
+        {"0": "cat", "1": "dog", "2": "eel"},
+        {"id2label": {"2": "eel", "0": "cat", "1": "dog"}},
+        NAMES,
+        {"eel": 2, "cat": 0, "dog": 1},
+    ],
 )
 def test_id2label_names_the_classes(content: Any, tmp_path) -> None:
     np.save(tmp_path / "p.npy", PROBS)
     (tmp_path / "config.json").write_text(json.dumps(content))
-    result = run("quantify", tmp_path / "p.npy", "--class-names", tmp_path / "config.json", "-o", tmp_path / "u.npz")
+    result = run(
+        "quantify",
+        tmp_path / "p.npy",
+        "--class-names",
+        tmp_path / "config.json",
+        "-o",
+        tmp_path / "u.npz",
+    )
     assert result.exit_code == 0, result.output
     with np.load(tmp_path / "u.npz") as file:
         assert file["class_names"].tolist() == NAMES
@@ -131,10 +179,14 @@ def test_id2label_names_the_classes(content: Any, tmp_path) -> None:
 ORDER = [3, 0, 5, 1, 2, 4]
 
 
-@pytest.mark.parametrize("header", ["image_id,diagnosis", "case,y_true", "image_id,label,age", "filename,truth"])
+@pytest.mark.parametrize(
+    "header", ["image_id,diagnosis", "case,y_true", "image_id,label,age", "filename,truth"]
+)
 def test_labels_are_matched_by_ids_whatever_their_name(header: str, tmp_path) -> None:
     extra = ",70" * (header.count(",") - 1)
-    (tmp_path / "y.csv").write_text(header + "\n" + "\n".join(f"{IDS[i]},{NAMES[Y[i]]}{extra}" for i in ORDER))
+    (tmp_path / "y.csv").write_text(
+        header + "\n" + "\n".join(f"{IDS[i]},{NAMES[Y[i]]}{extra}" for i in ORDER)
+    )
     p = lw.load_predictions(save(tmp_path / "p.csv"), labels=tmp_path / "y.csv")
     check(p)
     assert f"labels matched by `{header.partition(',')[0]}`" in p.notes
@@ -143,9 +195,17 @@ def test_labels_are_matched_by_ids_whatever_their_name(header: str, tmp_path) ->
 @pytest.mark.parametrize("with_index", [False, True])
 def test_ids_of_labels_that_predictions_lack_are_refused(with_index: bool, tmp_path) -> None:
     start = "Unnamed: 0," if with_index else ""
-    rows = [(f"{k}," if with_index else "") + f"{IDS[i]},{NAMES[Y[i]]}" for k, i in enumerate(ORDER)]
+    rows = [
+        (f"{k}," if with_index else "") + f"{IDS[i]},{NAMES[Y[i]]}" for k, i in enumerate(ORDER)
+    ]
     (tmp_path / "y.csv").write_text("\n".join([f"{start}image_id,y_true", *rows]))
-    with pytest.raises(ValueError, match=r"y\.csv has ids \(`image_id`: 'case 3', …\), and the predictions of shape \(6, 3\) have none"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"y\.csv has ids \(`image_id`: 'case 3', …\), and the predictions of shape \(6, 3\) "
+            r"have none"
+        ),
+    ):
         lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.csv")
     np.savez(tmp_path / "y.npz", y_true=Y[ORDER], ids=np.array(IDS)[ORDER])
     with pytest.raises(ValueError, match="cannot be matched"):
@@ -167,13 +227,18 @@ def test_labels_without_ids_are_matched_by_number(tmp_path) -> None:
 
 
 @pytest.mark.parametrize("kind", ["csv", "npy", "array", "index", "long"])
-def test_labels_without_ids_for_members_in_different_orders_are_refused(kind: str, tmp_path) -> None:
+def test_labels_without_ids_for_members_in_different_orders_are_refused(
+    kind: str, tmp_path
+) -> None:
     lines = save(tmp_path / "m0.csv").read_text().splitlines()
     (tmp_path / "m1.csv").write_text("\n".join([lines[0], *reversed(lines[1:])]))
     paths = [tmp_path / "m0.csv", tmp_path / "m1.csv"]
     names = r"m0\.csv and m1\.csv"
     if kind == "long":
-        rows = [*(f"a,{line}" for line in lines[1:]), *(f"b,{line}" for line in reversed(lines[1:]))]
+        rows = [
+            *(f"a,{line}" for line in lines[1:]),
+            *(f"b,{line}" for line in reversed(lines[1:])),
+        ]
         (tmp_path / "long.csv").write_text("\n".join([f"model,{lines[0]}", *rows]))
         paths = [tmp_path / "long.csv"]
         names = r"long\.csv, member 'a' and long\.csv, member 'b'"
@@ -186,16 +251,23 @@ def test_labels_without_ids_for_members_in_different_orders_are_refused(kind: st
         np.save(labels, Y)
     elif kind == "array":
         labels = Y
-    with pytest.raises(lw.InputError, match=f"has no ids to match labels by, and {names} have their cases in different orders"):
+    with pytest.raises(
+        lw.InputError,
+        match=f"has no ids to match labels by, and {names} have their cases in different orders",
+    ):
         lw.load_predictions(paths, labels=labels)
-    check(lw.load_predictions(paths[:1] if kind != "long" else [tmp_path / "m0.csv"], labels=labels))
+    check(
+        lw.load_predictions(paths[:1] if kind != "long" else [tmp_path / "m0.csv"], labels=labels)
+    )
 
 
 def test_numbers_as_ids_of_both_are_ids(tmp_path) -> None:
     lines = save(tmp_path / "p.csv", ids=None).read_text().splitlines()
     rows = [f"{i},{line}" for i, line in enumerate(lines[1:])]
     (tmp_path / "p.csv").write_text("\n".join([f"id,{lines[0]}", *(rows[i] for i in ORDER)]))
-    (tmp_path / "y.csv").write_text("id,y_true\n" + "\n".join(f"{i},{NAMES[k]}" for i, k in enumerate(Y)))
+    (tmp_path / "y.csv").write_text(
+        "id,y_true\n" + "\n".join(f"{i},{NAMES[k]}" for i, k in enumerate(Y))
+    )
     p = lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
     assert p.true_class.tolist() == Y[ORDER].tolist()
 
@@ -207,9 +279,14 @@ def test_labels_in_another_order_of_repeated_ids_are_refused(index: str, tmp_pat
     rows = [f"{patient},{line}" for patient, line in zip(patients, lines[1:], strict=True)]
     (tmp_path / "p.csv").write_text("\n".join([f"patient_id,{lines[0]}", *rows]))
     order = [4, 5, 0, 1, 2, 3]
-    truth = [(f"{row}," if index else "") + f"{patients[i]},{NAMES[Y[i]]}" for row, i in enumerate(order)]
+    truth = [
+        (f"{row}," if index else "") + f"{patients[i]},{NAMES[Y[i]]}" for row, i in enumerate(order)
+    ]
     (tmp_path / "y.csv").write_text("\n".join([f"{index}patient_id,y_true", *truth]))
-    with pytest.raises(lw.InputError, match=r"p\.csv and y\.csv differ in column 'patient_id', first in row 1: 'a' and 'c'"):
+    with pytest.raises(
+        lw.InputError,
+        match=r"p\.csv and y\.csv differ in column 'patient_id', first in row 1: 'a' and 'c'",
+    ):
         lw.load_predictions(tmp_path / "p.csv", labels=tmp_path / "y.csv")
 
 
@@ -228,7 +305,11 @@ def test_names_that_are_positions_are_not_said(tmp_path) -> None:
 def test_a_series_of_labels_is_matched_by_its_index(tmp_path, optional) -> None:
     labels = optional("pandas").Series([NAMES[Y[i]] for i in ORDER], index=[IDS[i] for i in ORDER])
     check(lw.load_predictions(save(tmp_path / "p.csv"), labels=labels))
-    check(lw.load_predictions(save(tmp_path / "p.csv"), labels=optional("pandas").Series([NAMES[k] for k in Y])))
+    check(
+        lw.load_predictions(
+            save(tmp_path / "p.csv"), labels=optional("pandas").Series([NAMES[k] for k in Y])
+        )
+    )
     with pytest.raises(ValueError, match="cannot be matched"):
         lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=labels)
 
@@ -241,9 +322,13 @@ def test_multilabel_truth_as_a_table(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("\n".join(["image_id," + ",".join(wanted), *rows]))
     p = lw.load_predictions(tmp_path / "p.npz", labels=tmp_path / "y.csv", multilabel=True)
     np.testing.assert_array_equal(p.true_class, y.astype(bool))
-    result = run("evaluate", tmp_path / "p.npz", "--labels", tmp_path / "y.csv", "--multilabel", "--json")
+    result = run(
+        "evaluate", tmp_path / "p.npz", "--labels", tmp_path / "y.csv", "--multilabel", "--json"
+    )
     assert result.exit_code == 0, result.output
-    assert json.loads(result.stdout)["accuracy"] == pytest.approx(((probs.mean(0) > 0.5) == y).mean())
+    assert json.loads(result.stdout)["accuracy"] == pytest.approx(
+        ((probs.mean(0) > 0.5) == y).mean()
+    )
 
 
 @pytest.mark.parametrize("name", ["p.npz", "p.csv", "logits.npz", "logits.csv"])
@@ -254,23 +339,39 @@ def test_probabilities_are_not_read_as_logits(name: str, tmp_path) -> None:
         save(tmp_path / name)
     else:
         save(tmp_path / name)
-        (tmp_path / name).write_text((tmp_path / name).read_text().replace("cat,dog,eel", "logit_cat,logit_dog,logit_eel"))
+        (tmp_path / name).write_text(
+            (tmp_path / name).read_text().replace("cat,dog,eel", "logit_cat,logit_dog,logit_eel")
+        )
     with pytest.raises(
-        ValueError, match="`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like probabilities"
+        ValueError,
+        match=(
+            "`logits` must be unnormalized scores; these lie between 0 and 1 and sum to 1, like "
+            "probabilities"
+        ),
     ):
         lw.load_predictions(tmp_path / name, logits=not name.startswith("logits"))
-    result = run("quantify", tmp_path / name, *([] if name.startswith("logits") else ["--logits"]), "-o", tmp_path / "u.npz")
+    result = run(
+        "quantify",
+        tmp_path / name,
+        *([] if name.startswith("logits") else ["--logits"]),
+        "-o",
+        tmp_path / "u.npz",
+    )
     assert result.exit_code == 2
     assert "like probabilities" in result.output
 
 
 @pytest.mark.parametrize(("classes", "decimals"), [(3, 2), (3, 1), (10, 2), (40, 2)])
-def test_rounded_probabilities_are_not_read_as_logits(classes: int, decimals: int, tmp_path) -> None:
+def test_rounded_probabilities_are_not_read_as_logits(
+    classes: int, decimals: int, tmp_path
+) -> None:
     probs = np.random.default_rng(1).dirichlet(np.ones(classes), 100).round(decimals)
     probs[0] = 0  # a damaged row
     rows = [",".join(f"{x:.{decimals}f}" for x in row) for row in probs]
     (tmp_path / "p.csv").write_text("\n".join([",".join(f"c{k}" for k in range(classes)), *rows]))
-    with pytest.raises(lw.InputError, match="these lie between 0 and 1 and sum to 1, like probabilities"):
+    with pytest.raises(
+        lw.InputError, match="these lie between 0 and 1 and sum to 1, like probabilities"
+    ):
         lw.load_predictions(tmp_path / "p.csv", logits=True)
 
 
@@ -278,12 +379,17 @@ def test_rounded_probabilities_are_not_read_as_logits(classes: int, decimals: in
 def test_small_logits_are_logits(largest: float, tmp_path) -> None:
     logits = np.random.default_rng(2).uniform(0, largest, (2, 50, 3))
     np.save(tmp_path / "p.npy", logits)
-    np.testing.assert_array_equal(lw.load_predictions(tmp_path / "p.npy", logits=True).logits, logits)
+    np.testing.assert_array_equal(
+        lw.load_predictions(tmp_path / "p.npy", logits=True).logits, logits
+    )
 
 
 def test_several_true_labels_of_classes_that_exclude_each_other_are_refused(tmp_path) -> None:
     (tmp_path / "y.csv").write_text("cat,dog,eel\n1,0,0\n1,1,0\n0,0,0\n0,1,0\n0,0,1\n0,0,1\n")
-    with pytest.raises(lw.InputError, match=r"rows of `probs` sum to 1, .* `y_true` has 2 in row 2\. .* use multilabel=True"):
+    with pytest.raises(
+        lw.InputError,
+        match=r"rows of `probs` sum to 1, .* `y_true` has 2 in row 2\. .* use multilabel=True",
+    ):
         lw.load_predictions(save(tmp_path / "p.csv", ids=None), labels=tmp_path / "y.csv")
     result = run("evaluate", tmp_path / "p.csv", "--labels", tmp_path / "y.csv")
     assert result.exit_code == 2
@@ -302,7 +408,10 @@ def test_that_labels_may_occur_together_is_said(tmp_path) -> None:
 
 def test_one_decimal_is_singular(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("cat,dog,eel\n0.3,0.3,0.3\n0.1,0.2,0.7\n")
-    note = "probabilities rounded to 1 decimal: rows summed to between 0.9 and 1.0, and were divided by their sums"
+    note = (
+        "probabilities rounded to 1 decimal: rows summed to between 0.9 and 1.0, and were divided "
+        "by their sums"
+    )
     assert note in lw.load_predictions(tmp_path / "p.csv").notes
 
 
@@ -316,10 +425,14 @@ def test_a_frame_of_labels_is_matched_by_its_columns(tmp_path, optional) -> None
     probs, y = RNG.random((2, 6, 3)), RNG.integers(0, 2, (6, 3))
     np.savez(tmp_path / "p.npz", probs=probs, ids=np.array(IDS), class_names=NAMES)
     frame = optional("pandas").DataFrame(y, columns=NAMES, index=IDS)
-    p = lw.load_predictions(tmp_path / "p.npz", labels=frame.iloc[ORDER][["eel", "cat", "dog"]], multilabel=True)
+    p = lw.load_predictions(
+        tmp_path / "p.npz", labels=frame.iloc[ORDER][["eel", "cat", "dog"]], multilabel=True
+    )
     np.testing.assert_array_equal(p.true_class, y.astype(bool))
     with pytest.raises(ValueError, match="`labels` has the column 'emu', which is no class"):
-        lw.load_predictions(tmp_path / "p.npz", labels=frame.rename(columns={"eel": "emu"}), multilabel=True)
+        lw.load_predictions(
+            tmp_path / "p.npz", labels=frame.rename(columns={"eel": "emu"}), multilabel=True
+        )
 
 
 def test_multilabel_truth_without_class_names(tmp_path) -> None:

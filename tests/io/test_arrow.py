@@ -15,7 +15,9 @@ def test_sizes_in_arrow_files_are_not_believed(tmp_path, optional) -> None:
     path = tmp_path / "p.arrow"
     with (
         pa.OSFile(str(path), "wb") as sink,
-        pa.ipc.new_file(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")) as writer,
+        pa.ipc.new_file(
+            sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="zstd")
+        ) as writer,
     ):
         writer.write_table(table)
     content = path.read_bytes()
@@ -38,6 +40,9 @@ def test_text_in_views(tmp_path, optional) -> None:
     assert [_longest(part) for part in (views, views[2:], views[:1], views[:0])] == [32, 2, 1, 0]
     assert [_longest(pa.array(ids, kind)) for kind in (pa.string(), pa.large_string())] == [32, 32]
     table = pa.table({"id": views, "a": np.full(3, 0.5), "b": np.full(3, 0.5)})
-    with pa.OSFile(str(tmp_path / "p.arrow"), "wb") as sink, pa.ipc.new_file(sink, table.schema) as writer:
+    with (
+        pa.OSFile(str(tmp_path / "p.arrow"), "wb") as sink,
+        pa.ipc.new_file(sink, table.schema) as writer,
+    ):
         writer.write_table(table)
     assert list(lw.load_predictions(tmp_path / "p.arrow").ids) == ids

@@ -113,7 +113,9 @@ def test_a_link_stays_and_its_target_is_updated(tmp_path):
 def test_a_pipe_or_a_device_is_not_replaced_by_a_file(tmp_path):
     path = tmp_path / "pipe"
     os.mkfifo(path)
-    with pytest.raises(OSError, match=f"^cannot write {str(path)!r}: it is a pipe or a device, not a file$"):
+    with pytest.raises(
+        OSError, match=f"^cannot write {str(path)!r}: it is a pipe or a device, not a file$"
+    ):
         write_file(path, "new")
     assert stat.S_ISFIFO(os.stat(path).st_mode)
 

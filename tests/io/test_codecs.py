@@ -1,4 +1,6 @@
-"""Compressions: what the usual libraries write is decoded, and never to more bytes than belong there."""
+"""Compressions: what the usual libraries write is decoded, and never to more bytes than belong
+there.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,12 @@ CONTENT = np.random.default_rng(0).integers(0, 9, 5000, dtype=np.uint8).tobytes(
 
 
 def packed(name: str, optional) -> bytes:
-    standard = {"gzip": gzip.compress, "zlib": zlib.compress, "bz2": bz2.compress, "lzma": lzma.compress}
+    standard = {
+        "gzip": gzip.compress,
+        "zlib": zlib.compress,
+        "bz2": bz2.compress,
+        "lzma": lzma.compress,
+    }
     if name in standard:
         return standard[name](CONTENT)
     return bytes(optional("numcodecs").get_codec({"id": name}).encode(CONTENT))
@@ -26,7 +33,9 @@ def packed(name: str, optional) -> bytes:
 def test_within_bounds(name: str, optional) -> None:
     data, decode = packed(name, optional), COMPRESSIONS[name]
     assert bytes(decode(data, len(CONTENT))) == CONTENT
-    with pytest.raises(ValueError, match=r"but only 4,999 belong there|more than the 4,999 bytes that belong there"):
+    with pytest.raises(
+        ValueError, match=r"but only 4,999 belong there|more than the 4,999 bytes that belong there"
+    ):
         decode(data, len(CONTENT) - 1)
     for damaged in (b"", data[:3], data[: len(data) // 2]):
         with pytest.raises(ValueError, match="chunk"):

@@ -14,14 +14,20 @@ from small_tables import IDS, NAMES, PROBS, Y, check
 
 def test_a_table_without_a_header(tmp_path) -> None:
     np.savetxt(tmp_path / "p.csv", PROBS[0], delimiter=",")
-    with pytest.warns(UserWarning, match="p.csv has no header; its 3 columns are taken for the classes 0 … 2"):
+    with pytest.warns(
+        UserWarning, match="p.csv has no header; its 3 columns are taken for the classes 0 … 2"
+    ):
         p = lw.load_predictions(tmp_path / "p.csv", labels=Y)
     check(p, names=None, ids=None)
 
 
 def test_one_long_id_does_not_take_the_memory_of_all(tmp_path) -> None:
-    (tmp_path / "p.csv").write_text("id,a,b\n" + "x" * 100_000 + ",0.5,0.5\n" + "y,0.5,0.5\n" * 1000)
-    with pytest.raises(ValueError, match="1,001 texts of up to 100,000 characters; such files are refused"):
+    (tmp_path / "p.csv").write_text(
+        "id,a,b\n" + "x" * 100_000 + ",0.5,0.5\n" + "y,0.5,0.5\n" * 1000
+    )
+    with pytest.raises(
+        ValueError, match="1,001 texts of up to 100,000 characters; such files are refused"
+    ):
         lw.load_predictions(tmp_path / "p.csv")
 
 
@@ -56,15 +62,23 @@ def test_an_open_quote_does_not_swallow_rows(text: str, tmp_path) -> None:
 
 
 def test_a_text_of_several_lines_is_a_cell(tmp_path) -> None:
-    (tmp_path / "p.csv").write_text('id,cat,dog,remark\na,.5,.5,"fine,\nthough 3 of us, at least,\ndisagree"\nb,.2,.8,"fine,\nthough"\n')
+    (tmp_path / "p.csv").write_text(
+        'id,cat,dog,remark\na,.5,.5,"fine,\nthough 3 of us, at '
+        'least,\ndisagree"\nb,.2,.8,"fine,\nthough"\n'
+    )
     with pytest.warns(UserWarning, match="column 'remark' is not read"):
         assert lw.load_predictions(tmp_path / "p.csv").shape == (1, 2, 2)
 
 
-@pytest.mark.parametrize("rows", ["1,0,0\n0,0,1\n0.5,0.5,0\n", "0,0,1\n0,1,0\n1,0,0\n", "1,0,0\n0.2,0.3,0.5\n0.5,0.5,0\n"])
+@pytest.mark.parametrize(
+    "rows",
+    ["1,0,0\n0,0,1\n0.5,0.5,0\n", "0,0,1\n0,1,0\n1,0,0\n", "1,0,0\n0.2,0.3,0.5\n0.5,0.5,0\n"],
+)
 def test_a_first_row_of_whole_numbers_is_a_case(rows: str, tmp_path) -> None:
     (tmp_path / "p.csv").write_text(rows)
-    with pytest.warns(UserWarning, match="p.csv has no header; its 3 columns are taken for the classes 0 … 2"):
+    with pytest.warns(
+        UserWarning, match="p.csv has no header; its 3 columns are taken for the classes 0 … 2"
+    ):
         p = lw.load_predictions(tmp_path / "p.csv")
     assert p.shape == (1, 3, 3)
 
@@ -89,13 +103,18 @@ def test_whole_numbers_that_differ_name_the_classes(header: str, tmp_path) -> No
 @pytest.mark.parametrize("rows", ["0,1\n1,0\n0,1\n", "0,1\n1,0\n0.25,0.75\n"])
 def test_a_first_row_that_may_be_either_is_refused(rows: str, tmp_path) -> None:
     (tmp_path / "p.csv").write_text(rows)
-    with pytest.raises(ValueError, match=r"its first row, 0,1, may be a header or a case. Add a header"):
+    with pytest.raises(
+        ValueError, match=r"its first row, 0,1, may be a header or a case. Add a header"
+    ):
         lw.load_predictions(tmp_path / "p.csv")
 
 
 def test_a_table_with_ids_needs_a_header(tmp_path) -> None:
     (tmp_path / "p.csv").write_text("a,0.5,0.5\nb,0.25,0.75\n")
-    with pytest.raises(ValueError, match=r"the first row must name the columns; it holds numbers: 'a', '0\.5', '0\.5'"):
+    with pytest.raises(
+        ValueError,
+        match=r"the first row must name the columns; it holds numbers: 'a', '0\.5', '0\.5'",
+    ):
         lw.load_predictions(tmp_path / "p.csv")
 
 
@@ -112,20 +131,24 @@ def test_rounded_probabilities_are_accepted_and_it_is_said(decimals: int, tmp_pa
     np.testing.assert_allclose(q.probs.sum(-1), 1, atol=1e-9)
     np.testing.assert_allclose(q.probs, probs, atol=3 * 10**-decimals)
     assert (
-        f"probabilities rounded to {decimals} decimal{'s' * (decimals > 1)}: rows summed to between {low} and {high}, and were divided by their sums"
-        in p.notes
-    )
+        f"probabilities rounded to {decimals} decimal{'s' * (decimals > 1)}: rows summed to "
+        f"between {low} and {high}, and were divided by their sums"
+    ) in p.notes
     result = run("quantify", tmp_path, "-o", tmp_path / "u.npz")
     assert result.exit_code == 0, result.output
     assert f"rounded to {decimals} decimal" in result.output
 
 
 def test_sums_that_rounding_does_not_explain_are_refused(tmp_path) -> None:
-    (tmp_path / "p.csv").write_text("a,b,c\n0.33,0.33,0.33\n0.33,0.33,0.30\n")  # 3 · ½ · 0.01 = 0.015 < 0.04
+    (tmp_path / "p.csv").write_text(
+        "a,b,c\n0.33,0.33,0.33\n0.33,0.33,0.30\n"
+    )  # 3 · ½ · 0.01 = 0.015 < 0.04
     with pytest.raises(ValueError, match="must sum to 1"):
         lw.load_predictions(tmp_path / "p.csv").distribution()
     (tmp_path / "p.csv").write_text("a,b,c\n0.33,0.33,0.33\n0.33,0.33,0.34\n")
-    np.testing.assert_allclose(lw.load_predictions(tmp_path / "p.csv").distribution().probs.sum(-1), 1)
+    np.testing.assert_allclose(
+        lw.load_predictions(tmp_path / "p.csv").distribution().probs.sum(-1), 1
+    )
 
 
 @pytest.mark.parametrize("name", ["p.csv.gz", "p.tsv.gz", "p.jsonl.gz"])
@@ -133,7 +156,9 @@ def test_compressed_tables(name: str, tmp_path) -> None:
     lines = {
         "p.csv.gz": "id,cat,dog\na,.5,.5\nb,.25,.75\n",
         "p.tsv.gz": "id\tcat\tdog\na\t.5\t.5\nb\t.25\t.75\n",
-        "p.jsonl.gz": '{"id": "a", "cat": 0.5, "dog": 0.5}\n{"id": "b", "cat": 0.25, "dog": 0.75}\n',
+        "p.jsonl.gz": (
+            '{"id": "a", "cat": 0.5, "dog": 0.5}\n{"id": "b", "cat": 0.25, "dog": 0.75}\n'
+        ),
     }
     (tmp_path / name).write_bytes(gzip.compress(lines[name].encode()))
     p = lw.load_predictions(tmp_path / name)

@@ -15,7 +15,15 @@ import labelwise_lab.datasets as ds
 from labelwise.cli.report import read_events
 from labelwise.decisions import Costs
 from labelwise.io import load_predictions
-from labelwise.io.files import LONGEST_TEXT, allowed, open_regular, read_bytes, read_json, read_text, read_toml
+from labelwise.io.files import (
+    LONGEST_TEXT,
+    allowed,
+    open_regular,
+    read_bytes,
+    read_json,
+    read_text,
+    read_toml,
+)
 from optional_libraries import optional
 
 

@@ -19,12 +19,18 @@ def test_json_lines_of_a_service(tmp_path) -> None:
         return tmp_path / "p.jsonl"
 
     known = [{"id": IDS[i], "label": NAMES[Y[i]]} for i in range(6)]
-    objects = [k | {"logits": dict(zip(NAMES, np.log(PROBS[0, i]).tolist(), strict=True))} for i, k in enumerate(known)]
+    objects = [
+        k | {"logits": dict(zip(NAMES, np.log(PROBS[0, i]).tolist(), strict=True))}
+        for i, k in enumerate(known)
+    ]
     check(lw.load_predictions(write(objects)))
     members = [{"id": IDS[i], "label": int(Y[i]), "probs": PROBS[:, i].tolist()} for i in range(6)]
     check(lw.load_predictions(write(members)), (0, 1), names=None)
     for damage, words in (
-        (members[2] | {"probs": [0.5, 0.5]}, r"line 3 does not hold what the first one does: `probs` has shape \(2,\), not \(2, 3\)"),
+        (
+            members[2] | {"probs": [0.5, 0.5]},
+            r"line 3 does not hold what the first one does: `probs` has shape \(2,\), not \(2, 3\)",
+        ),
         (members[2] | {"probs": "x"}, "line 3 does not hold what the first one does"),
         ({}, "line 3 does not hold what the first one does"),
     ):
@@ -42,20 +48,31 @@ def test_json_lines_of_a_service(tmp_path) -> None:
             [{"probs": [0.2, 0.3, 0.5]}, {"probs": [0.5, 0.5]}, {"probs": [0.1, 0.2, 0.3, 0.4]}],
             r"line 2 .*`probs` has shape \(2,\), not \(3,\)",
         ),
-        ([{"probs": {"cat": None, "dog": 0.5}}, {"probs": {"cat": 0.5, "dog": 0.5}}], "line 1 .*'cat' must be a number; it has none"),
-        ([{"probs": {"cat": 1.0}}, {"probs": {"cat": 0.5, "dog": 0.5}}], "line 1 .*'dog' must be a number; it has none"),
+        (
+            [{"probs": {"cat": None, "dog": 0.5}}, {"probs": {"cat": 0.5, "dog": 0.5}}],
+            "line 1 .*'cat' must be a number; it has none",
+        ),
+        (
+            [{"probs": {"cat": 1.0}}, {"probs": {"cat": 0.5, "dog": 0.5}}],
+            "line 1 .*'dog' must be a number; it has none",
+        ),
         ([{"cat": 1.0}, {"cat": 0.5, "dog": 0.5}], "line 1 .*'dog' must be a number; it has none"),
         ([{"cat": 0.5, "dog": 0.5}, {"cat": 1.0}], "line 2 .*'dog' must be a number; it has none"),
     ],
 )
-def test_every_line_must_hold_all_classes(lines: list[dict[str, Any]], words: str, tmp_path) -> None:
+def test_every_line_must_hold_all_classes(
+    lines: list[dict[str, Any]], words: str, tmp_path
+) -> None:
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
     with pytest.raises(ValueError, match=words):
         lw.load_predictions(tmp_path / "p.jsonl")
 
 
 def test_classes_of_objects_may_be_called_like_columns(tmp_path) -> None:
-    lines = [{"image_id": f"i{n}", "probs": {"label": 0.25, "target": 0.75}, "confidence": 0.75} for n in range(3)]
+    lines = [
+        {"image_id": f"i{n}", "probs": {"label": 0.25, "target": 0.75}, "confidence": 0.75}
+        for n in range(3)
+    ]
     (tmp_path / "p.jsonl").write_text("\n".join(map(json.dumps, lines)))
     p = lw.load_predictions(tmp_path / "p.jsonl")
     assert (p.class_names, p.ids.tolist()) == (("label", "target"), ["i0", "i1", "i2"])

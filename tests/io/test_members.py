@@ -17,7 +17,9 @@ from small_tables import PROBS, Y, check, frame
 
 def test_files_of_the_members_are_aligned_by_id_and_class(tmp_path, optional) -> None:
     frame(optional, 0).to_csv(tmp_path / "model2.csv", index=False)
-    frame(optional, 1, ["eel", "cat", "dog"], slice(None, None, -1)).to_csv(tmp_path / "model10.csv", index=False)
+    frame(optional, 1, ["eel", "cat", "dog"], slice(None, None, -1)).to_csv(
+        tmp_path / "model10.csv", index=False
+    )
     check(lw.load_predictions([tmp_path / "model2.csv", tmp_path / "model10.csv"]), (0, 1))
     check(lw.load_predictions(tmp_path), (0, 1))  # a folder, 2 before 10
     q = lw.load_predictions(tmp_path).distribution()
@@ -44,7 +46,10 @@ def test_folders_that_are_not_one_ensemble(tmp_path) -> None:
     with pytest.raises(ValueError, match=r"files of several formats \(\.csv, \.npy\)"):
         lw.load_predictions(tmp_path)
     np.save(tmp_path / "c.npy", PROBS[0, 0])
-    with pytest.raises(ValueError, match=r"c\.npy: `probs` must have the axes \(instances, classes\); got shape \(3,\)"):
+    with pytest.raises(
+        ValueError,
+        match=r"c\.npy: `probs` must have the axes \(instances, classes\); got shape \(3,\)",
+    ):
         lw.load_predictions([tmp_path / "a.npy", tmp_path / "c.npy"])
     with pytest.raises(ValueError, match="name at least one"):
         lw.load_predictions([])
@@ -54,14 +59,30 @@ def write_models(folder: Path, id_name: str, *, order: Sequence[int] = range(6))
     """Two files, the rows of the second in another order, with a column of ids under any name."""
     paths = []
     for member, rows in enumerate((range(6), order)):
-        lines = [",".join([f"img_{i:03}.png", *(f"{p!r}" for p in PROBS[member, i].tolist())]) for i in rows]
+        lines = [
+            ",".join([f"img_{i:03}.png", *(f"{p!r}" for p in PROBS[member, i].tolist())])
+            for i in rows
+        ]
         path = folder / f"model{member}.csv"
         path.write_text("\n".join([f"{id_name},cat,dog,eel", *lines]))
         paths.append(path)
     return paths
 
 
-@pytest.mark.parametrize("name", ["image_id", "filename", "patient_id", "Image ID", "imageId", "file", "path", "case", "whatever"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "image_id",
+        "filename",
+        "patient_id",
+        "Image ID",
+        "imageId",
+        "file",
+        "path",
+        "case",
+        "whatever",
+    ],
+)
 def test_rows_are_matched_by_a_column_of_ids_whatever_its_name(name: str, tmp_path) -> None:
     p = lw.load_predictions(write_models(tmp_path, name, order=[3, 0, 5, 1, 4, 2]))
     np.testing.assert_array_equal(p.probs, PROBS)
@@ -89,7 +110,10 @@ def test_rows_without_ids_are_matched_by_number_and_it_is_said(tmp_path) -> None
 
 def test_pandas_row_numbers_are_no_ids_where_there_are_real_ones(tmp_path) -> None:
     for member, rows in enumerate((range(6), [3, 0, 5, 1, 4, 2])):
-        lines = [f"{k},img{i}," + ",".join(map(repr, PROBS[member, i].tolist())) for k, i in enumerate(rows)]
+        lines = [
+            f"{k},img{i}," + ",".join(map(repr, PROBS[member, i].tolist()))
+            for k, i in enumerate(rows)
+        ]
         (tmp_path / f"m{member}.csv").write_text("\n".join([",image_id,cat,dog,eel", *lines]))
     np.testing.assert_array_equal(lw.load_predictions(tmp_path).probs, PROBS)
 
@@ -98,14 +122,20 @@ def test_members_of_which_only_some_have_ids_are_refused(tmp_path) -> None:
     (tmp_path / "m0.csv").write_text("cat,dog\n.5,.5\n.25,.75\n")
     (tmp_path / "m1.csv").write_text("id,cat,dog\nb,.25,.75\na,.5,.5\n")
     (tmp_path / "m2.csv").write_text("id,cat,dog\na,.5,.5\nb,.25,.75\n")
-    with pytest.raises(ValueError, match=r"m1\.csv has ids and m0\.csv has none, so that their rows cannot be matched"):
+    with pytest.raises(
+        ValueError,
+        match=r"m1\.csv has ids and m0\.csv has none, so that their rows cannot be matched",
+    ):
         lw.load_predictions(tmp_path)
 
 
 def test_other_orders_of_repeated_ids_are_refused(tmp_path) -> None:
     (tmp_path / "m0.csv").write_text("patient_id,cat,dog\na,.5,.5\na,.1,.9\nb,.25,.75\n")
     (tmp_path / "m1.csv").write_text("patient_id,cat,dog\nb,.25,.75\na,.5,.5\na,.1,.9\n")
-    with pytest.raises(ValueError, match=r"m0\.csv and m1\.csv differ in column 'patient_id', first in row 1: 'a' and 'b'"):
+    with pytest.raises(
+        ValueError,
+        match=r"m0\.csv and m1\.csv differ in column 'patient_id', first in row 1: 'a' and 'b'",
+    ):
         lw.load_predictions(tmp_path)
 
 
@@ -129,7 +159,9 @@ def test_repeated_ids_are_refused(text: str, tmp_path) -> None:
     for i in range(2):
         (tmp_path / f"m{i}.csv").write_text(text)
     for paths in ([tmp_path / "m0.csv"], [tmp_path / "m0.csv", tmp_path / "m1.csv"]):
-        with pytest.raises(ValueError, match=r"m0\.csv: has the id 'a' more than once in column 'id'"):
+        with pytest.raises(
+            ValueError, match=r"m0\.csv: has the id 'a' more than once in column 'id'"
+        ):
             lw.load_predictions(paths)
     for i in range(2):
         np.savez(tmp_path / f"m{i}.npz", probs=PROBS[0], ids=["a", "b", "c", "a", "e", "f"])
@@ -143,7 +175,9 @@ def test_classes_with_numbers_for_names_are_aligned(tmp_path) -> None:
     p = lw.load_predictions(tmp_path)
     assert p.probs.tolist() == [[[0.7, 0.2, 0.1]]] * 2
     assert p.class_names is None
-    p = lw.load_predictions([tmp_path / "m1.csv", tmp_path / "m0.csv"], class_names=["cat", "dog", "eel"])
+    p = lw.load_predictions(
+        [tmp_path / "m1.csv", tmp_path / "m0.csv"], class_names=["cat", "dog", "eel"]
+    )
     assert p.probs.tolist() == [[[0.7, 0.2, 0.1]]] * 2
 
 
@@ -158,11 +192,16 @@ def test_members_that_disagree_about_a_label_are_refused(label: str, tmp_path) -
     (tmp_path / "m0.csv").write_text("id,cat,dog\na,.7,.3\nb,.1,.9\n")
     (tmp_path / "m1.csv").write_text("id,cat,dog,label\na,.7,.3,cat\nb,.1,.9,dog\n")
     (tmp_path / "m2.csv").write_text(f"id,cat,dog,label\na,.7,.3,{label}\nb,.1,.9,{label}\n")
-    with pytest.raises(ValueError, match=r"m1\.csv and m2\.csv disagree about the true label of case 'a'"):
+    with pytest.raises(
+        ValueError, match=r"m1\.csv and m2\.csv disagree about the true label of case 'a'"
+    ):
         lw.load_predictions(tmp_path)
     rows = "model,id,cat,dog,label\nx,a,.7,.3,cat\nx,b,.1,.9,dog\ny,b,.1,.9,dog\ny,a,.7,.3,dog\n"
     (tmp_path / "long.csv").write_text(rows)
-    with pytest.raises(ValueError, match=r"member 'x' and long\.csv, member 'y' disagree about the true label of case 'a'"):
+    with pytest.raises(
+        ValueError,
+        match=r"member 'x' and long\.csv, member 'y' disagree about the true label of case 'a'",
+    ):
         lw.load_predictions(tmp_path / "long.csv")
 
 

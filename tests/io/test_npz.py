@@ -1,4 +1,6 @@
-"""Prediction files: what is written is read back, and what is broken or hostile is refused with one sentence."""
+"""Prediction files: what is written is read back, and what is broken or hostile is refused with one
+sentence.
+"""
 
 from __future__ import annotations
 
@@ -41,14 +43,21 @@ def test_everything_comes_back(tmp_path):
             np.testing.assert_array_equal(getattr(p, key), FULL[key])
             assert getattr(p, key).dtype == FULL[key].dtype
     q = p.distribution()
-    np.testing.assert_allclose(q.mean(), np.average(PROBS, axis=0, weights=FULL["weights"]), rtol=1e-6)
+    np.testing.assert_allclose(
+        q.mean(), np.average(PROBS, axis=0, weights=FULL["weights"]), rtol=1e-6
+    )
     assert len(p) == 7
     with np.load(path) as plain:  # NumPy reads it as well
         np.testing.assert_array_equal(plain["probs"], PROBS)
 
 
 def test_files_of_numpy_and_other_layouts_are_read(tmp_path):
-    for name, probs in {"f": np.asfortranarray(PROBS), "big": PROBS.astype(">f4"), "half": PROBS.astype(np.float16), "c": PROBS}.items():
+    for name, probs in {
+        "f": np.asfortranarray(PROBS),
+        "big": PROBS.astype(">f4"),
+        "half": PROBS.astype(np.float16),
+        "c": PROBS,
+    }.items():
         for save in (np.savez, np.savez_compressed):
             save(tmp_path / f"{name}.npz", probs=probs)
             back = load_predictions(tmp_path / f"{name}.npz").probs
@@ -67,7 +76,9 @@ def test_large_arrays_are_mapped_and_small_ones_read(tmp_path, suffix):
     assert big.flags.aligned
     assert big.offset % 64 == 0
     np.testing.assert_array_equal(big[:, ::1000], probs[:, ::1000])
-    assert not isinstance(load_predictions(save_predictions(tmp_path / f"q{suffix}", probs=PROBS)).probs, np.memmap)
+    assert not isinstance(
+        load_predictions(save_predictions(tmp_path / f"q{suffix}", probs=PROBS)).probs, np.memmap
+    )
 
 
 def test_large_arrays_of_numpy_archives_are_mapped_wherever_they_lie(tmp_path):
@@ -77,11 +88,17 @@ def test_large_arrays_of_numpy_archives_are_mapped_wherever_they_lie(tmp_path):
     assert isinstance(big, np.memmap)
     assert not big.flags.aligned
     np.testing.assert_array_equal(big, probs)
-    np.testing.assert_array_equal(lw.decompose(lw.Ensemble(big)).total, lw.decompose(lw.Ensemble(probs)).total)
+    np.testing.assert_array_equal(
+        lw.decompose(lw.Ensemble(big)).total, lw.decompose(lw.Ensemble(probs)).total
+    )
 
 
 def test_compressed_archives_are_small_and_the_same_every_time(tmp_path):
-    arrays = {"a": np.zeros((50, 40)), "names": np.array(["x", "yz"]), "f": np.asfortranarray(np.arange(12.0).reshape(3, 4))}
+    arrays = {
+        "a": np.zeros((50, 40)),
+        "names": np.array(["x", "yz"]),
+        "f": np.asfortranarray(np.arange(12.0).reshape(3, 4)),
+    }
     for name in ("one.npz", "two.npz"):
         with replacing(tmp_path / name) as file:
             write_compressed_npz(file, arrays)
@@ -137,26 +154,38 @@ def test_a_flipped_bit_in_the_data_is_noticed(tmp_path):
 
 def test_header_that_promises_more_than_is_there(tmp_path):
     head = io.BytesIO()
-    np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (5, 10**12, 10)})
+    np.lib.format.write_array_header_1_0(
+        head, {"descr": "<f4", "fortran_order": False, "shape": (5, 10**12, 10)}
+    )
     (tmp_path / "p.npy").write_bytes(head.getvalue() + bytes(100))
     with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:
         archive.writestr("probs.npy", head.getvalue() + bytes(100))
     for name in ("p.npy", "p.npz"):
-        with pytest.raises(ValueError, match=r"is damaged: .* needs 200,000,000,000,000 bytes; 100 are there"):
+        with pytest.raises(
+            ValueError, match=r"is damaged: .* needs 200,000,000,000,000 bytes; 100 are there"
+        ):
             load_predictions(tmp_path / name)
 
 
 def test_zip_bomb_is_refused_by_its_directory(tmp_path, monkeypatch):
-    monkeypatch.setattr("labelwise.io.files.FLOOR", 1 << 20)  # the same rule, with a file that is quick to make
+    monkeypatch.setattr(
+        "labelwise.io.files.FLOOR", 1 << 20
+    )  # the same rule, with a file that is quick to make
     np.savez_compressed(tmp_path / "p.npz", probs=np.zeros((1, 1 << 20, 2)))
     with pytest.raises(ValueError, match="would unpack from"):
         load_predictions(tmp_path / "p.npz")
 
 
 def test_the_arrays_of_a_file_are_counted_together(tmp_path):
-    parts = {"probs": np.zeros((1, 17_000_000, 2), np.float32), "images": np.zeros((17_000_000, 8, 1), np.uint8)}
+    parts = {
+        "probs": np.zeros((1, 17_000_000, 2), np.float32),
+        "images": np.zeros((17_000_000, 8, 1), np.uint8),
+    }
     np.savez_compressed(tmp_path / "p.npz", **parts)  # 136 MB each: one of them would do
-    with pytest.raises(ValueError, match=r"p\.npz would unpack from [0-9,]+ to 272,000,256 bytes; .* Save it uncompressed"):
+    with pytest.raises(
+        ValueError,
+        match=r"p\.npz would unpack from [0-9,]+ to 272,000,256 bytes; .* Save it uncompressed",
+    ):
         load_predictions(tmp_path / "p.npz")
     np.savez_compressed(tmp_path / "q.npz", probs=parts["probs"])
     assert load_predictions(tmp_path / "q.npz").probs.shape == (1, 17_000_000, 2)
@@ -170,7 +199,9 @@ def test_a_name_that_occurs_twice_is_refused(tmp_path):
             archive.write(tmp_path / "a.npy", "probs.npy")
     with pytest.raises(ValueError, match=r"p\.npz is damaged: it holds 'probs' twice"):
         load_predictions(tmp_path / "p.npz")
-    with zipfile.ZipFile(tmp_path / "p.npz", "w") as archive:  # the second is the same array for NumPy
+    with zipfile.ZipFile(
+        tmp_path / "p.npz", "w"
+    ) as archive:  # the second is the same array for NumPy
         archive.write(tmp_path / "a.npy", "probs.npy")
         archive.write(tmp_path / "a.npy", "probs")
     with pytest.raises(ValueError, match="twice"):
@@ -180,8 +211,13 @@ def test_a_name_that_occurs_twice_is_refused(tmp_path):
 def test_sizes_of_terabytes_are_refused(tmp_path):
     for huge in (1 << 43, (1 << 63) - 1, (1 << 64) - 1):
         head = io.BytesIO()
-        np.lib.format.write_array_header_1_0(head, {"descr": "<f4", "fortran_order": False, "shape": (1, 1 << 40, 2)})
-        with zipfile.ZipFile(tmp_path / "q.npz", "w") as archive, archive.open("probs.npy", "w", force_zip64=True) as member:
+        np.lib.format.write_array_header_1_0(
+            head, {"descr": "<f4", "fortran_order": False, "shape": (1, 1 << 40, 2)}
+        )
+        with (
+            zipfile.ZipFile(tmp_path / "q.npz", "w") as archive,
+            archive.open("probs.npy", "w", force_zip64=True) as member,
+        ):
             member.write(head.getvalue())
         with zipfile.ZipFile(tmp_path / "q.npz") as archive:
             entry = archive.getinfo("probs.npy")
@@ -195,18 +231,26 @@ def test_sizes_of_terabytes_are_refused(tmp_path):
         end = content.rindex(b"PK\x05\x06")
         content[end + 12 : end + 16] = struct.pack("<I", end - at)
         (tmp_path / "q.npz").write_bytes(content)
-        with pytest.raises(ValueError, match=r"q\.npz would unpack from|q\.npz (is damaged|is not a readable)"):
+        with pytest.raises(
+            ValueError, match=r"q\.npz would unpack from|q\.npz (is damaged|is not a readable)"
+        ):
             load_predictions(tmp_path / "q.npz")
 
 
 @pytest.mark.parametrize("code", [0x110000, 0x7FFFFFFF, 0xFFFFFFFF, 0xD800])
 def test_text_with_impossible_characters_is_refused(tmp_path, code):
-    for key, values in (("class_names", np.array(["a", "b", "c", "d"])), ("ids", np.array([f"case {i}" for i in range(7)]))):
+    for key, values in (
+        ("class_names", np.array(["a", "b", "c", "d"])),
+        ("ids", np.array([f"case {i}" for i in range(7)])),
+    ):
         path = tmp_path / "p.npz"
         values.view(np.uint32)[-1] = code
         with replacing(path) as file:
             write_npz(file, {"probs": PROBS, key: values})
-        with pytest.raises(ValueError, match=rf"p\.npz: `{key}` is damaged: it holds text with impossible characters"):
+        with pytest.raises(
+            ValueError,
+            match=rf"p\.npz: `{key}` is damaged: it holds text with impossible characters",
+        ):
             load_predictions(path)
 
 
@@ -233,7 +277,11 @@ def test_random_damage_gives_one_sentence(tmp_path):
         name = list(whole)[i % 3]
         content = bytearray(whole[name])
         for _ in range(rng.integers(1, 4)):
-            at = rng.integers(len(content)) if rng.random() < 0.5 else len(content) - 1 - rng.integers(min(len(content), 600))
+            at = (
+                rng.integers(len(content))
+                if rng.random() < 0.5
+                else len(content) - 1 - rng.integers(min(len(content), 600))
+            )
             content[at] = rng.integers(256)
         (tmp_path / name).write_bytes(content)
         try:

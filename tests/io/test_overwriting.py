@@ -35,27 +35,65 @@ def here(tmp_path, monkeypatch) -> Path:
     ("output", "given", "sentence"),
     [
         ("m.csv", "m.csv", "'m.csv' is read and would be overwritten; choose another output"),
-        ("m.csv", "fold/../m.csv", "'m.csv', the same as 'fold/../m.csv', is read and would be overwritten; choose another output"),
-        ("hard.csv", "m.csv", "'hard.csv', the same as 'm.csv', is read and would be overwritten; choose another output"),
-        ("soft.csv", "m.csv", "'soft.csv', the same as 'm.csv', is read and would be overwritten; choose another output"),
-        ("m.csv", "soft.csv", "'m.csv', the same as 'soft.csv', is read and would be overwritten; choose another output"),
-        ("fold/d1.csv", "fold", "'fold/d1.csv' is read and would be overwritten; choose another output"),
-        ("to-fold/d1.csv", "fold", "'to-fold/d1.csv', the same as 'fold/d1.csv', is read and would be overwritten; choose another output"),
-        ("fold-hard.csv", "fold", "'fold-hard.csv', the same as 'fold/d1.csv', is read and would be overwritten; choose another output"),
-        ("other.csv", "fold", "'other.csv', the same as 'fold/elsewhere.csv', is read and would be overwritten; choose another output"),
-        ("store.zarr", "store.zarr", "'store.zarr' is read and would be overwritten; choose another output"),
-        ("store.zarr/probs/0.0", "store.zarr", "'store.zarr/probs/0.0' is read and would be overwritten; choose another output"),
-        ("store.zarr", "store.zarr/probs", "'store.zarr' would be overwritten, and with it 'store.zarr/probs', which is read; choose another output"),
+        ("m.csv", "fold/../m.csv", (
+            "'m.csv', the same as 'fold/../m.csv', is read and would be overwritten; choose "
+            "another output"
+        )),
+        ("hard.csv", "m.csv", (
+            "'hard.csv', the same as 'm.csv', is read and would be overwritten; choose another "
+            "output"
+        )),
+        ("soft.csv", "m.csv", (
+            "'soft.csv', the same as 'm.csv', is read and would be overwritten; choose another "
+            "output"
+        )),
+        ("m.csv", "soft.csv", (
+            "'m.csv', the same as 'soft.csv', is read and would be overwritten; choose another "
+            "output"
+        )),
+        ("fold/d1.csv", "fold", (
+            "'fold/d1.csv' is read and would be overwritten; choose another output"
+        )),
+        ("to-fold/d1.csv", "fold", (
+            "'to-fold/d1.csv', the same as 'fold/d1.csv', is read and would be overwritten; choose "
+            "another output"
+        )),
+        ("fold-hard.csv", "fold", (
+            "'fold-hard.csv', the same as 'fold/d1.csv', is read and would be overwritten; choose "
+            "another output"
+        )),
+        ("other.csv", "fold", (
+            "'other.csv', the same as 'fold/elsewhere.csv', is read and would be overwritten; "
+            "choose another output"
+        )),
+        ("store.zarr", "store.zarr", (
+            "'store.zarr' is read and would be overwritten; choose another output"
+        )),
+        ("store.zarr/probs/0.0", "store.zarr", (
+            "'store.zarr/probs/0.0' is read and would be overwritten; choose another output"
+        )),
+        ("store.zarr", "store.zarr/probs", (
+            "'store.zarr' would be overwritten, and with it 'store.zarr/probs', which is read; "
+            "choose another output"
+        )),
     ],
 )  # fmt: skip
-def test_an_output_that_is_read_is_refused(output: str, given: str, sentence: str, here: Path) -> None:
+def test_an_output_that_is_read_is_refused(
+    output: str, given: str, sentence: str, here: Path
+) -> None:
     with pytest.raises(InputError, match=f"^{re.escape(sentence)}$"):
         refuse_overwriting(output, ["dangling.csv", "missing.csv", given])
 
 
 @pytest.mark.parametrize(
     ("output", "given"),
-    [("new.csv", "m.csv"), ("fold/new.csv", "fold"), ("other.csv", "m.csv"), ("m.csv", "missing.csv"), ("dangling.csv", "m.csv")],
+    [
+        ("new.csv", "m.csv"),
+        ("fold/new.csv", "fold"),
+        ("other.csv", "m.csv"),
+        ("m.csv", "missing.csv"),
+        ("dangling.csv", "m.csv"),
+    ],
 )
 def test_other_outputs_are_not_refused(output: str, given: str, here: Path) -> None:
     refuse_overwriting(output, [given])
@@ -65,14 +103,22 @@ def test_a_folder_that_files_are_added_to_is_refused_only_if_it_is_read_itself(h
     Path("fold/results").mkdir()
     refuse_overwriting("fold/results", ["fold"], replaced=False)
     refuse_overwriting(".", ["fold"], replaced=False)
-    with pytest.raises(InputError, match=r"^'to-fold', the same as 'fold', is read and would be overwritten; choose another output$"):
+    with pytest.raises(
+        InputError,
+        match=(
+            r"^'to-fold', the same as 'fold', is read and would be overwritten; choose another "
+            r"output$"
+        ),
+    ):
         refuse_overwriting("to-fold", ["fold"], replaced=False)
 
 
 def test_the_library_does_not_write_where_it_reads(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     probs = np.full((2, 3, 2), 0.5)
-    np.savez("p.npz", probs=probs, y_true=[0, 1, 0], features=np.arange(3))  # what is not read would be lost
+    np.savez(
+        "p.npz", probs=probs, y_true=[0, 1, 0], features=np.arange(3)
+    )  # what is not read would be lost
     Path("labels.csv").write_text("y_true\n0\n1\n0\n")
     os.link("p.npz", "page.html")
     before = Path("p.npz").read_bytes()

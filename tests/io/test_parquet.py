@@ -1,4 +1,6 @@
-"""Predictions in .parquet files: any slice comes back in bounded memory, and no footer or page is believed."""
+"""Predictions in .parquet files: any slice comes back in bounded memory, and no footer or page is
+believed.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,36 @@ from parquet_cases import RNG, table
 @pytest.mark.parametrize("fixed", [False, True])
 @pytest.mark.parametrize(
     "options",
-    [{}, {"row_group_size": 170}, {"row_group_size": 7, "compression": "zstd"}, {"data_page_version": "2.0"}, {"use_dictionary": False}],
+    [
+        {},
+        {"row_group_size": 170},
+        {"row_group_size": 7, "compression": "zstd"},
+        {"data_page_version": "2.0"},
+        {"use_dictionary": False},
+    ],
 )
-def test_slices_in_any_order(tmp_path: Path, pa: Any, pq: Any, fixed: bool, options: dict[str, Any]) -> None:
+def test_slices_in_any_order(
+    tmp_path: Path, pa: Any, pq: Any, fixed: bool, options: dict[str, Any]
+) -> None:
     probs = RNG.dirichlet(np.ones(4), (3, 500)).astype(np.float32)
     ids = [f"case {i}" for i in range(500)]
-    pq.write_table(table(pa, probs, fixed=fixed, ids=ids, y_true=np.arange(500) % 4), tmp_path / "p.parquet", **options)
+    pq.write_table(
+        table(pa, probs, fixed=fixed, ids=ids, y_true=np.arange(500) % 4),
+        tmp_path / "p.parquet",
+        **options,
+    )
     stored = load_predictions(tmp_path / "p.parquet")
-    for start, stop in ((0, 500), (0, 10), (10, 20), (20, 300), (5, 8), (499, 500), (170, 340), (400, 400), (0, 1)):
+    for start, stop in (
+        (0, 500),
+        (0, 10),
+        (10, 20),
+        (20, 300),
+        (5, 8),
+        (499, 500),
+        (170, 340),
+        (400, 400),
+        (0, 1),
+    ):
         np.testing.assert_array_equal(stored[start:stop].probs, probs[:, start:stop], strict=True)
     assert stored.ids.tolist() == ids
     assert stored.y_true is not None
@@ -42,50 +66,98 @@ def test_a_few_bytes_that_decode_to_many_are_refused(tmp_path: Path, pa: Any, pq
     path = tmp_path / "p.parquet"
     pq.write_table(table(pa, np.zeros((1, 700_000, 100), np.float32)), path)
     assert path.stat().st_size < 10**6
-    with pytest.raises(ValueError, match=r"p\.parquet would unpack from [0-9,]+ to 280,000,000 bytes; such files are refused"):
+    with pytest.raises(
+        ValueError,
+        match=r"p\.parquet would unpack from [0-9,]+ to 280,000,000 bytes; such files are refused",
+    ):
         load_predictions(path)
 
 
 def test_a_large_row_group_is_read_a_few_rows_at_a_time(tmp_path: Path, pa: Any, pq: Any) -> None:
     path = tmp_path / "p.parquet"
-    pq.write_table(table(pa, RNG.random((2, 100_000, 50))), path, compression="none", use_dictionary=False)  # 80 MB in one group
+    pq.write_table(
+        table(pa, RNG.random((2, 100_000, 50))), path, compression="none", use_dictionary=False
+    )  # 80 MB in one group
     code = (
         "import sys\nimport pyarrow as pa\nfrom labelwise.io import load_predictions\n"
         "stored = load_predictions(sys.argv[1], memory=10**7)\n"
         "for start in (0, 1000, 60_000):\n    stored[start : start + 1000]\n"
         "print(pa.default_memory_pool().max_memory())"
     )
-    done = subprocess.run([sys.executable, "-c", code, path], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, path], capture_output=True, text=True, check=True
+    )
     assert int(done.stdout) < 3 * 10**7
 
 
 def test_rows_of_unequal_length_are_refused(tmp_path: Path, pa: Any, pq: Any) -> None:
-    rows = [[0.2, 0.8], [0.1, 0.9, 0.5], [1.0], [0.5, 0.5]]  # eight numbers in four rows: two each, on average
+    rows = [
+        [0.2, 0.8],
+        [0.1, 0.9, 0.5],
+        [1.0],
+        [0.5, 0.5],
+    ]  # eight numbers in four rows: two each, on average
     made = pa.table({"probs": rows}).replace_schema_metadata({"members": "1"})
     pq.write_table(made, tmp_path / "p.parquet")
-    with pytest.raises(ValueError, match="column `probs` must hold 2 numbers in every row; rows 0 to 4 do not"):
+    with pytest.raises(
+        ValueError, match="column `probs` must hold 2 numbers in every row; rows 0 to 4 do not"
+    ):
         load_predictions(tmp_path / "p.parquet")[0:4]
-    pq.write_table(pa.table({"probs": rows[:3]}).replace_schema_metadata({"members": "1"}), tmp_path / "q.parquet", use_dictionary=False)
-    with pytest.raises(ValueError, match="column `probs` must hold 2 numbers in every row; rows 0 to 3 do not"):
+    pq.write_table(
+        pa.table({"probs": rows[:3]}).replace_schema_metadata({"members": "1"}),
+        tmp_path / "q.parquet",
+        use_dictionary=False,
+    )
+    with pytest.raises(
+        ValueError, match="column `probs` must hold 2 numbers in every row; rows 0 to 3 do not"
+    ):
         load_predictions(tmp_path / "q.parquet")[0:3]
-    pq.write_table(pa.table({"probs": rows[:2]}).replace_schema_metadata({"members": "1"}), tmp_path / "r.parquet")
-    with pytest.raises(ValueError, match=r"r\.parquet: column `probs` must hold the same number of values in every row; got 5 in 2 rows"):
+    pq.write_table(
+        pa.table({"probs": rows[:2]}).replace_schema_metadata({"members": "1"}),
+        tmp_path / "r.parquet",
+    )
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"r\.parquet: column `probs` must hold the same number of values in every row; got 5 "
+            r"in 2 rows"
+        ),
+    ):
         load_predictions(tmp_path / "r.parquet")
 
 
 def test_long_ids_that_are_repeated(tmp_path: Path, pa: Any, pq: Any) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(table(pa, np.full((1, 100, 2), 0.5), ids=["x" * 10**6] * 100), path)
-    with pytest.raises(ValueError, match=r"column `ids` has 100 texts of up to 1,000,000 bytes; such files are refused"):
+    with pytest.raises(
+        ValueError,
+        match=r"column `ids` has 100 texts of up to 1,000,000 bytes; such files are refused",
+    ):
         load_predictions(path)
 
 
 def test_missing_labels_and_other_types(tmp_path: Path, pa: Any, pq: Any) -> None:
     for columns, error, words in (
-        ({"y_true": pa.array([0, None, 1])}, ValueError, "column `y_true` must have no missing values; 1 are missing"),
-        ({"ids": pa.array(["a", None, "b"])}, ValueError, "column `ids` must have no missing values"),
-        ({"y_true": pa.array([0.5, 1.0, 1.5])}, TypeError, "`y_true` must be whole numbers or class names"),
-        ({"ids": pa.array([{"a": 1}] * 3)}, TypeError, "column `ids` must hold texts or whole numbers; got struct"),
+        (
+            {"y_true": pa.array([0, None, 1])},
+            ValueError,
+            "column `y_true` must have no missing values; 1 are missing",
+        ),
+        (
+            {"ids": pa.array(["a", None, "b"])},
+            ValueError,
+            "column `ids` must have no missing values",
+        ),
+        (
+            {"y_true": pa.array([0.5, 1.0, 1.5])},
+            TypeError,
+            "`y_true` must be whole numbers or class names",
+        ),
+        (
+            {"ids": pa.array([{"a": 1}] * 3)},
+            TypeError,
+            "column `ids` must hold texts or whole numbers; got struct",
+        ),
     ):
         pq.write_table(table(pa, np.full((1, 3, 2), 0.5), **columns), tmp_path / "p.parquet")
         with pytest.raises((TypeError, ValueError), match=words) as caught:
@@ -97,7 +169,15 @@ def test_missing_labels_and_other_types(tmp_path: Path, pa: Any, pq: Any) -> Non
 def test_damage_gives_one_sentence(tmp_path: Path, pa: Any, pq: Any) -> None:
     rng = np.random.default_rng(0)
     path = tmp_path / "p.parquet"
-    pq.write_table(table(pa, rng.random((2, 60, 3)).astype("f4"), ids=[f"c{i}" for i in range(60)], y_true=np.arange(60) % 3), path)
+    pq.write_table(
+        table(
+            pa,
+            rng.random((2, 60, 3)).astype("f4"),
+            ids=[f"c{i}" for i in range(60)],
+            y_true=np.arange(60) % 3,
+        ),
+        path,
+    )
     whole = path.read_bytes()
     refused = []
     for _ in range(400):

@@ -31,17 +31,31 @@ def page_field(path: Path, pq: Any, *numbers: int) -> tuple[int, bytes]:
 @pytest.mark.parametrize(
     ("field", "value", "words"),
     [
-        ((2,), 2**26, r"a page of column `probs` takes 67,108,864 bytes, where 16,777,216 are allowed"),
+        (
+            (2,),
+            2**26,
+            r"a page of column `probs` takes 67,108,864 bytes, where 16,777,216 are allowed",
+        ),
         ((3,), 2**26, r"a page of column `probs` lies outside of the file"),
         ((3,), -5, r"a page of column `probs` lies outside of the file"),
-        ((5, 1), 2**26, r"column `probs` holds 67,108,864 values in its pages, but 1,200,000 by its footer"),
+        (
+            (5, 1),
+            2**26,
+            r"column `probs` holds 67,108,864 values in its pages, but 1,200,000 by its footer",
+        ),
         ((5, 1), -5, r"a page of column `probs` has fewer values than none"),
     ],
 )
-def test_pages_that_lie(tmp_path: Path, pa: Any, pq: Any, field: tuple[int, ...], value: int, words: str) -> None:
+def test_pages_that_lie(
+    tmp_path: Path, pa: Any, pq: Any, field: tuple[int, ...], value: int, words: str
+) -> None:
     path = tmp_path / "p.parquet"
     pq.write_table(
-        table(pa, RNG.random((1, 20_000, 60)).astype("f4")), path, use_dictionary=False, data_page_size=1 << 30, compression="none"
+        table(pa, RNG.random((1, 20_000, 60)).astype("f4")),
+        path,
+        use_dictionary=False,
+        data_page_size=1 << 30,
+        compression="none",
     )
     at, old = page_field(path, pq, *field)
     assert len(old) == 4

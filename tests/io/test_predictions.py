@@ -30,21 +30,65 @@ def test_rows_cut_every_array():
 
 
 WRONG = {
-    "both": ({"probs": PROBS, "alpha": PROBS[0]}, ValueError, "one of `probs`.* got probs and alpha"),
+    "both": (
+        {"probs": PROBS, "alpha": PROBS[0]},
+        ValueError,
+        "one of `probs`.* got probs and alpha",
+    ),
     "none": ({"y_true": np.arange(3)}, ValueError, "one of `probs`.* got none"),
     "axes": ({"probs": PROBS[0]}, ValueError, r"`probs` must have 3 axes .* shape \(7, 4\)"),
     "alpha axes": ({"alpha": PROBS[0, 0]}, ValueError, "`alpha` must have 2 axes"),
     "integers": ({"probs": np.zeros((2, 3, 4), int)}, TypeError, "floating point; got int64"),
-    "labels": ({"probs": PROBS, "y_true": np.full(7, 4)}, ValueError, r"`y_true` must lie between 0 and 3 \(K = 4 classes\); got 4"),
-    "labels together": ({"probs": PROBS, "y_true": np.full((7, 4), 2)}, ValueError, "0 or 1 for each of the K = 4 labels"),
-    "labels of others": ({"probs": PROBS, "y_true": np.zeros((7, 3), int)}, ValueError, r"0 or 1 .* got int64 of shape \(7, 3\)"),
-    "labels of a Dirichlet": ({"alpha": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),
-    "float labels": ({"probs": PROBS, "y_true": np.full(7, 0.5)}, (TypeError, ValueError), "`y_true` must be whole numbers or class names"),
-    "unknown class": ({"probs": PROBS, "y_true": np.full(7, "x"), "class_names": list("abcd")}, ValueError, "unknown class 'x'"),
-    "evidence and labels": ({"evidence": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)}, ValueError, "exclude each other"),
-    "rows": ({"probs": PROBS, "ids": np.arange(6)}, ValueError, r"`ids` must have one entry for each of the N = 7 .* \(6,\)"),
-    "images": ({"probs": PROBS, "images": np.zeros((7, 3))}, ValueError, "`images` must have shape"),
-    "weights": ({"probs": PROBS, "weights": np.ones(7)}, ValueError, r"`weights` must have shape \(M,\) or \(M, N\)"),
+    "labels": (
+        {"probs": PROBS, "y_true": np.full(7, 4)},
+        ValueError,
+        r"`y_true` must lie between 0 and 3 \(K = 4 classes\); got 4",
+    ),
+    "labels together": (
+        {"probs": PROBS, "y_true": np.full((7, 4), 2)},
+        ValueError,
+        "0 or 1 for each of the K = 4 labels",
+    ),
+    "labels of others": (
+        {"probs": PROBS, "y_true": np.zeros((7, 3), int)},
+        ValueError,
+        r"0 or 1 .* got int64 of shape \(7, 3\)",
+    ),
+    "labels of a Dirichlet": (
+        {"alpha": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)},
+        ValueError,
+        "exclude each other",
+    ),
+    "float labels": (
+        {"probs": PROBS, "y_true": np.full(7, 0.5)},
+        (TypeError, ValueError),
+        "`y_true` must be whole numbers or class names",
+    ),
+    "unknown class": (
+        {"probs": PROBS, "y_true": np.full(7, "x"), "class_names": list("abcd")},
+        ValueError,
+        "unknown class 'x'",
+    ),
+    "evidence and labels": (
+        {"evidence": np.ones((7, 4)), "y_true": np.zeros((7, 4), int)},
+        ValueError,
+        "exclude each other",
+    ),
+    "rows": (
+        {"probs": PROBS, "ids": np.arange(6)},
+        ValueError,
+        r"`ids` must have one entry for each of the N = 7 .* \(6,\)",
+    ),
+    "images": (
+        {"probs": PROBS, "images": np.zeros((7, 3))},
+        ValueError,
+        "`images` must have shape",
+    ),
+    "weights": (
+        {"probs": PROBS, "weights": np.ones(7)},
+        ValueError,
+        r"`weights` must have shape \(M,\) or \(M, N\)",
+    ),
     "names": ({"probs": PROBS, "class_names": ["a", "b"]}, ValueError, "K = 4 classes; got 2"),
     "unknown": ({"probs": PROBS, "y": np.arange(7)}, TypeError, "has no `y`"),
     "objects": ({"probs": PROBS, "ids": np.array([None] * 7)}, TypeError, "not Python objects"),
@@ -71,7 +115,9 @@ def test_labels_that_occur_together_make_a_multilabel_ensemble(tmp_path):
 
 
 def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
-    """Columns on disk can only be sliced; masks and positions, in any order, give the same as of an array in memory."""
+    """Columns on disk can only be sliced; masks and positions, in any order, give the same as of an
+    array in memory.
+    """
     zarr, pq, pa = optional("zarr"), optional("pyarrow.parquet"), optional("pyarrow")
     ids, y = np.array([f"case {i}" for i in range(7)]), np.arange(7) % 4
     group = zarr.open_group(str(tmp_path / "p.zarr"), mode="w", zarr_format=2)
@@ -79,13 +125,26 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
     group.create_array("ids", data=ids, chunks=(2,))
     group.create_array("y_true", data=y)
     rows = pa.FixedSizeListArray.from_arrays(pa.array(PROBS.transpose(1, 0, 2).ravel()), 20)
-    pq.write_table(pa.table({"probs": rows, "ids": ids, "y_true": y}).replace_schema_metadata({"members": "5"}), tmp_path / "p.parquet")
+    pq.write_table(
+        pa.table({"probs": rows, "ids": ids, "y_true": y}).replace_schema_metadata(
+            {"members": "5"}
+        ),
+        tmp_path / "p.parquet",
+    )
     save_predictions(tmp_path / "p.npz", probs=PROBS, ids=ids, y_true=y)
     mask = np.array([1, 0, 0, 1, 1, 0, 1], bool)
     for name in ("p.npz", "p.zarr", "p.parquet"):
         p = load_predictions(tmp_path / name)
         assert (len(p), p.shape, p.dtype, p.n_members) == (7, (5, 7, 4), np.float32, 5)
-        for index in (slice(2, 6), slice(None, None, 2), slice(5, 2), mask, [6, 0, 3], np.array([-1, 2]), np.array([], int)):
+        for index in (
+            slice(2, 6),
+            slice(None, None, 2),
+            slice(5, 2),
+            mask,
+            [6, 0, 3],
+            np.array([-1, 2]),
+            np.array([], int),
+        ):
             part = p[index]
             np.testing.assert_array_equal(np.asarray(part.probs), PROBS[:, index], strict=True)
             assert part.ids.tolist() == ids[index].tolist()
@@ -93,7 +152,9 @@ def test_slices_masks_and_positions_of_every_store(tmp_path, optional):
         np.testing.assert_array_equal(p.distribution().probs, PROBS)
         found = [(part, block.probs, block.ids) for part, block in p.blocks(3 * 20)]
         assert [part for part, _, _ in found] == [slice(0, 3), slice(3, 6), slice(6, 7)]
-        np.testing.assert_array_equal(np.concatenate([block for _, block, _ in found], axis=1), PROBS)
+        np.testing.assert_array_equal(
+            np.concatenate([block for _, block, _ in found], axis=1), PROBS
+        )
         with pytest.raises(IndexError, match="there are 7 instances; got position 7"):
             p[[7]]
         with pytest.raises(IndexError, match="a slice, a mask of length 7 or positions; got bool"):
@@ -107,7 +168,11 @@ def test_every_kind_gives_its_distribution():
         ({"log_probs": np.log(PROBS)}, lw.Ensemble, PROBS.mean(0)),
         ({"alpha": e + 1}, lw.Dirichlet, lw.Dirichlet(e + 1).mean()),
         ({"evidence": e}, lw.Dirichlet, lw.Dirichlet(e + 1).mean()),
-        ({"alpha": np.stack([e + 1, e + 2])}, lw.DirichletMixture, lw.DirichletMixture(np.stack([e + 1, e + 2])).mean()),
+        (
+            {"alpha": np.stack([e + 1, e + 2])},
+            lw.DirichletMixture,
+            lw.DirichletMixture(np.stack([e + 1, e + 2])).mean(),
+        ),
         ({"logits": z, "multilabel": True}, lw.MultiLabelEnsemble, (1 / (1 + np.exp(-z))).mean(0)),
         ({"q": lw.Dirichlet(e + 1)}, lw.Dirichlet, lw.Dirichlet(e + 1).mean()),
     ]

@@ -16,7 +16,11 @@ def test_tensors(tmp_path, optional) -> None:
     torch = optional("torch")
     torch.save(torch.tensor(PROBS), tmp_path / "tensor.pt")
     np.testing.assert_array_equal(lw.load_predictions(tmp_path / "tensor.pt").probs, PROBS)
-    content = {"logits": torch.tensor(np.log(PROBS)), "y_true": torch.tensor(Y), "class_names": NAMES}
+    content = {
+        "logits": torch.tensor(np.log(PROBS)),
+        "y_true": torch.tensor(Y),
+        "class_names": NAMES,
+    }
     torch.save(content, tmp_path / "dict.pt")
     check(lw.load_predictions(tmp_path / "dict.pt"), (0, 1), ids=None)
     torch.save(torch.tensor(PROBS, dtype=torch.bfloat16), tmp_path / "half.pt")

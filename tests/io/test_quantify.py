@@ -1,4 +1,6 @@
-"""Out of core: every format in and out, blocks, bounded memory, kill and go on, a real Dask cluster."""
+"""Out of core: every format in and out, blocks, bounded memory, kill and go on, a real Dask
+cluster.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +34,12 @@ def test_formats(source: str, target: str, tmp_path, optional) -> None:
         u = lw.decompose(lw.Ensemble(probs), loss)
         for part in ("total", "aleatoric", "epistemic"):
             assert np.array_equal(read(out, f"{loss}_{part}", optional), getattr(u, part))
-            np.testing.assert_allclose(read(out, f"{loss}_sum_{part}", optional), getattr(u.sum(), part), rtol=3e-7)
-    assert done.means["log"]["total"] == pytest.approx(float(lw.decompose(lw.Ensemble(probs)).sum().total.mean()), rel=1e-6)
+            np.testing.assert_allclose(
+                read(out, f"{loss}_sum_{part}", optional), getattr(u.sum(), part), rtol=3e-7
+            )
+    assert done.means["log"]["total"] == pytest.approx(
+        float(lw.decompose(lw.Ensemble(probs)).sum().total.mean()), rel=1e-6
+    )
     assert not (tmp_path / f"out{target}.partial").exists()
 
 
@@ -48,8 +54,15 @@ def test_types_blocks_and_sums_only(dtype: str, tmp_path, optional) -> None:
     assert (tmp_path / "a.npz").read_bytes() == (tmp_path / "b.npz").read_bytes()
     quantify(tmp_path / "in.npy", tmp_path / "c.npz", labelwise=False)
     with np.load(tmp_path / "c.npz") as file:
-        assert set(file.files) == {"log_sum_total", "log_sum_aleatoric", "log_sum_epistemic", "class_names"}
-    assert read(tmp_path / "a.npz", "log_total", optional).dtype == ("float64" if dtype == "float64" else "float32")
+        assert set(file.files) == {
+            "log_sum_total",
+            "log_sum_aleatoric",
+            "log_sum_epistemic",
+            "class_names",
+        }
+    assert read(tmp_path / "a.npz", "log_total", optional).dtype == (
+        "float64" if dtype == "float64" else "float32"
+    )
 
 
 def test_dirichlet_empty_input_and_ids(tmp_path) -> None:
@@ -57,7 +70,9 @@ def test_dirichlet_empty_input_and_ids(tmp_path) -> None:
     save_predictions(tmp_path / "in.npz", alpha=alpha, ids=np.arange(50), class_names=NAMES)
     quantify(tmp_path / "in.npz", tmp_path / "out.npz", losses=["squared"])
     with np.load(tmp_path / "out.npz") as file:
-        assert np.array_equal(file["squared_epistemic"], lw.decompose(lw.Dirichlet(alpha), "squared").epistemic)
+        assert np.array_equal(
+            file["squared_epistemic"], lw.decompose(lw.Dirichlet(alpha), "squared").epistemic
+        )
         assert file["ids"].tolist() == list(range(50))
         assert file["class_names"].tolist() == NAMES
     save_predictions(tmp_path / "empty.npz", probs=np.empty((2, 0, 3)))
@@ -123,7 +138,9 @@ module.quantify(source, target, memory="1MB")
 
 
 def paused(source, target, where: str) -> subprocess.Popen:
-    """A process that quantifies and has stopped in the middle, until it reads a line or is killed."""
+    """A process that quantifies and has stopped in the middle, until it reads a line or is
+    killed.
+    """
     command = [sys.executable, "-c", PAUSED, str(source), str(target), where]
     process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
     assert process.stdout.readline() == "paused\n"
@@ -135,19 +152,38 @@ def kill(process: subprocess.Popen) -> None:
     process.communicate()
 
 
-@pytest.mark.parametrize("memory", ["1MB", "2MB"])  # the same job, and another one, which would start over
+@pytest.mark.parametrize(
+    "memory", ["1MB", "2MB"]
+)  # the same job, and another one, which would start over
 def test_only_one_process_writes_an_output(memory: str, tmp_path) -> None:
     np.save(tmp_path / "in.npy", predictions(20_000))
     quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
     out = tmp_path / "out.npz"
     first = paused(tmp_path / "in.npy", out, "block")
     try:
-        command = [sys.executable, "-m", "labelwise", "quantify", str(tmp_path / "in.npy"), "-o", str(out), "--memory", memory]
+        command = [
+            sys.executable,
+            "-m",
+            "labelwise",
+            "quantify",
+            str(tmp_path / "in.npy"),
+            "-o",
+            str(out),
+            "--memory",
+            memory,
+        ]
         second = subprocess.run(command, capture_output=True, text=True)
         assert second.returncode == 2
-        holder = rf"process {first.pid} on {re.escape(socket.gethostname())}, since 2\d\d\d-\d\d-\d\d \d\d:\d\d:\d\d"
+        holder = (
+            rf"process {first.pid} on {re.escape(socket.gethostname())}, since 2\d\d\d-\d\d-\d\d "
+            r"\d\d:\d\d:\d\d"
+        )
         assert re.fullmatch(
-            rf"Error: another process is writing .*out\.npz' \({holder}\); wait for it, or choose another output\n", second.stderr
+            (
+                rf"Error: another process is writing .*out\.npz' \({holder}\); wait for it, or "
+                r"choose another output\n"
+            ),
+            second.stderr,
         )
         first.communicate("go on\n")
     finally:
@@ -166,9 +202,16 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(where: str, tmp
     for _ in range(2):
         kill(paused(tmp_path / "in.npy", out, where))
     left = set(os.listdir(tmp_path))
-    assert any(name.endswith(".tmp") and "mine" not in name for name in left) == (where == "packing")
+    assert any(name.endswith(".tmp") and "mine" not in name for name in left) == (
+        where == "packing"
+    )
     during: list[set[str]] = []
-    quantify(tmp_path / "in.npy", out, memory="2MB", progress=lambda done, n: during.append(set(os.listdir(tmp_path))))
+    quantify(
+        tmp_path / "in.npy",
+        out,
+        memory="2MB",
+        progress=lambda done, n: during.append(set(os.listdir(tmp_path))),
+    )
     assert not [name for name in during[0] & left if name.endswith(".tmp") and "mine" not in name]
     assert out.read_bytes() == (tmp_path / "whole.npz").read_bytes()
     assert sorted(os.listdir(tmp_path)) == [".out.npz.mine.tmp", "in.npy", "out.npz", "whole.npz"]
@@ -176,7 +219,13 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(where: str, tmp
 
 def replace_keeping_times(new, old) -> None:
     """Overwrite what differs, as ``cp -p`` from an older copy would: sizes and times stay."""
-    pairs = [(new, old)] if new.is_file() else [(path, old / path.relative_to(new)) for path in sorted(new.rglob("*")) if path.is_file()]
+    pairs = (
+        [(new, old)]
+        if new.is_file()
+        else [
+            (path, old / path.relative_to(new)) for path in sorted(new.rglob("*")) if path.is_file()
+        ]
+    )
     changed = [(a, b) for a, b in pairs if a.read_bytes() != b.read_bytes()]
     assert len(changed) == 1
     for a, b in changed:
@@ -209,7 +258,9 @@ def test_changed_weights_are_noticed(tmp_path) -> None:
     weights = np.full((4, 20_000), 0.25)
     save_predictions(tmp_path / "in.npz", probs=probs, weights=weights)
     with pytest.raises(KeyboardInterrupt):
-        quantify(tmp_path / "in.npz", tmp_path / "out.npz", memory="1MB", progress=interrupt_after(7000))
+        quantify(
+            tmp_path / "in.npz", tmp_path / "out.npz", memory="1MB", progress=interrupt_after(7000)
+        )
     times = (tmp_path / "in.npz").stat()
     weights[:, 3000] = [0.4, 0.3, 0.2, 0.1]
     save_predictions(tmp_path / "in.npz", probs=probs, weights=weights)
@@ -232,7 +283,9 @@ def test_bad_values_are_found_and_nothing_is_written(tmp_path) -> None:
 
 @pytest.mark.parametrize("target", ["out.npz", "out.parquet"])
 def test_memory_stays_bounded(target: str, tmp_path, optional) -> None:
-    """A file of 240 MB with results of 240 MB and a budget of 20 MB: resident memory grows by far less than either."""
+    """A file of 240 MB with results of 240 MB and a budget of 20 MB: resident memory grows by far
+    less than either.
+    """
     optional("pyarrow")
     path = tmp_path / "in.npy"
     block = predictions(100_000)
@@ -245,15 +298,22 @@ def test_memory_stays_bounded(target: str, tmp_path, optional) -> None:
         "import re, sys\n"
         "from labelwise.io.quantify import quantify\n"
         "if sys.argv[2].endswith('parquet'): import pyarrow.parquet\n"
-        "def peak():  # of this program alone: ru_maxrss begins with that of the one that started it\n"
-        "    return 1024 * int(re.search(r'VmHWM:\\s+(\\d+)', open('/proc/self/status').read())[1])\n"
+        "def peak():  # of this program alone: ru_maxrss begins with that of the one that started "
+        "it\n"
+        "    return 1024 * int(re.search(r'VmHWM:\\s+(\\d+)', "
+        "open('/proc/self/status').read())[1])\n"
         "base = peak()\n"
         "quantify(sys.argv[1], sys.argv[2], memory='20MB')\n"
         "print(peak() - base)\n"
     )
     if not os.path.exists("/proc/self/status"):
         pytest.skip("only Linux tells the peak of a process by itself")
-    done = subprocess.run([sys.executable, "-c", code, path, tmp_path / target], capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code, path, tmp_path / target],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
     assert int(done.stdout) < (80_000_000 if target == "out.npz" else 200_000_000)
 
 
@@ -261,7 +321,9 @@ def test_on_a_real_dask_cluster_even_when_a_worker_dies(tmp_path, optional) -> N
     distributed = optional("distributed")
     np.save(tmp_path / "in.npy", predictions(200_000))
     quantify(tmp_path / "in.npy", tmp_path / "here.npz", memory="2MB")
-    with distributed.LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0) as cluster:
+    with distributed.LocalCluster(
+        n_workers=2, threads_per_worker=1, processes=True, dashboard_address=":0", memory_limit=0
+    ) as cluster:
         seen: list[int] = []
 
         def kill_one(rows: int, total: int) -> None:
@@ -269,13 +331,25 @@ def test_on_a_real_dask_cluster_even_when_a_worker_dies(tmp_path, optional) -> N
             if len(seen) == 2:
                 os.kill(next(iter(cluster.workers.values())).pid, signal.SIGKILL)
 
-        quantify(tmp_path / "in.npy", tmp_path / "there.npz", memory="2MB", scheduler=cluster.scheduler_address, progress=kill_one)
+        quantify(
+            tmp_path / "in.npy",
+            tmp_path / "there.npz",
+            memory="2MB",
+            scheduler=cluster.scheduler_address,
+            progress=kill_one,
+        )
     assert (tmp_path / "here.npz").read_bytes() == (tmp_path / "there.npz").read_bytes()
 
 
 @pytest.mark.parametrize(
     ("memory", "size"),
-    [("500MB", 500_000_000), ("2GiB", 2 << 30), (5_000_000, 5_000_000), ("1.5 gb", 1_500_000_000), ("3000000", 3_000_000)],
+    [
+        ("500MB", 500_000_000),
+        ("2GiB", 2 << 30),
+        (5_000_000, 5_000_000),
+        ("1.5 gb", 1_500_000_000),
+        ("3000000", 3_000_000),
+    ],
 )
 def test_memory_words(memory, size: int) -> None:
     assert parse_memory(memory) == size
@@ -323,13 +397,17 @@ def test_a_value_that_is_no_probability_is_named_with_its_rows(n: int, tmp_path)
     probs = np.full((3, n, 2), 0.5)
     probs[1, n - 1, 1] = 1.5
     np.save(tmp_path / "in.npy", probs)
-    with pytest.raises(ValueError, match=rf"^in\.npy, rows 0 to {n}: `probs` must lie between 0 and 1"):
+    with pytest.raises(
+        ValueError, match=rf"^in\.npy, rows 0 to {n}: `probs` must lie between 0 and 1"
+    ):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz")
     assert not (tmp_path / "out.npz").exists()
 
 
 def test_every_loss_has_columns_of_its_own(tmp_path) -> None:
-    """Names say the sign of a number, and no address of a function; two functions without a name are numbered."""
+    """Names say the sign of a number, and no address of a function; two functions without a name
+    are numbered.
+    """
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (2, 5))
     save_predictions(tmp_path / "p.npz", probs=probs)
     losses = [
@@ -339,8 +417,15 @@ def test_every_loss_has_columns_of_its_own(tmp_path) -> None:
         lw.CustomLoss(lambda f, y: 2 * (1 - f) ** 2 if y else 2 * f**2),
     ]
     found = quantify(tmp_path / "p.npz", tmp_path / "u.npz", losses=losses)
-    names = ["BetaLoss_a_minus0_5_b_0_5", "BetaLoss_a_0_5_b_0_5", "CustomLoss_lambda", "CustomLoss_lambda_2"]
+    names = [
+        "BetaLoss_a_minus0_5_b_0_5",
+        "BetaLoss_a_0_5_b_0_5",
+        "CustomLoss_lambda",
+        "CustomLoss_lambda_2",
+    ]
     assert list(found.means) == names
     stored = np.load(tmp_path / "u.npz")
     for name, loss in zip(names, losses, strict=True):
-        np.testing.assert_allclose(stored[f"{name}_total"], lw.decompose(lw.Ensemble(probs), loss).total)
+        np.testing.assert_allclose(
+            stored[f"{name}_total"], lw.decompose(lw.Ensemble(probs), loss).total
+        )

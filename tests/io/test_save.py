@@ -1,4 +1,6 @@
-"""Prediction files, written: the same bytes for the same content, and one sentence for what cannot be saved."""
+"""Prediction files, written: the same bytes for the same content, and one sentence for what cannot
+be saved.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ def test_same_content_same_bytes(tmp_path):
 
 def test_torch_arrays_are_accepted(tmp_path, optional):
     torch = optional("torch")
-    p = load_predictions(save_predictions(tmp_path / "p.npz", probs=torch.tensor(PROBS, requires_grad=True)))
+    p = load_predictions(
+        save_predictions(tmp_path / "p.npz", probs=torch.tensor(PROBS, requires_grad=True))
+    )
     np.testing.assert_array_equal(p.probs, PROBS)
 
 

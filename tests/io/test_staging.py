@@ -1,4 +1,6 @@
-"""Results staged block by block: nothing damaged, changed or made by others is taken for a finished block."""
+"""Results staged block by block: nothing damaged, changed or made by others is taken for a finished
+block.
+"""
 
 from __future__ import annotations
 
@@ -26,7 +28,9 @@ def test_zarr_for_xarray(ids: np.ndarray, tmp_path, optional) -> None:
     for part in ("total", "aleatoric", "epistemic"):
         assert found[f"log_{part}"].dims == ("instance", "label")
         assert found[f"log_sum_{part}"].dims == ("instance",)
-        assert np.array_equal(found[f"log_{part}"].sel(label=NAMES[1]), expected[part].sel(label=NAMES[1]))
+        assert np.array_equal(
+            found[f"log_{part}"].sel(label=NAMES[1]), expected[part].sel(label=NAMES[1])
+        )
     assert found["ids"].dims == ("instance",)
     assert found["ids"].values.tolist() == ids.tolist()
     assert found.attrs["class_names"] == NAMES
@@ -45,7 +49,10 @@ def test_a_half_written_block_or_another_job_is_not_believed(tmp_path) -> None:
     assert (tmp_path / "out.npz").read_bytes() == (tmp_path / "whole.npz").read_bytes()
 
 
-@pytest.mark.parametrize("header", [b"{'descr': '<f4', (", b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 5), }"])
+@pytest.mark.parametrize(
+    "header",
+    [b"{'descr': '<f4', (", b"{'descr': '<f8', 'fortran_order': False, 'shape': (99999999, 5), }"],
+)
 def test_a_part_with_a_damaged_header_is_computed_again(header: bytes, tmp_path) -> None:
     np.save(tmp_path / "in.npy", predictions(20_000))
     quantify(tmp_path / "in.npy", tmp_path / "whole.npz", memory="1MB")
@@ -62,7 +69,9 @@ def test_a_part_with_a_damaged_header_is_computed_again(header: bytes, tmp_path)
 
 
 def test_a_changed_block_is_forgotten_before_it_is_computed_again(tmp_path) -> None:
-    """An interruption there leaves half a new block; with the old predictions back, it must not pass for an old one."""
+    """An interruption there leaves half a new block; with the old predictions back, it must not
+    pass for an old one.
+    """
     old = predictions(20_000)
     np.save(tmp_path / "in.npy", old)
     out = tmp_path / "out.npz"
@@ -73,7 +82,9 @@ def test_a_changed_block_is_forgotten_before_it_is_computed_again(tmp_path) -> N
     assert len(log.read_text().splitlines()) == 1
     seen = []
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("labelwise.io.quantify._parts", lambda *args: seen.append(log.read_text()) or 1 / 0)
+        patch.setattr(
+            "labelwise.io.quantify._parts", lambda *args: seen.append(log.read_text()) or 1 / 0
+        )
         with pytest.raises(ZeroDivisionError):
             quantify(tmp_path / "in.npy", out, memory="1MB")
     assert seen == [""]
@@ -90,7 +101,9 @@ def test_what_only_has_the_name_of_our_folder_is_not_touched(what: str, tmp_path
         place.symlink_to(theirs)
     notes = (place if what == "folder" else theirs) / "notes.txt"
     notes.write_text("mine")
-    with pytest.raises(FileExistsError, match="was not made by labelwise and is not touched; move it away"):
+    with pytest.raises(
+        FileExistsError, match="was not made by labelwise and is not touched; move it away"
+    ):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz")
     assert notes.read_text() == "mine"
     assert place.is_symlink() == (what == "link")
@@ -120,12 +133,16 @@ def test_a_disk_that_is_too_small_has_its_sentence_and_stays_free(tmp_path, monk
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
-    with pytest.raises(OSError, match=r"cannot keep the parts of 'out\.npz' in .*: No space left on device"):
+    with pytest.raises(
+        OSError, match=r"cannot keep the parts of 'out\.npz' in .*: No space left on device"
+    ):
         quantify(tmp_path / "in.npy", tmp_path / "out.npz")
     assert os.listdir(tmp_path) == ["in.npy"]
 
 
-@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS, errno.ENOENT])  # the last is what /proc says
+@pytest.mark.parametrize(
+    "code", [errno.EACCES, errno.EROFS, errno.ENOENT]
+)  # the last is what /proc says
 def test_a_folder_that_cannot_be_written_has_its_sentence(code: int, tmp_path, monkeypatch) -> None:
     np.save(tmp_path / "in.npy", predictions(10))
     original = os.open

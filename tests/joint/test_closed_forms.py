@@ -11,7 +11,9 @@ import pytest
 import labelwise as lw
 
 
-@pytest.mark.parametrize("alpha", [[0.5, 0.2, 3.0], [1e-3, 1e-2, 1e-3], [1e5, 1e6, 3.0], [1.0, 1.0, 1.0]])
+@pytest.mark.parametrize(
+    "alpha", [[0.5, 0.2, 3.0], [1e-3, 1e-2, 1e-3], [1e5, 1e6, 3.0], [1.0, 1.0, 1.0]]
+)
 def test_dirichlet_log_and_squared_against_mpmath(alpha: list[float]) -> None:
     mp.mp.dps = 50
     a = [mp.mpf(x) for x in alpha]
@@ -25,7 +27,9 @@ def test_dirichlet_log_and_squared_against_mpmath(alpha: list[float]) -> None:
     own = lw.joint.mutual_information_by_class(lw.Dirichlet(np.array(alpha)))
     assert float(own.sum()) == pytest.approx(float(u.epistemic), rel=1e-12)
     brier = lw.joint.decompose(lw.Dirichlet(np.array(alpha)), "squared")
-    assert float(brier.epistemic) == pytest.approx(float(sum(x / s * (1 - x / s) for x in a) / (s + 1)), rel=1e-12)
+    assert float(brier.epistemic) == pytest.approx(
+        float(sum(x / s * (1 - x / s) for x in a) / (s + 1)), rel=1e-12
+    )
 
 
 def test_reverse_of_a_dirichlet_against_mpmath() -> None:
@@ -34,12 +38,17 @@ def test_reverse_of_a_dirichlet_against_mpmath() -> None:
         a = [mp.mpf(x) for x in alpha]
         s = sum(a)
         exact = sum(x / s * (mp.log(x / s) - mp.digamma(x) + mp.digamma(s)) for x in a) / mp.log(2)
-        assert float(lw.joint.reverse_mutual_information(lw.Dirichlet(np.array(alpha)))) == pytest.approx(float(exact), rel=1e-9)
+        assert float(
+            lw.joint.reverse_mutual_information(lw.Dirichlet(np.array(alpha)))
+        ) == pytest.approx(float(exact), rel=1e-9)
 
 
 def test_more_knowledge_never_adds_epistemic_uncertainty() -> None:
     """A Dirichlet that has seen more is less uncertain about θ, whatever the loss."""
     base = np.array([2.0, 1.0, 0.5])
     for loss in ("log", "squared", "zero_one"):
-        values = [float(lw.joint.decompose(lw.Dirichlet(base * scale), loss).epistemic) for scale in (1, 4, 16, 64)]
+        values = [
+            float(lw.joint.decompose(lw.Dirichlet(base * scale), loss).epistemic)
+            for scale in (1, 4, 16, 64)
+        ]
         assert all(b <= a for a, b in pairwise(values))

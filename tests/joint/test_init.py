@@ -1,4 +1,6 @@
-"""The joint measures of ensembles against their definitions, and what every distribution and array library must give."""
+"""The joint measures of ensembles against their definitions, and what every distribution and array
+library must give.
+"""
 
 from __future__ import annotations
 
@@ -43,10 +45,18 @@ def test_mutual_information_survives_near_agreement() -> None:
     probs = np.stack([base, base + step, base + 3 * step])[:, None]
     exact = [[mp.mpf(float(x)) for x in row[0]] for row in probs]
     mean = [sum(column) / 3 for column in zip(*exact, strict=True)]
-    information = sum(p * mp.log(p / m, 2) for row in exact for p, m in zip(row, mean, strict=True)) / 3
-    # the rows do not sum to exactly 1, so the divergence that is computed has the difference of the sums in it
-    information -= sum(p - m for row in exact for p, m in zip(row, mean, strict=True)) / 3 / mp.log(2)
-    assert abs(float(lw.joint.decompose(lw.Ensemble(probs)).epistemic[0]) / float(information) - 1) < 1e-12
+    information = (
+        sum(p * mp.log(p / m, 2) for row in exact for p, m in zip(row, mean, strict=True)) / 3
+    )
+    # the rows do not sum to exactly 1, so the divergence that is computed has the difference of the
+    # sums in it
+    information -= (
+        sum(p - m for row in exact for p, m in zip(row, mean, strict=True)) / 3 / mp.log(2)
+    )
+    assert (
+        abs(float(lw.joint.decompose(lw.Ensemble(probs)).epistemic[0]) / float(information) - 1)
+        < 1e-12
+    )
 
 
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(2, 5))
@@ -81,7 +91,9 @@ def test_shares_add_up_and_identities_hold(seed: int, k: int, m: int) -> None:
     if k == 2:
         labelwise = lw.decompose(q).sum()
         for part in ("total", "aleatoric", "epistemic"):
-            np.testing.assert_allclose(getattr(labelwise, part), 2 * getattr(joint, part), rtol=1e-9, atol=1e-15)
+            np.testing.assert_allclose(
+                getattr(labelwise, part), 2 * getattr(joint, part), rtol=1e-9, atol=1e-15
+            )
 
 
 def test_reverse_and_pairwise_by_hand() -> None:
@@ -92,12 +104,28 @@ def test_reverse_and_pairwise_by_hand() -> None:
     pairs = np.mean([rel_entr(a, b).sum(-1) / np.log(2) for a in probs for b in probs], axis=0)
     np.testing.assert_allclose(lw.joint.reverse_mutual_information(q), reverse, rtol=1e-12)
     np.testing.assert_allclose(lw.joint.expected_pairwise_kl(q), pairs, rtol=1e-12)
-    np.testing.assert_allclose(lw.joint.expected_pairwise_kl(q, "squared"), 2 * lw.joint.decompose(q, "squared").epistemic, rtol=1e-12)
-    spherical = np.mean([np.linalg.norm(a, axis=-1) - (a * b).sum(-1) / np.linalg.norm(b, axis=-1) for a in probs for b in probs], axis=0)
+    np.testing.assert_allclose(
+        lw.joint.expected_pairwise_kl(q, "squared"),
+        2 * lw.joint.decompose(q, "squared").epistemic,
+        rtol=1e-12,
+    )
+    spherical = np.mean(
+        [
+            np.linalg.norm(a, axis=-1) - (a * b).sum(-1) / np.linalg.norm(b, axis=-1)
+            for a in probs
+            for b in probs
+        ],
+        axis=0,
+    )
     np.testing.assert_allclose(lw.joint.expected_pairwise_kl(q, "spherical"), spherical, atol=1e-14)
     cost = lw.joint.CostMatrix(COSTS)
     regret = np.mean(
-        [np.take_along_axis(mean @ COSTS, (p @ COSTS).argmin(-1)[:, None], -1)[:, 0] - (mean @ COSTS).min(-1) for p in probs], axis=0
+        [
+            np.take_along_axis(mean @ COSTS, (p @ COSTS).argmin(-1)[:, None], -1)[:, 0]
+            - (mean @ COSTS).min(-1)
+            for p in probs
+        ],
+        axis=0,
     )
     np.testing.assert_allclose(lw.joint.reverse_mutual_information(q, cost), regret, atol=1e-14)
 
@@ -106,9 +134,14 @@ def test_reverse_is_infinite_where_a_possible_class_is_ruled_out() -> None:
     probs = np.array([[[1.0, 0.0]], [[0.5, 0.5]]])
     assert np.isposinf(lw.joint.reverse_mutual_information(lw.Ensemble(probs)))
     assert np.isposinf(lw.joint.expected_pairwise_kl(lw.Ensemble(probs)))
-    assert np.isfinite(lw.joint.reverse_mutual_information(lw.Ensemble(probs, weights=[0, 1])))  # what does not count cannot rule out
+    assert np.isfinite(
+        lw.joint.reverse_mutual_information(lw.Ensemble(probs, weights=[0, 1]))
+    )  # what does not count cannot rule out
     assert np.isfinite(lw.joint.reverse_mutual_information(lw.Ensemble(probs), "squared"))
-    assert lw.joint.reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]]))) == 0
+    assert (
+        lw.joint.reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[1.0, 0.0]]])))
+        == 0
+    )
 
 
 def test_array_libraries_agree(lib) -> None:
@@ -117,7 +150,9 @@ def test_array_libraries_agree(lib) -> None:
         ours = lw.joint.decompose(lw.Ensemble(lib.array(probs), weights=lib.array(w)), loss)
         theirs = lw.joint.decompose(lw.Ensemble(probs, weights=w), loss)
         for part in ("total", "aleatoric", "epistemic"):
-            np.testing.assert_allclose(lib.numpy(getattr(ours, part)), getattr(theirs, part), rtol=4e-15, atol=4e-16)
+            np.testing.assert_allclose(
+                lib.numpy(getattr(ours, part)), getattr(theirs, part), rtol=4e-15, atol=4e-16
+            )
     alpha = lib.array([[0.5, 1.0, 2.0]])
     assert type(lw.joint.decompose(lw.Dirichlet(alpha), "zero_one").epistemic) is type(alpha)
 
@@ -134,8 +169,18 @@ def test_array_libraries_agree(lib) -> None:
         (lambda q: lw.joint.CostMatrix(-COSTS), "not negative"),
         (lambda q: lw.joint.CostMatrix(COSTS[0]), "row for each true class"),
         (lambda q: lw.joint.CostMatrix(COSTS, abstain=-1), "`abstain`"),
-        (lambda q: lw.joint.mutual_information_by_class(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
-        (lambda q: lw.joint.reverse_mutual_information(lw.LogisticNormal(np.zeros(3), np.ones(3))), "sample"),
+        (
+            lambda q: lw.joint.mutual_information_by_class(
+                lw.LogisticNormal(np.zeros(3), np.ones(3))
+            ),
+            "sample",
+        ),
+        (
+            lambda q: lw.joint.reverse_mutual_information(
+                lw.LogisticNormal(np.zeros(3), np.ones(3))
+            ),
+            "sample",
+        ),
     ],
 )
 def test_wrong_input_has_its_sentence(call, sentence: str) -> None:
@@ -145,13 +190,17 @@ def test_wrong_input_has_its_sentence(call, sentence: str) -> None:
 
 
 @pytest.mark.parametrize("loss", ["log", "squared"])
-@pytest.mark.parametrize("layout", ["plain", "no common stride", "class axis first", "one instance", "no instances"])
+@pytest.mark.parametrize(
+    "layout", ["plain", "no common stride", "class axis first", "one instance", "no instances"]
+)
 def test_the_labels_result_carries_the_joint_one(loss: str, layout: str) -> None:
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6, 5))
     q = {
         "plain": lambda: lw.Ensemble(probs[:, 0]),
         "no common stride": lambda: lw.Ensemble(probs[:, ::2, ::2]),
-        "class axis first": lambda: lw.Ensemble(np.ascontiguousarray(np.moveaxis(probs, -1, 1)), class_axis=1),
+        "class axis first": lambda: lw.Ensemble(
+            np.ascontiguousarray(np.moveaxis(probs, -1, 1)), class_axis=1
+        ),
         "one instance": lambda: lw.Ensemble(probs[:, 0, 0], member_axis=0),
         "no instances": lambda: lw.Ensemble(probs[:, :0]),
     }[layout]()
@@ -165,7 +214,9 @@ def test_the_labels_result_carries_the_joint_one(loss: str, layout: str) -> None
 def test_the_joint_result_is_there_only_where_one_pass_gives_it(lib) -> None:
     probs = np.random.default_rng(0).dirichlet([1, 2, 3], size=(4, 6))
     q = lw.Ensemble(probs)
-    assert (lw.decompose(lw.Ensemble(lib.array(probs))).joint is None) == (lw.kernel_info()["kernel"] == "numpy")
+    assert (lw.decompose(lw.Ensemble(lib.array(probs))).joint is None) == (
+        lw.kernel_info()["kernel"] == "numpy"
+    )
     for u in (
         lw.decompose(q, "spherical"),
         lw.decompose(q, events=lw.events.ordinal(3)),
@@ -183,10 +234,20 @@ def test_predictions_changed_in_place_give_new_numbers(loss: str, dtype: type) -
     first, second = np.random.default_rng(0).dirichlet([2, 1, 1], size=(2, 4, 5)).astype(dtype)
     probs = first.copy()
     q = lw.Ensemble(probs)
-    before = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.mutual_information_by_class(q), q.mean()
+    before = (
+        lw.joint.decompose(q, loss).epistemic,
+        lw.decompose(q, loss).epistemic,
+        lw.joint.mutual_information_by_class(q),
+        q.mean(),
+    )
     probs[:] = second
     new = lw.Ensemble(second)
-    after = lw.joint.decompose(q, loss).epistemic, lw.decompose(q, loss).epistemic, lw.joint.mutual_information_by_class(q), q.mean()
+    after = (
+        lw.joint.decompose(q, loss).epistemic,
+        lw.decompose(q, loss).epistemic,
+        lw.joint.mutual_information_by_class(q),
+        q.mean(),
+    )
     fresh = (
         lw.joint.decompose(new, loss).epistemic,
         lw.decompose(new, loss).epistemic,
@@ -198,7 +259,16 @@ def test_predictions_changed_in_place_give_new_numbers(loss: str, dtype: type) -
         np.testing.assert_array_equal(x, y)
 
 
-@pytest.mark.parametrize("loss", ["log", "squared", "spherical", "zero_one", lw.joint.CostMatrix([[0, 1, 2], [3, 0, 1], [1, 5, 0]])])
+@pytest.mark.parametrize(
+    "loss",
+    [
+        "log",
+        "squared",
+        "spherical",
+        "zero_one",
+        lw.joint.CostMatrix([[0, 1, 2], [3, 0, 1], [1, 5, 0]]),
+    ],
+)
 def test_one_instance_without_a_batch_axis(loss: object) -> None:
     rng = np.random.default_rng(0)
     probs, weights, alpha = rng.dirichlet([1, 2, 3], size=4), rng.random(4), rng.random(3)
@@ -211,7 +281,11 @@ def test_one_instance_without_a_batch_axis(loss: object) -> None:
         u, v = lw.joint.decompose(a, loss), lw.joint.decompose(b, loss)
         for part in ("total", "aleatoric", "epistemic"):
             assert np.shape(getattr(u, part)) == ()
-            np.testing.assert_allclose(getattr(u, part), getattr(v, part)[0], rtol=1e-12, atol=1e-15)
+            np.testing.assert_allclose(
+                getattr(u, part), getattr(v, part)[0], rtol=1e-12, atol=1e-15
+            )
     for f in (lw.joint.reverse_mutual_information, lw.joint.expected_pairwise_kl):
         np.testing.assert_allclose(f(one, loss), f(many, loss)[0], rtol=1e-12, atol=1e-15)
-    np.testing.assert_allclose(lw.joint.mutual_information_by_class(one), lw.joint.mutual_information_by_class(many)[0])
+    np.testing.assert_allclose(
+        lw.joint.mutual_information_by_class(one), lw.joint.mutual_information_by_class(many)[0]
+    )

@@ -14,7 +14,11 @@ def test_zero_one_epistemic_is_what_the_common_choice_loses() -> None:
     probs, _ = random_ensemble(2)
     mean = probs.mean(0)
     lost = np.take_along_axis(probs, mean.argmax(-1)[None, :, None], axis=-1)[..., 0]
-    np.testing.assert_allclose(lw.joint.decompose(lw.Ensemble(probs), "zero_one").epistemic, (probs.max(-1) - lost).mean(0), atol=1e-15)
+    np.testing.assert_allclose(
+        lw.joint.decompose(lw.Ensemble(probs), "zero_one").epistemic,
+        (probs.max(-1) - lost).mean(0),
+        atol=1e-15,
+    )
 
 
 def test_maximum_of_a_cost_matrix() -> None:
@@ -22,7 +26,9 @@ def test_maximum_of_a_cost_matrix() -> None:
     for loss in (lw.joint.CostMatrix(COSTS), lw.joint.CostMatrix(COSTS, abstain=0.6)):
         searched = entropy_of(loss, grid).max()
         assert searched <= loss.maximum(3) + 1e-12 < searched * 1.02
-    assert lw.joint.decompose(lw.Ensemble(np.full((2, 1, 10), 0.1))).maximum == pytest.approx(np.log2(10))
+    assert lw.joint.decompose(lw.Ensemble(np.full((2, 1, 10), 0.1))).maximum == pytest.approx(
+        np.log2(10)
+    )
 
 
 def test_the_rows_of_a_frame_of_costs_are_matched_by_name():
@@ -31,7 +37,11 @@ def test_the_rows_of_a_frame_of_costs_are_matched_by_name():
     q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 6)), class_names=names)
     costs = pandas.DataFrame([[0, 1, 5], [20, 0, 20], [1, 2, 0]], index=names, columns=names)
     expected = lw.joint.decompose(q, lw.joint.CostMatrix(costs.to_numpy(), abstain=0.9))
-    found = lw.joint.decompose(q, lw.joint.CostMatrix(costs.loc[["c", "a", "b"], ["b", "a", "c"]], abstain=0.9))
+    found = lw.joint.decompose(
+        q, lw.joint.CostMatrix(costs.loc[["c", "a", "b"], ["b", "a", "c"]], abstain=0.9)
+    )
     np.testing.assert_allclose(found.epistemic, expected.epistemic, rtol=1e-12)
-    with pytest.raises(ValueError, match="the rows of `costs` have class names, but the prediction has none"):
+    with pytest.raises(
+        ValueError, match="the rows of `costs` have class names, but the prediction has none"
+    ):
         lw.joint.decompose(lw.Ensemble(q.probs), lw.joint.CostMatrix(costs))

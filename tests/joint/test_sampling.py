@@ -11,7 +11,9 @@ import labelwise as lw
 from joint_cases import COSTS, entropy_of
 
 
-@pytest.mark.parametrize("alpha", [[0.7, 0.7], [2.0, 3.0, 4.0], [1.0] * 6, [0.01, 0.02, 0.5], [400.0, 410.0, 2.0]])
+@pytest.mark.parametrize(
+    "alpha", [[0.7, 0.7], [2.0, 3.0, 4.0], [1.0] * 6, [0.01, 0.02, 0.5], [400.0, 410.0, 2.0]]
+)
 def test_dirichlet_zero_one_against_monte_carlo(alpha: list[float]) -> None:
     q = lw.Dirichlet(np.array(alpha))
     u = lw.joint.decompose(q, "zero_one")
@@ -30,7 +32,9 @@ def test_dirichlet_zero_one_uniform_in_closed_form() -> None:
 
 @pytest.mark.parametrize("loss", ["spherical", lw.joint.CostMatrix(COSTS, abstain=0.6)], ids=str)
 def test_sampled_measures_stay_within_their_bounds(loss: object) -> None:
-    """All instances share the draws of one seed, so their errors go together: the bounds are right on average over the seeds."""
+    """All instances share the draws of one seed, so their errors go together: the bounds are right
+    on average over the seeds.
+    """
     alphas = np.random.default_rng(4).gamma(1.0, 2.0, (30, 3)) + 0.05
     draws = lw.Dirichlet(alphas).sample(200_000, rng=5)
     entropies = entropy_of(loss, draws)
@@ -47,20 +51,28 @@ def test_sampled_measures_stay_within_their_bounds(loss: object) -> None:
 
 
 def errors(k: int, cost: float = 2.0) -> lw.joint.CostMatrix:
-    """Every error costs the same. Unlike zero-one loss, which it is a multiple of, it is sampled."""
+    """Every error costs the same. Unlike zero-one loss, which it is a multiple of, it is
+    sampled.
+    """
     return lw.joint.CostMatrix(cost * (1 - np.eye(k)))
 
 
-def estimates(q: Any, loss: object, n_samples: int, seeds: int = 100) -> tuple[np.ndarray, np.ndarray]:
+def estimates(
+    q: Any, loss: object, n_samples: int, seeds: int = 100
+) -> tuple[np.ndarray, np.ndarray]:
     """Epistemic uncertainty and its error bound for each seed."""
     results = [lw.joint.decompose(q, loss, rng=seed, n_samples=n_samples) for seed in range(seeds)]
-    return np.array([u.epistemic for u in results]), np.array([u.error.epistemic for u in results if u.error is not None])
+    return np.array([u.epistemic for u in results]), np.array(
+        [u.error.epistemic for u in results if u.error is not None]
+    )
 
 
 @pytest.mark.parametrize("n_samples", [512, 2048])
 @pytest.mark.parametrize("alpha", [[3.0] * 3, [1.0] * 10, [30.0, 31.0, 5.0], [12.0, 3.0, 1.0]])
 def test_costs_are_unbiased_and_within_their_bound(alpha: list[float], n_samples: int) -> None:
-    """Where actions are (nearly) as good as each other, choosing the best one by the draws would understate every regret."""
+    """Where actions are (nearly) as good as each other, choosing the best one by the draws would
+    understate every regret.
+    """
     q = lw.Dirichlet(np.array(alpha))
     exact = 2 * float(lw.joint.decompose(q, "zero_one").epistemic)
     values, bounds = estimates(q, errors(len(alpha)), n_samples)
@@ -87,7 +99,8 @@ def test_regret_that_was_not_drawn_is_not_ruled_out() -> None:
     values, bounds = estimates(certain, errors(3), n, seeds=3)
     assert np.all(values == 0)
     np.testing.assert_allclose(bounds, 2 * (1 - 0.025 ** (1 / n)), rtol=1e-9)
-    # Missing the first class costs 1000, but on average no more than TU: no bound has to be above it.
+    # Missing the first class costs 1000, but on average no more than TU: no bound has to be above
+    # it.
     rare = lw.joint.CostMatrix([[0, 1000, 1000], [1, 0, 1], [1, 1, 0]])
     u = lw.joint.decompose(lw.Dirichlet(np.array([1e-5, 10.0, 10.0])), rare, n_samples=n)
     assert u.error is not None
@@ -95,7 +108,9 @@ def test_regret_that_was_not_drawn_is_not_ruled_out() -> None:
 
 
 def test_seldom_drawn_high_costs_stay_within_the_bound() -> None:
-    """Small regrets are seen in every sample, but the large ones, a third of the total, in half of them."""
+    """Small regrets are seen in every sample, but the large ones, a third of the total, in half of
+    them.
+    """
     costs = np.array([[0.0, 1000, 1000], [1, 0, 1], [1, 1, 0]])
     q = lw.Dirichlet(np.array([0.001, 10.0, 10.0]))
     values, bounds = estimates(q, lw.joint.CostMatrix(costs), 512)
@@ -132,11 +147,16 @@ def test_array_libraries_sample_alike(lib) -> None:
         (lw.Dirichlet(alpha), lw.Dirichlet(lib.array(alpha))),
         (lw.LogisticNormal(alpha, alpha), lw.LogisticNormal(lib.array(alpha), lib.array(alpha))),
     ):
-        u, v = lw.joint.decompose(q, loss, n_samples=512), lw.joint.decompose(ours, loss, n_samples=512)
+        u, v = (
+            lw.joint.decompose(q, loss, n_samples=512),
+            lw.joint.decompose(ours, loss, n_samples=512),
+        )
         np.testing.assert_allclose(lib.numpy(v.epistemic), u.epistemic, rtol=1e-9, atol=1e-12)
         assert u.error is not None
         assert v.error is not None
-        np.testing.assert_allclose(lib.numpy(v.error.epistemic), u.error.epistemic, rtol=1e-6, atol=1e-12)
+        np.testing.assert_allclose(
+            lib.numpy(v.error.epistemic), u.error.epistemic, rtol=1e-6, atol=1e-12
+        )
 
 
 @pytest.mark.parametrize("loss", ["log", "squared", "zero_one", "spherical"])

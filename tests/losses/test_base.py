@@ -36,7 +36,11 @@ def test_entropy_is_the_smallest_expected_loss(loss: lw.Loss) -> None:
 def test_divergence_is_what_a_wrong_forecast_costs(loss: lw.Loss) -> None:
     t, m = GRID[:, None], GRID[None, :]
     divergence = loss.divergence(t, m)
-    np.testing.assert_allclose(divergence, risk(loss, m, t) - loss.entropy(t), atol=1e-12 * np.max(np.abs(risk(loss, m, t))))
+    np.testing.assert_allclose(
+        divergence,
+        risk(loss, m, t) - loss.entropy(t),
+        atol=1e-12 * np.max(np.abs(risk(loss, m, t))),
+    )
     assert np.all(divergence >= 0)
     assert np.all(np.diag(divergence) == 0)
 
@@ -48,7 +52,9 @@ def test_strictly_proper_losses_punish_every_wrong_forecast(loss: lw.Loss) -> No
 
 
 @given(st.floats(0, 1), st.floats(0, 1), st.floats(0, 1), st.sampled_from(LOSSES))
-def test_entropy_is_concave_and_not_negative(s: float, t: float, share: float, loss: lw.Loss) -> None:
+def test_entropy_is_concave_and_not_negative(
+    s: float, t: float, share: float, loss: lw.Loss
+) -> None:
     between = share * s + (1 - share) * t
     chord = share * loss.entropy(s) + (1 - share) * loss.entropy(t)
     assert loss.entropy(between) >= chord - 1e-12 * size(loss)
@@ -76,7 +82,9 @@ def test_epistemic_part_is_the_expected_divergence(loss: lw.Loss) -> None:
 @EVERY
 def test_python_numbers_are_welcome(loss: lw.Loss) -> None:
     assert float(loss.entropy(0.3)) == pytest.approx(float(loss.entropy(np.array([0.3]))[0]))
-    assert float(loss.divergence(0.3, 0.6)) == pytest.approx(float(loss.divergence(np.array([0.3]), np.array([0.6]))[0]))
+    assert float(loss.divergence(0.3, 0.6)) == pytest.approx(
+        float(loss.divergence(np.array([0.3]), np.array([0.6]))[0])
+    )
     assert float(loss.entropy(1)) == 0
 
 

@@ -14,10 +14,20 @@ from wrong_input import refused
 
 
 def test_log_loss() -> None:
-    np.testing.assert_allclose(lw.LogLoss().entropy(GRID), -GRID * np.log2(GRID) - (1 - GRID) * np.log2(1 - GRID), rtol=1e-8)
+    np.testing.assert_allclose(
+        lw.LogLoss().entropy(GRID),
+        -GRID * np.log2(GRID) - (1 - GRID) * np.log2(1 - GRID),
+        rtol=1e-8,
+    )
     for base in (2, math.e, 10):
-        np.testing.assert_allclose(lw.LogLoss(base=base).entropy(GRID), lw.LogLoss().entropy(GRID) / np.log2(base), rtol=1e-14)
-        np.testing.assert_allclose(lw.LogLoss(base).phi(GRID, 1), -np.log(GRID) / np.log(base), rtol=1e-14)
+        np.testing.assert_allclose(
+            lw.LogLoss(base=base).entropy(GRID),
+            lw.LogLoss().entropy(GRID) / np.log2(base),
+            rtol=1e-14,
+        )
+        np.testing.assert_allclose(
+            lw.LogLoss(base).phi(GRID, 1), -np.log(GRID) / np.log(base), rtol=1e-14
+        )
     assert lw.LogLoss() == lw.LogLoss(2.0)
     assert hash(lw.LogLoss()) == hash(lw.LogLoss(2.0))
 
@@ -30,7 +40,11 @@ def test_spherical_loss() -> None:
 
 @pytest.mark.parametrize("base", [1, 0, -2, 0.5, math.nan, math.inf])
 def test_base_of_the_log_loss(base: float) -> None:
-    with refused(ValueError, "`base` must be finite and greater than 1, or entropies are negative", f"got {base!r}"):
+    with refused(
+        ValueError,
+        "`base` must be finite and greater than 1, or entropies are negative",
+        f"got {base!r}",
+    ):
         lw.LogLoss(base=base)
 
 

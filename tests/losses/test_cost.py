@@ -21,7 +21,9 @@ from wrong_input import NAMES, PROBS, refused
 @example(1.0, 3.0)
 @example(3.0, 1.0)
 def test_the_decision_is_exact_next_to_the_corner(dtype: Any, a: float, b: float) -> None:
-    """Acting pays where t > a/(a+b), in exact arithmetic, for the numbers of the dtype closest to it."""
+    """Acting pays where t > a/(a+b), in exact arithmetic, for the numbers of the dtype closest to
+    it.
+    """
     loss = lw.CostLoss(false_positive=a, false_negative=b)
     corner = Fraction(a) / (Fraction(a) + Fraction(b))
     for smaller, side in ((corner, "t"), (1 - corner, "c")):
@@ -59,7 +61,10 @@ def test_costs_by_name() -> None:
         for part in ("total", "aleatoric", "epistemic"):
             np.testing.assert_array_equal(getattr(u[name], part), getattr(alone[name], part))
         assert u[name].maximum == pytest.approx(alone[name].maximum)
-    for losses in (lw.CostLoss([1, 2, 3], 4), lw.CostLoss(np.array([1.0, 2.0, 3.0]), {"a": 4, "b": 4, "c": 4})):
+    for losses in (
+        lw.CostLoss([1, 2, 3], 4),
+        lw.CostLoss(np.array([1.0, 2.0, 3.0]), {"a": 4, "b": 4, "c": 4}),
+    ):
         np.testing.assert_array_equal(lw.decompose(q, losses).total, u.total)
 
 
@@ -67,7 +72,9 @@ def test_costs_by_name_of_events() -> None:
     q = lw.Dirichlet(np.array([1.0, 2.0, 3.0]))
     events = {"low": [0], "high": [1, 2]}
     u = lw.decompose(q, lw.CostLoss(1, {"low": 5, "high": 9}), events=events)
-    np.testing.assert_array_equal(u["high"].total, lw.decompose(q, lw.CostLoss(1, 9), events=events)["high"].total)
+    np.testing.assert_array_equal(
+        u["high"].total, lw.decompose(q, lw.CostLoss(1, 9), events=events)["high"].total
+    )
 
 
 def test_costs_changed_in_place_do_not_change_the_loss() -> None:
@@ -86,21 +93,38 @@ def test_costs(side: str) -> None:
 
     for bad in (-1, math.nan, math.inf):
         with refused(
-            ValueError, f"`{side}` must be a finite cost, not negative; got {bad}", "Express a gain by lowering the alternative's cost"
+            ValueError,
+            f"`{side}` must be a finite cost, not negative; got {bad}",
+            "Express a gain by lowering the alternative's cost",
         ):
             make(bad)
-        with refused(ValueError, f"`{side}` of 'lung' must be a finite cost, not negative; got {bad}"):
+        with refused(
+            ValueError, f"`{side}` of 'lung' must be a finite cost, not negative; got {bad}"
+        ):
             make({"lung": bad})
     for odd in ("1", None, True, 1j):
-        with refused(TypeError, f"`{side}` must be a number; got {odd!r}", "Costs per class are given by name"):
+        with refused(
+            TypeError,
+            f"`{side}` must be a number; got {odd!r}",
+            "Costs per class are given by name",
+        ):
             make(odd)
     q = lw.Ensemble(PROBS, class_names=NAMES)
-    with refused(ValueError, f"`{side}` names 'lugn', which is not a class or event. Did you mean 'lung'?"):
+    with refused(
+        ValueError, f"`{side}` names 'lugn', which is not a class or event. Did you mean 'lung'?"
+    ):
         lw.decompose(q, make({"lugn": 1, "lymphoma": 1, "melanoma": 1}))
     for measure in ("total", "aleatoric", "epistemic"):  # classes that are not named cost 1
-        named, short = (getattr(lw.decompose(q, make(costs)), measure) for costs in ({**dict.fromkeys(NAMES, 1), "lung": 7}, {"lung": 7}))
+        named, short = (
+            getattr(lw.decompose(q, make(costs)), measure)
+            for costs in ({**dict.fromkeys(NAMES, 1), "lung": 7}, {"lung": 7})
+        )
         assert np.array_equal(named, short)
-    with refused(ValueError, f"`{side}` must give one cost per class, shape (3,); got shape (2,)", "by name: {'lung': ..., ...}"):
+    with refused(
+        ValueError,
+        f"`{side}` must give one cost per class, shape (3,); got shape (2,)",
+        "by name: {'lung': ..., ...}",
+    ):
         lw.decompose(q, make([1, 2]))
     with refused(ValueError, "costs given by name need the names"):
         make({"lung": 1}).entropy(0.5)
@@ -110,4 +134,7 @@ def test_a_series_of_costs_is_read_by_name() -> None:
     pandas = optional("pandas")
     q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(2), (4, 6)), class_names=["a", "b"])
     expected = lw.decompose(q, lw.CostLoss(1, {"a": 5, "b": 2}))
-    np.testing.assert_array_equal(lw.decompose(q, lw.CostLoss(1, pandas.Series({"b": 2, "a": 5}))).epistemic, expected.epistemic)
+    np.testing.assert_array_equal(
+        lw.decompose(q, lw.CostLoss(1, pandas.Series({"b": 2, "a": 5}))).epistemic,
+        expected.epistemic,
+    )

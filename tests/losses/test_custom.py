@@ -20,7 +20,9 @@ def test_custom_loss_is_what_it_copies(lib: Any) -> None:
     probs = lib.array(np.random.default_rng(0).dirichlet(np.ones(3), (4, 3)))
     u, v = (lw.decompose(lw.Ensemble(probs), loss) for loss in (copy, lw.SquaredLoss()))
     for part in ("total", "aleatoric", "epistemic"):
-        np.testing.assert_allclose(lib.numpy(getattr(u, part)), lib.numpy(getattr(v, part)), rtol=1e-9)
+        np.testing.assert_allclose(
+            lib.numpy(getattr(u, part)), lib.numpy(getattr(v, part)), rtol=1e-9
+        )
     assert copy.maximum == pytest.approx(0.25)
 
 
@@ -37,7 +39,9 @@ STRICT = [
 ]
 
 
-@pytest.mark.parametrize("loss", STRICT, ids=lambda loss: loss_id(loss)[:30] if isinstance(loss, lw.Loss) else None)
+@pytest.mark.parametrize(
+    "loss", STRICT, ids=lambda loss: loss_id(loss)[:30] if isinstance(loss, lw.Loss) else None
+)
 def test_strictly_proper(loss: Any) -> None:
     report = lw.check_proper(loss)
     assert report.ok
@@ -47,7 +51,13 @@ def test_strictly_proper(loss: Any) -> None:
 
 @pytest.mark.parametrize(
     "loss",
-    [lw.ZeroOneLoss(), lw.CostLoss(1, 9), lw.CostLoss(2.5, 0.1), lw.CostLoss(1, 0), lambda f, y: 0 * f],
+    [
+        lw.ZeroOneLoss(),
+        lw.CostLoss(1, 9),
+        lw.CostLoss(2.5, 0.1),
+        lw.CostLoss(1, 0),
+        lambda f, y: 0 * f,
+    ],
     ids=lambda x: repr(x) if isinstance(x, lw.Loss) else None,
 )
 def test_proper_but_not_strictly(loss: Any) -> None:
@@ -58,7 +68,10 @@ def test_proper_but_not_strictly(loss: Any) -> None:
     assert report.forecast is not None
     assert abs(report.truth - report.forecast) > 0.02
     assert report.honest_loss == pytest.approx(report.best_loss, abs=1e-12)
-    assert str(report).startswith(f"proper, not strictly: when the truth is {report.truth:.6g}, forecasting {report.forecast:.6g} costs ")
+    assert str(report).startswith(
+        f"proper, not strictly: when the truth is {report.truth:.6g}, forecasting "
+        f"{report.forecast:.6g} costs "
+    )
 
 
 def _focal(f: Any, y: int) -> Any:
@@ -78,10 +91,14 @@ IMPROPER = {
     "squared with a price": lambda f, y: (f - y) ** 2 + 1e-3 * f,
     "optimum off by 1e-4": lambda f, y: (f - 1e-4 - y) ** 2,
     "optimum off by -1e-4": lambda f, y: (f + 1e-4 - y) ** 2,
-    "log, optimum off by 1e-4": lambda f, y: -np.log(f) + 1e-4 * f if y else -np.log1p(-f) + 1e-4 * f,
+    "log, optimum off by 1e-4": lambda f, y: (
+        -np.log(f) + 1e-4 * f if y else -np.log1p(-f) + 1e-4 * f
+    ),
     "log tempered by 1e-4": lambda f, y: -np.log(f) if y else -(1 + 1e-4) * np.log1p(-f),
     "wrong in the middle": lambda f, y: (f + 0.05 * np.exp(-(((f - 0.5) / 0.05) ** 2)) - y) ** 2,
-    "wrong near 1 only": lambda f, y: (np.where(f > 0.97, 0.97, f) - y) ** 2 + np.where(f > 0.97, 1e-3, 0) * (f - 0.97),
+    "wrong near 1 only": lambda f, y: (
+        (np.where(f > 0.97, 0.97, f) - y) ** 2 + np.where(f > 0.97, 1e-3, 0) * (f - 0.97)
+    ),
 }
 
 
@@ -94,12 +111,16 @@ def test_improper(name: str) -> None:
     truth, forecast = report.truth, report.forecast
     assert truth is not None
     assert forecast is not None
-    honest, best = (truth * phi(np.array(f), 1) + (1 - truth) * phi(np.array(f), 0) for f in (truth, forecast))
+    honest, best = (
+        truth * phi(np.array(f), 1) + (1 - truth) * phi(np.array(f), 0) for f in (truth, forecast)
+    )
     assert honest > best  # the place that is shown does fail
     assert report.honest_loss == pytest.approx(float(honest))
     assert report.best_loss == pytest.approx(float(best))
     assert str(report).startswith("not proper: when the truth is ")
-    with pytest.raises(ValueError, match="`phi` must be a proper loss; it is not proper: when the truth is"):
+    with pytest.raises(
+        ValueError, match="`phi` must be a proper loss; it is not proper: when the truth is"
+    ):
         lw.CustomLoss(phi)
 
 
@@ -122,11 +143,16 @@ def test_the_corner_of_a_custom_loss_is_found() -> None:
     assert not step.smooth
     alpha = np.array([[2.0, 3.0, 1.0], [50.0, 20.0, 10.0]])
     expected = lw.decompose(lw.Dirichlet(alpha), lw.CostLoss(3, 7))
-    np.testing.assert_allclose(lw.decompose(lw.Dirichlet(alpha), step).aleatoric, expected.aleatoric, rtol=1e-9)
+    np.testing.assert_allclose(
+        lw.decompose(lw.Dirichlet(alpha), step).aleatoric, expected.aleatoric, rtol=1e-9
+    )
     q = lw.Ensemble(np.random.default_rng(0).dirichlet(np.ones(3), (4, 2)))
     with pytest.raises(ValueError, match="has a kink"):
         lw.decompose(q, step, correction="jackknife")
-    for smooth in (lambda f, y: -np.log(f) if y else -np.log1p(-f), lambda f, y: (1 - f) ** 2 if y else f**2):
+    for smooth in (
+        lambda f, y: -np.log(f) if y else -np.log1p(-f),
+        lambda f, y: (1 - f) ** 2 if y else f**2,
+    ):
         assert lw.CustomLoss(smooth).smooth
 
 
@@ -139,7 +165,10 @@ def test_improper_custom_loss() -> None:
 @pytest.mark.parametrize("shift", [-1.0, -1e-4])
 def test_negative_custom_loss(shift: float) -> None:
     with refused(
-        ValueError, "`phi` must have an entropy φ(t, t) that is never negative", f"it is {shift:g} at t = ", "Add a constant to it"
+        ValueError,
+        "`phi` must have an entropy φ(t, t) that is never negative",
+        f"it is {shift:g} at t = ",
+        "Add a constant to it",
     ):
         lw.CustomLoss(lambda f, y: (f - y) ** 2 + shift)
 
@@ -147,9 +176,21 @@ def test_negative_custom_loss(shift: float) -> None:
 @pytest.mark.parametrize(
     ("phi", "error", "sentence"),
     [
-        (lambda f, y: 1.0, ValueError, "`phi` must return one loss per forecast; got shapes () and ()"),
-        (lambda f, y: f * np.nan, ValueError, "`phi` must be finite for forecasts strictly between 0 and 1; got NaN"),
-        (lambda f: f, TypeError, "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1"),
+        (
+            lambda f, y: 1.0,
+            ValueError,
+            "`phi` must return one loss per forecast; got shapes () and ()",
+        ),
+        (
+            lambda f, y: f * np.nan,
+            ValueError,
+            "`phi` must be finite for forecasts strictly between 0 and 1; got NaN",
+        ),
+        (
+            lambda f: f,
+            TypeError,
+            "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1",
+        ),
         (lambda f, y: math.log(f), TypeError, "called with a NumPy array it failed"),
         ("log", TypeError, "`phi` must be a function φ(forecast, y), or a Loss; got 'log'"),
         (lw.LogLoss(), TypeError, "got a LogLoss, which is already a loss"),

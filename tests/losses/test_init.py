@@ -13,7 +13,9 @@ from wrong_input import PROBS, refused
 
 
 def test_names_of_losses() -> None:
-    assert [type(as_loss(name)) for name in ("log", "squared", "brier", "spherical", "zero_one")] == [
+    assert [
+        type(as_loss(name)) for name in ("log", "squared", "brier", "spherical", "zero_one")
+    ] == [
         lw.LogLoss,
         lw.SquaredLoss,
         lw.SquaredLoss,
@@ -45,7 +47,9 @@ def test_unknown_loss(loss: str, hint: str) -> None:
 
 
 def test_unknown_loss_without_a_suggestion() -> None:
-    with refused(ValueError, "got 'xyzzy'. Known: 'log', 'squared', 'brier', 'spherical', 'zero_one'"):
+    with refused(
+        ValueError, "got 'xyzzy'. Known: 'log', 'squared', 'brier', 'spherical', 'zero_one'"
+    ):
         lw.decompose(lw.Ensemble(PROBS), "xyzzy")
 
 
@@ -53,7 +57,12 @@ def test_function_class_or_nothing_as_loss() -> None:
     def absolute(forecast: Any, y: int) -> Any:
         return abs(forecast - y)
 
-    with refused(TypeError, "`loss` must be one of", "got the function 'absolute'", "Wrap your own φ(forecast, y): lw.CustomLoss(phi)"):
+    with refused(
+        TypeError,
+        "`loss` must be one of",
+        "got the function 'absolute'",
+        "Wrap your own φ(forecast, y): lw.CustomLoss(phi)",
+    ):
         lw.decompose(lw.Ensemble(PROBS), absolute)  # type: ignore[arg-type]
     with refused(TypeError, "`loss` must be one of", "got the class LogLoss", "lw.LogLoss(...)"):
         lw.decompose(lw.Ensemble(PROBS), lw.LogLoss)  # type: ignore[arg-type]
@@ -63,11 +72,19 @@ def test_function_class_or_nothing_as_loss() -> None:
 
 def test_cost_matrix_as_the_loss_of_a_label() -> None:
     matrix = np.ones((3, 3)) - np.eye(3)
-    with refused(TypeError, "got CostMatrix, a joint loss for all classes. Use it with lw.joint.decompose(q, loss)"):
+    with refused(
+        TypeError,
+        "got CostMatrix, a joint loss for all classes. Use it with lw.joint.decompose(q, loss)",
+    ):
         lw.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix(matrix))  # type: ignore[arg-type]
     with refused(TypeError, "got CostMatrix", "Instantiate it: lw.joint.CostMatrix(...)"):
         lw.joint.decompose(lw.Ensemble(PROBS), lw.joint.CostMatrix)  # type: ignore[arg-type]
     for costs in (matrix, matrix.tolist()):
         for decompose in (lw.decompose, lw.joint.decompose):
-            with refused(TypeError, "got a matrix", "lw.joint.decompose(q, lw.joint.CostMatrix(costs))", "lw.CostLoss("):
+            with refused(
+                TypeError,
+                "got a matrix",
+                "lw.joint.decompose(q, lw.joint.CostMatrix(costs))",
+                "lw.CostLoss(",
+            ):
                 decompose(lw.Ensemble(PROBS), costs)

@@ -39,7 +39,10 @@ def test_kl_term_of_neighbors(lib) -> None:
     m = np.array([0.3, 0.3, 0.3, 1e-9, 0.9, 1.0])
     p = np.array([0.3 + 2**-40, 0.299, 0.9, 3e-9, 1e-12, 0.0])
     with mp.workdps(50):
-        exact = [(mp.mpf(a) * mp.log(mp.mpf(a) / mp.mpf(b)) if a else 0) - (mp.mpf(a) - mp.mpf(b)) for a, b in zip(p, m, strict=True)]
+        exact = [
+            (mp.mpf(a) * mp.log(mp.mpf(a) / mp.mpf(b)) if a else 0) - (mp.mpf(a) - mp.mpf(b))
+            for a, b in zip(p, m, strict=True)
+        ]
     found = lib.numpy(kl_term(lib.array(p), lib.array(m), lib.array(p - m)))
     close(found, exact, 1e-13)
     assert np.all(lib.numpy(kl_term(lib.array(m), lib.array(m), lib.array(0 * m))) == 0)
@@ -50,7 +53,10 @@ def test_digamma_functions() -> None:
     y = np.array([1e-12, 0.5, 1e-9, 7.0, 3.0, 1e-3])
     small = np.array([1e-8, 0.01, 1.0, 14.9, 15.1, 1e9])
     with mp.workdps(60):
-        difference = [mp.digamma(mp.mpf(a) + mp.mpf(b)) - mp.digamma(mp.mpf(a)) for a, b in zip(x, y, strict=True)]
+        difference = [
+            mp.digamma(mp.mpf(a) + mp.mpf(b)) - mp.digamma(mp.mpf(a))
+            for a, b in zip(x, y, strict=True)
+        ]
         minus_log = [mp.digamma(mp.mpf(a) + 1) - mp.log(mp.mpf(a)) for a in small]
     close(digamma_difference(x, y), difference, 1e-14)
     close(digamma_minus_log(small), minus_log, 1e-13)
@@ -64,5 +70,10 @@ def test_digamma_minus_log_drop() -> None:
             y = share * x
             found = digamma_minus_log_drop(x, y)
             for a, b, value in zip(x, y, found, strict=True):
-                near, far, beside = (mp.psi(0, z + 1) - mp.log(z) for z in (mp.mpf(a), mp.mpf(a) + mp.mpf(b), mp.mpf(b)))
-                assert abs(mp.mpf(value) - (near - far)) <= 1e-14 * beside * mp.mpf(b) / mp.mpf(a), (a, b)
+                near, far, beside = (
+                    mp.psi(0, z + 1) - mp.log(z)
+                    for z in (mp.mpf(a), mp.mpf(a) + mp.mpf(b), mp.mpf(b))
+                )
+                assert abs(mp.mpf(value) - (near - far)) <= 1e-14 * beside * mp.mpf(b) / mp.mpf(
+                    a
+                ), (a, b)

@@ -16,7 +16,9 @@ def test_the_virtual_ensemble_has_its_members_first() -> None:
 
     def predict(x: np.ndarray, prediction_type: str, virtual_ensembles_count: int) -> np.ndarray:
         asked.append((prediction_type, virtual_ensembles_count))
-        return np.arange(len(x) * virtual_ensembles_count * 3.0).reshape(len(x), virtual_ensembles_count, 3)
+        return np.arange(len(x) * virtual_ensembles_count * 3.0).reshape(
+            len(x), virtual_ensembles_count, 3
+        )
 
     model = SimpleNamespace(virtual_ensembles_predict=predict, classes_=np.array([7, 8, 9]))
     for n_samples, count in ((None, VIRTUAL_ENSEMBLES), (4, 4)):

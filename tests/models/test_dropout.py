@@ -1,4 +1,6 @@
-"""MC dropout: only dropout is switched, everything is put back, and the samples have the variance they should."""
+"""MC dropout: only dropout is switched, everything is put back, and the samples have the variance
+they should.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,9 @@ import labelwise as lw
 
 def network() -> nn.Sequential:
     torch.manual_seed(0)
-    return nn.Sequential(nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 3))
+    return nn.Sequential(
+        nn.Linear(4, 16), nn.BatchNorm1d(16), nn.ReLU(), nn.Dropout(0.5), nn.Linear(16, 3)
+    )
 
 
 def inputs(n: int = 6) -> torch.Tensor:
@@ -71,7 +75,9 @@ def test_more_samples_continue_the_same_sequence():
 
 
 def test_mean_and_variance_of_a_linear_model_are_those_of_bernoulli_masks():
-    """The log-odds are Σ w_i x_i b_i/(1−p) with Bernoulli masks b: mean Σ w x, variance Σ (w x)² p/(1−p)."""
+    """The log-odds are Σ w_i x_i b_i/(1−p) with Bernoulli masks b: mean Σ w x, variance Σ (w x)²
+    p/(1−p).
+    """
     p, n = 0.3, 20_000
     model = nn.Sequential(nn.Dropout(p), nn.Linear(5, 2, bias=False)).double()
     x = np.array([[0.5, -1.0, 2.0, 0.3, 1.0]])
@@ -80,12 +86,17 @@ def test_mean_and_variance_of_a_linear_model_are_those_of_bernoulli_masks():
     effect = (model[1].weight[1] - model[1].weight[0]).detach().numpy() * x[0]
     variance = np.sum(effect**2) * p / (1 - p)
     assert abs(odds.mean() - effect.sum()) < 5 * np.sqrt(variance / n)
-    assert odds.var() == pytest.approx(variance, rel=0.06)  # 5 standard errors of a variance are 5 · √(2/n) = 0.05, for near-normal tails
+    assert odds.var() == pytest.approx(
+        variance, rel=0.06
+    )  # 5 standard errors of a variance are 5 · √(2/n) = 0.05, for near-normal tails
 
 
 def test_numpy_gives_numpy_and_a_tensor_gives_a_tensor():
     model, x = network(), inputs()
-    from_tensor, from_array = lw.from_models(model, x, n_samples=2), lw.from_models(model, x.double().numpy(), n_samples=2)
+    from_tensor, from_array = (
+        lw.from_models(model, x, n_samples=2),
+        lw.from_models(model, x.double().numpy(), n_samples=2),
+    )
     assert isinstance(from_tensor.probs, torch.Tensor)
     assert isinstance(from_array.probs, np.ndarray)
     assert from_array.probs.dtype == np.float32  # that of the weights
@@ -96,7 +107,10 @@ def test_numpy_gives_numpy_and_a_tensor_gives_a_tensor():
 
 
 def test_more_samples_than_instances_are_still_members():
-    assert lw.from_models(network(), inputs(2), n_samples=100, class_names=["a", "b", "c"]).n_members == 100
+    assert (
+        lw.from_models(network(), inputs(2), n_samples=100, class_names=["a", "b", "c"]).n_members
+        == 100
+    )
 
 
 @pytest.mark.parametrize("dropping", ["transformer", "attention", "recurrent"])
@@ -105,7 +119,9 @@ def test_layers_that_drop_inside_are_switched_too(dropping):
         def __init__(self) -> None:
             super().__init__()
             self.inner = {
-                "transformer": lambda: nn.TransformerEncoderLayer(8, 2, 16, dropout=0.5, batch_first=True),
+                "transformer": lambda: nn.TransformerEncoderLayer(
+                    8, 2, 16, dropout=0.5, batch_first=True
+                ),
                 "attention": lambda: nn.MultiheadAttention(8, 2, dropout=0.5, batch_first=True),
                 "recurrent": lambda: nn.GRU(8, 8, num_layers=2, dropout=0.5, batch_first=True),
             }[dropping]()
@@ -130,7 +146,10 @@ def test_functional_dropout_is_switched_when_its_class_is_named():
             return self.head(nn.functional.dropout(self.norm(x), 0.5, training=self.training))
 
     model = Net()
-    with pytest.raises(ValueError, match=r"needs dropout layers with p > 0 in every module.* name its class in `also`"):
+    with pytest.raises(
+        ValueError,
+        match=r"needs dropout layers with p > 0 in every module.* name its class in `also`",
+    ):
         lw.from_models(model, inputs(), n_samples=2)
     q = lw.from_models(model, inputs(), n_samples=5, also=[Net])
     assert bool((q.probs.std(0) > 0).all())
@@ -150,7 +169,9 @@ def test_segmentation_has_its_classes_on_axis_1():
 
 def test_probabilities_are_not_taken_for_logits():
     model = nn.Sequential(network(), nn.Softmax(-1))
-    with pytest.warns(UserWarning, match="taken as probabilities, without a softmax. Pass activation='none'"):
+    with pytest.warns(
+        UserWarning, match="taken as probabilities, without a softmax. Pass activation='none'"
+    ):
         noticed = lw.from_models(model, inputs(), n_samples=2)
     inside = lw.from_models(model, inputs(), n_samples=2, activation="none")
     torch.testing.assert_close(noticed.probs, inside.probs)
@@ -160,20 +181,36 @@ def test_probabilities_are_not_taken_for_logits():
 @pytest.mark.parametrize(
     ("change", "error", "sentence"),
     [
-        ({"model": "net"}, ValueError, "`n_samples` is for dropout in torch modules .* got 2 for str"),
+        (
+            {"model": "net"},
+            ValueError,
+            "`n_samples` is for dropout in torch modules .* got 2 for str",
+        ),
         ({"n_samples": 0}, ValueError, "`n_samples` must be a positive integer; got 0"),
         ({"batch_size": 2.5}, ValueError, "`batch_size` must be a positive integer; got 2.5"),
         ({"rng": "a"}, TypeError, "`rng` must be None, an integer"),
         ({"x": np.zeros((0, 4))}, ValueError, "`X` must hold at least one instance"),
         ({"x": np.array([["a"]])}, TypeError, "`X` must hold numbers"),
-        ({"model": nn.Sequential(nn.Dropout(0.0), nn.Linear(4, 3))}, ValueError, "needs dropout layers with p > 0"),
-        ({"model": nn.Sequential(nn.Dropout(), nn.Linear(4, 2), nn.Flatten(0))}, ValueError, "one row of scores per instance"),
+        (
+            {"model": nn.Sequential(nn.Dropout(0.0), nn.Linear(4, 3))},
+            ValueError,
+            "needs dropout layers with p > 0",
+        ),
+        (
+            {"model": nn.Sequential(nn.Dropout(), nn.Linear(4, 2), nn.Flatten(0))},
+            ValueError,
+            "one row of scores per instance",
+        ),
         (
             {"model": nn.Sequential(nn.Dropout(), nn.RNN(4, 3))},
             TypeError,
             "must return a tensor of class scores, or an output with `logits`; got tuple",
         ),
-        ({"class_names": ["a", "b"]}, ValueError, "`class_names` must name each of the K = 3 classes"),
+        (
+            {"class_names": ["a", "b"]},
+            ValueError,
+            "`class_names` must name each of the K = 3 classes",
+        ),
     ],
 )
 def test_wrong_input_gets_a_sentence(change, error, sentence):

@@ -1,4 +1,6 @@
-"""What all libraries share: columns of missing classes, class names that agree, and options that do not apply."""
+"""What all libraries share: columns of missing classes, class names that agree, and options that do
+not apply.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +8,13 @@ import numpy as np
 import pytest
 
 from labelwise._errors import InputError
-from labelwise.models._family import aligned, check_common_classes, class_order, only_one_way, same_names
+from labelwise.models._family import (
+    aligned,
+    check_common_classes,
+    class_order,
+    only_one_way,
+    same_names,
+)
 
 
 def test_a_class_never_seen_has_probability_0() -> None:
@@ -19,18 +27,24 @@ def test_a_class_never_seen_has_probability_0() -> None:
 def test_names_must_agree_where_they_are_known() -> None:
     assert same_names([None, ("a", "b"), ("a", "b")]) == ("a", "b")
     assert same_names([None, None]) is None
-    with pytest.raises(ValueError, match=r"same classes in the same order; got \('a', 'b'\) and \('b', 'a'\)"):
+    with pytest.raises(
+        ValueError, match=r"same classes in the same order; got \('a', 'b'\) and \('b', 'a'\)"
+    ):
         same_names([("a", "b"), ("b", "a")])
 
 
 def test_samples_are_for_dropout() -> None:
     only_one_way(None, "keras")
-    with pytest.raises(ValueError, match=r"`n_samples` is for dropout in torch modules .* got 5 for keras"):
+    with pytest.raises(
+        ValueError, match=r"`n_samples` is for dropout in torch modules .* got 5 for keras"
+    ):
         only_one_way(5, "keras")
 
 
 def test_classes_in_another_order_are_moved() -> None:
-    np.testing.assert_array_equal(aligned(np.array([[0.2, 0.8]]), ["cat", "ant"], ["ant", "cat"]), [[0.8, 0.2]])
+    np.testing.assert_array_equal(
+        aligned(np.array([[0.2, 0.8]]), ["cat", "ant"], ["ant", "cat"]), [[0.8, 0.2]]
+    )
 
 
 def test_class_names_are_matched_by_name() -> None:
@@ -38,11 +52,15 @@ def test_class_names_are_matched_by_name() -> None:
     assert class_order(own, None) == (own, None)
     assert class_order(None, ["x", "y"]) == (["x", "y"], None)
     assert class_order(own, ["cat", "ant", "bee"]) == (("cat", "ant", "bee"), [2, 0, 1])
-    assert class_order(own, {"bee": "Biene", "ant": "Ameise", "cat": "Katze"}) == (["Ameise", "Biene", "Katze"], None)
+    assert class_order(own, {"bee": "Biene", "ant": "Ameise", "cat": "Katze"}) == (
+        ["Ameise", "Biene", "Katze"],
+        None,
+    )
     with pytest.raises(InputError) as error:
         class_order(own, ["Ameise", "Biene", "Katze"])
     assert str(error.value) == (
-        "`class_names` must be the classes of the models, 'ant', 'bee', 'cat', in any order; got 'Ameise'. "
+        "`class_names` must be the classes of the models, 'ant', 'bee', 'cat', in any order; got "
+        "'Ameise'. "
         "To rename them, pass a mapping: class_names={'ant': ..., ...}"
     )
     with pytest.raises(InputError, match=r"in any order; got 'Ant'\. Did you mean 'ant'\?$"):
@@ -53,15 +71,23 @@ def test_integer_classes_are_named_in_order() -> None:
     assert class_order(("0", "1"), ["no", "yes"]) == (("no", "yes"), None)
     assert class_order(("False", "True"), ["no", "yes"]) == (("no", "yes"), None)
     assert class_order(("0", "1"), {0: "no", 1: "yes"}) == (["no", "yes"], None)
-    with pytest.warns(UserWarning, match="The models' classes are named in ascending order: 1 = no, 2 = yes"):
+    with pytest.warns(
+        UserWarning, match="The models' classes are named in ascending order: 1 = no, 2 = yes"
+    ):
         assert class_order(("1", "2"), ["no", "yes"]) == (("no", "yes"), None)
 
 
 def test_classes_written_differently_are_refused() -> None:
     with pytest.raises(InputError) as error:
         check_common_classes([["cat", "dog"], ["CAT", "DOG"]])
-    assert str(error.value) == "the models must name their classes alike; one has 'CAT', another 'cat'. Train them on the same class names"
-    with pytest.raises(InputError, match=r"must have classes in common; model 0 has 'a', 'b', the others have 'c', 'd'"):
+    assert str(error.value) == (
+        "the models must name their classes alike; one has 'CAT', another 'cat'. Train them on "
+        "the same class names"
+    )
+    with pytest.raises(
+        InputError,
+        match=r"must have classes in common; model 0 has 'a', 'b', the others have 'c', 'd'",
+    ):
         check_common_classes([["a", "b"], ["c", "d"]])
     check_common_classes([["a", "A", "b"], ["a", "b"]])  # one model knows both
     check_common_classes([["a", "b"], ["b", "c"]])
@@ -70,7 +96,8 @@ def test_classes_written_differently_are_refused() -> None:
 
 def test_classes_of_two_kinds_are_refused() -> None:
     sentence = (
-        "the models must name their classes alike; model 0 has the number 0, model 1 the text '0'. Train them on the same class names"
+        "the models must name their classes alike; model 0 has the number 0, model 1 the text '0'. "
+        "Train them on the same class names"
     )
     with pytest.raises(InputError) as caught:
         check_common_classes([np.array([0, 1]), np.array(["0", "1"])])

@@ -1,4 +1,6 @@
-"""Running a torch model leaves no trace: modes, gradients and random state are restored, also after an error."""
+"""Running a torch model leaves no trace: modes, gradients and random state are restored, also after
+an error.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,15 @@ from optional_libraries import optional
 
 torch = optional("torch")
 
-from labelwise.models._forward import as_input, batches, check_model, evaluating, like_input, run, seeded  # noqa: E402
+from labelwise.models._forward import (  # noqa: E402
+    as_input,
+    batches,
+    check_model,
+    evaluating,
+    like_input,
+    run,
+    seeded,
+)
 
 
 def test_batches_take_the_type_of_the_weights_and_leave_integers() -> None:
@@ -54,7 +64,9 @@ def test_mistakes_have_their_sentences() -> None:
         as_input(["a"])
     with pytest.raises(ValueError, match="at least one instance"):
         as_input(np.empty((0, 2)))
-    with pytest.raises(ValueError, match=r"one row of class scores per instance; got shape \(2,\) for 2 instances"):
+    with pytest.raises(
+        ValueError, match=r"one row of class scores per instance; got shape \(2,\) for 2 instances"
+    ):
         run(torch.nn.Flatten(0), np.ones((2, 1)), 2)
     assert isinstance(like_input(torch.ones(1), [1]), np.ndarray)
     assert isinstance(like_input(torch.ones(1), torch.ones(1)), torch.Tensor)

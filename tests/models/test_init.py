@@ -11,12 +11,17 @@ from labelwise import models
 
 
 def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120).stdout.strip()
+    return subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.strip()
 
 
 def test_scikit_learn_users_load_no_torch_and_nothing_is_loaded_in_advance():
     loaded = "print(*(name in sys.modules for name in ('torch', 'sklearn')))"
-    script = f"import sys; import labelwise.models; {loaded}; from labelwise.models import LabelwiseClassifier; {loaded}"
+    script = (
+        f"import sys; import labelwise.models; {loaded}; from labelwise.models import "
+        f"LabelwiseClassifier; {loaded}"
+    )
     assert run(script).splitlines() == ["False False", "False True"]
 
 

@@ -1,4 +1,6 @@
-"""Sessions of ONNX Runtime as members, by a stand-in for a session; tests/ecosystem asks real ones."""
+"""Sessions of ONNX Runtime as members, by a stand-in for a session; tests/ecosystem asks real
+ones.
+"""
 
 from __future__ import annotations
 
@@ -39,6 +41,8 @@ def test_mistakes_have_their_sentences() -> None:
     x = np.ones((2, 3))
     with pytest.raises(ValueError, match="the session needs the input 'mask'"):
         onnx_family([Session(PROBS, inputs=("x", "mask"))]).predict(Batch((x,), {}))
-    assert onnx_family([Session(PROBS, inputs=("x", "mask"))]).predict(Batch((), {"x": x, "mask": x}))
+    assert onnx_family([Session(PROBS, inputs=("x", "mask"))]).predict(
+        Batch((), {"x": x, "mask": x})
+    )
     with pytest.raises(ValueError, match="only labels; export the model with its probabilities"):
         onnx_family([Session(np.array([1, 0]))]).predict(Batch((x,), {}))

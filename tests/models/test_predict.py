@@ -1,4 +1,6 @@
-"""Models and data as users have them, to a distribution; every result against the models asked by hand."""
+"""Models and data as users have them, to a distribution; every result against the models asked by
+hand.
+"""
 
 from __future__ import annotations
 
@@ -56,12 +58,19 @@ def test_one_logit_becomes_two_classes():
         q = lw.from_models(given, X, class_names=["no", "yes"])
         np.testing.assert_allclose(q.probs, np.stack([1 - p, p], -1), atol=1e-6)
     sigmoid = [nn.Sequential(m, nn.Sigmoid()) for m in models]
-    np.testing.assert_allclose(lw.from_models(sigmoid, X, activation="none").probs[..., 1], p, atol=1e-6)
-    with pytest.raises(ValueError, match="one output between 0 and 1: pass activation='none' if it is the probability"):
+    np.testing.assert_allclose(
+        lw.from_models(sigmoid, X, activation="none").probs[..., 1], p, atol=1e-6
+    )
+    with pytest.raises(
+        ValueError,
+        match="one output between 0 and 1: pass activation='none' if it is the probability",
+    ):
         lw.from_models(sigmoid, X)
     with pytest.raises(ValueError, match="a softmax of one output is always 1"):
         lw.from_models(models, X, activation="softmax")
-    with pytest.raises(ValueError, match=r"must lie between 0 and 1; got .* Pass activation='sigmoid'"):
+    with pytest.raises(
+        ValueError, match=r"must lie between 0 and 1; got .* Pass activation='sigmoid'"
+    ):
         lw.from_models(models, X, activation="none")
 
 
@@ -76,31 +85,45 @@ def test_functions_of_one_probability():
 
 def test_logits_and_probabilities_are_told_apart(nets):
     softmax = [nn.Sequential(n, nn.Softmax(-1)) for n in nets]
-    with pytest.warns(UserWarning, match="sum to 1, so they are taken as probabilities, without a softmax") as caught:
+    with pytest.warns(
+        UserWarning, match="sum to 1, so they are taken as probabilities, without a softmax"
+    ) as caught:
         q = lw.from_models(softmax, X)
     assert caught[0].filename == __file__
     np.testing.assert_allclose(q.probs, softmax_by_hand(nets, X), atol=1e-6)
-    np.testing.assert_allclose(lw.from_models(softmax, X, activation="none").probs, softmax_by_hand(nets, X), atol=1e-6)
+    np.testing.assert_allclose(
+        lw.from_models(softmax, X, activation="none").probs, softmax_by_hand(nets, X), atol=1e-6
+    )
     again = lw.from_models(softmax, X, activation="softmax")  # who says so gets it
     assert np.ptp(again.probs) < np.ptp(q.probs)
     sigmoid = [nn.Sequential(n, nn.Sigmoid()) for n in nets]
     with pytest.raises(InputError) as error:
         lw.from_models(sigmoid, X)
     assert re.fullmatch(
-        r"the models give values between 0 and 1 that do not sum to 1 over the classes \(sums range from [0-9.]+ to [0-9.]+\): a sigmoid seems "
-        r"to have been taken already\. If labels may occur together, use lw\.MultiLabelEnsemble\(np\.stack\(\[model\(x\) for model in "
-        r"models\]\)\)\. If they are logits all the same, pass activation='softmax', or 'sigmoid' for labels that may occur together",
+        r"the models give values between 0 and 1 that do not sum to 1 over the classes \(sums "
+        r"range from [0-9.]+ to [0-9.]+\): a sigmoid seems "
+        r"to have been taken already\. If labels may occur together, use "
+        r"lw\.MultiLabelEnsemble\(np\.stack\(\[model\(x\) for model in "
+        r"models\]\)\)\. If they are logits all the same, pass activation='softmax', or 'sigmoid' "
+        r"for labels that may occur together",
         str(error.value),
     )
     scores = RNG.normal(size=(60, 3))
-    with pytest.raises(ValueError, match=r"do not sum to 1 .* Pass activation='softmax' for logits, or activation='sigmoid'"):
+    with pytest.raises(
+        ValueError,
+        match=r"do not sum to 1 .* Pass activation='softmax' for logits, or activation='sigmoid'",
+    ):
         lw.from_models(lambda x: scores, X)
     q = lw.from_models(lambda x: scores, X, activation="softmax")
     np.testing.assert_allclose(q.probs[0], lw.Ensemble.from_logits(scores[None]).probs[0])
-    several = lw.from_models([lambda x: scores] * 2, X, activation="sigmoid", class_names=["a", "b", "c"])
+    several = lw.from_models(
+        [lambda x: scores] * 2, X, activation="sigmoid", class_names=["a", "b", "c"]
+    )
     assert isinstance(several, lw.MultiLabelEnsemble)
     np.testing.assert_allclose(several.probs[0], 1 / (1 + np.exp(-scores)))
-    with pytest.raises(ValueError, match="`activation` must be one of 'softmax', 'sigmoid', 'none'; got 'logits'"):
+    with pytest.raises(
+        ValueError, match="`activation` must be one of 'softmax', 'sigmoid', 'none'; got 'logits'"
+    ):
         lw.from_models(nets, X, activation="logits")
 
 
@@ -109,7 +132,11 @@ def test_logits_and_probabilities_are_told_apart(nets):
     [
         (Ridge().fit(X, CODES), TypeError, "Ridge is a regressor"),
         (LogisticRegression(), ValueError, r"must be fitted; this LogisticRegression is not"),
-        (LinearSVC().fit(X, Y), TypeError, "LinearSVC has none. Wrap it in sklearn.calibration.CalibratedClassifierCV"),
+        (
+            LinearSVC().fit(X, Y),
+            TypeError,
+            "LinearSVC has none. Wrap it in sklearn.calibration.CalibratedClassifierCV",
+        ),
         (VotingClassifier([("a", GaussianNB())]).fit(X, Y), ValueError, "voting='soft'"),
         (DecisionTreeClassifier().fit(X, np.stack([CODES, CODES], 1)), ValueError, "has 2 outputs"),
         (RandomForestClassifier, TypeError, "Call it and fit it first"),
@@ -150,7 +177,9 @@ def test_the_index_of_a_table_is_kept():
     expected = lw.evaluation.brier_score(lw.from_models(model, X.astype(float)), Y).value
     q = lw.from_models(model_of_frames, frame)
     assert list(q.ids) == list(frame.index)
-    assert lw.evaluation.brier_score(q, truth.sample(frac=1, random_state=0)).value == pytest.approx(expected)
+    assert lw.evaluation.brier_score(
+        q, truth.sample(frac=1, random_state=0)
+    ).value == pytest.approx(expected)
     assert lw.from_models(model, X.astype(float)).ids is None
 
 
@@ -160,8 +189,10 @@ def test_each_model_is_asked_for_logits_or_probabilities(nets, known):
     mixed[known] = nn.Sequential(nets[known], nn.Softmax(-1))
     others = ", ".join(str(i) for i in range(len(nets)) if i != known)
     sentence = (
-        f"the models must all give probabilities, or all logits; model {known} gives values that sum to 1 over the classes, as after a softmax, "
-        f"models {others} give logits. Take the softmax or sigmoid out of the first, or apply it in the others too"
+        f"the models must all give probabilities, or all logits; model {known} gives values that "
+        "sum to 1 over the classes, as after a softmax, "
+        f"models {others} give logits. Take the softmax or sigmoid out of the first, or apply it "
+        "in the others too"
     )
     with pytest.raises(InputError) as caught:
         lw.from_models(mixed, X)
@@ -173,5 +204,8 @@ def test_each_model_is_asked_for_logits_or_probabilities(nets, known):
 def test_each_model_of_two_classes_is_asked_for_logits_or_probabilities():
     torch.manual_seed(0)
     first, second = net(1), net(1)
-    with pytest.raises(InputError, match="model 1 gives one output between 0 and 1, as after a sigmoid, model 0 gives logits"):
+    with pytest.raises(
+        InputError,
+        match="model 1 gives one output between 0 and 1, as after a sigmoid, model 0 gives logits",
+    ):
         lw.from_models([first, nn.Sequential(second, nn.Sigmoid())], X)

@@ -1,4 +1,6 @@
-"""scikit-learn: the checks for estimators, existing ensembles member by member, and what practitioners put in."""
+"""scikit-learn: the checks for estimators, existing ensembles member by member, and what
+practitioners put in.
+"""
 
 from __future__ import annotations
 
@@ -58,14 +60,24 @@ def test_it_is_a_scikit_learn_estimator(estimator, check, monkeypatch):
 
 ENSEMBLES = {
     "forest": RandomForestClassifier(15, random_state=0),
-    "forest with leaves of 5, in parallel": RandomForestClassifier(15, min_samples_leaf=5, n_jobs=2, random_state=0),
+    "forest with leaves of 5, in parallel": RandomForestClassifier(
+        15, min_samples_leaf=5, n_jobs=2, random_state=0
+    ),
     "extra trees": ExtraTreesClassifier(10, random_state=0),
     "bagging": BaggingClassifier(GaussianNB(), 6, random_state=0),
-    "bagging of feature subsets": BaggingClassifier(DecisionTreeClassifier(), 6, max_features=0.5, random_state=0),
-    "bagging that misses classes": BaggingClassifier(KNeighborsClassifier(1), 30, max_samples=3, random_state=0),
-    "voting": VotingClassifier([("a", GaussianNB()), ("b", DecisionTreeClassifier(max_depth=2))], voting="soft"),
+    "bagging of feature subsets": BaggingClassifier(
+        DecisionTreeClassifier(), 6, max_features=0.5, random_state=0
+    ),
+    "bagging that misses classes": BaggingClassifier(
+        KNeighborsClassifier(1), 30, max_samples=3, random_state=0
+    ),
+    "voting": VotingClassifier(
+        [("a", GaussianNB()), ("b", DecisionTreeClassifier(max_depth=2))], voting="soft"
+    ),
     "voting with weights": VotingClassifier(
-        [("a", GaussianNB()), ("b", "drop"), ("c", DecisionTreeClassifier(max_depth=2))], voting="soft", weights=[1, 7, 3]
+        [("a", GaussianNB()), ("b", "drop"), ("c", DecisionTreeClassifier(max_depth=2))],
+        voting="soft",
+        weights=[1, 7, 3],
     ),
     "pipeline": make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)),
     "labelwise": LabelwiseClassifier(random_state=0),
@@ -86,7 +98,11 @@ def test_the_members_average_to_the_ensemble(name, table, optional):
 def test_a_class_that_a_member_has_not_seen_has_probability_0():
     model = clone(ENSEMBLES["bagging that misses classes"]).fit(X, Y)
     q = lw.from_models(model, X)
-    partial = [(p, member) for p, member in zip(q.probs, model.estimators_, strict=True) if len(member.classes_) < 3]
+    partial = [
+        (p, member)
+        for p, member in zip(q.probs, model.estimators_, strict=True)
+        if len(member.classes_) < 3
+    ]
     assert partial
     for p, member in partial:
         np.testing.assert_array_equal(p[:, member.classes_], member.predict_proba(X))
@@ -107,9 +123,13 @@ def test_missing_values_and_sparse_matrices_pass_where_the_forest_takes_them():
     holes = X.copy()
     holes[::7, 1] = np.nan
     forest = RandomForestClassifier(5, random_state=0).fit(holes, Y)
-    np.testing.assert_allclose(lw.from_models(forest, holes).mean(), forest.predict_proba(holes), atol=1e-12)
+    np.testing.assert_allclose(
+        lw.from_models(forest, holes).mean(), forest.predict_proba(holes), atol=1e-12
+    )
     forest = RandomForestClassifier(5, random_state=0).fit(csr_matrix(X), Y)
-    np.testing.assert_allclose(lw.from_models(forest, csr_matrix(X)).mean(), forest.predict_proba(X), atol=1e-12)
+    np.testing.assert_allclose(
+        lw.from_models(forest, csr_matrix(X)).mean(), forest.predict_proba(X), atol=1e-12
+    )
 
 
 def test_more_trees_than_instances_are_still_members():
@@ -127,7 +147,12 @@ def test_columns_in_another_order_are_refused(optional):
 
 
 @pytest.mark.parametrize(
-    "model", [AdaBoostClassifier(n_estimators=2), GradientBoostingClassifier(n_estimators=2), LogisticRegression(max_iter=500)]
+    "model",
+    [
+        AdaBoostClassifier(n_estimators=2),
+        GradientBoostingClassifier(n_estimators=2),
+        LogisticRegression(max_iter=500),
+    ],
 )
 def test_one_model_without_members_is_one_member(model):
     q = lw.from_models(model.fit(X, Y), X)
@@ -138,16 +163,40 @@ def test_one_model_without_members_is_one_member(model):
 @pytest.mark.parametrize(
     ("model", "error", "sentence"),
     [
-        (RandomForestClassifier(), NotFittedError, "`model` must be fitted; this RandomForestClassifier is not"),
-        (make_pipeline(StandardScaler(), RandomForestClassifier()), NotFittedError, "`model` must be fitted; this Pipeline is not"),
+        (
+            RandomForestClassifier(),
+            NotFittedError,
+            "`model` must be fitted; this RandomForestClassifier is not",
+        ),
+        (
+            make_pipeline(StandardScaler(), RandomForestClassifier()),
+            NotFittedError,
+            "`model` must be fitted; this Pipeline is not",
+        ),
         (RandomForestClassifier, TypeError, "got the class RandomForestClassifier"),
         (RandomForestRegressor().fit(X, CODES), TypeError, "RandomForestRegressor is a regressor"),
         (BaggingRegressor().fit(X, CODES), TypeError, "BaggingRegressor is a regressor"),
-        (VotingClassifier([("a", GaussianNB())]).fit(X, Y), ValueError, "Fit it with voting='soft'"),
-        (BaggingClassifier(RidgeClassifier()).fit(X, Y), ValueError, "RidgeClassifier has none. Wrap it in"),
-        (VotingClassifier([("a", RidgeClassifier())], voting="soft").fit(X, Y), ValueError, "RidgeClassifier has none"),
+        (
+            VotingClassifier([("a", GaussianNB())]).fit(X, Y),
+            ValueError,
+            "Fit it with voting='soft'",
+        ),
+        (
+            BaggingClassifier(RidgeClassifier()).fit(X, Y),
+            ValueError,
+            "RidgeClassifier has none. Wrap it in",
+        ),
+        (
+            VotingClassifier([("a", RidgeClassifier())], voting="soft").fit(X, Y),
+            ValueError,
+            "RidgeClassifier has none",
+        ),
         ([1, 2], TypeError, "all of one kind; got int"),
-        (RandomForestClassifier(2).fit(X[:20], make_multilabel_classification(20)[1]), ValueError, "has 5 outputs. Fit one for each"),
+        (
+            RandomForestClassifier(2).fit(X[:20], make_multilabel_classification(20)[1]),
+            ValueError,
+            "has 5 outputs. Fit one for each",
+        ),
     ],
 )
 def test_other_models_get_a_sentence(model, error, sentence):
@@ -166,15 +215,22 @@ class TestLabelwiseClassifier:
         np.testing.assert_array_equal(model.predict_proba(X), q.mean())
         np.testing.assert_array_equal(model.predict(X), NAMES[q.mean().argmax(-1)])
         assert model.score(X, Y) > 0.95
-        u = model.uncertainty(X, "squared", events={"not setosa": ["versicolor", "virginica"]}, correction="jackknife")
-        expected = lw.decompose(q, "squared", events={"not setosa": ["versicolor", "virginica"]}, correction="jackknife")
+        u = model.uncertainty(
+            X, "squared", events={"not setosa": ["versicolor", "virginica"]}, correction="jackknife"
+        )
+        expected = lw.decompose(
+            q, "squared", events={"not setosa": ["versicolor", "virginica"]}, correction="jackknife"
+        )
         np.testing.assert_array_equal(u.epistemic, expected.epistemic)
         assert model.uncertainty(X).total.shape == (150, 3)
 
     def test_the_members_differ_and_the_seed_decides_how(self):
         with parallel_config("threading"):  # worker processes take seconds to start
             probs = [
-                LabelwiseClassifier(random_state=seed, n_jobs=n_jobs).fit(X, Y).predict_distribution(X).probs
+                LabelwiseClassifier(random_state=seed, n_jobs=n_jobs)
+                .fit(X, Y)
+                .predict_distribution(X)
+                .probs
                 for seed, n_jobs in ((0, None), (0, 2), (1, None))
             ]
         np.testing.assert_array_equal(probs[0], probs[1])
@@ -195,10 +251,16 @@ class TestLabelwiseClassifier:
             np.testing.assert_array_equal(member.class_prior_ * 150, [20, 1, 129])
 
     def test_bootstrap_samples_leave_out_a_third_of_the_instances(self):
-        """A nearest neighbour fitted to noise is right about the share 1 − 1/e that it has seen, and about 1/3 of the rest."""
+        """A nearest neighbour fitted to noise is right about the share 1 − 1/e that it has seen,
+        and about 1/3 of the rest.
+        """
         noise = np.random.default_rng(0).permutation(Y)
-        model = LabelwiseClassifier(KNeighborsClassifier(1), n_members=40, random_state=0).fit(np.arange(150.0)[:, None], noise)
-        right = np.mean([member.score(np.arange(150.0)[:, None], noise) for member in model.estimators_])
+        model = LabelwiseClassifier(KNeighborsClassifier(1), n_members=40, random_state=0).fit(
+            np.arange(150.0)[:, None], noise
+        )
+        right = np.mean(
+            [member.score(np.arange(150.0)[:, None], noise) for member in model.estimators_]
+        )
         assert right == pytest.approx(1 - 1 / np.e + 1 / np.e / 3, abs=0.03)
 
     def test_without_bootstrap_only_a_random_estimator_makes_sense(self):
@@ -206,11 +268,15 @@ class TestLabelwiseClassifier:
             with pytest.raises(ValueError, match="without bootstrap all members would be the same"):
                 LabelwiseClassifier(base, bootstrap=False).fit(X, Y)
         x = np.linspace(X.min(0), X.max(0), 50)
-        model = LabelwiseClassifier(DecisionTreeClassifier(splitter="random"), bootstrap=False, random_state=0).fit(X, Y)
+        model = LabelwiseClassifier(
+            DecisionTreeClassifier(splitter="random"), bootstrap=False, random_state=0
+        ).fit(X, Y)
         assert model.uncertainty(x).epistemic.max() > 0
 
     def test_tables_text_missing_values_and_class_weights_reach_the_members(self, optional):
-        table = optional("pandas").DataFrame({"size": X[:, 2], "colour": np.where(X[:, 0] > 5.5, "red", "blue")})
+        table = optional("pandas").DataFrame(
+            {"size": X[:, 2], "colour": np.where(X[:, 0] > 5.5, "red", "blue")}
+        )
         base = make_pipeline(
             make_column_transformer((OneHotEncoder(), ["colour"]), (StandardScaler(), ["size"])),
             LogisticRegression(class_weight={"setosa": 1, "versicolor": 5, "virginica": 5}),
@@ -219,19 +285,33 @@ class TestLabelwiseClassifier:
         assert model.score(table, Y) > 0.8
         assert list(model.feature_names_in_) == ["size", "colour"]
         texts = ["good film", "fine film", "bad film", "awful film"] * 5
-        words = LabelwiseClassifier(make_pipeline(TfidfVectorizer(), LogisticRegression()), random_state=0)
-        assert list(words.fit(texts, ["+", "+", "-", "-"] * 5).predict(texts[:3])) == ["+", "+", "-"]
+        words = LabelwiseClassifier(
+            make_pipeline(TfidfVectorizer(), LogisticRegression()), random_state=0
+        )
+        assert list(words.fit(texts, ["+", "+", "-", "-"] * 5).predict(texts[:3])) == [
+            "+",
+            "+",
+            "-",
+        ]
         holes = X.copy()
         holes[::9, 0] = np.nan
-        for base in (HistGradientBoostingClassifier(max_iter=5), make_pipeline(SimpleImputer(), GaussianNB())):
-            assert LabelwiseClassifier(base, n_members=2, random_state=0).fit(holes, Y).score(holes, Y) > 0.9
+        for base in (
+            HistGradientBoostingClassifier(max_iter=5),
+            make_pipeline(SimpleImputer(), GaussianNB()),
+        ):
+            assert (
+                LabelwiseClassifier(base, n_members=2, random_state=0).fit(holes, Y).score(holes, Y)
+                > 0.9
+            )
         with pytest.raises(ValueError, match="NaN"):
             LabelwiseClassifier(GaussianNB(), random_state=0).fit(holes, Y)
 
     def test_it_works_inside_search_and_cross_validation(self):
         x, y = load_wine(return_X_y=True)
         search = GridSearchCV(
-            LabelwiseClassifier(DecisionTreeClassifier(), random_state=0), {"estimator__max_depth": [1, 3], "n_members": [2, 4]}, cv=3
+            LabelwiseClassifier(DecisionTreeClassifier(), random_state=0),
+            {"estimator__max_depth": [1, 3], "n_members": [2, 4]},
+            cv=3,
         )
         assert search.fit(x, y).best_score_ > 0.85
         assert cross_val_score(LabelwiseClassifier(random_state=0), x, y, cv=3).mean() > 0.95
@@ -242,9 +322,17 @@ class TestLabelwiseClassifier:
         [
             ({"n_members": 1}, ValueError, "`n_members` must be an integer of at least 2"),
             ({"n_members": 2.0}, ValueError, "`n_members` must be an integer of at least 2"),
-            ({"estimator": "tree"}, TypeError, "`estimator` must be a scikit-learn classifier.*got 'tree'"),
+            (
+                {"estimator": "tree"},
+                TypeError,
+                "`estimator` must be a scikit-learn classifier.*got 'tree'",
+            ),
             ({"estimator": GaussianNB}, TypeError, "`estimator` must be a scikit-learn classifier"),
-            ({"estimator": LinearRegression()}, TypeError, "`estimator` must be a classifier; LinearRegression is none"),
+            (
+                {"estimator": LinearRegression()},
+                TypeError,
+                "`estimator` must be a classifier; LinearRegression is none",
+            ),
             ({"estimator": RidgeClassifier()}, TypeError, "RidgeClassifier has none as it is set"),
         ],
     )
@@ -261,5 +349,7 @@ class TestLabelwiseClassifier:
             LabelwiseClassifier().uncertainty(X)
 
     def test_a_wrapped_classifier_without_probabilities_works(self):
-        model = LabelwiseClassifier(CalibratedClassifierCV(RidgeClassifier(), cv=3), n_members=2, random_state=0).fit(X, Y)
+        model = LabelwiseClassifier(
+            CalibratedClassifierCV(RidgeClassifier(), cv=3), n_members=2, random_state=0
+        ).fit(X, Y)
         assert model.score(X, Y) > 0.8

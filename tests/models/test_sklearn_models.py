@@ -36,12 +36,22 @@ from optional_libraries import optional
         (RandomForestClassifier(7, random_state=0), 7),
         (ExtraTreesClassifier(6, random_state=0), 6),
         (BaggingClassifier(LogisticRegression(), 4, max_features=3, random_state=0), 4),
-        (VotingClassifier([("a", GaussianNB()), ("b", LogisticRegression())], voting="soft", weights=[1, 3]), 2),
+        (
+            VotingClassifier(
+                [("a", GaussianNB()), ("b", LogisticRegression())], voting="soft", weights=[1, 3]
+            ),
+            2,
+        ),
         (GridSearchCV(RandomForestClassifier(5, random_state=0), {"max_depth": [2, 3]}, cv=2), 5),
         (CalibratedClassifierCV(LinearSVC(), cv=3), 3),
         (CalibratedClassifierCV(GaussianNB(), cv=3, ensemble=False), 1),
         (make_pipeline(StandardScaler(), RandomForestClassifier(5, random_state=0)), 5),
-        (GridSearchCV(make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(), cv=2)), {}, cv=2), 2),
+        (
+            GridSearchCV(
+                make_pipeline(StandardScaler(), CalibratedClassifierCV(LinearSVC(), cv=2)), {}, cv=2
+            ),
+            2,
+        ),
         (lw.models.LabelwiseClassifier(n_members=3, random_state=0), 3),
         (HistGradientBoostingClassifier(max_iter=5), 1),
         (GridSearchCV(LogisticRegression(), {"C": [0.1, 1]}, cv=2), 1),
@@ -73,7 +83,10 @@ def test_lists_and_cross_validation():
 
 def test_members_that_have_not_seen_a_class_give_it_no_probability():
     some = Y != "bee"
-    models = [DecisionTreeClassifier(max_depth=2).fit(X, Y), DecisionTreeClassifier(max_depth=2).fit(X[some], Y[some])]
+    models = [
+        DecisionTreeClassifier(max_depth=2).fit(X, Y),
+        DecisionTreeClassifier(max_depth=2).fit(X[some], Y[some]),
+    ]
     q = lw.from_models(models, X)
     assert q.class_names == ("ant", "bee", "cat")
     assert q.probs[1, :, 1].max() == 0
@@ -102,7 +115,10 @@ def test_class_names_in_another_order_are_matched_by_name():
 def test_models_trained_on_other_words_are_refused():
     upper = np.char.upper(np.asarray(Y).astype(str))
     models = [GaussianNB().fit(X, np.asarray(Y).astype(str)), GaussianNB().fit(X, upper)]
-    with pytest.raises(InputError, match=r"the models must name their classes alike; one has '[A-Z]+', another '[a-z]+'"):
+    with pytest.raises(
+        InputError,
+        match=r"the models must name their classes alike; one has '[A-Z]+', another '[a-z]+'",
+    ):
         lw.from_models(models, X)
 
 
@@ -112,4 +128,6 @@ def test_output_units_are_no_outputs():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         model.fit(X, Y)
-    np.testing.assert_array_equal(lw.from_models([model, model], X).probs[1], model.predict_proba(X))
+    np.testing.assert_array_equal(
+        lw.from_models([model, model], X).probs[1], model.predict_proba(X)
+    )

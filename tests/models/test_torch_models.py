@@ -57,7 +57,9 @@ def test_one_module_without_dropout_is_one_member():
 
 
 class Hugging(nn.Module):
-    """Takes inputs by name and returns an output with ``logits``, like the models of transformers."""
+    """Takes inputs by name and returns an output with ``logits``, like the models of
+    transformers.
+    """
 
     def __init__(self, names: dict[int, str], problem_type: str | None = None) -> None:
         super().__init__()
@@ -75,15 +77,31 @@ def test_outputs_with_logits_inputs_by_name_and_names_of_the_configuration():
     assert q.class_names == ("ant", "bee", "cat")
     expected = softmax_by_hand([m.layer for m in models], X)
     np.testing.assert_allclose(q.probs, expected, atol=1e-6)
-    batches = [{"values": torch.from_numpy(X[i : i + 20]), "mask": 1.0, "labels": torch.from_numpy(CODES[i : i + 20])} for i in (0, 20, 40)]
+    batches = [
+        {
+            "values": torch.from_numpy(X[i : i + 20]),
+            "mask": 1.0,
+            "labels": torch.from_numpy(CODES[i : i + 20]),
+        }
+        for i in (0, 20, 40)
+    ]
     q, y = lw.from_models(models, iter(batches), return_labels=True)
     np.testing.assert_allclose(q.probs, expected, atol=1e-6)
     np.testing.assert_array_equal(y, CODES)
-    assert lw.from_models(Hugging({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}), {"values": X, "mask": mask}).class_names is None
-    several = lw.from_models([Hugging({}, "multi_label_classification")], {"values": X, "mask": mask})
+    assert (
+        lw.from_models(
+            Hugging({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}), {"values": X, "mask": mask}
+        ).class_names
+        is None
+    )
+    several = lw.from_models(
+        [Hugging({}, "multi_label_classification")], {"values": X, "mask": mask}
+    )
     assert isinstance(several, lw.MultiLabelEnsemble)
     with pytest.raises(ValueError, match="must have the same classes in the same order"):
-        lw.from_models([models[0], Hugging({0: "bee", 1: "ant", 2: "cat"})], {"values": X, "mask": mask})
+        lw.from_models(
+            [models[0], Hugging({0: "bee", 1: "ant", 2: "cat"})], {"values": X, "mask": mask}
+        )
 
 
 def test_segmentation_has_its_classes_on_another_axis():

@@ -13,7 +13,9 @@ def test_classes(case) -> None:
     by = lw.evaluation.by_class(u, y, mean=q.mean(), rng=0, n_bootstrap=20)
     ax = lw.plots.plot_by_class(by)
     order = [by.class_names.index(name) for name in by.ranking]
-    np.testing.assert_allclose([bar.get_height() for bar in ax.containers[0]], np.asarray(by.own.epistemic.value)[order])
+    np.testing.assert_allclose(
+        [bar.get_height() for bar in ax.containers[0]], np.asarray(by.own.epistemic.value)[order]
+    )
     ax = lw.plots.plot_ecdf(by, "total", class_names=["lung"])
     values, shares = by.ecdf("lung", "total")
     np.testing.assert_allclose(ax.lines[0].get_xdata()[1:], values)
@@ -25,7 +27,11 @@ def test_classes_of_an_uncertainty_are_summarized_first(case) -> None:
     by = lw.evaluation.by_class(u)
     for draw in (lw.plots.plot_by_class, lw.plots.plot_ecdf):
         ours, expected = draw(u), draw(by)
-        assert [x.get_text() for x in ours.get_xticklabels()] == [x.get_text() for x in expected.get_xticklabels()]
-        assert [bar.get_height() for bar in ours.patches] == [bar.get_height() for bar in expected.patches]
+        assert [x.get_text() for x in ours.get_xticklabels()] == [
+            x.get_text() for x in expected.get_xticklabels()
+        ]
+        assert [bar.get_height() for bar in ours.patches] == [
+            bar.get_height() for bar in expected.patches
+        ]
         with pytest.raises(TypeError, match="`by` must be"):
             draw(u.total)

@@ -19,7 +19,10 @@ def test_rejection_curves_bands_and_references(case) -> None:
     np.testing.assert_allclose(ax.lines[1].get_ydata(), curve.random)
     np.testing.assert_allclose(ax.lines[2].get_ydata(), curve.oracle)
     assert len(ax.collections) == 1
-    runs = [lw.evaluation.rejection_curve(u.sum().total + i, correct=np.roll(correct, i), grid=50) for i in range(3)]
+    runs = [
+        lw.evaluation.rejection_curve(u.sum().total + i, correct=np.roll(correct, i), grid=50)
+        for i in range(3)
+    ]
     mean = lw.evaluation.mean_curve(runs)
     ax = lw.plots.plot_rejection(mean, references=False)
     assert len(ax.lines) == 1
@@ -30,9 +33,14 @@ def test_detection_and_roc() -> None:
     rng = np.random.default_rng(3)
     inside, outside = rng.normal(size=200).round(1), rng.normal(1, size=150).round(1)
     ax = lw.plots.plot_detection(inside, outside)
-    assert f"{lw.evaluation.detection_scores(inside, outside, n_bootstrap=0).auroc.value:.3f}" in ax.get_title()
+    assert (
+        f"{lw.evaluation.detection_scores(inside, outside, n_bootstrap=0).auroc.value:.3f}"
+        in ax.get_title()
+    )
     ax = lw.plots.plot_roc({"score": (inside, outside)})
-    false, true, _ = roc_curve(np.r_[np.zeros(200), np.ones(150)], np.r_[inside, outside], drop_intermediate=False)
+    false, true, _ = roc_curve(
+        np.r_[np.zeros(200), np.ones(150)], np.r_[inside, outside], drop_intermediate=False
+    )
     np.testing.assert_allclose(ax.lines[0].get_xdata(), false)
     np.testing.assert_allclose(ax.lines[0].get_ydata(), true)
 

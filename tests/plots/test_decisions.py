@@ -12,17 +12,27 @@ import labelwise as lw
 def test_decisions_by_class(case, task) -> None:
     q, _, _ = case
     matrix = 1 - np.eye(4)
-    costs = lw.decisions.Costs(matrix, false_positive=1, false_negative=2, abstain=0.3, ask=0.25, expert_error=0.05)
+    costs = lw.decisions.Costs(
+        matrix, false_positive=1, false_negative=2, abstain=0.3, ask=0.25, expert_error=0.05
+    )
     plan = lw.decisions.decide(q, costs, task=task)
     ax = lw.plots.plot_decisions(plan)
-    paid = plan.expected_cost.sum(0) if task == "per_label" else np.bincount(q.mean().argmax(-1), plan.expected_cost, minlength=4)
+    paid = (
+        plan.expected_cost.sum(0)
+        if task == "per_label"
+        else np.bincount(q.mean().argmax(-1), plan.expected_cost, minlength=4)
+    )
     order = np.argsort(-paid)[::-1]
-    assert [tick.get_text().replace("\\", "") for tick in ax.get_yticklabels()] == [q.class_names[k] for k in order]
+    assert [tick.get_text().replace("\\", "") for tick in ax.get_yticklabels()] == [
+        q.class_names[k] for k in order
+    ]
     likely = q.mean().argmax(-1)
     for bars in ax.containers:
         word = bars.get_label()
         for bar, k in zip(bars, order, strict=True):
-            of_class = plan.action_names[likely == k] if task == "multiclass" else plan.action_names[:, k]
+            of_class = (
+                plan.action_names[likely == k] if task == "multiclass" else plan.action_names[:, k]
+            )
             hits = ~np.isin(of_class, ["ask", "abstain"]) if word == "predict" else of_class == word
             assert bar.get_width() == np.sum(hits)
     assert sum(bar.get_width() for bars in ax.containers for bar in bars) == plan.action.size

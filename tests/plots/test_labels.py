@@ -14,7 +14,9 @@ def test_bars_stack_epistemic_below_aleatoric_and_mark_truth_and_prediction(case
     bottom, top = ax.containers
     np.testing.assert_allclose([bar.get_height() for bar in bottom], u.epistemic[7])
     np.testing.assert_allclose([bar.get_y() for bar in top], u.epistemic[7])
-    np.testing.assert_allclose([bar.get_y() + bar.get_height() for bar in top], u.total[7], rtol=1e-12)
+    np.testing.assert_allclose(
+        [bar.get_y() + bar.get_height() for bar in top], u.total[7], rtol=1e-12
+    )
     ticks = ax.get_xticklabels()
     assert ticks[1].get_fontweight() == "bold"
     assert ticks[0].get_fontweight() != "bold"

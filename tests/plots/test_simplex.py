@@ -14,7 +14,14 @@ def test_simplex_places_corners_and_mean() -> None:
     members, mean = ax.collections
     np.testing.assert_allclose(members.get_offsets(), [[0, 0], [0.5, 3**0.5 / 2]])
     np.testing.assert_allclose(mean.get_offsets(), [[0.25, 3**0.5 / 4]])
-    assert len(lw.plots.plot_simplex(lw.Dirichlet(np.ones(3)), n_samples=50).collections[0].get_offsets()) == 50
+    assert (
+        len(
+            lw.plots.plot_simplex(lw.Dirichlet(np.ones(3)), n_samples=50)
+            .collections[0]
+            .get_offsets()
+        )
+        == 50
+    )
 
 
 def test_regions_of_a_dirichlet_hold_what_they_say() -> None:

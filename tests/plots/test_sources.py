@@ -18,7 +18,13 @@ def test_sources(optional) -> None:
     order = np.argsort(-s.means.sum(axis=0))
     for bars, mean in zip(ax.containers, s.means, strict=True):
         np.testing.assert_allclose([bar.get_height() for bar in bars], mean[order])
-    np.testing.assert_allclose([bar.get_y() for bar in ax.containers[2]], s.means[:2, order].sum(axis=0))
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["prompt *", "model", "interaction"]
+    np.testing.assert_allclose(
+        [bar.get_y() for bar in ax.containers[2]], s.means[:2, order].sum(axis=0)
+    )
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == [
+        "prompt *",
+        "model",
+        "interaction",
+    ]
     with pytest.raises(TypeError, match=r"what u\.sources"):
         lw.plots.plot_sources(s.values)

@@ -27,31 +27,52 @@ def browser():
         from playwright.sync_api import sync_playwright
     except ImportError:
         missing('playwright is not installed: pip install -e ".[dev]"')
-    program = next((found for name in ("chromium", "chromium-browser", "google-chrome") if (found := shutil.which(name))), None)
+    program = next(
+        (
+            found
+            for name in ("chromium", "chromium-browser", "google-chrome")
+            if (found := shutil.which(name))
+        ),
+        None,
+    )
     if program is None:
         missing("there is no browser: apt-get install chromium")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=["--no-sandbox", "--disable-gpu"])
+        started = playwright.chromium.launch(
+            executable_path=program, args=["--no-sandbox", "--disable-gpu"]
+        )
         yield started
         started.close()
 
 
 @pytest.fixture
 def open_page(browser, tmp_path):
-    """Open a report from disk; at the end nothing may have been logged, and nothing asked of the network."""
+    """Open a report from disk; at the end nothing may have been logged, and nothing asked of the
+    network.
+    """
     contexts, trouble = [], []
 
     def open_page(report, *, width=1200, height=900, dark=False, **options):
         path = tmp_path / f"report{len(contexts)}.html"
         path.write_text(report.html, encoding="utf-8")
         context = browser.new_context(
-            viewport={"width": width, "height": height}, color_scheme="dark" if dark else "light", reduced_motion="reduce", **options
+            viewport={"width": width, "height": height},
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            **options,
         )
         contexts.append(context)
         page = context.new_page()
         page.on("console", lambda message: trouble.append(f"console: {message.text}"))
         page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-        page.on("request", lambda request: trouble.append(f"request: {request.url[:100]}") if not _local(request.url, path) else None)
+        page.on(
+            "request",
+            lambda request: (
+                trouble.append(f"request: {request.url[:100]}")
+                if not _local(request.url, path)
+                else None
+            ),
+        )
         page.goto(path.as_uri())
         page.wait_for_selector("html[data-ready]")
         return page
@@ -72,7 +93,11 @@ def clothes():
     q, y = ensemble(class_names=NAMES)
     images = np.random.default_rng(1).integers(0, 256, (300, 12, 12), dtype=np.uint8)
     outside, _ = ensemble(n=80, seed=5, class_names=NAMES, sharpness=2.0)
-    return q, y, build_report(q, y_true=y, images=images, ood={"elsewhere": outside}, title="Clothes")
+    return (
+        q,
+        y,
+        build_report(q, y_true=y, images=images, ood={"elsewhere": outside}, title="Clothes"),
+    )
 
 
 @pytest.fixture(scope="session")
@@ -83,10 +108,15 @@ def axe():
         missing("axe-core is not installed: npm install --prefix tests/report --no-package-lock")
 
     def check(page) -> None:
-        page.evaluate(source.read_text(encoding="utf-8"))  # as the debugger: the page's policy forbids scripts from elsewhere
+        page.evaluate(
+            source.read_text(encoding="utf-8")
+        )  # as the debugger: the page's policy forbids scripts from elsewhere
         found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
         serious = [
-            f"{v['id']} ({v['impact']}): {v['help']}: {[node['html'][:120] for node in v['nodes'][:3]]}"
+            (
+                f"{v['id']} ({v['impact']}): {v['help']}: "
+                f"{[node['html'][:120] for node in v['nodes'][:3]]}"
+            )
             for v in found["violations"]
             if v["impact"] in ("serious", "critical")
         ]

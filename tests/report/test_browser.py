@@ -1,4 +1,6 @@
-"""The page in a real browser: every control, the library's numbers, the keyboard, narrow and dark screens, accessibility."""
+"""The page in a real browser: every control, the library's numbers, the keyboard, narrow and dark
+screens, accessibility.
+"""
 
 from __future__ import annotations
 
@@ -18,16 +20,22 @@ def test_overview_shows_the_librarys_numbers(clothes, open_page) -> None:
         page.select_option("#loss", loss)
         u = lw.decompose(q, loss)
         for part in PARTS:
-            assert value(page, part, "#cards") == pytest.approx(getattr(u.sum(), part).mean(), rel=1e-9)
+            assert value(page, part, "#cards") == pytest.approx(
+                getattr(u.sum(), part).mean(), rel=1e-9
+            )
         by = lw.evaluation.by_class(u, y, mean=q.mean())
         for rule in ("own", "likely", "everywhere"):
             page.select_option("#rule", rule)
             expected = getattr(by, rule).total.value
-            np.testing.assert_allclose(values(page, "class-total"), np.sort(expected)[::-1], rtol=1e-9)
+            np.testing.assert_allclose(
+                values(page, "class-total"), np.sort(expected)[::-1], rtol=1e-9
+            )
             names = page.locator("#classes tbody th").all_text_contents()
             assert names == [q.class_names[k] for k in np.argsort(-expected)]
             order = [q.class_names.index(name) for name in names]
-            np.testing.assert_allclose(values(page, "class-epistemic"), getattr(by, rule).epistemic.value[order], rtol=1e-9)
+            np.testing.assert_allclose(
+                values(page, "class-epistemic"), getattr(by, rule).epistemic.value[order], rtol=1e-9
+            )
 
 
 def test_class_table_sorts(clothes, open_page) -> None:
@@ -55,9 +63,14 @@ def test_page_computes_what_the_library_computes(clothes, open_page) -> None:
         u = lw.decompose(r, loss)
         exact = lw.decompose(q, loss)
         for part in PARTS:
-            found = np.array(page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")).reshape(300, 5)
+            found = np.array(
+                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
+            ).reshape(300, 5)
             np.testing.assert_allclose(found, getattr(u, part), atol=2e-12)
-            assert np.max(np.abs(found - getattr(exact, part))) <= report.data["sample"]["error"][loss] + 1e-12
+            assert (
+                np.max(np.abs(found - getattr(exact, part)))
+                <= report.data["sample"]["error"][loss] + 1e-12
+            )
             sums = np.array(page.evaluate(f"Array.from(labelwise.view.components().sums.{part})"))
             np.testing.assert_allclose(sums, getattr(u.sum(), part), atol=1e-11)
 
@@ -76,8 +89,12 @@ def test_slider_rejects_the_most_uncertain(clothes, open_page) -> None:
         page.select_option("#loss", loss)
         page.select_option("#reject-part", part)
         page.locator("#reject").fill(str(percent))
-        curve = lw.evaluation.rejection_curve(getattr(lw.decompose(q, loss).sum(), part), correct=correct)
-        assert value(page, "rejection-value") == pytest.approx(curve.value[int(300 * percent / 100 + 1e-9)], rel=1e-9)
+        curve = lw.evaluation.rejection_curve(
+            getattr(lw.decompose(q, loss).sum(), part), correct=correct
+        )
+        assert value(page, "rejection-value") == pytest.approx(
+            curve.value[int(300 * percent / 100 + 1e-9)], rel=1e-9
+        )
         score = getattr(lw.decompose(r, loss).sum(), part)
         number = min(int(300 * percent / 100 + 1e-9), 299)
         out = np.argsort(-score, kind="stable")[:number]
@@ -112,7 +129,9 @@ def test_explorer_sorts_and_filters(clothes, open_page) -> None:
     u, guess = lw.decompose(r), q.mean().argmax(-1)
 
     def listed():
-        return [int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()]
+        return [
+            int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()
+        ]
 
     assert listed() == np.argsort(-u.sum().epistemic, kind="stable")[:24].tolist()
     page.select_option("#sort", "aleatoric")
@@ -200,12 +219,20 @@ def test_decisions_change_as_the_librarys_do(clothes, open_page, tmp_path) -> No
 
 def test_the_page_starts_with_the_costs_it_was_given(clothes, open_page, tmp_path) -> None:
     q, y, _ = clothes
-    given = lw.decisions.Costs(default=2, missed={q.class_names[1]: 20}, false_alarm={q.class_names[0]: 0.5}, ask=0.9, expert_error=0.07)
+    given = lw.decisions.Costs(
+        default=2,
+        missed={q.class_names[1]: 20},
+        false_alarm={q.class_names[0]: 0.5},
+        ask=0.9,
+        expert_error=0.07,
+    )
     report = lw.report.build_report(q, y_true=y, costs=given)
     page = open_page(report)
     for _ in range(2):
         costs = costs_of(page, tmp_path)
-        np.testing.assert_allclose(costs.matrix, given.problem("multiclass", q.n_classes, q.class_names)[0].table)
+        np.testing.assert_allclose(
+            costs.matrix, given.problem("multiclass", q.n_classes, q.class_names)[0].table
+        )
         assert (costs.ask, costs.abstain) == (0.9, None)
         assert costs.expert_error == pytest.approx(0.07)
         check_plan(page, rounded(report, q), y, given, "multiclass")
@@ -223,9 +250,15 @@ def test_cases_by_decision_and_by_what_knowing_more_is_worth(clothes, open_page,
     plan = lw.decisions.decide(rounded(report, q), costs, task="multiclass")
 
     def listed():
-        return [int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()]
+        return [
+            int(text.lstrip("#")) for text in page.locator("#cases .case-id").all_text_contents()
+        ]
 
-    for key, expected in (("cost", plan.expected_cost), ("answer", plan.value_of_label), ("knowledge", plan.value_of_knowledge)):
+    for key, expected in (
+        ("cost", plan.expected_cost),
+        ("answer", plan.value_of_label),
+        ("knowledge", plan.value_of_knowledge),
+    ):
         page.select_option("#sort", key)
         np.testing.assert_allclose(expected[listed()], np.sort(expected)[::-1][:24], atol=1e-9)
     page.select_option("#sort", "position")
@@ -260,7 +293,8 @@ def test_everything_works_with_the_keyboard_alone(clothes, open_page) -> None:
     for _ in range(140):
         page.keyboard.press("Tab")
         here = page.evaluate(
-            "(() => { const e = document.activeElement; return e.id || e.dataset.kind || e.getAttribute('href') || e.className || e.tagName; })()"
+            "(() => { const e = document.activeElement; return e.id || e.dataset.kind || "
+            "e.getAttribute('href') || e.className || e.tagName; })()"
         )
         reached.append(here)
         if here == "loss":
@@ -320,7 +354,12 @@ def test_axe_finds_no_serious_violation(clothes, open_page, axe, dark, width) ->
 def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
     _, _, report = clothes
     path = tmp_path / "report.html"
-    path.write_text(report.html.replace("</main>", "<img src=x onerror='window.stolen=1'><script>window.stolen=2</script></main>"))
+    path.write_text(
+        report.html.replace(
+            "</main>",
+            "<img src=x onerror='window.stolen=1'><script>window.stolen=2</script></main>",
+        )
+    )
     context = browser.new_context()
     page = context.new_page()
     page.goto(path.as_uri())
@@ -333,16 +372,31 @@ def test_policy_lets_nothing_in_or_out(clothes, browser, tmp_path) -> None:
 
 def test_members_check_and_sources(open_page) -> None:
     rng = np.random.default_rng(0)
-    z = rng.normal(size=(1, 1, 60, 3)) + 0.6 * rng.normal(size=(4, 1, 60, 3)) + 0.2 * rng.normal(size=(4, 4, 60, 3))
+    z = (
+        rng.normal(size=(1, 1, 60, 3))
+        + 0.6 * rng.normal(size=(4, 1, 60, 3))
+        + 0.2 * rng.normal(size=(4, 4, 60, 3))
+    )
     factors = {"prompt": np.repeat(list("abcd"), 4), "model": np.tile(list("wxyz"), 4)}
     q = lw.Ensemble.from_logits(z.reshape(16, 60, 3), factors=factors)
     page = open_page(build_report(q))
     means = lw.decompose(q).sources(rng=0).means
-    expected = np.concatenate([means.sum(axis=1)[:, None] / means.sum(), means / means.sum(axis=0)], axis=1)
+    expected = np.concatenate(
+        [means.sum(axis=1)[:, None] / means.sum(), means / means.sum(axis=0)], axis=1
+    )
     assert values(page, "source-share") == pytest.approx(expected.T.ravel())
-    assert "More than chance (permutation test, 5 % level): prompt." in page.locator("#sources-intro").inner_text()
+    assert (
+        "More than chance (permutation test, 5 % level): prompt."
+        in page.locator("#sources-intro").inner_text()
+    )
     assert "No faults found in 16 members." in page.locator("#findings").inner_text()
-    broken = lw.Ensemble(q.probs[:15][[*range(14), 0]], factors={"prompt": factors["prompt"][:15], "model": factors["model"][:15]})
+    broken = lw.Ensemble(
+        q.probs[:15][[*range(14), 0]],
+        factors={"prompt": factors["prompt"][:15], "model": factors["model"][:15]},
+    )
     page = open_page(build_report(broken))
-    assert "completely crossed: 1 cell of 16 has no member" in page.locator("#sources-intro").inner_text()
+    assert (
+        "completely crossed: 1 cell of 16 has no member"
+        in page.locator("#sources-intro").inner_text()
+    )
     assert "Members 0 and 14 are identical." in page.locator("#findings .warning").inner_text()

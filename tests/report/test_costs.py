@@ -23,7 +23,9 @@ def test_the_parts_give_the_matrix() -> None:
     missed, alarm = rng.random(4) + 1, rng.random(4)
     matrix = (missed[:, None] + alarm) * (1 - np.eye(4))
     table = given(Costs(matrix, ask=0.2))["tables"]["multiclass"]
-    np.testing.assert_allclose((table["missed"][:, None] + table["alarm"]) * (1 - np.eye(4)), matrix)
+    np.testing.assert_allclose(
+        (table["missed"][:, None] + table["alarm"]) * (1 - np.eye(4)), matrix
+    )
     assert np.min(table["alarm"]) == 0
     two = given(Costs([[0, 1], [20, 0]]), lw.Ensemble(np.full((2, 5, 2), 0.5)))
     assert two["tables"]["multiclass"]["missed"].tolist() == [1, 20]
@@ -43,7 +45,10 @@ def test_costs_of_labels() -> None:
     found = given(Costs(default=1, missed={"c": 20}), labels)
     assert found["task"] == "per_label"
     assert list(found["tables"]) == ["per_label"]
-    assert given(Costs(false_positive=1, false_negative=dict.fromkeys(NAMES, 3)))["task"] == "per_label"
+    assert (
+        given(Costs(false_positive=1, false_negative=dict.fromkeys(NAMES, 3)))["task"]
+        == "per_label"
+    )
     with pytest.raises(ValueError, match="the labels may occur together"):
         given(Costs(1 - np.eye(4)), labels)
 
@@ -51,9 +56,15 @@ def test_costs_of_labels() -> None:
 @pytest.mark.parametrize(
     ("costs", "message"),
     [
-        (Costs(np.arange(16).reshape(4, 4) ** 2 * (1 - np.eye(4))), "this `matrix` is not of that form"),
+        (
+            Costs(np.arange(16).reshape(4, 4) ** 2 * (1 - np.eye(4))),
+            "this `matrix` is not of that form",
+        ),
         (Costs(np.ones((4, 4))), "not of that form"),  # right predictions cost something
-        (Costs(false_positive=1, false_negative=1, ask=[1, 2, 3, 4]), "the page has one `ask` for all labels; got 4 different ones"),
+        (
+            Costs(false_positive=1, false_negative=1, ask=[1, 2, 3, 4]),
+            "the page has one `ask` for all labels; got 4 different ones",
+        ),
         (Costs(missed={"aa": 2}), "Did you mean 'a'?"),
     ],
 )

@@ -21,16 +21,24 @@ from report_pages import ensemble
 def test_two_bytes_keep_a_probability(values) -> None:
     p = np.array(values)
     back = restore(quantize(p), normalize=False)
-    assert np.all(np.abs(back - p) <= np.pi / 4 / 65534 * (2 * np.sqrt(p * (1 - p)) + np.pi / 2 / 65534) + 1e-15)
+    assert np.all(
+        np.abs(back - p)
+        <= np.pi / 4 / 65534 * (2 * np.sqrt(p * (1 - p)) + np.pi / 2 / 65534) + 1e-15
+    )
 
 
 def test_sure_and_even_probabilities_stay_exact() -> None:
     p = np.array([0.0, 0.5, 1.0])
     assert np.array_equal(restore(quantize(p), normalize=False), p)
-    assert np.array_equal(restore(quantize(np.array([[0.5, 0.5], [0.0, 1.0]])), normalize=True), [[0.5, 0.5], [0.0, 1.0]])
+    assert np.array_equal(
+        restore(quantize(np.array([[0.5, 0.5], [0.0, 1.0]])), normalize=True),
+        [[0.5, 0.5], [0.0, 1.0]],
+    )
 
 
-@pytest.mark.parametrize("shape", [(5, 9, 9), (5, 7, 12, 3), (5, 200, 150), (5, 6, 6, 1), (5, 8, 8, 4)])
+@pytest.mark.parametrize(
+    "shape", [(5, 9, 9), (5, 7, 12, 3), (5, 200, 150), (5, 6, 6, 1), (5, 8, 8, 4)]
+)
 def test_thumbnails_are_the_images(shape, optional) -> None:
     image = optional("PIL.Image")
     images = np.random.default_rng(0).integers(0, 256, shape, dtype=np.uint8)
@@ -38,7 +46,11 @@ def test_thumbnails_are_the_images(shape, optional) -> None:
         with image.open(io.BytesIO(base64.b64decode(text))) as opened:
             pixels = np.asarray(opened)
         if max(shape[1:3]) <= 64:
-            expected = images[i][..., :3] if len(shape) == 4 and shape[3] >= 3 else images[i].reshape(shape[1:3])
+            expected = (
+                images[i][..., :3]
+                if len(shape) == 4 and shape[3] >= 3
+                else images[i].reshape(shape[1:3])
+            )
             assert np.array_equal(pixels, expected)
         else:
             assert max(pixels.shape) <= 64
@@ -46,8 +58,15 @@ def test_thumbnails_are_the_images(shape, optional) -> None:
 
 
 def test_float_images_are_scaled_and_png_is_png() -> None:
-    for images in (np.random.default_rng(0).normal(size=(3, 4, 4)), np.zeros((2, 3, 3)), np.full((2, 3, 3), np.nan)):
-        assert all(base64.b64decode(text).startswith(b"\x89PNG") for text in thumbnails(images, np.arange(2)))
+    for images in (
+        np.random.default_rng(0).normal(size=(3, 4, 4)),
+        np.zeros((2, 3, 3)),
+        np.full((2, 3, 3), np.nan),
+    ):
+        assert all(
+            base64.b64decode(text).startswith(b"\x89PNG")
+            for text in thumbnails(images, np.arange(2))
+        )
     assert png(np.zeros((2, 3, 1), np.uint8)).endswith(b"IEND\xaeB`\x82")
 
 

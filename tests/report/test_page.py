@@ -24,9 +24,18 @@ def test_every_file_is_on_the_page() -> None:
 def test_nothing_is_set_as_html_and_nothing_comes_from_elsewhere() -> None:
     for path in STATIC.iterdir():
         text = path.read_text(encoding="utf-8")
-        for forbidden in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function"):
+        for forbidden in (
+            "innerHTML",
+            "outerHTML",
+            "insertAdjacentHTML",
+            "document.write",
+            "eval(",
+            "new Function",
+        ):
             assert forbidden not in text, path.name
-        assert set(re.findall(r"https?://[^\s\"')]+", text)) <= {"http://www.w3.org/2000/svg"}, path.name
+        assert set(re.findall(r"https?://[^\s\"')]+", text)) <= {"http://www.w3.org/2000/svg"}, (
+            path.name
+        )
 
 
 @pytest.mark.parametrize("title", ["</title><script>alert(1)</script>", "<!--DATA-->", "ok & good"])

@@ -1,4 +1,6 @@
-"""The pictures of docs/report.md, taken of the demonstration's page: LABELWISE_PICTURES=docs/pictures pytest tests/report/test_pictures.py"""
+"""The pictures of docs/report.md, taken of the demonstration's page:
+LABELWISE_PICTURES=docs/pictures pytest tests/report/test_pictures.py
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,12 @@ WIDE = ("overview", "rejection", "explorer", "planner")
 def fashion():
     f = lw.demo.load_fashion_ensemble()
     return build_report(
-        f.ensemble, y_true=f.y_true, images=f.images, image_index=f.image_index, ood=f.ood, title="FashionMNIST, five networks"
+        f.ensemble,
+        y_true=f.y_true,
+        images=f.images,
+        image_index=f.image_index,
+        ood=f.ood,
+        title="FashionMNIST, five networks",
     )
 
 

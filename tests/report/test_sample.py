@@ -1,4 +1,6 @@
-"""The instances embedded in the page: rounding is measured, draws represent continuous distributions."""
+"""The instances embedded in the page: rounding is measured, draws represent continuous
+distributions.
+"""
 
 from __future__ import annotations
 
@@ -22,5 +24,7 @@ def test_other_distributions() -> None:
     normal = lw.LogisticNormal(rng.normal(size=(20, 3)), np.full((20, 3), 0.5))
     for q in (mixture, normal):
         data = build_report(q).data
-        assert data["losses"][0]["mean"]["total"] == pytest.approx(lw.decompose(q).sum().total.mean(), rel=1e-6)
+        assert data["losses"][0]["mean"]["total"] == pytest.approx(
+            lw.decompose(q).sum().total.mean(), rel=1e-6
+        )
         assert data["members"] is None

@@ -28,7 +28,9 @@ def sides(n: int):
     weights = np.array([0.5, 0.1, 0.2, 0.1, 0.1])
     q4, y4 = ensemble(n=n, k=4, seed=4, class_names=GRADES)
     p = rng.beta(0.4, 1.2, (n, 6))
-    several = lw.MultiLabelEnsemble(np.clip(p + rng.normal(0, 0.15, (5, n, 6)), 0, 1), class_names=list("abcdef"))
+    several = lw.MultiLabelEnsemble(
+        np.clip(p + rng.normal(0, 0.15, (5, n, 6)), 0, 1), class_names=list("abcdef")
+    )
     q2, y2 = ensemble(n=n, k=2, seed=1, class_names=["nevus", "melanoma"])
     return {
         "two": (q2, y2, {}),
@@ -37,11 +39,19 @@ def sides(n: int):
         "one member": (*ensemble(n=n, members=1, k=4), {}),
         "no truth": (ensemble(n=n, k=5, seed=3)[0], None, {}),
         "weighted": (lw.Ensemble(q4.probs, weights=weights, class_names=GRADES), y4, {}),
-        "weighted by case": (lw.Ensemble(q4.probs, weights=rng.random((5, n)), class_names=GRADES), y4, {}),
+        "weighted by case": (
+            lw.Ensemble(q4.probs, weights=rng.random((5, n)), class_names=GRADES),
+            y4,
+            {},
+        ),
         "several": (several, (rng.random((n, 6)) < p).astype(int), {}),
         "several without truth": (several, None, {}),
         "ordinal": (q4, y4, {"events": lw.events.ordinal(GRADES)}),
-        "groups": (q4, y4, {"events": {"ill": GRADES[1:], "bad": ["severe"], "not severe": GRADES[:3]}}),
+        "groups": (
+            q4,
+            y4,
+            {"events": {"ill": GRADES[1:], "bad": ["severe"], "not severe": GRADES[:3]}},
+        ),
         "pairs": (q4, y4, {"events": lw.events.one_vs_one(GRADES)}),
     }
 
@@ -58,12 +68,19 @@ def test_page_agrees_with_the_library(kind, open_page, tmp_path) -> None:
         page.select_option("#loss", loss)
         u, exact = (lw.decompose(x, loss, events=events) for x in (r, q))
         for part in PARTS:
-            found = np.array(page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")).reshape(n, -1)
+            found = np.array(
+                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
+            ).reshape(n, -1)
             np.testing.assert_allclose(found, getattr(u, part), atol=1e-10)
             mean = getattr(exact, part).mean(axis=0)
             page.select_option("#rule", "everywhere")
-            order = [exact.class_names.index(name) for name in page.locator("#classes tbody th").all_text_contents()]
-            np.testing.assert_allclose(values(page, f"class-{part}"), mean[order], rtol=1e-9, atol=1e-15)
+            order = [
+                exact.class_names.index(name)
+                for name in page.locator("#classes tbody th").all_text_contents()
+            ]
+            np.testing.assert_allclose(
+                values(page, f"class-{part}"), mean[order], rtol=1e-9, atol=1e-15
+            )
     assert page.locator("#rejection").is_visible() == (n > 1)
     task = page.locator("#task").input_value()
     assert task == ("per_label" if isinstance(q, lw.MultiLabelEnsemble) else "multiclass")
@@ -128,14 +145,15 @@ def test_endless_names_do_not_stop_the_page(k, open_page, tmp_path) -> None:
     ids = np.array([f"{i} " + "y" * 10_000 for i in range(40)])
     q, y = ensemble(n=40, k=k, class_names=names)
     page = open_page(build_report(q, y_true=y, ids=ids, title="t" * 10_000, ood={"z" * 10_000: q}))
-    # laying text out is what takes time: no piece of it may be longer than a few lines, and all of it must stay small
+    # laying text out is what takes time: no piece of it may be longer than a few lines, and all of
+    # it must stay small
     longest = page.evaluate("""() => {
       const walk = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
       let most = 0;
       while (walk.nextNode()) if (!walk.currentNode.parentElement.closest("script, style, textarea")) most = Math.max(most, walk.currentNode.data.length);
       for (const x of document.querySelectorAll("[title], [aria-label]")) most = Math.max(most, (x.title ?? "").length, (x.getAttribute("aria-label") ?? "").length);
       return most;
-    }""")
+    }""")  # noqa: E501
     assert longest <= 2002
     first = page.locator("#classes tbody th .name").first
     assert first.text_content().endswith("…")
@@ -143,26 +161,36 @@ def test_endless_names_do_not_stop_the_page(k, open_page, tmp_path) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 1200
     page.locator("#id-search").fill("17 yy")
     assert page.locator("#cases .case").count() == 1
-    assert costs_of(page, tmp_path).class_names == tuple(names)  # what `labelwise decide` reads must have the names in full
+    assert costs_of(page, tmp_path).class_names == tuple(
+        names
+    )  # what `labelwise decide` reads must have the names in full
 
 
 def test_a_continuous_distribution_shows_its_own_numbers(open_page, axe) -> None:
     rng = np.random.default_rng(0)
-    q = lw.Dirichlet(rng.gamma(0.7, 3, (80, 3)) + 0.05, class_names=["lung", "lymphoma", "melanoma"])
+    q = lw.Dirichlet(
+        rng.gamma(0.7, 3, (80, 3)) + 0.05, class_names=["lung", "lymphoma", "melanoma"]
+    )
     y = rng.integers(0, 3, 80)
     page = open_page(build_report(q, y_true=y))
     for loss in LOSSES:
         page.select_option("#loss", loss)
         u = lw.decompose(q, loss)
         for part in PARTS:
-            found = np.array(page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")).reshape(80, 3)
+            found = np.array(
+                page.evaluate(f"Array.from(labelwise.view.components().labels.{part})")
+            ).reshape(80, 3)
             np.testing.assert_allclose(found, getattr(u, part), atol=3e-5)
-            assert value(page, part, "#cards") == pytest.approx(getattr(u.sum(), part).mean(), rel=1e-9)
+            assert value(page, part, "#cards") == pytest.approx(
+                getattr(u.sum(), part).mean(), rel=1e-9
+            )
     costs = lw.decisions.Costs(1 - np.eye(3), abstain=0.34, ask=0.3, expert_error=0.05)
     plan = lw.decisions.decide(q, costs, task="multiclass")
     assert value(page, "expected-cost") == pytest.approx(plan.expected_cost.mean(), abs=1e-4)
     assert value(page, "value-of-label") == pytest.approx(plan.value_of_label.mean(), abs=1e-4)
-    assert value(page, "value-of-knowledge") == pytest.approx(plan.value_of_knowledge.mean(), abs=0.03)
+    assert value(page, "value-of-knowledge") == pytest.approx(
+        plan.value_of_knowledge.mean(), abs=0.03
+    )
     assert "draws" in page.locator("#plan").inner_text()
     assert page.locator("#detail .simplex circle").count() == 16
     axe(page)

@@ -16,8 +16,15 @@ def test_out_of_distribution_predictions_need_no_name() -> None:
     other, _ = ensemble(n=30, k=3, seed=5)
     report = build_report(q, y_true=y, ood=other)
     assert [x["name"] for x in report.data["detection"]] == ["out of distribution"]
-    assert build_report(q, y_true=y, ood=lw.io.Predictions(probs=other.probs)).data["detection"][0]["n"] == 30
-    with pytest.raises(TypeError, match=r"`ood` must be a distribution, Predictions, or a mapping.*got list"):
+    assert (
+        build_report(q, y_true=y, ood=lw.io.Predictions(probs=other.probs)).data["detection"][0][
+            "n"
+        ]
+        == 30
+    )
+    with pytest.raises(
+        TypeError, match=r"`ood` must be a distribution, Predictions, or a mapping.*got list"
+    ):
         build_report(q, y_true=y, ood=[other])
 
 
@@ -35,7 +42,10 @@ def test_a_report_prints_short() -> None:
         ({"max_instances": 0}, "`max_instances` must be a positive integer"),
         ({"ids": np.arange(3)}, "`ids` must have one entry for each of the N = 20"),
         ({"images": np.zeros((3, 4, 4))}, "3 `images` for 20 instances"),
-        ({"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]}, "`image_index` must be a position from 0 to 19"),
+        (
+            {"images": np.zeros((3, 4, 4)), "image_index": [0, 1, 99]},
+            "`image_index` must be a position from 0 to 19",
+        ),
         ({"images": np.zeros((20, 4))}, "`images` must have shape"),
         ({"y_true": np.full(20, 7)}, "between 0 and 3"),
         ({"events": {"bad": ["nothing"]}}, "has no class names"),

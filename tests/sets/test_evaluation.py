@@ -30,14 +30,23 @@ def test_evaluation_tells_coverage_size_and_what_to_expect() -> None:
     assert frame["covered"].mean() == pytest.approx(evaluation["all classes"].coverage)
     code = np.arange(400) // 8
     grouped = fit_sets(p[:400], y[:400], groups=code, per="marginal")
-    shares = [grouped.predict(p[400:]).member[np.arange(400), y[400:]][code == g].mean() for g in range(50)]
-    assert grouped.evaluate(p[400:], y[400:], groups=code)["all classes"].coverage == pytest.approx(np.mean(shares))
+    shares = [
+        grouped.predict(p[400:]).member[np.arange(400), y[400:]][code == g].mean()
+        for g in range(50)
+    ]
+    assert grouped.evaluate(p[400:], y[400:], groups=code)["all classes"].coverage == pytest.approx(
+        np.mean(shares)
+    )
     whole = fit_sets(p[:400], y[:400], groups=code, per="marginal", cover="group", coverage=0.8)
     assert whole.evaluate(p[400:], y[400:], groups=code).unit == "group"
 
 
-def only_the_first_class(groups: np.ndarray | None = None, cover: str = "case") -> tuple[SetPredictor, np.ndarray]:
-    """Sets that are always {class 0}, so that class 0 is covered and class 1 is missed; and the prediction of a case."""
+def only_the_first_class(
+    groups: np.ndarray | None = None, cover: str = "case"
+) -> tuple[SetPredictor, np.ndarray]:
+    """Sets that are always {class 0}, so that class 0 is covered and class 1 is missed; and the
+    prediction of a case.
+    """
     p = np.tile([0.9, 0.1], (200, 1))
     groups = None if groups is None else np.arange(200) // 5
     return fit_sets(p, np.zeros(200, int), per="marginal", groups=groups, cover=cover), p[:1]
@@ -50,21 +59,32 @@ def test_ten_covered_groups_are_not_certainty() -> None:
     row = found["all classes"]
     assert (row.coverage, row.low, row.high) == pytest.approx((1, 0.025 ** (1 / 10), 1))
     assert row.method.startswith("exact for 10 independent groups")
-    assert "Where nothing was missed, or everything, the groups are the units of an exact interval." in repr(found)
+    assert (
+        "Where nothing was missed, or everything, the groups are the units of an exact interval."
+        in repr(found)
+    )
     assert found.to_dict()["note"] == found.note
     none = sets.evaluate(np.repeat(p, 50, axis=0), np.ones(50, int), groups=groups)["all classes"]
     assert (none.coverage, none.low, none.high) == pytest.approx((0, 0, 1 - 0.025 ** (1 / 10)))
-    alike = sets.evaluate(np.repeat(p, 50, axis=0), (np.arange(50) % 5 == 0).astype(int), groups=groups)[
-        "all classes"
-    ]  # four of five in each group
-    assert (alike.low, alike.high) == pytest.approx((0.8 * 0.025 ** (1 / 10), 1 - 0.2 * 0.025 ** (1 / 10)))
-    one = sets.evaluate(np.repeat(p, 5, axis=0), (np.arange(5) == 0).astype(int), groups=np.zeros(5))["all classes"]
+    alike = sets.evaluate(
+        np.repeat(p, 50, axis=0), (np.arange(50) % 5 == 0).astype(int), groups=groups
+    )["all classes"]  # four of five in each group
+    assert (alike.low, alike.high) == pytest.approx(
+        (0.8 * 0.025 ** (1 / 10), 1 - 0.2 * 0.025 ** (1 / 10))
+    )
+    one = sets.evaluate(
+        np.repeat(p, 5, axis=0), (np.arange(5) == 0).astype(int), groups=np.zeros(5)
+    )["all classes"]
     assert (one.low, one.high) == (0, 1)
 
 
-@pytest.mark.parametrize(("n_groups", "rho", "least"), [(10, 0.1, 0.9), (20, 0.1, 0.9), (30, 0.05, 0.93)])
+@pytest.mark.parametrize(
+    ("n_groups", "rho", "least"), [(10, 0.1, 0.9), (20, 0.1, 0.9), (30, 0.05, 0.93)]
+)
 def test_intervals_over_groups_cover(n_groups: int, rho: float, least: float) -> None:
-    """95 % intervals of a coverage of .95; on the plain scale they covered .88 with 10 or 20 groups of twenty cases."""
+    """95 % intervals of a coverage of .95; on the plain scale they covered .88 with 10 or 20 groups
+    of twenty cases.
+    """
     rng = np.random.default_rng(n_groups)
     groups = np.repeat(np.arange(n_groups), 20)
     sets, p = only_the_first_class(groups)
@@ -86,7 +106,9 @@ def test_groups_of_sets_that_were_fitted_without_them_widen_the_interval_of_a_ra
     p = np.repeat(p, len(y), axis=0)
     row, plain = (sets.evaluate(p, y, groups=g)["all classes"] for g in (groups, None))
     expected = clustered_mean(y == 0, groups, bounds=(0, 1))
-    assert (row.coverage, row.low, row.high) == pytest.approx((float(expected), expected.low, expected.high))
+    assert (row.coverage, row.low, row.high) == pytest.approx(
+        (float(expected), expected.low, expected.high)
+    )
     assert row.coverage == plain.coverage
     assert row.high - row.low > 2 * (plain.high - plain.low)
     assert row.expected is None  # the law is that of independent cases

@@ -20,7 +20,9 @@ def test_events_hold_each_and_a_class_of_two_has_the_larger_threshold() -> None:
     assert pooled.thresholds[2] == pooled.thresholds[3]
     np.testing.assert_array_equal(pooled.thresholds[:2], single.thresholds[:2])
     assert "not for each class in 'rare' (lentigo, angioma) by itself" in pooled.guarantee
-    both = fit_sets(ensemble(p), y, coverage=0.8, per={"rare": ["lentigo", "angioma"], "lentigo": ["lentigo"]})
+    both = fit_sets(
+        ensemble(p), y, coverage=0.8, per={"rare": ["lentigo", "angioma"], "lentigo": ["lentigo"]}
+    )
     assert both.thresholds[2] == max(pooled.thresholds[2], single.thresholds[2])
     evaluation = both.evaluate(ensemble(p), y)
     assert evaluation["rare"].guaranteed
@@ -37,48 +39,76 @@ MANY = lw.MultiLabelEnsemble(P[None])
     ("call", "sentence"),
     [
         (lambda: fit_sets(P, np.where(Y == 1, 7, Y)), r"`y_cal` must lie between 0 and 3 .* got 7"),
-        (lambda: fit_sets(ensemble(P), ["nevuss"] * 400), "unknown class 'nevuss' in row 0. Did you mean 'nevus'"),
-        (lambda: fit_sets(P[Y != 1], Y[Y != 1]), r"⌈1/\(1 − 0\.9\)⌉ − 1 = 9 calibration cases of each class or event; '1' has 0.*pool rare classes"),
-        (lambda: fit_sets(P[:5], Y[:5], per="marginal"), r"needs at least .* = 9 calibration cases; got 5"),
-        (lambda: fit_sets(P, Y, coverage=1.0), "`coverage` must lie strictly between 0 and 1, such as 0.9; got 1.0"),
+        (lambda: fit_sets(ensemble(P), ["nevuss"] * 400), (
+            "unknown class 'nevuss' in row 0. Did you mean 'nevus'"
+        )),
+        (lambda: fit_sets(P[Y != 1], Y[Y != 1]), (
+            r"⌈1/\(1 − 0\.9\)⌉ − 1 = 9 calibration cases of each class or event; '1' has 0.*pool "
+            r"rare classes"
+        )),
+        (lambda: fit_sets(P[:5], Y[:5], per="marginal"), (
+            r"needs at least .* = 9 calibration cases; got 5"
+        )),
+        (lambda: fit_sets(P, Y, coverage=1.0), (
+            "`coverage` must lie strictly between 0 and 1, such as 0.9; got 1.0"
+        )),
         (lambda: fit_sets(P, Y, coverage=90), "`coverage` must lie strictly"),
         (lambda: fit_sets(P, Y, coverage=True), "`coverage` must lie strictly"),
         (lambda: fit_sets(MANY, Y), "may occur together.*fit_labels"),
         (lambda: fit_sets(P, np.ones((400, 4), int)), "labels that may occur together"),
-        (lambda: fit_sets(P, Y, groups=np.arange(399)), "`groups` must name the group of each of the 400 instances"),
-        (lambda: fit_sets(P, Y, groups=np.arange(400) // 80), r"needs at least .* = 9 groups of each class or event; '0' has 5"),
+        (lambda: fit_sets(P, Y, groups=np.arange(399)), (
+            "`groups` must name the group of each of the 400 instances"
+        )),
+        (lambda: fit_sets(P, Y, groups=np.arange(400) // 80), (
+            r"needs at least .* = 9 groups of each class or event; '0' has 5"
+        )),
         (lambda: fit_sets(P, Y, groups=np.arange(400), cover="patient"), "`cover` must be 'case'"),
         (lambda: fit_sets(P, Y, cover="group"), "needs `groups`"),
-        (lambda: fit_sets(P, Y, per="klass"), "`per` must be 'class', 'marginal'.*Did you mean 'class'"),
+        (lambda: fit_sets(P, Y, per="klass"), (
+            "`per` must be 'class', 'marginal'.*Did you mean 'class'"
+        )),
         (lambda: fit_sets(P, Y, per=3), "`per` must be 'class'"),
         (lambda: fit_sets(P, Y, per=lw.events.one_vs_one(4)), "conditional events"),
         (lambda: fit_sets(P, Y, per={"rare": [9]}), "names class 9"),
         (lambda: fit_sets(P, Y, score="raps"), "`score` must be 'lac' or 'aps'"),
         (lambda: fit_sets(P, Y, prevalence=[0.25] * 4), "for per='marginal'"),
         (lambda: fit_sets(P, Y, per="marginal", prevalence=[0.5] * 4), "sum to 1"),
-        (lambda: fit_sets(ensemble(P), Y, per="marginal", prevalence={"nevus": 1}), "share of each class; got 1 of 4"),
-        (lambda: fit_sets(P[Y > 0], Y[Y > 0], per="marginal", prevalence=[0.25] * 4), "no calibration case has it"),
-        (lambda: fit_sets(P, Y, per="marginal", prevalence=[0.25] * 4, groups=Y), "cannot be combined with `groups`"),
+        (lambda: fit_sets(ensemble(P), Y, per="marginal", prevalence={"nevus": 1}), (
+            "share of each class; got 1 of 4"
+        )),
+        (lambda: fit_sets(P[Y > 0], Y[Y > 0], per="marginal", prevalence=[0.25] * 4), "no calibration case has it"),  # noqa: E501
+        (lambda: fit_sets(P, Y, per="marginal", prevalence=[0.25] * 4, groups=Y), (
+            "cannot be combined with `groups`"
+        )),
         (lambda: fit_sets(P, Y, source_prevalence=[0.25] * 4), "only with `prevalence`"),
         (lambda: fit_sets(P, Y, smoothed=True), "Pass `rng`"),
         (lambda: fit_sets(P, Y, smoothed=True, rng=0).predict(P), "Pass `rng`"),
         (lambda: fit_sets(P, Y, smoothed=True, rng=0, groups=Y), "not with `groups`"),
         (lambda: fit_sets(P, Y).predict(P, rng=0), "not random"),
-        (lambda: fit_sets(P, Y).predict(P[:, :3] / P[:, :3].sum(axis=1, keepdims=True)), "4 classes of the calibration cases; got K = 3"),
-        (lambda: fit_sets(ensemble(P), Y).predict(lw.Ensemble(P[None], class_names=NAMES[::-1])), "class 0 is 'angioma' instead of 'nevus'"),
+        (lambda: fit_sets(P, Y).predict(P[:, :3] / P[:, :3].sum(axis=1, keepdims=True)), (
+            "4 classes of the calibration cases; got K = 3"
+        )),
+        (lambda: fit_sets(ensemble(P), Y).predict(lw.Ensemble(P[None], class_names=NAMES[::-1])), (
+            "class 0 is 'angioma' instead of 'nevus'"
+        )),
         (lambda: fit_sets(P * 2, Y), "between 0 and 1"),
         (lambda: fit_sets(P / 2, Y), "must sum to 1"),
         (lambda: fit_sets(P, Y, shape=lw.events.one_vs_one(4)), "`shape` must be"),
-        (lambda: fit_sets(P, Y, shape=lw.events.tree({"a": [0, 1]})), "must contain every class; '2' is missing"),
-        (lambda: fit_sets(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),
-        (lambda: fit_labels(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),
-        (lambda: fit_labels(MANY, np.ones((400, 4), int)), r"`false_alarm_rate` 0\.1 needs at least 9 calibration cases without the label '0'; got 0"),
+        (lambda: fit_sets(P, Y, shape=lw.events.tree({"a": [0, 1]})), (
+            "must contain every class; '2' is missing"
+        )),
+        (lambda: fit_sets(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),  # noqa: E501
+        (lambda: fit_labels(P, Y, groups=np.arange(400)).evaluate(P, Y), "Pass the group of each case"),  # noqa: E501
+        (lambda: fit_labels(MANY, np.ones((400, 4), int)), (
+            r"`false_alarm_rate` 0\.1 needs at least 9 calibration cases without the label '0'; "
+            r"got 0"
+        )),
         (lambda: fit_labels(P, Y, method="ltt"), "`method` must be"),
         (lambda: fit_labels(P, Y, confidence=0.9), "for method='learn_then_test'"),
-        (lambda: fit_labels(P, Y, method="learn_then_test", groups=Y), "need method='risk_control'"),
+        (lambda: fit_labels(P, Y, method="learn_then_test", groups=Y), "need method='risk_control'"),  # noqa: E501
         (lambda: fit_labels(P, Y, miss_rate=0), "`miss_rate` must lie strictly"),
         (lambda: cluster_classes(P, Y, n_clusters=5), "`n_clusters` must be at most"),
-        (lambda: fit_sets(P, Y, per=cluster_classes(ensemble(P), Y, n_clusters=2)), "made for other classes"),
+        (lambda: fit_sets(P, Y, per=cluster_classes(ensemble(P), Y, n_clusters=2)), "made for other classes"),  # noqa: E501
         (lambda: estimate_prevalence(P, Y, P[:, :2]), "`q_new` must"),
         (lambda: estimate_prevalence(P, Y, P, method="x"), "`method` must"),
     ],

@@ -1,4 +1,6 @@
-"""What the sets guarantee, against laws that are known exactly and Monte-Carlo bands of at least four standard errors."""
+"""What the sets guarantee, against laws that are known exactly and Monte-Carlo bands of at least
+four standard errors.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +15,20 @@ from labelwise.sets import fit_labels, fit_sets
 
 
 def draw(
-    n: int, k: int, rng: np.random.Generator, *, prior: np.ndarray | None = None, digits: int | None = None
+    n: int,
+    k: int,
+    rng: np.random.Generator,
+    *,
+    prior: np.ndarray | None = None,
+    digits: int | None = None,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Mean probabilities that are informative but miscalibrated, and true classes; with ``digits``, many scores are tied."""
+    """Mean probabilities that are informative but miscalibrated, and true classes; with ``digits``,
+    many scores are tied.
+    """
     y = rng.choice(k, n, p=prior)
-    logits = rng.normal(size=(n, k)) + 1.5 * (1 + np.arange(k))[y][:, None] / k * (np.arange(k) == y[:, None])
+    logits = rng.normal(size=(n, k)) + 1.5 * (1 + np.arange(k))[y][:, None] / k * (
+        np.arange(k) == y[:, None]
+    )
     p = np.exp(logits)
     p /= p.sum(axis=1, keepdims=True)
     if digits is not None:
@@ -39,7 +50,9 @@ def test_coverage_of_each_class_follows_the_beta_binomial_law(n: int) -> None:
     hits = np.empty((trials, k), int)
     y_cal, y_new = np.repeat(np.arange(k), n), np.repeat(np.arange(k), m)
     for t in range(trials):
-        p_cal, p_new = (np.eye(k)[y] * 0.6 + rng.dirichlet(np.ones(k), len(y)) for y in (y_cal, y_new))
+        p_cal, p_new = (
+            np.eye(k)[y] * 0.6 + rng.dirichlet(np.ones(k), len(y)) for y in (y_cal, y_new)
+        )
         sets = fit_sets(p_cal / 1.6, y_cal, coverage=0.9)
         inside = covered(sets.predict(p_new / 1.6), y_new)
         hits[t] = [inside[y_new == c].sum() for c in range(k)]
@@ -55,7 +68,9 @@ def test_coverage_of_each_class_follows_the_beta_binomial_law(n: int) -> None:
 
 @pytest.mark.parametrize("score", ["lac", "aps"])
 @pytest.mark.parametrize("digits", [None, 1])
-def test_classes_are_covered_whatever_the_ties_and_imbalance(score: str, digits: int | None) -> None:
+def test_classes_are_covered_whatever_the_ties_and_imbalance(
+    score: str, digits: int | None
+) -> None:
     rng = np.random.default_rng(2)
     n_cal = np.array([400, 75, 25])
     share = np.zeros((60, 3))
@@ -84,14 +99,18 @@ def test_smoothed_sets_have_the_level_exactly() -> None:
     rng = np.random.default_rng(4)
     hits = []
     for t in range(400):
-        p, y = draw(25, 3, rng, digits=1)  # n = 15 is no multiple of 10, and most scores are tied: without smoothing far above 0.7
+        p, y = draw(
+            25, 3, rng, digits=1
+        )  # n = 15 is no multiple of 10, and most scores are tied: without smoothing far above 0.7
         sets = fit_sets(p[:15], y[:15], per="marginal", coverage=0.7, smoothed=True, rng=t)
         hits.append(covered(sets.predict(p[15:], rng=t), y[15:]).mean())
     assert abs(np.mean(hits) - 0.7) < 4 * np.std(hits) / sqrt(len(hits))
 
 
 def test_overlapping_events_are_covered_at_least() -> None:
-    """The classes of several events have the largest of their thresholds: one of these events is covered far more often."""
+    """The classes of several events have the largest of their thresholds: one of these events is
+    covered far more often.
+    """
     rng = np.random.default_rng(8)
     easy_and_hard = {"easy": [2], "both": [0, 2]}
     hits: dict[str, list[float]] = {"easy": [], "both": []}
@@ -121,13 +140,21 @@ def test_a_random_case_and_all_cases_of_a_new_group_are_covered() -> None:
         p = np.stack([1 / (1 + np.exp(z)), 1 / (1 + np.exp(-z))], axis=-1)
         old, new = code < 14, code == 14
         for kind, found in (("case", one), ("group", whole)):
-            sets = fit_sets(p[old], y[old], per="marginal", coverage=0.8, groups=code[old], cover=kind)
+            sets = fit_sets(
+                p[old], y[old], per="marginal", coverage=0.8, groups=code[old], cover=kind
+            )
             inside = covered(sets.predict(p[new]), y[new])
             found.append(inside.mean() if kind == "case" else inside.all())
-        naive.append(covered(fit_sets(p[old], y[old], per="marginal", coverage=0.8).predict(p[new]), y[new]).all())
+        naive.append(
+            covered(
+                fit_sets(p[old], y[old], per="marginal", coverage=0.8).predict(p[new]), y[new]
+            ).all()
+        )
     assert np.mean(one) > 0.8 - 4 * np.std(one) / sqrt(len(one))
     assert np.mean(whole) > 0.8 - 4 * sqrt(0.16 / len(whole))
-    assert np.mean(naive) < 0.8 - 4 * sqrt(0.16 / len(naive))  # ignoring groups covers whole groups too rarely: the test can fail
+    assert np.mean(naive) < 0.8 - 4 * sqrt(
+        0.16 / len(naive)
+    )  # ignoring groups covers whole groups too rarely: the test can fail
 
 
 def test_known_prevalences_restore_coverage_under_label_shift() -> None:
@@ -141,7 +168,9 @@ def test_known_prevalences_restore_coverage_under_label_shift() -> None:
         p, q = p[:, ::-1], q[:, ::-1]
         y, z = 2 - y, 2 - z
         known = {"prevalence": target[::-1], "source_prevalence": source[::-1]}
-        weighted.append(covered(fit_sets(p, y, per="marginal", coverage=0.8, **known).predict(q), z).mean())
+        weighted.append(
+            covered(fit_sets(p, y, per="marginal", coverage=0.8, **known).predict(q), z).mean()
+        )
         plain.append(covered(fit_sets(p, y, per="marginal", coverage=0.8).predict(q), z).mean())
     assert np.mean(weighted) > 0.8 - 4 * np.std(weighted) / sqrt(len(weighted))
     assert abs(np.mean(plain) - 0.8) > 4 * np.std(plain) / sqrt(len(plain))
@@ -170,7 +199,9 @@ def test_misses_and_false_alarms_stay_below_their_rates(method: str) -> None:
             assert np.mean(found) < rate + 4 * np.std(found) / sqrt(len(found))
             assert np.mean(found) > rate - 0.03  # and not far below
         else:
-            assert np.mean(np.array(found) > rate + 0.01) < 0.05 + 4 * sqrt(0.05 * 0.95 / len(found))
+            assert np.mean(np.array(found) > rate + 0.01) < 0.05 + 4 * sqrt(
+                0.05 * 0.95 / len(found)
+            )
 
 
 def test_allowed_errors_equal_the_binomial_sum() -> None:

@@ -23,7 +23,9 @@ def test_distributions_predictions_and_arrays_give_the_same() -> None:
 
 def test_cases_have_one_class_each() -> None:
     p, y = cases(20)
-    found, labels, names = calibration_cases(lw.Ensemble(p[None], class_names=NAMES), [NAMES[k] for k in y])
+    found, labels, names = calibration_cases(
+        lw.Ensemble(p[None], class_names=NAMES), [NAMES[k] for k in y]
+    )
     np.testing.assert_array_equal(labels, y)
     assert (found.shape, names) == ((20, 4), tuple(NAMES))
     assert calibration_cases(p, y)[2] == ("0", "1", "2", "3")

@@ -41,7 +41,9 @@ def test_label_answers_and_cuts_without_doubt() -> None:
 
 
 def test_shares_of_thresholds_that_were_fitted_by_group_are_those_of_a_random_group() -> None:
-    """Patients of 1 or 20 cases; in the large ones nothing is missed. The interval of all cases covers what is guaranteed in few samples."""
+    """Patients of 1 or 20 cases; in the large ones nothing is missed. The interval of all cases
+    covers what is guaranteed in few samples.
+    """
     rng = np.random.default_rng(0)
     hits: dict[str, list[bool]] = {"groups": [], "cases": []}
 
@@ -63,7 +65,9 @@ def test_shares_of_thresholds_that_were_fitted_by_group_are_those_of_a_random_gr
         size = np.bincount(groups)[groups]
         truth = limit * np.mean(np.bincount(groups, size == 1)[np.unique(groups[present])])
         found = labels.evaluate(q, y, groups=groups)
-        by_group = [np.mean(p[(groups == g) & present, 0] < limit) for g in np.unique(groups[present])]
+        by_group = [
+            np.mean(p[(groups == g) & present, 0] < limit) for g in np.unique(groups[present])
+        ]
         assert found.missed.value[0] == pytest.approx(np.mean(by_group))
         by_case = dataclasses.replace(labels, grouped=False).evaluate(q, y).missed
         for name, x in (("groups", found.missed), ("cases", by_case)):
@@ -78,7 +82,9 @@ def test_shares_of_thresholds_that_were_fitted_by_group_are_those_of_a_random_gr
 def test_no_errors_in_few_groups_and_no_cases_at_all() -> None:
     p = np.repeat([[0.9], [0.1]], 20, axis=0)
     y = p > 0.5
-    labels = fit_labels(lw.MultiLabelEnsemble(np.concatenate([p, p], axis=1)[None]), np.concatenate([y, y], axis=1))
+    labels = fit_labels(
+        lw.MultiLabelEnsemble(np.concatenate([p, p], axis=1)[None]), np.concatenate([y, y], axis=1)
+    )
     q = lw.MultiLabelEnsemble(np.full((1, 12, 2), 0.9))
     groups = np.arange(12) // 3
     found = labels.evaluate(q, np.ones((12, 2), bool), groups=groups)

@@ -11,6 +11,8 @@ from set_cases import cases
 
 def test_another_level_from_the_same_cases() -> None:
     p, y = cases()
-    np.testing.assert_array_equal(fit_sets(p, y).with_coverage(0.8).thresholds, fit_sets(p, y, coverage=0.8).thresholds)
+    np.testing.assert_array_equal(
+        fit_sets(p, y).with_coverage(0.8).thresholds, fit_sets(p, y, coverage=0.8).thresholds
+    )
     with pytest.raises(ValueError, match="needs at least"):
         fit_sets(p, y).with_coverage(0.999)

@@ -13,7 +13,10 @@ from hypothesis import strategies as st
 from labelwise.sets._quantiles import as_level, conformal_threshold, p_values
 
 
-@given(st.lists(st.integers(0, 5), min_size=1, max_size=40), st.sampled_from(["0.5", "0.8", "0.9", "0.95", "0.7", "0.99"]))
+@given(
+    st.lists(st.integers(0, 5), min_size=1, max_size=40),
+    st.sampled_from(["0.5", "0.8", "0.9", "0.95", "0.7", "0.99"]),
+)
 def test_thresholds_are_the_smallest_that_cover_enough(values: list[int], written: str) -> None:
     level = as_level(float(written))
     assert level == Fraction(written)
@@ -25,4 +28,6 @@ def test_thresholds_are_the_smallest_that_cover_enough(values: list[int], writte
     for s in range(-1, 7):  # p-value above α and score below the threshold are the same thing
         count = sum(scores >= s) + 1
         assert (s <= t) == (Fraction(int(count), len(scores) + 1) > 1 - Fraction(written))
-        assert p_values(scores, np.array(float(s)), None, 1.0, None) == pytest.approx(count / (len(scores) + 1))
+        assert p_values(scores, np.array(float(s)), None, 1.0, None) == pytest.approx(
+            count / (len(scores) + 1)
+        )

@@ -7,7 +7,9 @@ import pytest
 
 from labelwise.sets import PredictionSets
 
-SETS = PredictionSets(np.array([[True, False, True], [False, False, False]]), ("a", "b", "c"), "Covers.")
+SETS = PredictionSets(
+    np.array([[True, False, True], [False, False, False]]), ("a", "b", "c"), "Covers."
+)
 
 
 def test_sizes_and_names() -> None:

@@ -14,7 +14,9 @@ from set_cases import cases
 
 
 def strangeness(score: str, row: np.ndarray, k: int) -> float:
-    return float(1 - row[k] if score == "lac" else sum(x for x in sorted(row, reverse=True) if x >= row[k]))
+    return float(
+        1 - row[k] if score == "lac" else sum(x for x in sorted(row, reverse=True) if x >= row[k])
+    )
 
 
 @pytest.mark.parametrize("score", ["lac", "aps"])

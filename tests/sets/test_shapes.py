@@ -17,7 +17,9 @@ def test_ordinal_sets_have_no_gaps_and_grow_with_the_level() -> None:
     before = np.zeros((len(p), 4), bool)
     for coverage in (0.5, 0.7, 0.9, 0.95):
         plain = fit_sets(ensemble(p), y, coverage=coverage)
-        member = fit_sets(ensemble(p), y, coverage=coverage, shape=scale).predict(ensemble(p)).member
+        member = (
+            fit_sets(ensemble(p), y, coverage=coverage, shape=scale).predict(ensemble(p)).member
+        )
         assert (plain.predict(ensemble(p)).member <= member).all()
         for row in member[:, order]:
             where = np.flatnonzero(row)
@@ -30,7 +32,12 @@ def test_ordinal_sets_have_no_gaps_and_grow_with_the_level() -> None:
 def test_trees_give_few_nodes_and_grow_with_the_level(max_nodes: int) -> None:
     rng = np.random.default_rng(0)
     names = list("abcdefgh")
-    tree = lw.events.tree({"left": {"ab": ["a", "b"], "cd": ["c", "d"]}, "right": {"ef": ["e", "f"], "gh": ["g", "h"]}})
+    tree = lw.events.tree(
+        {
+            "left": {"ab": ["a", "b"], "cd": ["c", "d"]},
+            "right": {"ef": ["e", "f"], "gh": ["g", "h"]},
+        }
+    )
     y = rng.integers(8, size=800)
     p = rng.dirichlet(np.full(8, 0.5), 800) + 0.4 * np.eye(8)[y]
     q = lw.Ensemble(p[None] / p.sum(axis=1, keepdims=True), class_names=names)
@@ -45,6 +52,14 @@ def test_trees_give_few_nodes_and_grow_with_the_level(max_nodes: int) -> None:
         small = plain.size <= max_nodes
         assert (sets.member[small] == plain.member[small]).all()
         before = sets.member
-    leaves = {"left": "abcd", "right": "efgh", "ab": "ab", "cd": "cd", "ef": "ef", "gh": "gh", "any class": "abcdefgh"}
+    leaves = {
+        "left": "abcd",
+        "right": "efgh",
+        "ab": "ab",
+        "cd": "cd",
+        "ef": "ef",
+        "gh": "gh",
+        "any class": "abcdefgh",
+    }
     for i in range(100):
         assert set(sets[i]) == set("".join(leaves.get(node, node) for node in sets.nodes[i]))

@@ -18,7 +18,9 @@ def test_prevalences_are_estimated(method: str) -> None:
     np.testing.assert_allclose(found.values, [0.2, 0.8], atol=0.03)
     sets = fit_sets(q[0], y[0], per="marginal", prevalence=found)
     assert "approximately" in sets.guarantee
-    known = fit_sets(q[0], y[0], per="marginal", prevalence=[0.2, 0.8], source_prevalence=[0.7, 0.3])
+    known = fit_sets(
+        q[0], y[0], per="marginal", prevalence=[0.2, 0.8], source_prevalence=[0.7, 0.3]
+    )
     assert "approximately" not in known.guarantee
     same = fit_sets(q[0], y[0], per="marginal", prevalence=[0.7, 0.3])
     np.testing.assert_allclose(same.thresholds, fit_sets(q[0], y[0], per="marginal").thresholds)

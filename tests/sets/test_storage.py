@@ -20,11 +20,18 @@ def fitted() -> dict[str, Any]:
     return {
         "class": fit_sets(q, y),
         "aps": fit_sets(q, y, score="aps", smoothed=True, rng=0),
-        "pool": fit_sets(q, y, per={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)),
+        "pool": fit_sets(
+            q, y, per={"rare": ["lentigo", "angioma"]}, shape=lw.events.ordinal(NAMES)
+        ),
         "groups": fit_sets(q, y, groups=code),
         "whole": fit_sets(q, y, groups=code, cover="group", per="marginal"),
         "shift": fit_sets(q, y, per="marginal", prevalence=[0.1, 0.2, 0.3, 0.4]),
-        "tree": fit_sets(q, y, shape=lw.events.tree({"mole": ["nevus", "lentigo"], "other": ["melanoma", "angioma"]}), max_nodes=2),
+        "tree": fit_sets(
+            q,
+            y,
+            shape=lw.events.tree({"mole": ["nevus", "lentigo"], "other": ["melanoma", "angioma"]}),
+            max_nodes=2,
+        ),
     }
 
 
@@ -43,7 +50,10 @@ def test_saved_sets_are_the_same(which: str, tmp_path: Path) -> None:
 
 def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
     p, y = cases()
-    for labels in (fit_labels(ensemble(p), y), fit_labels(ensemble(p), y, method="learn_then_test", confidence=0.9)):
+    for labels in (
+        fit_labels(ensemble(p), y),
+        fit_labels(ensemble(p), y, method="learn_then_test", confidence=0.9),
+    ):
         again = load_sets(labels.save(tmp_path / "labels.npz"))
         assert repr(labels) == repr(again)
 
@@ -51,8 +61,8 @@ def test_saved_label_thresholds_are_the_same(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("key", "value"),
     [
-        ("format", np.asarray("other")), ("coverage", np.asarray(1.5)), ("offsets", np.array([0, 9, 3, 7, 400])), ("scores", np.full(400, np.nan)),
-        ("inside", np.zeros((4, 3), bool)), ("score", np.asarray("mine")), ("used_by", np.zeros((4, 4), bool)), ("class_names", np.asarray(["a"] * 4)),
+        ("format", np.asarray("other")), ("coverage", np.asarray(1.5)), ("offsets", np.array([0, 9, 3, 7, 400])), ("scores", np.full(400, np.nan)),  # noqa: E501
+        ("inside", np.zeros((4, 3), bool)), ("score", np.asarray("mine")), ("used_by", np.zeros((4, 4), bool)), ("class_names", np.asarray(["a"] * 4)),  # noqa: E501
     ],
 )  # fmt: skip
 def test_damaged_files_are_refused(key: str, value: np.ndarray, tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ def cases(seed: int) -> tuple[lw.Ensemble, np.ndarray]:
     rng = np.random.default_rng(seed)
     y = rng.integers(3, size=200)
     probs = rng.dirichlet([1, 1, 1], (3, 200)) + np.eye(3)[y]
-    return lw.Ensemble(probs / probs.sum(axis=-1, keepdims=True), class_names=["nevus", "melanoma", "lentigo"]), y
+    return lw.Ensemble(
+        probs / probs.sum(axis=-1, keepdims=True), class_names=["nevus", "melanoma", "lentigo"]
+    ), y
 
 
 def test_one_class_is_predicted_and_the_rest_is_asked_about() -> None:
@@ -26,7 +28,9 @@ def test_one_class_is_predicted_and_the_rest_is_asked_about() -> None:
     plan = decide(new, costs, task="multiclass", sets=sets)
     single = sets.size == 1
     assert 0 < single.sum() < len(single)
-    assert [plan.action_names[i] for i in np.flatnonzero(single)] == [sets[i][0] for i in np.flatnonzero(single)]
+    assert [plan.action_names[i] for i in np.flatnonzero(single)] == [
+        sets[i][0] for i in np.flatnonzero(single)
+    ]
     assert (plan.action[~single] == ASK).all()
     np.testing.assert_allclose(plan.expected_cost[~single], 0.3)
     best = decide(new, costs, task="multiclass")

@@ -1,4 +1,6 @@
-"""Mistakes that type checkers find; `make types` checks that mypy and pyright report each of them. Not run."""
+"""Mistakes that type checkers find; `make types` checks that mypy and pyright report each of them.
+Not run.
+"""
 
 from __future__ import annotations
 

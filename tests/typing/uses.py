@@ -1,4 +1,6 @@
-"""What type checkers know of ordinary uses; `make types` checks it with mypy and pyright. Not run."""
+"""What type checkers know of ordinary uses; `make types` checks it with mypy and pyright. Not
+run.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from labelwise.decomposition import JointUncertainty
 from labelwise.evaluation import ByClass, DetectionScores, Estimate, RejectionCurve
 from labelwise.io import Predictions
 
-probs = np.full((3, 5, 4), 0.25)  # NumPy knows its type with the number of axes, which is not that of the results
+probs = np.full(
+    (3, 5, 4), 0.25
+)  # NumPy knows its type with the number of axes, which is not that of the results
 y_true = np.zeros(5, int)
 
 
@@ -43,7 +47,9 @@ def other_distributions() -> None:
     assert_type(lw.Dirichlet(torch.ones(5, 4)), lw.Dirichlet[torch.Tensor])
 
 
-def decompositions(q: lw.Ensemble[np.ndarray], tensors: lw.Dirichlet[torch.Tensor], own: lw.Distribution) -> None:
+def decompositions(
+    q: lw.Ensemble[np.ndarray], tensors: lw.Dirichlet[torch.Tensor], own: lw.Distribution
+) -> None:
     u = lw.decompose(q, "squared", events={"either": ["a", "b"]}, correction="jackknife")
     assert_type(u, lw.Uncertainty[np.ndarray])
     assert_type(u.epistemic, np.ndarray)

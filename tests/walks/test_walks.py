@@ -1,6 +1,7 @@
 """From what users have to what they want to know, in at most five lines each.
 
-A walk is a function whose statements are the lines that a user writes; its arguments are what the user has already.
+A walk is a function whose statements are the lines that a user writes; its arguments are what the
+user has already.
 """
 
 from __future__ import annotations
@@ -45,13 +46,18 @@ def test_lines_are_counted() -> None:
         few_lines(long_way)
 
 
-# --- 1: PyTorch: a table per image, the 20 worst, an out-of-distribution check ---------------------------------------------
+# --- 1: PyTorch: a table per image, the 20 worst, an out-of-distribution check
+# ---------------------------------------------
 
 
 def pytorch(models: Any, loader: Any, elsewhere: Any) -> Any:
     q, y = lw.from_models(models, loader, class_names=CLASSES, return_labels=True)
     u, outside = lw.decompose(q), lw.decompose(lw.from_models(models, elsewhere))
-    return u.to_frame(y_true=y), u.top(20), lw.evaluation.detection_scores(u.sum().epistemic, outside.sum().epistemic)
+    return (
+        u.to_frame(y_true=y),
+        u.top(20),
+        lw.evaluation.detection_scores(u.sum().epistemic, outside.sum().epistemic),
+    )
 
 
 def test_pytorch() -> None:
@@ -59,9 +65,14 @@ def test_pytorch() -> None:
     optional("pandas")
     with torch.random.fork_rng():
         torch.manual_seed(0)
-        models = [torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3)) for _ in range(5)]
+        models = [
+            torch.nn.Sequential(torch.nn.Linear(4, 16), torch.nn.ReLU(), torch.nn.Linear(16, 3))
+            for _ in range(5)
+        ]
         x, y = torch.randn(100, 4), torch.randint(0, 3, (100,))
-    inside, outside = (data.DataLoader(data.TensorDataset(z, y), batch_size=32) for z in (x, 10 * x))
+    inside, outside = (
+        data.DataLoader(data.TensorDataset(z, y), batch_size=32) for z in (x, 10 * x)
+    )
     table, worst, found = few_lines(pytorch)(models, inside, outside)
     assert table["y_true"].tolist() == [CLASSES[k] for k in y]
     assert list(table.columns[:2]) == ["instance", "y_true"]
@@ -70,41 +81,63 @@ def test_pytorch() -> None:
     assert len(repr(worst)) < 500
 
 
-# --- 2: scikit-learn: a forest, and labels as strings in a pandas table ------------------------------------------------------
+# --- 2: scikit-learn: a forest, and labels as strings in a pandas table
+# ------------------------------------------------------
 
 
 def scikit_learn(forest: Any, X: Any, y: Any) -> Any:
     q = lw.from_models(forest.fit(X[:100], y[:100]), X[100:])
     u = lw.decompose(q)
-    return u.to_frame(ids=X.index[100:], y_true=y[100:]), lw.evaluation.by_class(u, y[100:]), lw.evaluation.log_loss(q, y[100:])
+    return (
+        u.to_frame(ids=X.index[100:], y_true=y[100:]),
+        lw.evaluation.by_class(u, y[100:]),
+        lw.evaluation.log_loss(q, y[100:]),
+    )
 
 
 @pytest.mark.parametrize("dtype", ["str", "object", "category"])
 def test_scikit_learn(dtype: str) -> None:
     pd, forests = optional("pandas"), optional("sklearn.ensemble")
     rng = np.random.default_rng(0)
-    table = pd.DataFrame(rng.normal(size=(160, 3)), columns=["a", "b", "c"], index=[f"row {i}" for i in range(160)])
-    y = pd.Series(np.array(CLASSES)[table.to_numpy().argmax(axis=1)], index=table.index).astype(dtype)
-    frame, classes, loss = few_lines(scikit_learn)(forests.RandomForestClassifier(20, max_depth=5, random_state=0), table, y)
+    table = pd.DataFrame(
+        rng.normal(size=(160, 3)), columns=["a", "b", "c"], index=[f"row {i}" for i in range(160)]
+    )
+    y = pd.Series(np.array(CLASSES)[table.to_numpy().argmax(axis=1)], index=table.index).astype(
+        dtype
+    )
+    frame, classes, loss = few_lines(scikit_learn)(
+        forests.RandomForestClassifier(20, max_depth=5, random_state=0), table, y
+    )
     assert frame["id"].tolist() == table.index[100:].tolist()
     assert frame["y_true"].tolist() == y[100:].tolist()
     assert classes.counts.tolist() == [int((y[100:] == name).sum()) for name in CLASSES]
     assert 0 < float(loss) < np.log(3)
 
 
-# --- 3: the command line only: a CSV for each model --------------------------------------------------------------------------
+# --- 3: the command line only: a CSV for each model
+# --------------------------------------------------------------------------
 
 
 def test_a_csv_for_each_model(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(0)
     probs, y = rng.dirichlet(np.ones(3), (3, 40)), rng.integers(0, 3, 40)
-    orders = [rng.permutation(40) for _ in range(3)]  # each model has written its cases in another one
+    orders = [
+        rng.permutation(40) for _ in range(3)
+    ]  # each model has written its cases in another one
     for m, order in enumerate(orders):
-        rows = [",".join([f"image-{i}", *map(repr, probs[m, i].tolist()), CLASSES[y[i]]]) for i in order]
-        (tmp_path / f"model{m + 1}.csv").write_text("\n".join(["id," + ",".join(CLASSES) + ",y_true", *rows]))
+        rows = [
+            ",".join([f"image-{i}", *map(repr, probs[m, i].tolist()), CLASSES[y[i]]]) for i in order
+        ]
+        (tmp_path / f"model{m + 1}.csv").write_text(
+            "\n".join(["id," + ",".join(CLASSES) + ",y_true", *rows])
+        )
     models = ["model1.csv", "model2.csv", "model3.csv"]
-    for command in (["report", *models, "-o", "report.html"], ["quantify", *models, "-o", "u.csv"], ["evaluate", *models]):
+    for command in (
+        ["report", *models, "-o", "report.html"],
+        ["quantify", *models, "-o", "u.csv"],
+        ["evaluate", *models],
+    ):
         said = CliRunner().invoke(main, command)
         assert said.exit_code == 0, said.output
         assert "3 members × 40 cases × 3 classes" in said.output
@@ -112,10 +145,15 @@ def test_a_csv_for_each_model(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) ->
     header, *lines = (line.split(",") for line in (tmp_path / "u.csv").read_text().splitlines())
     u = lw.decompose(lw.Ensemble(probs))
     assert [line[header.index("ids")] for line in lines] == [f"image-{i}" for i in orders[0]]
-    np.testing.assert_allclose([float(line[header.index("log_epistemic.cat")]) for line in lines], u.epistemic[orders[0], 1], rtol=1e-12)
+    np.testing.assert_allclose(
+        [float(line[header.index("log_epistemic.cat")]) for line in lines],
+        u.epistemic[orders[0], 1],
+        rtol=1e-12,
+    )
 
 
-# --- 4: costs for a doctor: missing a melanoma is 20 times worse, asking costs 2 ------------------------------------------------
+# --- 4: costs for a doctor: missing a melanoma is 20 times worse, asking costs 2
+# ------------------------------------------------
 
 LESIONS = ["akiec", "bcc", "bkl", "df", "mel", "nv", "vasc"]
 
@@ -149,19 +187,36 @@ def test_doctor_from_files(tmp_path: Any) -> None:
     np.savez(tmp_path / "preds.npz", probs=probs, y_true=y, class_names=LESIONS)
     costs = tmp_path / "costs.toml"
     costs.write_text("default = 1\nask = 2\n[missed]\nmel = 20\n")
-    said = CliRunner().invoke(main, ["decide", str(tmp_path / "preds.npz"), "--costs", str(costs), "-o", str(tmp_path / "plan.csv")])
+    said = CliRunner().invoke(
+        main,
+        [
+            "decide",
+            str(tmp_path / "preds.npz"),
+            "--costs",
+            str(costs),
+            "-o",
+            str(tmp_path / "plan.csv"),
+        ],
+    )
     assert said.exit_code == 0, said.output
     story, price = doctor(probs, y)
     mel = LESIONS.index("mel")
-    (line,) = (line for line in said.output.splitlines() if line.split()[:2] == ["mel", f"{story.cases[mel]}"])
+    (line,) = (
+        line
+        for line in said.output.splitlines()
+        if line.split()[:2] == ["mel", f"{story.cases[mel]}"]
+    )
     assert f"{story.before.missed[mel]} → {story.after.missed[mel]}" in line
     assert f"Asking pays below {price.some_case:.3g}" in said.output
     page = tmp_path / "report.html"
-    shown = CliRunner().invoke(main, ["report", str(tmp_path / "preds.npz"), "--costs", str(costs), "-o", str(page)])
+    shown = CliRunner().invoke(
+        main, ["report", str(tmp_path / "preds.npz"), "--costs", str(costs), "-o", str(page)]
+    )
     assert shown.exit_code == 0, shown.output
 
 
-# --- 5: segmentation: which pixels, of which class ------------------------------------------------------------------------
+# --- 5: segmentation: which pixels, of which class
+# ------------------------------------------------------------------------
 
 
 def segmentation(probs: np.ndarray) -> Any:
@@ -176,10 +231,13 @@ def test_segmentation() -> None:
     maps, worst = few_lines(segmentation)(np.moveaxis(probs, -1, 2))
     assert maps["epistemic"].shape == (2, 3, 32, 32)  # channel-first in, channel-first out
     case, y, x = worst.indices[0]
-    assert maps["epistemic"].sel(label="cat")[case, y, x] == maps["epistemic"].sel(label="cat").max()
+    assert (
+        maps["epistemic"].sel(label="cat")[case, y, x] == maps["epistemic"].sel(label="cat").max()
+    )
 
 
-# --- 6: a language model: which tokens is it unsure about? ----------------------------------------------------------------
+# --- 6: a language model: which tokens is it unsure about?
+# ----------------------------------------------------------------
 
 
 def language_model(logits: Any, vocabulary: Any) -> Any:
@@ -190,14 +248,17 @@ def language_model(logits: Any, vocabulary: Any) -> Any:
 def test_language_model() -> None:
     torch = optional("torch")
     logits = torch.randn(4, 50, 2000, generator=torch.Generator().manual_seed(0)).to(torch.bfloat16)
-    logits[:, 7] = 4 * torch.randn(4, 2000, generator=torch.Generator().manual_seed(1)).to(torch.bfloat16)  # here the members disagree
+    logits[:, 7] = 4 * torch.randn(4, 2000, generator=torch.Generator().manual_seed(1)).to(
+        torch.bfloat16
+    )  # here the members disagree
     u, worst, means = few_lines(language_model)(logits, [f"token {i}" for i in range(2000)])
     assert worst.indices[0] == u.sum().epistemic.argmax()
     assert len(repr(u)) < 1000
     assert means["total"] == pytest.approx(means["aleatoric"] + means["epistemic"], rel=1e-4)
 
 
-# --- 7: active learning: 100 cases for "cat" --------------------------------------------------------------------------------
+# --- 7: active learning: 100 cases for "cat"
+# --------------------------------------------------------------------------------
 
 
 def active_learning(probs: np.ndarray, ids: Any) -> Any:
@@ -210,7 +271,9 @@ def test_active_learning() -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 1000))
     ids = np.array([f"image-{i}.png" for i in range(1000)])
     table = few_lines(active_learning)(probs, ids)
-    expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[:100]
+    expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[
+        :100
+    ]
     assert table["id"].tolist() == ids[expected].tolist()
 
 
@@ -218,13 +281,30 @@ def test_active_learning_from_the_shell(tmp_path: Any) -> None:
     probs = np.random.default_rng(0).dirichlet(np.ones(3), (5, 1000))
     np.savez(tmp_path / "preds.npz", probs=probs, class_names=CLASSES)
     output = tmp_path / "next.csv"
-    result = CliRunner().invoke(main, ["acquire", str(tmp_path / "preds.npz"), "--label", "cat", "--budget", "100", "-o", str(output)])
+    result = CliRunner().invoke(
+        main,
+        [
+            "acquire",
+            str(tmp_path / "preds.npz"),
+            "--label",
+            "cat",
+            "--budget",
+            "100",
+            "-o",
+            str(output),
+        ],
+    )
     assert result.exit_code == 0, result.output
-    expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[:100]
-    assert [int(line.split(",")[1]) for line in output.read_text().splitlines()[1:]] == expected.tolist()
+    expected = np.argsort(-lw.decompose(lw.Ensemble(probs), "log").epistemic[:, 1], kind="stable")[
+        :100
+    ]
+    assert [
+        int(line.split(",")[1]) for line in output.read_text().splitlines()[1:]
+    ] == expected.tolist()
 
 
-# --- 8: an evidential network ------------------------------------------------------------------------------------------------
+# --- 8: an evidential network
+# ------------------------------------------------------------------------------------------------
 
 
 def evidential(path: Any) -> Any:
@@ -245,7 +325,8 @@ def np_series(x: np.ndarray) -> Any:
     return optional("pandas").Series(x)
 
 
-# --- 9: multi-label X-rays: 14 sigmoids ----------------------------------------------------------------------------------------
+# --- 9: multi-label X-rays: 14 sigmoids
+# ----------------------------------------------------------------------------------------
 
 
 def multilabel(probs: np.ndarray, y: np.ndarray, path: Any) -> Any:

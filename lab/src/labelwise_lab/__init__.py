@@ -1,4 +1,6 @@
-"""The laboratory of labelwise: the paper's experiments, training, PET/CT, people's votes and the studies behind the documentation."""
+"""The laboratory of labelwise: the paper's experiments, training, PET/CT, people's votes and the
+studies behind the documentation.
+"""
 
 from __future__ import annotations
 

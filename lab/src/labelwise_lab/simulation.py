@@ -30,7 +30,9 @@ class LearningCurve:
     labeled_by_class: np.ndarray
     """(R + 1, K)"""
     cost: np.ndarray | None
-    """Mean cost of the cheapest prediction or abstention, (R + 1,); ``None`` without a cost matrix."""
+    """Mean cost of the cheapest prediction or abstention, (R + 1,); ``None`` without a cost
+    matrix.
+    """
     order: np.ndarray
     """Positions in the pool in the order of labeling."""
     class_names: tuple[str, ...]
@@ -61,20 +63,23 @@ def simulate(
 ) -> LearningCurve:
     """Label ``budget`` more cases in each of ``rounds`` rounds, refit, and measure.
 
-    The same ``rng`` seed gives every strategy the same initial cases and the same randomness of the fits, for paired comparisons.
+    The same ``rng`` seed gives every strategy the same initial cases and the same randomness of the
+    fits, for paired comparisons.
 
     Parameters
     ----------
     estimator : scikit-learn classifier
-        A random forest, extra trees, bagging or voting classifier is used member by member; any other classifier is fitted
-        ``n_members`` times on bootstrap samples (`labelwise.models.LabelwiseClassifier`).
+        A random forest, extra trees, bagging or voting classifier is used member by member; any
+        other classifier is fitted ``n_members`` times on bootstrap samples
+        (`labelwise.models.LabelwiseClassifier`).
     X, y : arrays (N, D), (N,)
         The pool. A label is used only after its case was acquired.
     X_test, y_test : arrays
     budget, rounds : int
         Cases acquired per round, and number of rounds.
     initial : int or array of positions
-        Initially labeled cases: a number to draw at random, or positions. They must cover at least two classes.
+        Initially labeled cases: a number to draw at random, or positions. They must cover at least
+        two classes.
     costs, strategy, batch, loss
         As for `acquire`; distances for ``"diverse"`` are in ``X``.
     rng : int, Generator or None
@@ -88,7 +93,7 @@ def simulate(
     >>> curve = simulate(GaussianNB(), X[::2], y[::2], X_test=X[1::2], y_test=y[1::2], initial=10, budget=5, rounds=3)
     >>> curve.n_labeled, curve.recall.shape
     (array([10, 15, 20, 25]), (4, 3))
-    """
+    """  # noqa: E501
     X, X_test, y, y_test = np.asarray(X), np.asarray(X_test), np.asarray(y), np.asarray(y_test)
     classes = np.unique(np.concatenate([y, y_test]))
     names = tuple(map(str, classes.tolist()))
@@ -96,7 +101,8 @@ def simulate(
     labeled = _start(y, initial, rng)
     if budget < 1 or rounds < 0 or len(labeled) + budget * rounds > len(y):
         raise ValueError(
-            f"`budget` × `rounds` must fit the pool: {len(labeled)} initial cases and {budget} × {rounds} more, out of {len(y)}"
+            f"`budget` × `rounds` must fit the pool: {len(labeled)} initial cases and {budget} × "
+            f"{rounds} more, out of {len(y)}"
         )
     truth = np.searchsorted(classes, y_test)
     recall, counts, accuracy, paid = [], [], [], []
@@ -107,7 +113,12 @@ def simulate(
         mean = test.mean()
         right = np.argmax(mean, axis=1) == truth
         accuracy.append(right.mean())
-        recall.append([right[truth == k].mean() if np.any(truth == k) else np.nan for k in range(len(classes))])
+        recall.append(
+            [
+                right[truth == k].mean() if np.any(truth == k) else np.nan
+                for k in range(len(classes))
+            ]
+        )
         counts.append([int(np.sum(y[labeled] == k)) for k in classes])
         if costs is not None and costs.fits("multiclass"):
             plan = decide(test, costs, task="multiclass")
@@ -141,27 +152,51 @@ def simulate(
 def _start(y: np.ndarray, initial: Any, rng: np.random.Generator) -> np.ndarray:
     if isinstance(initial, int | np.integer) and not isinstance(initial, bool):
         if not 2 <= initial <= len(y):
-            raise ValueError(f"`initial` must be between 2 and the pool's {len(y)} cases; got {initial}")
+            raise ValueError(
+                f"`initial` must be between 2 and the pool's {len(y)} cases; got {initial}"
+            )
         start = rng.choice(len(y), size=int(initial), replace=False)
     else:
         start = np.asarray(initial)
         if start.ndim != 1 or start.dtype.kind not in "iu" or len(np.unique(start)) != len(start):
-            raise ValueError(f"`initial` must be a number of cases or different positions in the pool; got {initial!r}")
+            raise ValueError(
+                "`initial` must be a number of cases or different positions in the pool; got "
+                f"{initial!r}"
+            )
     if len(np.unique(y[start])) < 2:
-        raise ValueError(f"the {len(start)} initial cases must cover at least two classes; start with more, or choose them")
+        raise ValueError(
+            f"the {len(start)} initial cases must cover at least two classes; start with more, or "
+            "choose them"
+        )
     return start
 
 
 def _fitted(estimator: Any, X: np.ndarray, y: np.ndarray, n_members: int, seed: int) -> Any:
     from sklearn.base import clone
-    from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+    from sklearn.ensemble import (
+        BaggingClassifier,
+        ExtraTreesClassifier,
+        RandomForestClassifier,
+        VotingClassifier,
+    )
 
     from labelwise.models import LabelwiseClassifier
 
     inner = estimator.steps[-1][1] if hasattr(estimator, "steps") else estimator
-    if isinstance(inner, RandomForestClassifier | ExtraTreesClassifier | BaggingClassifier | VotingClassifier | LabelwiseClassifier):
+    if isinstance(
+        inner,
+        RandomForestClassifier
+        | ExtraTreesClassifier
+        | BaggingClassifier
+        | VotingClassifier
+        | LabelwiseClassifier,
+    ):
         model = clone(estimator)
-        seeds = {key: seed for key in model.get_params() if key == "random_state" or key.endswith("__random_state")}
+        seeds = {
+            key: seed
+            for key in model.get_params()
+            if key == "random_state" or key.endswith("__random_state")
+        }
         return model.set_params(**seeds).fit(X, y)
     return LabelwiseClassifier(estimator, n_members=n_members, random_state=seed).fit(X, y)
 

@@ -25,22 +25,57 @@ def run(*args: object, code: int = 0) -> str:
 
 
 def test_from_phantoms_to_the_report(tmp_path):
-    studies, slices, trained, report = (tmp_path / name for name in ("studies", "slices", "trained", "report"))
-    assert "wrote 17 studies of 15 phantom patients" in run("phantom", studies, "--patients", 15, "--voxel", 20, "--seed", 1)
+    studies, slices, trained, report = (
+        tmp_path / name for name in ("studies", "slices", "trained", "report")
+    )
+    assert "wrote 17 studies of 15 phantom patients" in run(
+        "phantom", studies, "--patients", 15, "--voxel", 20, "--seed", 1
+    )
     (next(studies.glob("*/*/SUV.nii.gz"))).write_bytes(b"\x1f\x8b")
-    options = ("--size", 24, "--step", 0, "--hold-back", "bone metastases", "--test-size", 0.3, "--val-size", 0.2, "--n-jobs", 1)
+    options = (
+        "--size",
+        24,
+        "--step",
+        0,
+        "--hold-back",
+        "bone metastases",
+        "--test-size",
+        0.3,
+        "--val-size",
+        0.2,
+        "--n-jobs",
+        1,
+    )
     said = run("prepare", studies, "-o", slices, *options)
     assert said.count("skipped PETCT_") == 1
     assert "SUV.nii.gz is truncated" in said
     assert "held back" in said
-    said = run("train", slices, "-o", trained, "--network", "mlp", "--members", 2, "--epochs", 2, "--n-jobs", 1, "--combine", "noisy-or")
+    said = run(
+        "train",
+        slices,
+        "-o",
+        trained,
+        "--network",
+        "mlp",
+        "--members",
+        2,
+        "--epochs",
+        2,
+        "--n-jobs",
+        1,
+        "--combine",
+        "noisy-or",
+    )
     assert "accuracy" in said
     assert "held-back-slices" in said
     costs = tmp_path / "costs.toml"
     costs.write_text("false_positive = 1\nfalse_negative = 5\nask = 1\n")
     said = run("report", slices, trained, "-o", report, "--costs", costs, "--show", 1)
     assert "AUROC by uncertainty" in said
-    assert "the members lead to the same action for" in said or "the members lead to different actions for" in said
+    assert (
+        "the members lead to the same action for" in said
+        or "the members lead to different actions for" in said
+    )
     assert (report / "index.html").exists()
     numbers = json.loads(run("report", slices, trained, "-o", report, "--show", 1, "--json"))
     assert numbers["held_back"]["diagnoses"] == ["bone metastases"]
@@ -66,7 +101,10 @@ def test_a_manifest_without_its_entries_is_named(tmp_path, optional) -> None:
     for name in ("zarr", "nibabel", "torch"):
         optional(name)
     (tmp_path / "manifest.json").write_text('{"format": 1, "class_names": ["negative"]}')
-    for args in (["train", tmp_path, "-o", tmp_path / "t"], ["report", tmp_path, tmp_path, "-o", tmp_path / "r"]):
+    for args in (
+        ["train", tmp_path, "-o", tmp_path / "t"],
+        ["report", tmp_path, tmp_path, "-o", tmp_path / "r"],
+    ):
         result = CliRunner().invoke(main, ["petct", *map(str, args)])
         assert result.exit_code == 2, result.output
         assert result.output.startswith("Error: ")

@@ -1,4 +1,6 @@
-"""``labelwise-lab reproduce``: every experiment on data that is always there, and the page from its results."""
+"""``labelwise-lab reproduce``: every experiment on data that is always there, and the page from its
+results.
+"""
 
 from __future__ import annotations
 
@@ -75,25 +77,42 @@ def test_the_numbers_are_those_of_the_predictions(quick):
         q = lw.Ensemble(p.probs)
         u = lw.decompose(q).sum()
         areas.append(rejection_curve(u.total, correct=q.mean().argmax(-1) == p.y_true).area)
-        aurocs.append(float(detection_scores(u.epistemic, lw.decompose(lw.Ensemble(o.probs)).sum().epistemic).auroc))
+        aurocs.append(
+            float(
+                detection_scores(
+                    u.epistemic, lw.decompose(lw.Ensemble(o.probs)).sum().epistemic
+                ).auroc
+            )
+        )
     arc, ood = numbers(quick, "arc")["numbers"], numbers(quick, "ood")["numbers"]
     found = arc["area"]["label-wise entropy | total"]
     np.testing.assert_allclose(found["runs"], areas, rtol=1e-8)
     assert found["mean"] == pytest.approx(np.mean(areas))
     assert found["sd"] == pytest.approx(np.std(areas, ddof=1))
-    np.testing.assert_allclose(ood["auroc"]["shuffled-digits | label-wise entropy | epistemic"]["runs"], aurocs, rtol=1e-8)
+    np.testing.assert_allclose(
+        ood["auroc"]["shuffled-digits | label-wise entropy | epistemic"]["runs"], aurocs, rtol=1e-8
+    )
     losses = numbers(quick, "losses")["numbers"]["value"]
     np.testing.assert_allclose(losses["rejection | log | total"]["runs"], found["runs"], atol=1e-6)
     np.testing.assert_allclose(
-        losses["shuffled-digits | squared | epistemic"]["runs"], ood["auroc"]["shuffled-digits | variance | epistemic"]["runs"], atol=1e-5
+        losses["shuffled-digits | squared | epistemic"]["runs"],
+        ood["auroc"]["shuffled-digits | variance | epistemic"]["runs"],
+        atol=1e-5,
     )
     plain = numbers(quick, "artifact")["numbers"]
     assert plain["auroc"]["digits | scaled | upright | entropy"]["runs"] == [0.5, 0.5]
     assert plain["accuracy"]["scaled | upright"]["runs"] == ood["accuracy"]["runs"]
-    assert plain["accuracy"]["scaled | transposed"]["mean"] < 0.5 < plain["accuracy"]["scaled | upright"]["mean"]
+    assert (
+        plain["accuracy"]["scaled | transposed"]["mean"]
+        < 0.5
+        < plain["accuracy"]["scaled | upright"]["mean"]
+    )
     gallery = numbers(quick, "gallery")["numbers"]["epistemic"][0]
     eu = lw.decompose(lw.Ensemble(runs[0].probs)).sum().epistemic
-    assert (gallery["position"], gallery["epistemic"]) == (int(eu.argmax()), pytest.approx(float(eu.max())))
+    assert (gallery["position"], gallery["epistemic"]) == (
+        int(eu.argmax()),
+        pytest.approx(float(eu.max())),
+    )
 
 
 def test_unscaled_inputs_are_255_times_as_large(quick):
@@ -101,7 +120,9 @@ def test_unscaled_inputs_are_255_times_as_large(quick):
     import torch
 
     fitted = labelwise_lab.training.load_ensemble(quick / NAME / "run-0" / "training")
-    x = torch.from_numpy(labelwise_lab.datasets.load("digits").test.x[:20].astype(np.float32))[:, None]  # 0 … 255
+    x = torch.from_numpy(labelwise_lab.datasets.load("digits").test.x[:20].astype(np.float32))[
+        :, None
+    ]  # 0 … 255
     with torch.no_grad():
         probs = torch.softmax(fitted.model(1)(x), -1).numpy()
     stored = read_predictions(quick / NAME / "run-0" / "digits-unscaled.npz").probs[1, :20]
@@ -137,13 +158,27 @@ def test_predictions_outlive_the_weights_and_the_data(quick, tmp_path, monkeypat
     monkeypatch.setattr("labelwise_lab.paper.settings.load_fashion_ensemble", gone)
     run("ood", "--quick", "-o", copy)
     assert not (copy / NAME / "run-0" / "training").exists()
-    assert json.loads((copy / NAME / "ood.json").read_text())["numbers"] == numbers(quick, "ood")["numbers"]
+    assert (
+        json.loads((copy / NAME / "ood.json").read_text())["numbers"]
+        == numbers(quick, "ood")["numbers"]
+    )
 
 
 def test_the_training_of_the_command_train_is_adopted(tmp_path):
     trained = CliRunner().invoke(
         main,
-        ["train", "digits", "--recipe", "default", "--members", "2", "--epochs", "1", "-o", str(tmp_path / "p.npz")],
+        [
+            "train",
+            "digits",
+            "--recipe",
+            "default",
+            "--members",
+            "2",
+            "--epochs",
+            "1",
+            "-o",
+            str(tmp_path / "p.npz"),
+        ],
         catch_exceptions=False,
     )
     assert trained.exit_code == 0
@@ -155,7 +190,10 @@ def test_the_training_of_the_command_train_is_adopted(tmp_path):
     assert (folder / "training" / "member-1.jsonl").read_bytes() == metrics
     p = load_predictions(tmp_path / "p.npz")
     write_predictions(tmp_path / "rounded.npz", p.probs, p.y_true, p.class_names)
-    np.testing.assert_array_equal(read_predictions(folder / "digits.npz").probs, read_predictions(tmp_path / "rounded.npz").probs)
+    np.testing.assert_array_equal(
+        read_predictions(folder / "digits.npz").probs,
+        read_predictions(tmp_path / "rounded.npz").probs,
+    )
 
 
 def test_the_page(quick, tmp_path):
@@ -163,24 +201,38 @@ def test_the_page(quick, tmp_path):
     empty.mkdir()
     text, tables = page(Results(empty, tmp_path)), appendix(Results(empty, tmp_path))
     assert text.count("could not be tested") >= 6
-    assert "| FashionMNIST → MNIST | paper, 5 runs | 0.882 ± 0.018 | 0.894 ± 0.017 | 0.895 ± 0.017 |" in text
+    assert (
+        "| FashionMNIST → MNIST | paper, 5 runs | 0.882 ± 0.018 | 0.894 ± 0.017 | 0.895 ± 0.017 |"
+        in text
+    )
     assert tables.count("*Not run here.*") >= 7
     # the same results under a name of the paper
     (empty / "fashion-mnist-paper").mkdir()
     for name in ("arc", "losses"):
-        (empty / "fashion-mnist-paper" / f"{name}.json").write_text((quick / NAME / f"{name}.json").read_text())
+        (empty / "fashion-mnist-paper" / f"{name}.json").write_text(
+            (quick / NAME / f"{name}.json").read_text()
+        )
     (empty / "fashion-mnist-paper" / "arc.png").write_bytes((quick / NAME / "arc.png").read_bytes())
-    renamed = json.dumps(numbers(quick, "ood")).replace("fashion-8x8", "kmnist").replace("shuffled-digits", "mnist")
+    renamed = (
+        json.dumps(numbers(quick, "ood"))
+        .replace("fashion-8x8", "kmnist")
+        .replace("shuffled-digits", "mnist")
+    )
     (empty / "fashion-mnist-paper" / "ood.json").write_text(renamed)
     (empty / "holdout-cifar10-paper-2-members").mkdir()
-    (empty / "holdout-cifar10-paper-2-members" / "holdout.json").write_text(json.dumps(numbers(quick, "holdout")))
+    (empty / "holdout-cifar10-paper-2-members" / "holdout.json").write_text(
+        json.dumps(numbers(quick, "holdout"))
+    )
     (empty / "mine").mkdir()
     (empty / "mine" / "other.json").write_text("[1]")  # somebody else's: left alone
     output = run("page", "-o", empty, "--output", tmp_path / "page.md")
     assert "wrote" in output
     text, tables = (tmp_path / "page.md").read_text(), (tmp_path / "page-tables.md").read_text()
     assert "![Accuracy–rejection curves](none/fashion-mnist-paper/arc.png)" in tables
-    assert "![AUROC of epistemic uncertainty, the paper's and ours](pictures/results-table1.png)" in text
+    assert (
+        "![AUROC of epistemic uncertainty, the paper's and ours](pictures/results-table1.png)"
+        in text
+    )
     assert (tmp_path / "pictures" / "results-arc.png").stat().st_size > 5000
     mean = json.loads(renamed)["numbers"]["auroc"]["mnist | variance | epistemic"]
     assert f"| protocol “paper”, 2 runs | {mean['mean']:.3f} ± {mean['sd']:.3f} |" in text
@@ -192,9 +244,9 @@ def test_the_page(quick, tmp_path):
 
 @pytest.mark.parametrize(("name", "write"), [("results.md", page), ("results-tables.md", appendix)])
 def test_the_pages_in_the_documentation_are_those_of_the_results(name, write):
-    assert write(Results(ROOT / "results", ROOT.parent / "docs")) == (ROOT.parent / "docs" / name).read_text(encoding="utf-8"), (
-        "run: labelwise-lab reproduce page"
-    )
+    assert write(Results(ROOT / "results", ROOT.parent / "docs")) == (
+        ROOT.parent / "docs" / name
+    ).read_text(encoding="utf-8"), "run: labelwise-lab reproduce page"
 
 
 def test_audit(quick, tmp_path):
@@ -211,10 +263,14 @@ def test_audit(quick, tmp_path):
     assert "1 differ by more than" in output
     stored["numbers"]["area"]["variance | total"]["mean"] -= 1e-3
     path.write_text(json.dumps(stored))
-    assert "1 result not recomputed, 0 unreadable" in run("audit", "-o", copy)  # votes that nobody cast
+    assert "1 result not recomputed, 0 unreadable" in run(
+        "audit", "-o", copy
+    )  # votes that nobody cast
     (copy / NAME / "run-1" / "fashion-8x8.npz").write_bytes(b"PK")
     output = " ".join(run("audit", "-o", copy, code=1).split())
-    assert f"{NAME}/ood.json: cannot be read: run-1/fashion-8x8.npz: it is not a .npz file" in output
+    assert (
+        f"{NAME}/ood.json: cannot be read: run-1/fashion-8x8.npz: it is not a .npz file" in output
+    )
     assert "1 result not recomputed, 2 unreadable" in output
     assert f"{NAME}/arc.json: 1" in output  # the others are recomputed
     empty = tmp_path / "empty"
@@ -246,11 +302,20 @@ def test_predictions_that_are_not_those_of_the_setting_are_refused(quick, tmp_pa
     path = tmp_path / NAME / "run-0" / "digits.npz"
     path.parent.mkdir(parents=True)
     for probs, labels, message in (
-        (p.probs, None, "must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, `class_names`. Delete it"),
+        (
+            p.probs,
+            None,
+            (
+                "must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, "
+                "`class_names`. Delete it"
+            ),
+        ),
         (p.probs[:1], p.y_true, "must hold the predictions of 2 members; it holds 1. Delete it"),
     ):
         write_predictions(path, probs, labels, p.class_names)
-        assert f"{str(path)!r} {message}" in " ".join(run("arc", "--quick", "--runs", 1, "-o", tmp_path, code=2).split())
+        assert f"{str(path)!r} {message}" in " ".join(
+            run("arc", "--quick", "--runs", 1, "-o", tmp_path, code=2).split()
+        )
 
 
 def test_published_arrays(tmp_path):
@@ -262,20 +327,27 @@ def test_published_arrays(tmp_path):
     (tmp_path / "published" / "made.json").unlink()
     before[0, 0, 0] = np.nan
     np.savez(path, eus_before=before, eus_after=before)
-    assert f"{path.name}: `before` must be finite; 1 of 800 values are not" in run("published", path, "-o", tmp_path, code=2)
+    assert f"{path.name}: `before` must be finite; 1 of 800 values are not" in run(
+        "published", path, "-o", tmp_path, code=2
+    )
     assert not (tmp_path / "published" / "made.json").exists()
 
 
 def test_the_bundled_predictions_give_the_published_numbers():
     """Run 0 as it is stored in the package against run 0 on the results page."""
     fashion = lw.demo.load_fashion_ensemble()
-    stored = json.loads((ROOT / "results" / "fashion-mnist-paper" / "ood.json").read_text())["numbers"]["auroc"]
+    stored = json.loads((ROOT / "results" / "fashion-mnist-paper" / "ood.json").read_text())[
+        "numbers"
+    ]["auroc"]
     inside = lw.decompose(fashion.ensemble).sum()
     for name in ("mnist", "kmnist"):
         outside = lw.decompose(fashion.ood[name]).sum()
         for part in ("total", "epistemic"):
             auroc = float(detection_scores(getattr(inside, part), getattr(outside, part)).auroc)
-            assert f"{auroc:.3f}" == f"{stored[f'{name} | label-wise entropy | {part}']['runs'][0]:.3f}"
+            assert (
+                f"{auroc:.3f}"
+                == f"{stored[f'{name} | label-wise entropy | {part}']['runs'][0]:.3f}"
+            )
 
 
 def test_bundle(tmp_path, monkeypatch):
@@ -288,7 +360,11 @@ def test_bundle(tmp_path, monkeypatch):
     def probs(sharpness: float) -> np.ndarray:
         return rng.dirichlet(np.full(10, sharpness), (3, 700)).astype(np.float32)
 
-    inside = Predictions(probs=probs(0.05), y_true=rng.integers(0, 10, 700), class_names=lw.demo.load_fashion_ensemble().class_names)
+    inside = Predictions(
+        probs=probs(0.05),
+        y_true=rng.integers(0, 10, 700),
+        class_names=lw.demo.load_fashion_ensemble().class_names,
+    )
     outside = {name: Predictions(probs=probs(0.1)) for name in ("mnist", "kmnist")}
     images = rng.integers(0, 256, (700, 28, 28), dtype=np.uint8)
     numbers = bundle(inside, outside, images=images, out=tmp_path / "b.npz")
@@ -309,7 +385,10 @@ def test_bundle(tmp_path, monkeypatch):
         bundle(inside, outside, images=images[::-1], out=tmp_path / "b.npz")
     assert (tmp_path / "b.npz").read_bytes() == content
     assert [path.name for path in tmp_path.iterdir()] == ["b.npz"]
-    monkeypatch.setattr("labelwise_lab.paper.bundle.unpacked", lambda x: np.float32(0.9) * bundled.unpacked(x) + np.float32(0.01))
+    monkeypatch.setattr(
+        "labelwise_lab.paper.bundle.unpacked",
+        lambda x: np.float32(0.9) * bundled.unpacked(x) + np.float32(0.01),
+    )
     with pytest.raises(ValueError, match="rounding changes a printed digit of"):
         bundle(inside, outside, images=images, out=tmp_path / "c.npz")
     assert not (tmp_path / "c.npz").exists()
@@ -318,13 +397,31 @@ def test_bundle(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        (("ood", "--data", "mnist"), "there is no out-of-distribution experiment for mnist; there are fashion-mnist (mnist, kmnist)"),
-        (("arc", "--quick", "--data", "mnist"), "--quick uses scikit-learn's digits; it cannot be combined with --data mnist"),
+        (
+            ("ood", "--data", "mnist"),
+            (
+                "there is no out-of-distribution experiment for mnist; there are fashion-mnist "
+                "(mnist, kmnist)"
+            ),
+        ),
+        (
+            ("arc", "--quick", "--data", "mnist"),
+            "--quick uses scikit-learn's digits; it cannot be combined with --data mnist",
+        ),
         (("human", "--data", "mnist"), "people voted on the test images of cifar10"),
         (("arc", "--data", "digits", "--change", "color=red"), "a change must be FIELD=VALUE"),
-        (("holdout", "--data", "digits", "--members", "1"), "`members` must be at least 2: a single network has no epistemic uncertainty"),
-        (("artifact", "--data", "digits", "--members", "1"), "`members` must be at least 2: a single network has no epistemic uncertainty"),
-        (("holdout", "--quick", "--arm", "old-pol"), "'old-pol' is not one of 'swap', 'no-swap', 'old-pool'"),
+        (
+            ("holdout", "--data", "digits", "--members", "1"),
+            "`members` must be at least 2: a single network has no epistemic uncertainty",
+        ),
+        (
+            ("artifact", "--data", "digits", "--members", "1"),
+            "`members` must be at least 2: a single network has no epistemic uncertainty",
+        ),
+        (
+            ("holdout", "--quick", "--arm", "old-pol"),
+            "'old-pol' is not one of 'swap', 'no-swap', 'old-pool'",
+        ),
         (("holdout", "--epochs", "3"), "No such option '--epochs'"),
         (("gallery", "--runs", "3"), "No such option '--runs'"),
         (("page",), "there is no results folder"),

@@ -38,29 +38,64 @@ def test_digits(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["preds.npz", "preds.training"]
 
     before = out.read_bytes()
-    assert "exists already; choose another name, or resume with --resume" in run("digits", "-o", out, "--quick", code=2)
+    assert "exists already; choose another name, or resume with --resume" in run(
+        "digits", "-o", out, "--quick", code=2
+    )
     run("digits", "-o", out, "--quick", "--resume")
     assert out.read_bytes() == before
-    more = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--work-dir", tmp_path / "preds.training")
+    more = run(
+        "digits",
+        "-o",
+        out,
+        "--quick",
+        "--resume",
+        "--members",
+        3,
+        "--work-dir",
+        tmp_path / "preds.training",
+    )
     assert "3 × mlp" in more
     assert load_predictions(out).probs.shape == (3, 539, 10)
     printed = run("digits", "-o", out, "--quick", "--resume", "--members", 3, "--json")
     found, _ = json.JSONDecoder().raw_decode(printed[printed.index("{") :])
-    assert found["accuracy"] == pytest.approx((load_predictions(out).probs.mean(0).argmax(-1) == p.y_true).mean())
+    assert found["accuracy"] == pytest.approx(
+        (load_predictions(out).probs.mean(0).argmax(-1) == p.y_true).mean()
+    )
     assert len(found["accuracy_of_members"]) == 3
-    assert "`seed` changed: it was 0, now 1" in run("digits", "-o", out, "--quick", "--resume", "--seed", 1, code=2)
+    assert "`seed` changed: it was 0, now 1" in run(
+        "digits", "-o", out, "--quick", "--resume", "--seed", 1, code=2
+    )
     for other in (("--epochs", 3), ("--augment",)):
         assert "`recipe` changed" in run("digits", "-o", out, "--quick", "--resume", *other, code=2)
 
 
 def test_a_table_with_missing_values(tmp_path):
     rng = np.random.default_rng(0)
-    rows = [f"{a if i % 7 else '?'},{b},{'ill' if b > 0 else 'well'}" for i, (a, b) in enumerate(rng.normal(size=(120, 2)))]
+    rows = [
+        f"{a if i % 7 else '?'},{b},{'ill' if b > 0 else 'well'}"
+        for i, (a, b) in enumerate(rng.normal(size=(120, 2)))
+    ]
     folder = tmp_path / "medical"
     folder.mkdir()
-    head = ["@relation column", "@attribute a numeric", "@attribute b numeric", "@attribute class {ill, well}", "@data"]
+    head = [
+        "@relation column",
+        "@attribute a numeric",
+        "@attribute b numeric",
+        "@attribute class {ill, well}",
+        "@data",
+    ]
     (folder / "hypothyroid.arff").write_text("\n".join([*head, *rows]) + "\n")
-    output = run("hypothyroid", "-o", tmp_path / "p.npz", "--epochs", 20, "--members", 2, "--data-dir", tmp_path)
+    output = run(
+        "hypothyroid",
+        "-o",
+        tmp_path / "p.npz",
+        "--epochs",
+        20,
+        "--members",
+        2,
+        "--data-dir",
+        tmp_path,
+    )
     assert "2 × mlp" in output
     p = load_predictions(tmp_path / "p.npz")
     assert p.images is None
@@ -97,7 +132,11 @@ def test_folders_of_images_and_tables_are_data_sets_too(tmp_path):
         pixels = rng.integers(0, 60, (8, 8)) + (20 if i % 2 else 180)
         Image.fromarray(pixels.astype(np.uint8)).save(folder / f"{i}.png")
     (tmp_path / "t.csv").write_text(
-        "a,b,kind\n" + "".join(f"{rng.normal() + 3 * (i % 2)},{rng.normal()},{'no' if i % 2 else 'yes'}\n" for i in range(40))
+        "a,b,kind\n"
+        + "".join(
+            f"{rng.normal() + 3 * (i % 2)},{rng.normal()},{'no' if i % 2 else 'yes'}\n"
+            for i in range(40)
+        )
     )
     for name, classes in (("photos", ("bright", "dark")), ("t.csv", ("no", "yes"))):
         run(tmp_path / name, "-o", tmp_path / f"{name}.npz", "--quick", "--epochs", "200")

@@ -1,4 +1,6 @@
-"""``labelwise-lab votes``: known data sets in the published layout, and the user's own predictions."""
+"""``labelwise-lab votes``: known data sets in the published layout, and the user's own
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,14 @@ def test_own_predictions_with_votes_beside_them_or_inside(tmp_path):
     z, votes = logits_and_votes()
     np.savez(tmp_path / "preds.npz", logits=z, class_names=np.array(["a", "b", "c"]))
     np.save(tmp_path / "votes.npy", votes)
-    result = run(tmp_path / "preds.npz", "--votes", tmp_path / "votes.npy", *QUICK, "-o", tmp_path / "found.json")
+    result = run(
+        tmp_path / "preds.npz",
+        "--votes",
+        tmp_path / "votes.npy",
+        *QUICK,
+        "-o",
+        tmp_path / "found.json",
+    )
     assert result.exit_code == 0, result.output
     assert "claimed ÷ observed" in result.output
     assert "constant per label" in result.output
@@ -42,15 +51,28 @@ def test_own_predictions_with_votes_beside_them_or_inside(tmp_path):
 
 def test_known_data_sets_in_their_published_layout(tmp_path):
     z, votes = logits_and_votes()
-    np.savez(tmp_path / "chaosnli_snli.npz", logits=z, votes=votes.astype(np.uint8), class_names=np.array(["e", "n", "c"]))
+    np.savez(
+        tmp_path / "chaosnli_snli.npz",
+        logits=z,
+        votes=votes.astype(np.uint8),
+        class_names=np.array(["e", "n", "c"]),
+    )
     rng = np.random.default_rng(1)
     night = np.repeat(np.arange(6, dtype=np.uint8), 20)
     truth = rng.integers(0, 5, size=120)
-    noisy = [np.where(rng.random(120) < 0.3, rng.integers(0, 5, size=120), truth) for _ in range(11)]
+    noisy = [
+        np.where(rng.random(120) < 0.3, rng.integers(0, 5, size=120), truth) for _ in range(11)
+    ]
     scorers = np.array(noisy[:5], np.int8)
     scorers[0, :10] = -1
     names = np.array(["Wake", "N1", "N2", "N3", "REM"])
-    np.savez(tmp_path / "sleep_dodh.npz", scorers=scorers, models=np.array(noisy[5:], np.int8), night=night, class_names=names)
+    np.savez(
+        tmp_path / "sleep_dodh.npz",
+        scorers=scorers,
+        models=np.array(noisy[5:], np.int8),
+        night=night,
+        class_names=names,
+    )
     result = run("chaosnli", "sleep", "--data-dir", tmp_path, *QUICK, "--json")
     assert result.exit_code == 0, result.output
     found = json.loads(result.stdout)

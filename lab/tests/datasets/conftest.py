@@ -19,7 +19,9 @@ SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
 
 @pytest.fixture(scope="session")
 def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A data directory with the published files: LABELWISE_DATA, or unpacked from ../shared/data beside the repository."""
+    """A data directory with the published files: LABELWISE_DATA, or unpacked from ../shared/data
+    beside the repository.
+    """
     if os.environ.get("LABELWISE_DATA"):
         return Path(os.environ["LABELWISE_DATA"])
     if not (SHARED / "unpack.py").exists():
@@ -37,7 +39,9 @@ def cifar10(real: Path) -> Dataset:
 
 @pytest.fixture
 def peak() -> Callable[[Callable[[], Any]], int]:
-    """Bytes that Python and NumPy allocate at most while a function runs (whether it succeeds or is refused)."""
+    """Bytes that Python and NumPy allocate at most while a function runs (whether it succeeds or is
+    refused).
+    """
 
     def measure(function: Callable[[], Any]) -> int:
         tracemalloc.start()
@@ -54,8 +58,12 @@ def peak() -> Callable[[Callable[[], Any]], int]:
 
 
 @pytest.fixture(autouse=True)
-def _own_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest) -> None:
-    """No test sees the data directory or the cache of whoever runs it, except through `real`; nothing goes through a proxy."""
+def _own_directories(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """No test sees the data directory or the cache of whoever runs it, except through `real`;
+    nothing goes through a proxy.
+    """
     if "real" in request.fixturenames:
         request.getfixturevalue("real")
     monkeypatch.delenv("LABELWISE_DATA", raising=False)

@@ -18,13 +18,19 @@ def test_checksums_are_those_of_the_published_files(real: Path) -> None:
         (ENTRIES["kmnist"], "test images", "KMNIST/raw"),
         (ENTRIES["kmnist"], "test labels", "KMNIST/raw"),
         (ENTRIES["retinamnist"], "all", "medical"),
-        *((ENTRIES[name], "all", "medical") for name in ("dermatology", "arrhythmia", "hypothyroid", "column3c")),
+        *(
+            (ENTRIES[name], "all", "medical")
+            for name in ("dermatology", "arrhythmia", "hypothyroid", "column3c")
+        ),
     ):
         remote = entry.files[role]
         assert remote.checksum is not None
         algorithm, expected = remote.checksum.split(":")
         assert algorithm == "sha256"
-        assert hashlib.new(algorithm, (real / folder / remote.name).read_bytes()).hexdigest() == expected
+        assert (
+            hashlib.new(algorithm, (real / folder / remote.name).read_bytes()).hexdigest()
+            == expected
+        )
 
 
 def test_files_that_were_compressed_again_are_known_by_their_content(real: Path) -> None:
@@ -38,10 +44,20 @@ def test_files_that_were_compressed_again_are_known_by_their_content(real: Path)
 def test_catalogue() -> None:
     for entry in (*ENTRIES.values(), catalogue.CIFAR10H):
         for remote in entry.files.values():
-            assert remote.url is None or remote.url.startswith(("https://", "http://ufldl.stanford.edu/"))
-            assert remote.checksum is None or re.fullmatch("sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", remote.checksum)
-            assert remote.checksum or remote.url is None or re.search("/[0-9a-f]{40}/", remote.url)  # at least one revision
-            assert remote.url is None or remote.url.startswith("https://") or (remote.checksum or "").startswith("sha256:")
+            assert remote.url is None or remote.url.startswith(
+                ("https://", "http://ufldl.stanford.edu/")
+            )
+            assert remote.checksum is None or re.fullmatch(
+                "sha256:[0-9a-f]{64}|md5:[0-9a-f]{32}", remote.checksum
+            )
+            assert (
+                remote.checksum or remote.url is None or re.search("/[0-9a-f]{40}/", remote.url)
+            )  # at least one revision
+            assert (
+                remote.url is None
+                or remote.url.startswith("https://")
+                or (remote.checksum or "").startswith("sha256:")
+            )
             assert not Path(remote.path).is_absolute()
             assert ".." not in remote.path
         assert len(set(entry.class_names)) == len(entry.class_names)

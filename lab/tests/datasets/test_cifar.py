@@ -30,20 +30,38 @@ def array(rows: np.ndarray) -> bytes:
     """A NumPy array as Python 2 with NumPy 1 pickled it."""
     return (
         b"cnumpy.core.multiarray\n_reconstruct\nq\x06cnumpy\nndarray\nq\x07K\x00\x85q\x08U\x01bq\x09\x87q\x0aRq\x0b(K\x01"
-        + b"M" + struct.pack("<H", rows.shape[0]) + b"M" + struct.pack("<H", rows.shape[1]) + b"\x86q\x0c"
-        + b"cnumpy\ndtype\nq\x0dU\x02u1q\x0eK\x00K\x01\x87q\x0fRq\x10(K\x03U\x01|q\x11NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tq\x12b"
-        + b"\x89" + long(rows.tobytes()) + b"q\x13tq\x14b"
-    )  # fmt: skip
+        + b"M"
+        + struct.pack("<H", rows.shape[0])
+        + b"M"
+        + struct.pack("<H", rows.shape[1])
+        + b"\x86q\x0c"
+        + b"cnumpy\ndtype\nq\x0dU\x02u1q\x0eK\x00K\x01\x87q\x0fRq\x10(K\x03U\x01|q\x11NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tq\x12b"  # noqa: E501
+        + b"\x89"
+        + long(rows.tobytes())
+        + b"q\x13tq\x14b"
+    )
 
 
 def batch(rows: np.ndarray = ROWS, labels: np.ndarray = LABELS, data: bytes | None = None) -> bytes:
     """A batch with the instructions of the published files (protocol 2 of Python 2's cPickle)."""
     names = b"".join(short(b"image_%d.png" % i) for i in range(len(labels)))
     return (
-        b"\x80\x02}q\x01(" + short(b"batch_label") + b"q\x02" + short(b"training batch 1 of 5") + b"q\x03" + short(b"labels")
-        + b"q\x04]q\x05(" + b"".join(b"K" + bytes([k]) for k in labels) + b"e" + short(b"data") + (data or array(rows))
-        + short(b"filenames") + b"]r\x00\x01\x00\x00(" + names + b"eu."
-    )  # fmt: skip
+        b"\x80\x02}q\x01("
+        + short(b"batch_label")
+        + b"q\x02"
+        + short(b"training batch 1 of 5")
+        + b"q\x03"
+        + short(b"labels")
+        + b"q\x04]q\x05("
+        + b"".join(b"K" + bytes([k]) for k in labels)
+        + b"e"
+        + short(b"data")
+        + (data or array(rows))
+        + short(b"filenames")
+        + b"]r\x00\x01\x00\x00("
+        + names
+        + b"eu."
+    )
 
 
 def write_binary(path: Path) -> Path:
@@ -62,7 +80,9 @@ def test_both_versions_give_the_same(tmp_path: Path) -> None:
         assert images.flags.c_contiguous
 
 
-@pytest.mark.filterwarnings("ignore::DeprecationWarning")  # numpy.core, the old name in the published files
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning"
+)  # numpy.core, the old name in the published files
 def test_the_files_of_these_tests_are_pickles_like_the_published_ones() -> None:
     content = pickle.loads(batch(), encoding="bytes")
     np.testing.assert_array_equal(content[b"data"], ROWS)
@@ -78,12 +98,18 @@ def test_pickles_are_never_run(tmp_path: Path) -> None:
         b"\x80\x02" + make + b".": "it asks to import 'os.mkdir'",
         batch(data=make): "it asks to import 'os.mkdir'",
         batch(data=make + b"0" + array(ROWS)): "it asks to import 'os.mkdir'",
-        b"\x80\x02(" + short(str(marker).encode()) + b"ios\nmkdir\n.": "it contains the instruction INST",
+        b"\x80\x02("
+        + short(str(marker).encode())
+        + b"ios\nmkdir\n.": "it contains the instruction INST",
         b"\x80\x04\x8c\x02os\x8c\x05mkdir\x93.": "it contains the instruction SHORT_BINUNICODE",
         b"\x80\x02\x82\x01.": "it contains the instruction EXT1",
         b"\x80\x02Pid\n.": "it contains the instruction PERSID",
-        batch(data=array(ROWS).replace(b"numpy.core.multiarray\n_reconstruct", b"builtins\nexec")): "it asks to import 'builtins.exec'",
-        batch(data=array(ROWS).replace(b"cnumpy\ndtype", b"cnumpy\nload")): "it asks to import 'numpy.load'",
+        batch(
+            data=array(ROWS).replace(b"numpy.core.multiarray\n_reconstruct", b"builtins\nexec")
+        ): "it asks to import 'builtins.exec'",
+        batch(
+            data=array(ROWS).replace(b"cnumpy\ndtype", b"cnumpy\nload")
+        ): "it asks to import 'numpy.load'",
         b"\x80\x02cnumpy\ndtype\n.": "its instructions do not fit together",
         b"\x80\x02}}R.": "its instructions do not fit together",
         b"\x80\x02]K\x01K\x02b.": "its instructions do not fit together",
@@ -98,7 +124,9 @@ def test_pickles_are_never_run(tmp_path: Path) -> None:
         assert str(caught.value).startswith(str(path))
         assert "Nothing in it was run" in str(caught.value)
     assert not marker.exists()
-    with pytest.raises(TypeError):  # the bait is real: os.mkdir runs, then its result is not a batch
+    with pytest.raises(
+        TypeError
+    ):  # the bait is real: os.mkdir runs, then its result is not a batch
         pickle.loads(batch(data=make), encoding="bytes")[b"data"][0]
     assert marker.exists()
 
@@ -108,7 +136,14 @@ def test_damaged_pickles(tmp_path: Path, peak: Peak) -> None:
     whole = batch()
     lies = b"\x80\x02}(" + short(b"data") + b"B" + struct.pack("<I", 2**31 - 1) + b"few"
     endless = b"\x80\x02}(" + short(b"data") + b"\x8e" + struct.pack("<Q", 2**40) + b"few"
-    itself = b"\x80\x02}q\x00(" + short(b"labels") + b"]q\x01h\x01a" + short(b"data") + array(ROWS[:1]) + b"u."
+    itself = (
+        b"\x80\x02}q\x00("
+        + short(b"labels")
+        + b"]q\x01h\x01a"
+        + short(b"data")
+        + array(ROWS[:1])
+        + b"u."
+    )
     shape = batch(data=array(ROWS).replace(b"M" + struct.pack("<H", N), b"M\xff\xff"))
     wrong = batch(labels=np.where(LABELS == 3, 77, LABELS))
     for content in (
@@ -141,7 +176,10 @@ def test_damaged_binaries(tmp_path: Path) -> None:
     whole = path.read_bytes()
     for content in (b"", whole[:-1], whole[:3000], whole + b"x"):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"test_batch\.bin: a CIFAR-10 batch has 3073 bytes per image; this file has"):
+        with pytest.raises(
+            ValueError,
+            match=r"test_batch\.bin: a CIFAR-10 batch has 3073 bytes per image; this file has",
+        ):
             read_cifar10_binary(path)
     path.write_bytes(b"\xc8" + whole[1:])
     with pytest.raises(ValueError, match="labels must be 0 to 9; found 200: not a CIFAR-10 batch"):

@@ -28,7 +28,9 @@ class Server:
 
     def __init__(self) -> None:
         self.content = CONTENT
-        self.break_after: list[int | None] = []  # for each request: bytes to send before the connection breaks
+        self.break_after: list[
+            int | None
+        ] = []  # for each request: bytes to send before the connection breaks
         self.ranges = True
         self.status: int | None = None
         self.announce = True
@@ -44,7 +46,11 @@ class Server:
                 if outer.status:
                     self.send_error(outer.status)
                     return
-                start = int(wanted.removeprefix("bytes=").removesuffix("-")) if wanted and outer.ranges else 0
+                start = (
+                    int(wanted.removeprefix("bytes=").removesuffix("-"))
+                    if wanted and outer.ranges
+                    else 0
+                )
                 body = outer.content[start:]
                 if start and not body:
                     self.send_response(416)
@@ -53,7 +59,10 @@ class Server:
                     return
                 self.send_response(206 if start else 200)
                 if start:
-                    self.send_header("Content-Range", f"bytes {start}-{len(outer.content) - 1}/{len(outer.content)}")
+                    self.send_header(
+                        "Content-Range",
+                        f"bytes {start}-{len(outer.content) - 1}/{len(outer.content)}",
+                    )
                 if outer.announce:
                     self.send_header("Content-Length", str(len(body)))
                 if outer.encoding:
@@ -65,10 +74,16 @@ class Server:
                 pass
 
         self.http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        threading.Thread(target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        threading.Thread(
+            target=self.http.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
+        ).start()
 
     def remote(self, content: bytes = CONTENT, path: str = "folder/data.bin") -> Remote:
-        return Remote(path, f"http://127.0.0.1:{self.http.server_port}/data.bin", f"sha256:{hashlib.sha256(content).hexdigest()}")
+        return Remote(
+            path,
+            f"http://127.0.0.1:{self.http.server_port}/data.bin",
+            f"sha256:{hashlib.sha256(content).hexdigest()}",
+        )
 
 
 @pytest.fixture
@@ -79,7 +94,9 @@ def server() -> Iterator[Server]:
     server.http.server_close()
 
 
-def test_a_download_is_checked_and_kept(server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+def test_a_download_is_checked_and_kept(
+    server: Server, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
     path = fetch(server.remote(), tmp_path)
     assert path == tmp_path / "folder" / "data.bin"
     assert path.read_bytes() == CONTENT
@@ -91,10 +108,16 @@ def test_a_download_is_checked_and_kept(server: Server, tmp_path: Path, capfd: p
 
 def test_nothing_comes_without_a_checksum(server: Server, tmp_path: Path) -> None:
     with pytest.raises(
-        ValueError, match=r"no checksum of data\.bin is published.*--sha256 data\.bin=\.\.\.\), or get http.* and put it at .*data\.bin"
+        ValueError,
+        match=(
+            r"no checksum of data\.bin is published.*--sha256 data\.bin=\.\.\.\), or get http.* "
+            r"and put it at .*data\.bin"
+        ),
     ):
         fetch(Remote("data.bin", server.remote().url), tmp_path)
-    with pytest.raises(ValueError, match=r"`sha256` of data\.bin must be 64 hexadecimal digits; got 'abc'"):
+    with pytest.raises(
+        ValueError, match=r"`sha256` of data\.bin must be 64 hexadecimal digits; got 'abc'"
+    ):
         fetch(Remote("data.bin", server.remote().url), tmp_path, {"data.bin": "abc"})
     assert server.requests == []
     mine = {"data.bin": hashlib.sha256(CONTENT).hexdigest().upper()}
@@ -120,23 +143,36 @@ def test_a_file_that_is_there_is_checked_before_it_is_used(server: Server, tmp_p
     path.write_bytes(CONTENT[:-1] + b"?")
     for remote in (server.remote(), md5):
         with pytest.raises(
-            ValueError, match=r"data\.bin does not have the published checksum \((sha256|md5):.*Delete it to download it again"
+            ValueError,
+            match=(
+                r"data\.bin does not have the published checksum \((sha256|md5):.*Delete it to "
+                r"download it again"
+            ),
         ):
             fetch(remote, tmp_path)
     assert path.exists()
     assert server.requests == []
 
 
-def test_an_encrypted_address_that_leads_to_another(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_encrypted_address_that_leads_to_another(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     requests = optional("requests")
     plain = requests.get
-    monkeypatch.setattr(requests, "get", lambda url, **options: plain(url.replace("https://", "http://"), **options))
+    monkeypatch.setattr(
+        requests, "get", lambda url, **options: plain(url.replace("https://", "http://"), **options)
+    )
     remote = server.remote()
     with pytest.raises(ConnectionError, match="leads to an address without encryption"):
-        fetch(Remote(remote.path, str(remote.url).replace("http://", "https://"), remote.checksum), tmp_path)
+        fetch(
+            Remote(remote.path, str(remote.url).replace("http://", "https://"), remote.checksum),
+            tmp_path,
+        )
 
 
-def test_a_progress_bar_on_a_terminal(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_progress_bar_on_a_terminal(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Terminal(io.StringIO):
         def isatty(self) -> bool:
             return True
@@ -150,7 +186,13 @@ def test_a_progress_bar_on_a_terminal(server: Server, tmp_path: Path, monkeypatc
 
 
 def test_something_else_is_deleted(server: Server, tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match=r"data\.bin from http://127.* does not have the published checksum \(sha256:.*\) and was deleted"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"data\.bin from http://127.* does not have the published checksum \(sha256:.*\) and "
+            r"was deleted"
+        ),
+    ):
         fetch(server.remote(b"what was published"), tmp_path)
     assert list((tmp_path / "folder").iterdir()) == []
 
@@ -163,7 +205,10 @@ def test_a_broken_connection_is_taken_up_again(server: Server, tmp_path: Path) -
 
 def test_an_interrupted_download_continues_in_the_next_run(server: Server, tmp_path: Path) -> None:
     server.break_after = [50_000, 0]  # the second attempt brings nothing: give up for now
-    with pytest.raises(ConnectionError, match=r"data\.bin was interrupted after 50.0 kB; run it again to continue where it stopped"):
+    with pytest.raises(
+        ConnectionError,
+        match=r"data\.bin was interrupted after 50.0 kB; run it again to continue where it stopped",
+    ):
         fetch(server.remote(), tmp_path)
     assert not (tmp_path / "folder" / "data.bin").exists()
     assert (tmp_path / "folder" / "data.bin.part").read_bytes() == CONTENT[:50_000]
@@ -200,22 +245,31 @@ def test_a_part_that_is_complete_is_used(server: Server, tmp_path: Path) -> None
     assert server.requests == ["bytes=300000-"]
 
 
-def test_a_gz_file_stays_compressed_whatever_the_server_calls_it(server: Server, tmp_path: Path) -> None:
+def test_a_gz_file_stays_compressed_whatever_the_server_calls_it(
+    server: Server, tmp_path: Path
+) -> None:
     server.content = gzip.compress(CONTENT)
     server.encoding = "gzip"
     assert fetch(server.remote(server.content), tmp_path).read_bytes() == server.content
 
 
-def test_a_server_that_never_ends(server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_that_never_ends(
+    server: Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(download, "MAX_DOWNLOAD", 100_000)
     server.announce = False
-    with pytest.raises(ConnectionError, match=r"sends more than 100.0 kB; the download was stopped"):
+    with pytest.raises(
+        ConnectionError, match=r"sends more than 100.0 kB; the download was stopped"
+    ):
         fetch(server.remote(), tmp_path)
 
 
 def test_not_found(server: Server, tmp_path: Path) -> None:
     server.status = 404
-    with pytest.raises(ConnectionError, match=r"http://.* answered 404; get data\.bin elsewhere and put it at .*folder/data\.bin"):
+    with pytest.raises(
+        ConnectionError,
+        match=r"http://.* answered 404; get data\.bin elsewhere and put it at .*folder/data\.bin",
+    ):
         fetch(server.remote(), tmp_path)
 
 
@@ -223,14 +277,22 @@ def test_offline(tmp_path: Path) -> None:
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{free.getsockname()[1]}/data.bin"
-    sentence = f"Cannot reach 127.0.0.1. Where there is a network, get {url} and put the file at {tmp_path / 'folder' / 'data.bin'}"
+    sentence = (
+        f"Cannot reach 127.0.0.1. Where there is a network, get {url} and put the file at "
+        f"{tmp_path / 'folder' / 'data.bin'}"
+    )
     with pytest.raises(ConnectionError) as caught:
         fetch(Remote("folder/data.bin", url, f"sha256:{'0' * 64}"), tmp_path)
     assert str(caught.value) == sentence
 
 
 def test_no_address(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match=r"table\.csv cannot be downloaded automatically; put the file at .*medical/table\.csv"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=(
+            r"table\.csv cannot be downloaded automatically; put the file at .*medical/table\.csv"
+        ),
+    ):
         fetch(Remote("medical/table.csv"), tmp_path)
 
 
@@ -246,7 +308,10 @@ def archive(path: Path, members: dict[str, bytes | tarfile.TarInfo]) -> Path:
     return path
 
 
-BATCHES = [f"cifar-10-batches-bin/{name}.bin" for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")]
+BATCHES = [
+    f"cifar-10-batches-bin/{name}.bin"
+    for name in (*(f"data_batch_{i}" for i in range(1, 6)), "test_batch")
+]
 
 
 def test_unpacking_writes_the_six_batches_and_nothing_else(tmp_path: Path) -> None:
@@ -263,7 +328,9 @@ def test_unpacking_writes_the_six_batches_and_nothing_else(tmp_path: Path) -> No
     target = tmp_path / "data"
     target.mkdir()
     unpack_cifar10(archive(tmp_path / "a.tar.gz", members), target)
-    assert sorted(str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()) == sorted(BATCHES)
+    assert sorted(
+        str(path.relative_to(target)) for path in target.rglob("*") if path.is_file()
+    ) == sorted(BATCHES)
     assert not any(path.is_symlink() for path in target.rglob("*"))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["a.tar.gz", "data"]
     assert not Path("/tmp/labelwise-outside").exists()
@@ -272,7 +339,10 @@ def test_unpacking_writes_the_six_batches_and_nothing_else(tmp_path: Path) -> No
 def test_wrong_archives(tmp_path: Path) -> None:
     path = tmp_path / "a.tar.gz"
     archive(path, {BATCHES[0]: b"short"})
-    with pytest.raises(ValueError, match=r"a\.tar\.gz: no cifar-10-batches-bin/data_batch_1\.bin of 30\.7 MB in this archive"):
+    with pytest.raises(
+        ValueError,
+        match=r"a\.tar\.gz: no cifar-10-batches-bin/data_batch_1\.bin of 30\.7 MB in this archive",
+    ):
         unpack_cifar10(path, tmp_path)
     whole = archive(path, {BATCHES[0]: bytes(30_730_000)}).read_bytes()
     for content in (b"garbage", b"", whole[:1000], whole[:-2000] + bytes(2000)):

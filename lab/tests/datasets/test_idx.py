@@ -15,14 +15,21 @@ from labelwise_lab.datasets import read_idx
 
 
 def idx(array: np.ndarray) -> bytes:
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (5, 28, 28), dtype=np.uint8)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(hnp.arrays(np.uint8, hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5)), st.booleans())
+@given(
+    hnp.arrays(np.uint8, hnp.array_shapes(min_dims=1, max_dims=4, min_side=0, max_side=5)),
+    st.booleans(),
+)
 def test_what_is_written_is_read(tmp_path: Path, array: np.ndarray, compressed: bool) -> None:
     path = tmp_path / "file"
     path.write_bytes(gzip.compress(idx(array)) if compressed else idx(array))
@@ -38,16 +45,31 @@ def test_what_is_written_is_read(tmp_path: Path, array: np.ndarray, compressed: 
         (b"\0\0\x0d\x01\0\0\0\1aaaa", "type 0x0d; only unsigned bytes"),
         (b"\0\0\x08\x09", "not an idx file"),
         (idx(IMAGES)[:10], "ends inside its header"),
-        (idx(IMAGES)[:-1], r"its header promises 3.9 kB \(shape \(5, 28, 28\)\), but 3.9 kB follow"),
+        (
+            idx(IMAGES)[:-1],
+            r"its header promises 3.9 kB \(shape \(5, 28, 28\)\), but 3.9 kB follow",
+        ),
         (idx(IMAGES) + b"x", "its header promises"),
         (gzip.compress(idx(IMAGES) + b"x"), "more data than its header promises"),
         (gzip.compress(idx(IMAGES)[:-1]), "truncated"),
-        (gzip.compress(idx(IMAGES))[:-100], "the compressed data end too early; the file is truncated"),
+        (
+            gzip.compress(idx(IMAGES))[:-100],
+            "the compressed data end too early; the file is truncated",
+        ),
         (gzip.compress(idx(IMAGES))[:-6] + b"abcdef", "the compressed data are corrupted"),
-        (gzip.compress(idx(IMAGES))[:40] + b"\xff" * 50 + gzip.compress(idx(IMAGES))[90:], "the compressed data are corrupted"),
+        (
+            gzip.compress(idx(IMAGES))[:40] + b"\xff" * 50 + gzip.compress(idx(IMAGES))[90:],
+            "the compressed data are corrupted",
+        ),
         (struct.pack(">4B4I", 0, 0, 8, 4, *[2**32 - 1] * 4), "asks for .* TB of memory"),
-        (gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 10**9, 1000, 1000)), "asks for 1000.0 TB of memory"),
-        (gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 400_000, 28, 28)), "asks for 313.6 MB of memory"),
+        (
+            gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 10**9, 1000, 1000)),
+            "asks for 1000.0 TB of memory",
+        ),
+        (
+            gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 400_000, 28, 28)),
+            "asks for 313.6 MB of memory",
+        ),
     ],
     ids=lambda value: value if isinstance(value, str) else "content",
 )
@@ -63,7 +85,9 @@ def test_bad_files_are_refused_with_a_sentence_and_no_memory(
     assert peak(lambda: read_idx(path)) < 3 * 2**20
 
 
-def test_a_bomb_takes_no_more_than_its_header_promises(tmp_path: Path, peak: Callable[[Callable[[], object]], int]) -> None:
+def test_a_bomb_takes_no_more_than_its_header_promises(
+    tmp_path: Path, peak: Callable[[Callable[[], object]], int]
+) -> None:
     # 200 MB of zeros behind a header that promises one kilobyte
     path = tmp_path / "bomb.gz"
     with gzip.open(path, "wb", compresslevel=1) as file:
@@ -76,7 +100,9 @@ def test_a_bomb_takes_no_more_than_its_header_promises(tmp_path: Path, peak: Cal
         read_idx(path)
 
 
-def test_reading_takes_the_array_and_little_more(tmp_path: Path, peak: Callable[[Callable[[], object]], int]) -> None:
+def test_reading_takes_the_array_and_little_more(
+    tmp_path: Path, peak: Callable[[Callable[[], object]], int]
+) -> None:
     images = np.random.default_rng(0).integers(0, 256, (20_000, 28, 28), dtype=np.uint8)
     path = tmp_path / "images"
     path.write_bytes(gzip.compress(idx(images), compresslevel=1))

@@ -41,7 +41,11 @@ def test_split_by_the_user(tmp_path: Path) -> None:
     assert data.val is not None
     np.testing.assert_array_equal(data.train.y, [0, 0, 0, 2, 2, 2])
     np.testing.assert_array_equal(data.test.y, [0, 0, 1, 2, 2])
-    np.testing.assert_array_equal(data.train.x, [pixels["train", label, i] for label in ("ant", "cat") for i in range(3)], strict=True)
+    np.testing.assert_array_equal(
+        data.train.x,
+        [pixels["train", label, i] for label in ("ant", "cat") for i in range(3)],
+        strict=True,
+    )
     np.testing.assert_array_equal(data.val.x[1], pixels["val", "cat", 0])
 
 
@@ -63,7 +67,9 @@ def test_gray_and_size(tmp_path: Path) -> None:
     assert data.train is not None
     assert data.train.x.shape == (2, 4, 6)
     np.testing.assert_array_equal(data.train.x[:, 0, 0], [10, 200])
-    with pytest.raises(ValueError, match=r"1\.png: its size is 16 × 12, that of 0\.png is 8 × 8; pass size="):
+    with pytest.raises(
+        ValueError, match=r"1\.png: its size is 16 × 12, that of 0\.png is 8 × 8; pass size="
+    ):
         load_image_folder(tmp_path)
 
 
@@ -73,10 +79,18 @@ def chunk(kind: bytes, data: bytes) -> bytes:
 
 def png(width: int, height: int, data: bytes = b"") -> bytes:
     head = struct.pack(">2I5B", width, height, 8, 2, 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(data)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(data))
+        + chunk(b"IEND", b"")
+    )
 
 
-EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 5\n%%EndComments\n(was-run) (w) file closefile\nshowpage\n"
+EPS = (
+    b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 5\n%%EndComments\n(was-run) (w) file "
+    b"closefile\nshowpage\n"
+)
 
 
 @pytest.mark.parametrize(
@@ -87,7 +101,10 @@ EPS = b"%!PS-Adobe-3.0 EPSF-3.0\n%%BoundingBox: 0 0 6 5\n%%EndComments\n(was-run
         (EPS, "not an image that can be read"),
         (png(5, 6), "the image is truncated or corrupted"),
         (png(5, 6, RNG.bytes(96))[:-40], "the image is truncated or corrupted"),
-        (png(5, 6)[:33] + b"\xff" + png(5, 6)[34:], "the image is truncated or corrupted"),  # a chunk of 4 GB
+        (
+            png(5, 6)[:33] + b"\xff" + png(5, 6)[34:],
+            "the image is truncated or corrupted",
+        ),  # a chunk of 4 GB
         (png(10_000, 10_000), "asks for 400.0 MB of memory"),
         (png(50_000, 50_000), "more than 178 million pixels"),
         (png(2**31 - 1, 2**31 - 1), "more than 178 million pixels"),
@@ -117,9 +134,14 @@ def test_a_file_that_is_too_long(tmp_path: Path) -> None:
 
 
 def test_wrong_folders(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="`path` must be a folder with one subfolder per class; there is no folder"):
+    with pytest.raises(
+        FileNotFoundError,
+        match="`path` must be a folder with one subfolder per class; there is no folder",
+    ):
         load_image_folder(tmp_path / "nothing")
-    with pytest.raises(ValueError, match=r"expected FOLDER/CLASS/IMAGE\.png for two classes or more"):
+    with pytest.raises(
+        ValueError, match=r"expected FOLDER/CLASS/IMAGE\.png for two classes or more"
+    ):
         load_image_folder(tmp_path)
     write(tmp_path / "only" / "1.png", color())
     with pytest.raises(ValueError, match="no images in two class folders"):
@@ -131,11 +153,15 @@ def test_wrong_folders(tmp_path: Path) -> None:
         load_image_folder(tmp_path)
 
 
-def test_many_large_images_are_refused_before_memory_is_taken(tmp_path: Path, peak: Callable[[Callable[[], object]], int]) -> None:
+def test_many_large_images_are_refused_before_memory_is_taken(
+    tmp_path: Path, peak: Callable[[Callable[[], object]], int]
+) -> None:
     for label in "ab":
         (tmp_path / label).mkdir()
         for i in range(5):
             (tmp_path / label / f"{i}.png").write_bytes(png(4000, 4000))
     assert peak(lambda: load_image_folder(tmp_path)) < 2**22
-    with pytest.raises(ValueError, match=r"asks for 480.0 MB of memory \(shape \(10, 4000, 4000, 3\)\)"):
+    with pytest.raises(
+        ValueError, match=r"asks for 480.0 MB of memory \(shape \(10, 4000, 4000, 3\)\)"
+    ):
         load_image_folder(tmp_path)

@@ -24,14 +24,26 @@ LABELS = (np.arange(12) % 10).astype(np.uint8)
 
 
 def idx(array: np.ndarray) -> bytes:
-    return bytes([0, 0, 8, array.ndim]) + struct.pack(f">{array.ndim}I", *array.shape) + array.tobytes()
+    return (
+        bytes([0, 0, 8, array.ndim])
+        + struct.pack(f">{array.ndim}I", *array.shape)
+        + array.tobytes()
+    )
 
 
 def write_idx(
-    folder: Path, part: str = "t10k", images: np.ndarray = IMAGES, labels: np.ndarray = LABELS, gz: bool = True, dot: bool = False
+    folder: Path,
+    part: str = "t10k",
+    images: np.ndarray = IMAGES,
+    labels: np.ndarray = LABELS,
+    gz: bool = True,
+    dot: bool = False,
 ) -> None:
     folder.mkdir(parents=True, exist_ok=True)
-    for name, array in ((f"{part}-images-idx3-ubyte", images), (f"{part}-labels-idx1-ubyte", labels)):
+    for name, array in (
+        (f"{part}-images-idx3-ubyte", images),
+        (f"{part}-labels-idx1-ubyte", labels),
+    ):
         name = name.replace("-idx", ".idx") if dot else name
         (folder / (name + ".gz" * gz)).write_bytes(gzip.compress(idx(array)) if gz else idx(array))
 
@@ -50,15 +62,25 @@ def test_idx_sets(tmp_path: Path, name: str, gz: bool, dot: bool) -> None:
         data = ds.load(name, data_dir=str(place))
         assert data.train is not None
         np.testing.assert_array_equal(data.train.x, IMAGES[::-1])
-        assert (data.name, data.class_names, data.published_split) == (name, ENTRIES[name].class_names, True)
+        assert (data.name, data.class_names, data.published_split) == (
+            name,
+            ENTRIES[name].class_names,
+            True,
+        )
 
 
 def test_the_order_of_places(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    places = {place: tmp_path / place for place in ("argument", "environment", "cache/labelwise", "debian")}
+    places = {
+        place: tmp_path / place
+        for place in ("argument", "environment", "cache/labelwise", "debian")
+    }
     monkeypatch.setenv("LABELWISE_DATA", str(places["environment"]))
     monkeypatch.setattr(module, "DEBIAN_FASHION_MNIST", places["debian"])
     for mark, (place, path) in enumerate(reversed(places.items())):
-        write_idx(path if place == "debian" else path / "FashionMNIST/raw", images=np.full_like(IMAGES, mark))
+        write_idx(
+            path if place == "debian" else path / "FashionMNIST/raw",
+            images=np.full_like(IMAGES, mark),
+        )
         assert ds.load("fashion-mnist", data_dir=places["argument"]).test.x[0, 0, 0] == mark
     # a place with everything comes before one with the test set only
     write_idx(places["cache/labelwise"] / "FashionMNIST/raw", "train")
@@ -79,16 +101,24 @@ def test_not_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(FileNotFoundError) as caught:
         ds.load("fashion-mnist", data_dir=tmp_path)
     assert str(caught.value) == (
-        f"FashionMNIST (fashion-mnist) was not found. Put t10k-images-idx3-ubyte.gz, t10k-labels-idx1-ubyte.gz into {tmp_path}/FashionMNIST/raw "
-        "(from https://github.com/zalandoresearch/fashion-mnist), or set LABELWISE_DATA to the folder that holds FashionMNIST/raw, "
-        f"or pass download=True (--download). Looked in: {tmp_path}, {tmp_path}/cache/labelwise, {tmp_path}/debian"
+        "FashionMNIST (fashion-mnist) was not found. Put t10k-images-idx3-ubyte.gz, "
+        f"t10k-labels-idx1-ubyte.gz into {tmp_path}/FashionMNIST/raw "
+        "(from https://github.com/zalandoresearch/fashion-mnist), or set LABELWISE_DATA to the "
+        "folder that holds FashionMNIST/raw, "
+        f"or pass download=True (--download). Looked in: {tmp_path}, {tmp_path}/cache/labelwise, "
+        f"{tmp_path}/debian"
     )
     for name in set(ENTRIES) - {"fashion-mnist"}:
         with pytest.raises(FileNotFoundError, match=rf"\({re.escape(name)}\) was not found. Put "):
             ds.load(name, data_dir=tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"cardiotocography\.csv .* it cannot be downloaded automatically"):
+    with pytest.raises(
+        FileNotFoundError, match=r"cardiotocography\.csv .* it cannot be downloaded automatically"
+    ):
         ds.load("cardiotocography", data_dir=tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"cardiotocography\.csv cannot be downloaded automatically; put the file at"):
+    with pytest.raises(
+        FileNotFoundError,
+        match=r"cardiotocography\.csv cannot be downloaded automatically; put the file at",
+    ):
         ds.load("cardiotocography", data_dir=tmp_path, download=True)
     with pytest.raises(FileNotFoundError, match=r"Put cifar10h-counts\.npy into .*cifar-10h"):
         ds.load_cifar10h(data_dir=tmp_path)
@@ -101,7 +131,9 @@ def test_unknown_names(name: str) -> None:
     assert set(ds.names()) == {*ENTRIES, "digits"}
 
 
-def test_only_what_is_missing_is_downloaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_only_what_is_missing_is_downloaded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     fetched = []
 
     def fetch(remote: Remote, data_dir: Path, sha256: object = None) -> Path:
@@ -115,7 +147,10 @@ def test_only_what_is_missing_is_downloaded(tmp_path: Path, monkeypatch: pytest.
     write_idx(tmp_path / "KMNIST/raw")
     data = ds.load("kmnist", data_dir=tmp_path, download=True)
     assert data.train is not None
-    assert fetched == ["KMNIST/raw/train-images-idx3-ubyte.gz", "KMNIST/raw/train-labels-idx1-ubyte.gz"]
+    assert fetched == [
+        "KMNIST/raw/train-images-idx3-ubyte.gz",
+        "KMNIST/raw/train-labels-idx1-ubyte.gz",
+    ]
     assert [path.name.split("-idx")[0] for path in verified] == ["t10k-images", "t10k-labels"]
     ds.load("kmnist", data_dir=tmp_path, download=True)
     assert len(fetched) == 2  # all are there now
@@ -124,9 +159,17 @@ def test_only_what_is_missing_is_downloaded(tmp_path: Path, monkeypatch: pytest.
 def test_wrong_idx_content(tmp_path: Path) -> None:
     folder = tmp_path / "MNIST/raw"
     for images, labels, sentence in (
-        (IMAGES[:, :20], LABELS, r"images.*: expected images of 28 × 28; the file holds an array of shape \(12, 20, 28\)"),
+        (
+            IMAGES[:, :20],
+            LABELS,
+            r"images.*: expected images of 28 × 28; the file holds an array of shape \(12, 20, 28\)",  # noqa: E501
+        ),
         (LABELS, LABELS, "images.*: expected images of 28 × 28"),
-        (IMAGES, LABELS[:5], r"labels.*: expected one label for each of the 12 images in t10k.* of shape \(5,\)"),
+        (
+            IMAGES,
+            LABELS[:5],
+            r"labels.*: expected one label for each of the 12 images in t10k.* of shape \(5,\)",
+        ),
         (IMAGES, IMAGES, "labels.*: expected one label for each of the 12 images"),
         (IMAGES, LABELS + 1, "labels.*: labels must be 0 to 9; found 1 to 10"),
     ):
@@ -156,7 +199,9 @@ def test_cifar10(tmp_path: Path) -> None:
     assert data.test.y.tolist() == [9, 9]
 
 
-def test_cifar10_is_downloaded_and_unpacked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cifar10_is_downloaded_and_unpacked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fetch(remote: Remote, data_dir: Path, sha256: object = None) -> Path:
         (data_dir / remote.path).write_bytes(b"archive")
         return data_dir / remote.path
@@ -169,7 +214,9 @@ def test_cifar10_is_downloaded_and_unpacked(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.setattr(module, "unpack_cifar10", unpack)
     data = ds.load("cifar10", data_dir=tmp_path, download=True)
     assert data.train is not None
-    assert not (tmp_path / "cifar-10-binary.tar.gz").exists()  # what was downloaded is not kept twice
+    assert not (
+        tmp_path / "cifar-10-binary.tar.gz"
+    ).exists()  # what was downloaded is not kept twice
     (tmp_path / "cifar-10-batches-bin" / "data_batch_3.bin").unlink()
     (tmp_path / "cifar-10-binary.tar.gz").write_bytes(b"archive")
     ds.load("cifar10", data_dir=tmp_path, download=True)
@@ -182,13 +229,17 @@ def test_svhn(tmp_path: Path) -> None:
     y = (np.arange(20) % 10 + 1)[:, None]
     for part in ("train", "test"):
         savemat(
-            tmp_path / "svhn" / f"{part}_32x32.mat", {"X": x, "y": y.astype(float if part == "train" else np.uint8)}, do_compression=True
+            tmp_path / "svhn" / f"{part}_32x32.mat",
+            {"X": x, "y": y.astype(float if part == "train" else np.uint8)},
+            do_compression=True,
         )
     data = ds.load("svhn", data_dir=tmp_path)
     assert data.train is not None
     for split in (data.train, data.test):
         np.testing.assert_array_equal(split.x, x.transpose(3, 0, 1, 2), strict=True)
-        np.testing.assert_array_equal(split.y, (np.arange(20) + 1) % 10, strict=True)  # 10 is the digit 0
+        np.testing.assert_array_equal(
+            split.y, (np.arange(20) + 1) % 10, strict=True
+        )  # 10 is the digit 0
     for wrong_x, wrong_y, sentence in (
         (x[:20], y, r"expected X: \(32, 32, 3, N\) uint8"),
         (x.astype(float), y, "got .* float64"),
@@ -203,16 +254,28 @@ def test_svhn(tmp_path: Path) -> None:
 
 def test_cifar102(tmp_path: Path) -> None:
     x = RNG.integers(0, 256, (20, 32, 32, 3), dtype=np.uint8)
-    extra = {"ti_indices": np.arange(20), "keywords": np.array(["cat"] * 20), "label_names": np.array(["a"] * 10, dtype=object)}
+    extra = {
+        "ti_indices": np.arange(20),
+        "keywords": np.array(["cat"] * 20),
+        "label_names": np.array(["a"] * 10, dtype=object),
+    }
     for part in ("train", "test"):
         np.savez(tmp_path / f"cifar102_{part}.npz", images=x, labels=np.arange(20) % 10, **extra)
     data = ds.load("cifar10.2", data_dir=tmp_path)
     assert data.train is not None
     np.testing.assert_array_equal(data.test.x, x, strict=True)
     assert data.class_names[3] == "cat"
-    for images, labels in ((x[:, :8], np.zeros(20, int)), (x, np.zeros(19, int)), (x, np.zeros(20)), (x.astype(float), np.zeros(20, int))):
+    for images, labels in (
+        (x[:, :8], np.zeros(20, int)),
+        (x, np.zeros(19, int)),
+        (x, np.zeros(20)),
+        (x.astype(float), np.zeros(20, int)),
+    ):
         np.savez(tmp_path / "cifar102_test.npz", images=images, labels=labels)
-        with pytest.raises(ValueError, match=r"cifar102_test\.npz: expected images \(N, 32, 32, 3\) uint8 and N labels"):
+        with pytest.raises(
+            ValueError,
+            match=r"cifar102_test\.npz: expected images \(N, 32, 32, 3\) uint8 and N labels",
+        ):
             ds.load("cifar10.2", data_dir=tmp_path)
     np.savez(tmp_path / "cifar102_test.npz", images=x, labels=np.full(20, 10))
     with pytest.raises(ValueError, match="labels must be 0 to 9"):
@@ -224,15 +287,28 @@ def test_cifar10h(tmp_path: Path) -> None:
     for dtype in (np.int64, np.float64, np.uint8):
         np.save(tmp_path / "cifar10h-counts.npy", votes.astype(dtype))
         np.testing.assert_array_equal(ds.load_cifar10h(data_dir=tmp_path), votes, strict=True)
-    for wrong in (votes[:5], votes / votes.sum(axis=1, keepdims=True), -votes, np.zeros_like(votes), np.full(votes.shape, np.nan)):
+    for wrong in (
+        votes[:5],
+        votes / votes.sum(axis=1, keepdims=True),
+        -votes,
+        np.zeros_like(votes),
+        np.full(votes.shape, np.nan),
+    ):
         np.save(tmp_path / "cifar10h-counts.npy", wrong)
-        with pytest.raises(ValueError, match=r"cifar10h-counts\.npy: expected the numbers of votes, shape \(10000, 10\)"):
+        with pytest.raises(
+            ValueError,
+            match=r"cifar10h-counts\.npy: expected the numbers of votes, shape \(10000, 10\)",
+        ):
             ds.load_cifar10h(data_dir=tmp_path)
 
 
 def test_tables_must_have_the_published_classes(tmp_path: Path) -> None:
-    (tmp_path / "dermatology.arff").write_text("@attribute a real\n@attribute c {1,2}\n@data\n1,1\n2,2\n3,1\n4,2\n")
-    with pytest.raises(ValueError, match=r"dermatology\.arff: Dermatology has 6 classes; this file has 2"):
+    (tmp_path / "dermatology.arff").write_text(
+        "@attribute a real\n@attribute c {1,2}\n@data\n1,1\n2,2\n3,1\n4,2\n"
+    )
+    with pytest.raises(
+        ValueError, match=r"dermatology\.arff: Dermatology has 6 classes; this file has 2"
+    ):
         ds.load("dermatology", data_dir=tmp_path)
 
 
@@ -243,11 +319,14 @@ def test_digits() -> None:
     assert data.train is not None
     x = np.concatenate([data.train.x, data.test.x]).astype(float) * 16 / 255
     assert len(x) == 1797
-    np.testing.assert_allclose(sorted(map(tuple, x.reshape(1797, -1).round())), sorted(map(tuple, load_digits().data)))
+    np.testing.assert_allclose(
+        sorted(map(tuple, x.reshape(1797, -1).round())), sorted(map(tuple, load_digits().data))
+    )
     assert data.test.x.max() == 255
 
 
-# What the publishers say about the sets: sizes, images per class, a mean; for MNIST and FashionMNIST the well-known means of the pixels.
+# What the publishers say about the sets: sizes, images per class, a mean; for MNIST and
+# FashionMNIST the well-known means of the pixels.
 PUBLISHED = {
     "mnist": (60_000, 10_000, [980, 1135, 1032, 1010, 982, 892, 958, 1028, 974, 1009], 0.1307),
     "fashion-mnist": (60_000, 10_000, [1000] * 10, 0.2860),
@@ -272,7 +351,9 @@ def test_published_files(real: Path, cifar10: ds.Dataset, name: str) -> None:
 
 
 def test_images_are_the_right_way_up(real: Path, cifar10: ds.Dataset) -> None:
-    """A one is taller than wide, a trouser has a gap between its legs, ships and planes are blue, SVHN is not transposed."""
+    """A one is taller than wide, a trouser has a gap between its legs, ships and planes are blue,
+    SVHN is not transposed.
+    """
     mnist = ds.load("mnist", data_dir=real).test
     ones = mnist.x[mnist.y == 1].mean(axis=0)
     assert (ones.max(axis=1) > 30).sum() > 2 * (ones.max(axis=0) > 120).sum()
@@ -288,7 +369,10 @@ def test_images_are_the_right_way_up(real: Path, cifar10: ds.Dataset) -> None:
     assert planes[:, :4, :, 2].mean() > planes[:, -4:, :, 2].mean()  # the sky is above
     svhn = ds.load("svhn", data_dir=real).test
     ones = svhn.x[svhn.y == 1].astype(float).mean(axis=3)
-    across, down = np.abs(np.diff(ones[:, 8:24, 8:24], axis=2)).mean(), np.abs(np.diff(ones[:, 8:24, 8:24], axis=1)).mean()
+    across, down = (
+        np.abs(np.diff(ones[:, 8:24, 8:24], axis=2)).mean(),
+        np.abs(np.diff(ones[:, 8:24, 8:24], axis=1)).mean(),
+    )
     assert across > 1.5 * down  # edges of a stroke that goes down
 
 
@@ -300,5 +384,13 @@ def test_human_votes_belong_to_the_test_images(real: Path, cifar10: ds.Dataset) 
 
 
 def test_importing_loads_nothing_heavy() -> None:
-    code = "import sys, labelwise_lab.datasets; print([m for m in ('torch', 'sklearn', 'scipy.io', 'pooch', 'requests', 'PIL', 'pandas', 'rich') if m in sys.modules])"
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+    code = (
+        "import sys, labelwise_lab.datasets; print([m for m in ('torch', 'sklearn', 'scipy.io', "
+        "'pooch', 'requests', 'PIL', 'pandas', 'rich') if m in sys.modules])"
+    )
+    assert (
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout
+        == "[]\n"
+    )

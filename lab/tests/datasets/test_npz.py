@@ -26,7 +26,12 @@ def npy(array: np.ndarray, **options: Any) -> bytes:
 
 
 def header(text: str, version: int = 1) -> bytes:
-    return b"\x93NUMPY" + bytes([version, 0]) + struct.pack("<H" if version == 1 else "<I", len(text)) + text.encode()
+    return (
+        b"\x93NUMPY"
+        + bytes([version, 0])
+        + struct.pack("<H" if version == 1 else "<I", len(text))
+        + text.encode()
+    )
 
 
 def archive(path: Path, members: dict[str, bytes], compression: int = zipfile.ZIP_DEFLATED) -> Path:
@@ -40,13 +45,23 @@ DTYPES = st.sampled_from([np.uint8, np.int64, np.float32, np.dtype(">i4"), np.bo
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-@given(DTYPES.flatmap(lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, min_side=0, max_side=4))), st.booleans(), st.booleans())
-def test_what_numpy_writes_is_read(tmp_path: Path, array: np.ndarray, fortran: bool, compressed: bool) -> None:
+@given(
+    DTYPES.flatmap(
+        lambda dtype: hnp.arrays(dtype, hnp.array_shapes(min_dims=0, min_side=0, max_side=4))
+    ),
+    st.booleans(),
+    st.booleans(),
+)
+def test_what_numpy_writes_is_read(
+    tmp_path: Path, array: np.ndarray, fortran: bool, compressed: bool
+) -> None:
     array = np.asarray(array, order="F" if fortran else "C")
     np.save(tmp_path / "a.npy", array)
     expected = array.astype(array.dtype.newbyteorder("="))
     np.testing.assert_array_equal(read_npy(tmp_path / "a.npy"), expected, strict=True)
-    (np.savez_compressed if compressed else np.savez)(tmp_path / "a.npz", a=array, other=np.arange(3))
+    (np.savez_compressed if compressed else np.savez)(
+        tmp_path / "a.npz", a=array, other=np.arange(3)
+    )
     np.testing.assert_array_equal(read_npz(tmp_path / "a.npz", ["a"])["a"], expected, strict=True)
 
 
@@ -68,7 +83,10 @@ def test_pickled_objects_are_refused_and_not_run(tmp_path: Path) -> None:
     evil = np.array([Evil(marker)], dtype=object)
     np.save(tmp_path / "evil.npy", evil, allow_pickle=True)
     np.savez(tmp_path / "evil.npz", images=evil)
-    for read in (lambda: read_npy(tmp_path / "evil.npy"), lambda: read_npz(tmp_path / "evil.npz", ["images"])):
+    for read in (
+        lambda: read_npy(tmp_path / "evil.npy"),
+        lambda: read_npz(tmp_path / "evil.npz", ["images"]),
+    ):
         with pytest.raises(ValueError, match="holds Python objects or records"):
             read()
     (tmp_path / "raw.npz").write_bytes(b"\x80\x04" + b"cos\nmkdir\n")
@@ -85,7 +103,10 @@ BAD = {
     "format 9": (b"\x93NUMPY\x09\x00rest", "is not an array in .npy format"),
     "no header": (header("garbage"), "is not an array in .npy format"),
     "nested header": (header("(" * 5000), "is not an array in .npy format"),
-    "long header": (b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31), "is not an array in .npy format"),
+    "long header": (
+        b"\x93NUMPY\x02\x00" + struct.pack("<I", 2**31),
+        "is not an array in .npy format",
+    ),
     "code": (header("__import__('os').abort()"), "is not an array in .npy format"),
     "truncated": (npy(np.arange(1000))[:-1], "needs 8,000 bytes; (7,999|8,001) are there"),
     "too long": (npy(np.arange(1000)) + b"x", "needs 8,000 bytes; (7,999|8,001) are there"),
@@ -93,17 +114,28 @@ BAD = {
         header("{'descr': '|u1', 'fortran_order': False, 'shape': (1000000000000, 28, 28)}"),
         "needs 784,000,000,000,000 bytes; 0 are there",
     ),
-    "negative": (header("{'descr': '|u1', 'fortran_order': False, 'shape': (-1, 28)}"), "an impossible shape"),
-    "axes": (header(f"{{'descr': '|u1', 'fortran_order': False, 'shape': {(1,) * 70}}}"), "an impossible shape"),
+    "negative": (
+        header("{'descr': '|u1', 'fortran_order': False, 'shape': (-1, 28)}"),
+        "an impossible shape",
+    ),
+    "axes": (
+        header(f"{{'descr': '|u1', 'fortran_order': False, 'shape': {(1,) * 70}}}"),
+        "an impossible shape",
+    ),
     "text": (npy(np.array(["a", "b"])), "instead of numbers"),
     "records": (npy(np.zeros(2, "i4,f8")), "holds Python objects or records"),
-    "empty items": (header("{'descr': '|V0', 'fortran_order': False, 'shape': (1000000000000,)}"), "holds Python objects or records"),
+    "empty items": (
+        header("{'descr': '|V0', 'fortran_order': False, 'shape': (1000000000000,)}"),
+        "holds Python objects or records",
+    ),
 }
 
 
 @pytest.mark.parametrize("name", BAD)
 @pytest.mark.parametrize("zipped", [False, True])
-def test_bad_files_are_refused_with_a_sentence_and_no_memory(tmp_path: Path, name: str, zipped: bool, peak: Peak) -> None:
+def test_bad_files_are_refused_with_a_sentence_and_no_memory(
+    tmp_path: Path, name: str, zipped: bool, peak: Peak
+) -> None:
     content, sentence = BAD[name]
     path = tmp_path / ("a.npz" if zipped else "a.npy")
     if zipped:
@@ -128,14 +160,19 @@ def test_a_zip_bomb_is_refused_before_it_is_inflated(tmp_path: Path, peak: Peak)
     bomb = archive(tmp_path / "bomb.npz", {"images.npy": honest})
     assert liar.stat().st_size < 2 * 10**6
     del zeros, honest
-    for path, sentence in ((liar, "needs 15,680,000 bytes"), (bomb, "would unpack from .* to 313,600,128 bytes")):
+    for path, sentence in (
+        (liar, "needs 15,680,000 bytes"),
+        (bomb, "would unpack from .* to 313,600,128 bytes"),
+    ):
         with pytest.raises(ValueError, match=sentence):
             read_npz(path, ["images"])
         assert peak(lambda path=path: read_npz(path, ["images"])) < 4 * 2**20
 
 
 def test_a_directory_that_understates_the_size_is_refused(tmp_path: Path) -> None:
-    path = archive(tmp_path / "a.npz", {"images.npy": npy(np.arange(100, dtype=np.uint8))}, zipfile.ZIP_STORED)
+    path = archive(
+        tmp_path / "a.npz", {"images.npy": npy(np.arange(100, dtype=np.uint8))}, zipfile.ZIP_STORED
+    )
     content = path.read_bytes()
     size = struct.pack("<I", 228)
     path.write_bytes(content.replace(size, struct.pack("<I", 100)))
@@ -147,9 +184,17 @@ def test_damaged_archives(tmp_path: Path) -> None:
     array = np.random.default_rng(0).integers(0, 256, 10_000, dtype=np.uint8)
     np.savez_compressed(tmp_path / "a.npz", images=array)
     whole = (tmp_path / "a.npz").read_bytes()
-    for content in (whole[:-30], whole[: len(whole) // 2], whole[:500] + b"\0" * 20 + whole[520:], b"PK\x03\x04", b"garbage"):
+    for content in (
+        whole[:-30],
+        whole[: len(whole) // 2],
+        whole[:500] + b"\0" * 20 + whole[520:],
+        b"PK\x03\x04",
+        b"garbage",
+    ):
         (tmp_path / "b.npz").write_bytes(content)
-        with pytest.raises(ValueError, match=r"b.npz(: `images`)? is (not a readable .npz file|damaged)"):
+        with pytest.raises(
+            ValueError, match=r"b.npz(: `images`)? is (not a readable .npz file|damaged)"
+        ):
             read_npz(tmp_path / "b.npz", ["images"])
     encrypted = bytearray(whole)
     encrypted[6] |= 1
@@ -162,9 +207,16 @@ def test_damaged_archives(tmp_path: Path) -> None:
 def test_names_of_members_are_only_names(tmp_path: Path) -> None:
     outside = tmp_path / "outside.npy"
     path = archive(
-        tmp_path / "a.npz", {"../outside.npy": npy(np.arange(3)), "/etc/passwd.npy": npy(np.arange(3)), "images.npy": npy(np.arange(3))}
+        tmp_path / "a.npz",
+        {
+            "../outside.npy": npy(np.arange(3)),
+            "/etc/passwd.npy": npy(np.arange(3)),
+            "images.npy": npy(np.arange(3)),
+        },
     )
     np.testing.assert_array_equal(read_npz(path, ["images"])["images"], np.arange(3))
     assert not outside.exists()
-    with pytest.raises(ValueError, match=r"no array 'labels'; the file holds '../outside', '/etc/passwd', 'images'"):
+    with pytest.raises(
+        ValueError, match=r"no array 'labels'; the file holds '../outside', '/etc/passwd', 'images'"
+    ):
         read_npz(path, ["labels"])

@@ -38,7 +38,9 @@ def test_channel_statistics(channels: int, seed: int) -> None:
 
 def test_channel_statistics_of_many_blocks_and_of_one_value() -> None:
     x = RNG.integers(0, 256, (2500, 2, 2), dtype=np.uint8)
-    np.testing.assert_allclose(preprocess.channel_statistics(x), [[(x / 255).mean()], [(x / 255).std()]], rtol=1e-12)
+    np.testing.assert_allclose(
+        preprocess.channel_statistics(x), [[(x / 255).mean()], [(x / 255).std()]], rtol=1e-12
+    )
     assert preprocess.channel_statistics(np.full((5, 3, 3), 77, np.uint8)) == ((77 / 255,), (0.0,))
 
 
@@ -47,7 +49,12 @@ def test_normalize() -> None:
     mean, std = (0.1, 0.2, 0.3), (0.5, 0.25, 2.0)
     expected = (x - torch.tensor(mean).reshape(3, 1, 1)) / torch.tensor(std).reshape(3, 1, 1)
     for layout in (torch.contiguous_format, torch.channels_last):
-        torch.testing.assert_close(preprocess.normalize(x.contiguous(memory_format=layout), mean, std), expected, rtol=0, atol=0)
+        torch.testing.assert_close(
+            preprocess.normalize(x.contiguous(memory_format=layout), mean, std),
+            expected,
+            rtol=0,
+            atol=0,
+        )
     torch.testing.assert_close(preprocess.normalize(x, (0.5,), (2.0,)), (x - 0.5) / 2)
     mean, std = preprocess.channel_statistics(IMAGES)
     whitened = preprocess.normalize(preprocess.to_float(IMAGES), mean, std)
@@ -75,10 +82,14 @@ def candidates(image: np.ndarray, padding: int, flip: bool) -> dict[bytes, tuple
 
 @pytest.mark.parametrize("shape", [(6, 5, 3), (6, 5)])
 @pytest.mark.parametrize("flip", [True, False])
-def test_each_crop_is_one_of_all_possible_ones_and_all_are_equally_likely(shape: tuple[int, ...], flip: bool) -> None:
+def test_each_crop_is_one_of_all_possible_ones_and_all_are_equally_likely(
+    shape: tuple[int, ...], flip: bool
+) -> None:
     image = RNG.integers(1, 256, shape, dtype=np.uint8)
     n = 18_000
-    out = preprocess.crop_and_flip(np.broadcast_to(image, (n, *shape)), generator=seeded(0), padding=1, flip=flip)
+    out = preprocess.crop_and_flip(
+        np.broadcast_to(image, (n, *shape)), generator=seeded(0), padding=1, flip=flip
+    )
     assert out.dtype == torch.uint8
     assert out.shape == (n, *shape)
     possible = candidates(image, 1, flip)
@@ -92,18 +103,26 @@ def test_each_crop_is_one_of_all_possible_ones_and_all_are_equally_likely(shape:
 
 def test_each_image_is_cropped_by_itself() -> None:
     out = preprocess.crop_and_flip(IMAGES, generator=seeded(3))
-    moves = [candidates(image, 4, True)[crop.tobytes()] for image, crop in zip(IMAGES, out.numpy(), strict=True)]
+    moves = [
+        candidates(image, 4, True)[crop.tobytes()]
+        for image, crop in zip(IMAGES, out.numpy(), strict=True)
+    ]
     assert len(set(moves)) > 1
 
 
 def test_same_generator_same_crops() -> None:
-    first, again, other = (preprocess.crop_and_flip(IMAGES, generator=seeded(seed)) for seed in (1, 1, 2))
+    first, again, other = (
+        preprocess.crop_and_flip(IMAGES, generator=seeded(seed)) for seed in (1, 1, 2)
+    )
     torch.testing.assert_close(first, again)
     assert not torch.equal(first, other)
     state = torch.get_rng_state()
     preprocess.crop_and_flip(IMAGES, generator=seeded(1))
     assert torch.equal(torch.get_rng_state(), state)  # nothing drawn elsewhere
-    torch.testing.assert_close(preprocess.crop_and_flip(IMAGES, generator=seeded(1), padding=0, flip=False), torch.from_numpy(IMAGES))
+    torch.testing.assert_close(
+        preprocess.crop_and_flip(IMAGES, generator=seeded(1), padding=0, flip=False),
+        torch.from_numpy(IMAGES),
+    )
 
 
 def test_batches() -> None:
@@ -112,19 +131,30 @@ def test_batches() -> None:
     assert [len(labels) for _, labels in plain] == [3, 3, 1]
     torch.testing.assert_close(torch.cat([x for x, _ in plain]), preprocess.to_float(IMAGES))
     mean, std = (0.5, 0.4, 0.3), (0.2, 0.3, 0.4)
-    shuffled = list(preprocess.batches(IMAGES, y, batch_size=3, generator=seeded(0), mean=mean, std=std))
+    shuffled = list(
+        preprocess.batches(IMAGES, y, batch_size=3, generator=seeded(0), mean=mean, std=std)
+    )
     labels = torch.cat([labels for _, labels in shuffled])
     assert sorted(labels.tolist()) == list(range(7))
     assert labels.tolist() != list(range(7))
-    torch.testing.assert_close(torch.cat([x for x, _ in shuffled]), preprocess.normalize(preprocess.to_float(IMAGES), mean, std)[labels])
+    torch.testing.assert_close(
+        torch.cat([x for x, _ in shuffled]),
+        preprocess.normalize(preprocess.to_float(IMAGES), mean, std)[labels],
+    )
     augmented = list(preprocess.batches(IMAGES, y, batch_size=3, generator=seeded(0), augment=True))
     for x, labels in augmented:
         pixels = (x * 255).round().to(torch.uint8).permute(0, 2, 3, 1).contiguous().numpy()
-        assert all(crop.tobytes() in candidates(IMAGES[k], 4, True) for crop, k in zip(pixels, labels, strict=True))
+        assert all(
+            crop.tobytes() in candidates(IMAGES[k], 4, True)
+            for crop, k in zip(pixels, labels, strict=True)
+        )
 
 
 def test_wrong_calls() -> None:
-    with pytest.raises(ValueError, match=r"`images` must be uint8 of shape \(N, H, W\) or \(N, H, W, C\); got torch.float64"):
+    with pytest.raises(
+        ValueError,
+        match=r"`images` must be uint8 of shape \(N, H, W\) or \(N, H, W, C\); got torch.float64",
+    ):
         preprocess.to_float(np.zeros((2, 3, 3)))
     with pytest.raises(ValueError, match="`images` must be uint8"):
         preprocess.channel_statistics(np.zeros((2, 3)))
@@ -146,5 +176,7 @@ def test_constants_of_cifar10(cifar10: Dataset) -> None:
     np.testing.assert_allclose(std, (0.2470, 0.2435, 0.2616), atol=1e-4)
     # the deviations that everybody uses are the means of each image's own
     blocks = torch.from_numpy(data.train.x).reshape(10, 5000, 1024, 3)
-    per_image = np.mean([(block.float() / 255).std(dim=1).mean(dim=0).numpy() for block in blocks], axis=0)
+    per_image = np.mean(
+        [(block.float() / 255).std(dim=1).mean(dim=0).numpy() for block in blocks], axis=0
+    )
     np.testing.assert_allclose(per_image, preprocess.CIFAR10_STD, atol=5e-5)

@@ -10,10 +10,14 @@ from labelwise_lab.datasets import Dataset, Examples
 
 def make(y: list[int], classes: int) -> Dataset:
     x = np.arange(len(y), dtype=float)[:, None]
-    return Dataset("made", None, Examples(x, np.array(y, dtype=np.int64)), tuple(map(str, range(classes))))
+    return Dataset(
+        "made", None, Examples(x, np.array(y, dtype=np.int64)), tuple(map(str, range(classes)))
+    )
 
 
-@given(st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 5))
+@given(
+    st.lists(st.integers(0, 4), min_size=1, max_size=60), st.floats(0.01, 0.99), st.integers(0, 5)
+)
 def test_resplit_keeps_the_share_of_each_class(y: list[int], share: float, seed: int) -> None:
     data = make(y, 5).resplit(test_size=share, rng=seed)
     assert data.train is not None
@@ -22,7 +26,11 @@ def test_resplit_keeps_the_share_of_each_class(y: list[int], share: float, seed:
         assert abs((data.test.y == k).sum() - y.count(k) * share) <= 1 + 1e-9
     rows = np.concatenate([data.train.x, data.test.x]).ravel()
     assert sorted(rows) == list(range(len(y)))  # each instance in exactly one part
-    assert all(y[int(row)] == label for part in (data.train, data.test) for row, label in zip(part.x.ravel(), part.y, strict=True))
+    assert all(
+        y[int(row)] == label
+        for part in (data.train, data.test)
+        for row, label in zip(part.x.ravel(), part.y, strict=True)
+    )
     assert np.all(np.diff(data.test.x.ravel()) > 0)  # in the order of the pool
 
 
@@ -56,9 +64,13 @@ def test_resplit_refuses_a_share_that_is_none(share: float) -> None:
 
 
 def test_labels_must_fit() -> None:
-    with pytest.raises(ValueError, match=r"`y` must have one label per instance, shape \(3,\); got shape \(2,\)"):
+    with pytest.raises(
+        ValueError, match=r"`y` must have one label per instance, shape \(3,\); got shape \(2,\)"
+    ):
         Examples(np.zeros((3, 1)), np.zeros(2, dtype=np.int64))
-    with pytest.raises(ValueError, match="`test` of made has labels from 0 to 2; they must be 0 to 1 for 2 classes"):
+    with pytest.raises(
+        ValueError, match="`test` of made has labels from 0 to 2; they must be 0 to 1 for 2 classes"
+    ):
         make([0, 2], 2)
     with pytest.raises(ValueError, match="labels from -1"):
         make([0, -1], 2)

@@ -26,7 +26,13 @@ def available_data(monkeypatch) -> Callable[..., None]:
     """Make only the named data sets available, with 60 training and 40 test images."""
 
     def only(*names: str, n_test: int = 40) -> None:
-        def load(name: str, *, data_dir: Path | None = None, download: bool = False, sha256: object = None) -> Dataset:
+        def load(
+            name: str,
+            *,
+            data_dir: Path | None = None,
+            download: bool = False,
+            sha256: object = None,
+        ) -> Dataset:
             if name not in names:
                 raise FileNotFoundError(f"{name} was not found. Put it somewhere.")
             return Dataset(name, images(60, 1), images(n_test, 2 + len(name)), CLASS_NAMES)

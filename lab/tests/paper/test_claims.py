@@ -17,29 +17,59 @@ from labelwise_lab.paper.provenance import Results
         (
             0.83,
             1.20,
-            "EU ends as high as without them (geometric mean of 50 runs; 95 % interval −17 % to +20 %), so that a drop of more than 17 %",
+            (
+                "EU ends as high as without them (geometric mean of 50 runs; 95 % interval −17 % "
+                "to +20 %), so that a drop of more than 17 %"
+            ),
         ),
-        (1.05, 1.45, "EU ends 23 % higher than without them (geometric mean of 50 runs; 95 % interval +5 % to +45 %), so that any drop is"),
+        (
+            1.05,
+            1.45,
+            (
+                "EU ends 23 % higher than without them (geometric mean of 50 runs; 95 % interval "
+                "+5 % to +45 %), so that any drop is"
+            ),
+        ),
         (
             0.60,
             0.90,
-            "EU ends 27 % lower than without them (geometric mean of 50 runs; 95 % interval −40 % to −10 %), so that a drop of less than 10 %",
+            (
+                "EU ends 27 % lower than without them (geometric mean of 50 runs; 95 % interval "
+                "−40 % to −10 %), so that a drop of less than 10 %"
+            ),
         ),
     ],
 )
 def test_what_can_be_excluded(low, high, words) -> None:
     mean = (np.log(low) + np.log(high)) / 2
-    text = limit({"mean": mean, "low": np.log(low), "high": np.log(high), "detectable": -np.log(0.77), "runs": [mean] * 50})
+    text = limit(
+        {
+            "mean": mean,
+            "low": np.log(low),
+            "high": np.log(high),
+            "detectable": -np.log(0.77),
+            "runs": [mean] * 50,
+        }
+    )
     assert text.startswith(f"with new images, {words}")
     assert text.endswith("is excluded; 50 runs have an 80 % chance of showing a true drop of 23 %")
 
 
 @pytest.mark.parametrize(
     ("ends", "verdict"),
-    [((-0.5, 0.5), HELD), ((1.5, 2.0), NOT_HELD), ((-2.0, -1.5), NOT_HELD), ((0.5, 1.5), NOT_REFUTED), ((None, None), UNTESTED)],
+    [
+        ((-0.5, 0.5), HELD),
+        ((1.5, 2.0), NOT_HELD),
+        ((-2.0, -1.5), NOT_HELD),
+        ((0.5, 1.5), NOT_REFUTED),
+        ((None, None), UNTESTED),
+    ],
 )
 def test_what_is_small_is_decided_by_intervals(ends, verdict) -> None:
-    assert _small([{"low": -0.1, "high": 0.1}, dict(zip(("low", "high"), ends, strict=True))], 1.0) == verdict
+    assert (
+        _small([{"low": -0.1, "high": 0.1}, dict(zip(("low", "high"), ends, strict=True))], 1.0)
+        == verdict
+    )
 
 
 @pytest.mark.parametrize(
@@ -54,14 +84,28 @@ def test_what_is_small_is_decided_by_intervals(ends, verdict) -> None:
 def test_no_effect_is_not_what_is_not_significant(tmp_path, n, low, high, verdict) -> None:
     folder = tmp_path / "holdout-fashion-mnist-paper"
     folder.mkdir()
-    effect = {"runs": [0.0] * n, "mean": (low + high) / 2, "low": low, "high": high, "detectable": 0.2}
-    (folder / "holdout.json").write_text(json.dumps({"about": {"runs": n}, "numbers": {"effect": {"swap − no-swap": effect}}}))
-    (line,) = (line for line in claims(Results(tmp_path, tmp_path)) if "FashionMNIST: the EU of the class" in line)
+    effect = {
+        "runs": [0.0] * n,
+        "mean": (low + high) / 2,
+        "low": low,
+        "high": high,
+        "detectable": 0.2,
+    }
+    (folder / "holdout.json").write_text(
+        json.dumps({"about": {"runs": n}, "numbers": {"effect": {"swap − no-swap": effect}}})
+    )
+    (line,) = (
+        line
+        for line in claims(Results(tmp_path, tmp_path))
+        if "FashionMNIST: the EU of the class" in line
+    )
     assert f"| {verdict} |" in line
 
 
 def test_the_figure_of_the_paper_is_judged_on_its_own_data(tmp_path) -> None:
-    """Fig. 3 is CIFAR-10 and total uncertainty; a single run gives no verdict, and another part does not matter."""
+    """Fig. 3 is CIFAR-10 and total uncertainty; a single run gives no verdict, and another part
+    does not matter.
+    """
     for data, runs in (("cifar10", 1), ("fashion-mnist", 3)):
         folder = tmp_path / f"{data}-paper"
         folder.mkdir()
@@ -69,13 +113,22 @@ def test_the_figure_of_the_paper_is_judged_on_its_own_data(tmp_path) -> None:
         def cell(x: float, runs: int = runs) -> dict[str, object]:
             values = [x + 1e-5 * r for r in range(runs)]
             ends = (None, None) if runs == 1 else (x - 1e-4, x + 1e-4)
-            return {"mean": float(np.mean(values)), "low": ends[0], "high": ends[1], "runs": values, "sd": None}
+            return {
+                "mean": float(np.mean(values)),
+                "low": ends[0],
+                "high": ends[1],
+                "runs": values,
+                "sd": None,
+            }
 
         parts = ("total", "aleatoric", "epistemic")
         numbers = {
             "accuracy": cell(0.9),
             "area": {"label-wise entropy | total": cell(0.99)},
-            "area difference": {f"variance − entropy | {part}": cell(0.01 if part == "epistemic" else 0.0002) for part in parts},
+            "area difference": {
+                f"variance − entropy | {part}": cell(0.01 if part == "epistemic" else 0.0002)
+                for part in parts
+            },
             "monotonicity": {f"variance | {part}": cell(0.999) for part in parts},
         }
         (folder / "arc.json").write_text(json.dumps({"about": {"runs": runs}, "numbers": numbers}))
@@ -90,7 +143,13 @@ def test_the_figure_of_the_paper_is_judged_on_its_own_data(tmp_path) -> None:
 def test_the_next_highest_drop_is_compared_with_the_printed_one(tmp_path, mean, verdict) -> None:
     (tmp_path / "published").mkdir()
     numbers = {"drop": {"absolute": {"next highest": {"mean": mean, "sd": 0.001}}}}
-    (tmp_path / "published" / "fmnist.json").write_text(json.dumps({"about": {"runs": 5}, "numbers": numbers}))
-    (line,) = (line for line in claims(Results(tmp_path, tmp_path)) if "FashionMNIST: the next highest" in line)
+    (tmp_path / "published" / "fmnist.json").write_text(
+        json.dumps({"about": {"runs": 5}, "numbers": numbers})
+    )
+    (line,) = (
+        line
+        for line in claims(Results(tmp_path, tmp_path))
+        if "FashionMNIST: the next highest" in line
+    )
     assert f"| {verdict} |" in line
     assert ("instead of classes" in line) == (verdict == NOT_HELD)

@@ -12,7 +12,17 @@ from sklearn.metrics import roc_auc_score
 
 import labelwise as lw
 from labelwise_lab.paper import fingerprint
-from labelwise_lab.paper.fingerprint import COMPARED, FLOAT32, QUANTITIES, SHUFFLES, _auroc, _disjoint, _distances, by_members, is_candidate
+from labelwise_lab.paper.fingerprint import (
+    COMPARED,
+    FLOAT32,
+    QUANTITIES,
+    SHUFFLES,
+    _auroc,
+    _disjoint,
+    _distances,
+    by_members,
+    is_candidate,
+)
 from labelwise_lab.paper.prediction_files import write_predictions
 from labelwise_lab.paper.results_folder import Options
 from labelwise_lab.paper.scores import epistemic_in_float32
@@ -24,7 +34,10 @@ def members(n: int, seed: int = 0, size: int = 200) -> dict[str, np.ndarray]:
     rng = np.random.default_rng(seed)
     known = rng.dirichlet(np.ones(4), size)
     inside = 0.9 * known + 0.1 * rng.dirichlet(np.ones(4), (n, size))
-    return {"fashion-mnist": inside, **{name: rng.dirichlet(np.ones(4), (n, size)) for name in SETS[1:]}}
+    return {
+        "fashion-mnist": inside,
+        **{name: rng.dirichlet(np.ones(4), (n, size)) for name in SETS[1:]},
+    }
 
 
 def test_groups_share_no_member_and_leave_out_as_few_as_possible() -> None:
@@ -60,11 +73,15 @@ def test_single_precision_is_the_published_formula_and_close_for_plain_members()
     p = np.random.default_rng(0).dirichlet(np.ones(5), (3, 50))
     found = epistemic_in_float32(p)
     u = lw.decompose(lw.Ensemble(p), "log")
-    np.testing.assert_allclose(found["variance"], lw.decompose(lw.Ensemble(p), "squared").sum().epistemic, rtol=1e-4)
+    np.testing.assert_allclose(
+        found["variance"], lw.decompose(lw.Ensemble(p), "squared").sum().epistemic, rtol=1e-4
+    )
     np.testing.assert_allclose(found["label-wise entropy"], u.sum().epistemic, rtol=1e-4)
     np.testing.assert_allclose(found["entropy"], u.joint.epistemic, rtol=1e-4)
     single = p.astype(np.float32)
-    kl = stats.entropy(single, np.broadcast_to(single.mean(axis=0), single.shape), axis=-1, base=2).mean(axis=0)
+    kl = stats.entropy(
+        single, np.broadcast_to(single.mean(axis=0), single.shape), axis=-1, base=2
+    ).mean(axis=0)
     np.testing.assert_allclose(found["entropy"], kl, rtol=1e-4)
     sure = np.full((2, 1, 3), [1 - 2e-9, 1e-9, 1e-9])
     sure[1, 0] = [1 - 6e-9, 3e-9, 3e-9]
@@ -100,10 +117,14 @@ def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
     first = fingerprint._stored_runs(other)[0]
     exact = fingerprint._aurocs({name: fingerprint._scores(p) for name, p in first.items()})
     assert again["runs"] == 1
-    assert {key: value for key, value in again.items() if key != "runs"} == {" | ".join(key): value for key, value in exact.items()}
+    assert {key: value for key, value in again.items() if key != "runs"} == {
+        " | ".join(key): value for key, value in exact.items()
+    }
     assert set(numbers["distance"]) == {"fashion-mnist-paper", "fashion-mnist-paper-5-epochs"}
     assert f"mnist | {FLOAT32}" in again
-    with pytest.raises(FileNotFoundError, match="there are no predictions for fashion-mnist, mnist, kmnist"):
+    with pytest.raises(
+        FileNotFoundError, match="there are no predictions for fashion-mnist, mnist, kmnist"
+    ):
         fingerprint.run(Options(tmp_path), [tmp_path])
     with pytest.raises(FileNotFoundError, match="needs several runs"):
         fingerprint.run(Options(tmp_path / "empty"))
@@ -111,7 +132,9 @@ def test_a_training_is_kept_as_ranks(tmp_path, monkeypatch) -> None:
 
 def test_runs_of_another_machine_are_added_and_judge_a_candidate(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(fingerprint, "SIZES", range(2, 3))
-    monkeypatch.setattr(fingerprint, "is_candidate", lambda distance: set(COMPARED) <= set(distance))
+    monkeypatch.setattr(
+        fingerprint, "is_candidate", lambda distance: set(COMPARED) <= set(distance)
+    )
     store(tmp_path / "fashion-mnist-paper", range(3))
     here, there = (tmp_path / place / "fashion-mnist-code" for place in ("here", "there"))
     store(here, [0])
@@ -125,15 +148,28 @@ def test_runs_of_another_machine_are_added_and_judge_a_candidate(tmp_path, monke
     fresh = numbers["ours − paper's"]["fashion-mnist-code"]
     assert fresh["seeds"] == [1, 4]  # without the run that made it a candidate
     of = fingerprint._stored_runs(there).values()
-    levels = [fingerprint._aurocs({key: fingerprint._scores(p) for key, p in sets.items()})["mnist", "entropy"] for sets in of]
+    levels = [
+        fingerprint._aurocs({key: fingerprint._scores(p) for key, p in sets.items()})[
+            "mnist", "entropy"
+        ]
+        for sets in of
+    ]
     assert fresh["mnist | entropy"]["runs"] == levels
     assert fresh["mnist | entropy"]["mean"] == pytest.approx(np.mean(levels) - 0.895)
-    theirs = np.array([0.0, 0.0, 0.0, 1.0, -1.0]) * 0.017 * np.sqrt(5 / 2) + 0.895  # mean and deviation as printed
-    expected = stats.ttest_ind(levels, theirs, equal_var=False).confidence_interval(1 - 0.05 / len(COMPARED))
-    assert fresh["mnist | entropy"]["low"] == pytest.approx(expected.low, rel=1e-3)  # but for the rounding of the paper's
+    theirs = (
+        np.array([0.0, 0.0, 0.0, 1.0, -1.0]) * 0.017 * np.sqrt(5 / 2) + 0.895
+    )  # mean and deviation as printed
+    expected = stats.ttest_ind(levels, theirs, equal_var=False).confidence_interval(
+        1 - 0.05 / len(COMPARED)
+    )
+    assert fresh["mnist | entropy"]["low"] == pytest.approx(
+        expected.low, rel=1e-3
+    )  # but for the rounding of the paper's
 
 
 def test_a_candidate_is_near_in_everything_that_is_compared() -> None:
     near = dict.fromkeys(COMPARED, 1.9)
-    assert is_candidate({**near, "mnist | variance − entropy": 3.3})  # as published, it is computed in single precision
+    assert is_candidate(
+        {**near, "mnist | variance − entropy": 3.3}
+    )  # as published, it is computed in single precision
     assert not any(is_candidate({**near, key: -2.1}) for key in COMPARED)

@@ -14,13 +14,17 @@ from labelwise_lab.paper.fingerprint_section import gap_to_the_paper
 from labelwise_lab.paper.provenance import Results
 
 ROOT = Path(__file__).parents[2]
-STORED = json.loads((ROOT / "results" / "fingerprint" / "fingerprint.json").read_text(encoding="utf-8"))
+STORED = json.loads(
+    (ROOT / "results" / "fingerprint" / "fingerprint.json").read_text(encoding="utf-8")
+)
 CANDIDATE = "fashion-mnist-code"
 
 
 def section(folder: Path, numbers: dict[str, Any]) -> str:
     (folder / "fingerprint").mkdir()
-    (folder / "fingerprint" / "fingerprint.json").write_text(json.dumps({**STORED, "numbers": numbers}))
+    (folder / "fingerprint" / "fingerprint.json").write_text(
+        json.dumps({**STORED, "numbers": numbers})
+    )
     return "\n".join(gap_to_the_paper(Results(folder, folder)))
 
 
@@ -30,11 +34,16 @@ def numbers() -> dict[str, Any]:
 
 
 def gaps(low: float, high: float) -> dict[str, Any]:
-    return {"seeds": [1, 2, 3, 4], **{key: {"mean": (low + high) / 2, "low": low, "high": high} for key in COMPARED}}
+    return {
+        "seeds": [1, 2, 3, 4],
+        **{key: {"mean": (low + high) / 2, "low": low, "high": high} for key in COMPARED},
+    }
 
 
 def test_nothing_stored(tmp_path) -> None:
-    assert list(gap_to_the_paper(Results(tmp_path, tmp_path))) == ["*Not run here.* `labelwise-lab reproduce fingerprint`"]
+    assert list(gap_to_the_paper(Results(tmp_path, tmp_path))) == [
+        "*Not run here.* `labelwise-lab reproduce fingerprint`"
+    ]
 
 
 def test_without_a_candidate_the_gap_is_unexplained(tmp_path, numbers) -> None:
@@ -52,7 +61,10 @@ def test_one_run_makes_a_candidate_and_no_more(tmp_path, numbers) -> None:
 
 
 def test_fresh_runs_refute_a_candidate(tmp_path, numbers) -> None:
-    numbers["ours − paper's"][CANDIDATE] = {**gaps(-0.01, 0.02), "kmnist | entropy": {"mean": 0.02, "low": 0.01, "high": 0.03}}
+    numbers["ours − paper's"][CANDIDATE] = {
+        **gaps(-0.01, 0.02),
+        "kmnist | entropy": {"mean": 0.02, "low": 0.01, "high": 0.03},
+    }
     text = section(tmp_path, numbers)
     assert "The fresh runs **refute** it, in KMNIST entropy: the gap is **unexplained**." in text
     assert "| 0.020 [0.010, 0.030] |" in text
@@ -62,11 +74,16 @@ def test_fresh_runs_do_not_refute_a_candidate(tmp_path, numbers) -> None:
     own = {**gaps(-0.1, 0.1), "kmnist | entropy": {"mean": -0.02, "low": -0.03, "high": -0.01}}
     numbers["ours − paper's"] = {"fashion-mnist-paper": own, CANDIDATE: gaps(-0.01, 0.01)}
     numbers["candidate − protocol paper"] = {
-        CANDIDATE: {**gaps(-0.01, 0.05), "kmnist | entropy": {"mean": 0.02, "low": 0.01, "high": 0.03}}
+        CANDIDATE: {
+            **gaps(-0.01, 0.05),
+            "kmnist | entropy": {"mean": 0.02, "low": 0.01, "high": 0.03},
+        }
     }
     text = section(tmp_path, numbers)
     assert "do **not refute** it" in text
-    assert "4 fresh runs would miss a gap of up to 0.010 in MNIST's, 0.010 in KMNIST's level" in text
+    assert (
+        "4 fresh runs would miss a gap of up to 0.010 in MNIST's, 0.010 in KMNIST's level" in text
+    )
     assert "It differs from protocol “paper” in KMNIST entropy 0.0200 [0.0100, 0.0300]." in text
     assert "does not follow" in text
     assert "unexplained" not in text

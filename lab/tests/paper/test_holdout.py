@@ -54,10 +54,19 @@ def test_a_small_pool_is_drawn_from_with_replacement():
 def test_recipes_follow_the_paper():
     plan = holdout.PLANS["cifar10"]
     paper, code = (recipe_for(Setting("cifar10", protocol), plan) for protocol in ("paper", "code"))
-    assert (paper.epochs, paper.batch_size, paper.rates) == (40, 64, ((0, 0.1), (20, 0.001), (25, 0.0001)))
+    assert (paper.epochs, paper.batch_size, paper.rates) == (
+        40,
+        64,
+        ((0, 0.1), (20, 0.001), (25, 0.0001)),
+    )
     assert code.rates == ((0, 0.1), (20, 0.01), (25, 0.001))
     fashion = recipe_for(Setting("fashion-mnist"), holdout.PLANS["fashion-mnist"])
-    assert (fashion.network, fashion.epochs, fashion.batch_size, fashion.optimizer) == ("cnn", 10, 64, "adam")
+    assert (fashion.network, fashion.epochs, fashion.batch_size, fashion.optimizer) == (
+        "cnn",
+        10,
+        64,
+        "adam",
+    )
     assert "swap-constant" in arms_of(paper)
     assert "swap-constant" not in arms_of(fashion)  # Adam's learning rate is constant anyway
     assert arms_of(paper, ("swap", "no-swap")) == ("swap", "no-swap")
@@ -77,12 +86,23 @@ def test_refusals(tmp_path):
     for setting, arms, message in (
         (Setting("mnist"), None, "the hold-out experiment is on fashion-mnist, cifar10"),
         (Setting("digits"), ("swap", "no-swop"), "`arms` must be of swap, no-swap"),
-        (Setting("digits", members=1), None, "`members` must be at least 2: a single network has no epistemic uncertainty; got 1"),
+        (
+            Setting("digits", members=1),
+            None,
+            "`members` must be at least 2: a single network has no epistemic uncertainty; got 1",
+        ),
         (Setting("digits", epochs=3), None, r"has 10 \+ 10 epochs; `epochs` is not for it"),
     ):
         with pytest.raises(ValueError, match=message):
             holdout.run(setting, 1, options, arms=arms)
-    assert set(ARMS) >= {"swap", "no-swap", "old-pool", "random-class", "swap-constant", "no-swap-constant"}
+    assert set(ARMS) >= {
+        "swap",
+        "no-swap",
+        "old-pool",
+        "random-class",
+        "swap-constant",
+        "no-swap-constant",
+    }
 
 
 def test_arms_come_with_their_control_and_the_command_names_all_stored_arms(tmp_path, monkeypatch):
@@ -94,34 +114,57 @@ def test_arms_come_with_their_control_and_the_command_names_all_stored_arms(tmp_
         before = rng.exponential([1, 2, 3, 9], (60, 4))
         after = {name: before * rng.uniform(0.3, 0.9, 4) for name in arms}
         return holdout.Run(
-            before, after, dict.fromkeys(arms, 3), halves(60, run), rng.integers(0, 4, 60), dict.fromkeys(["before", *arms], 1.0)
+            before,
+            after,
+            dict.fromkeys(arms, 3),
+            halves(60, run),
+            rng.integers(0, 4, 60),
+            dict.fromkeys(["before", *arms], 1.0),
         )
 
     monkeypatch.setattr(holdout, "run_one", run_one)
-    setting, typed = Setting("digits", members=2), "labelwise-lab reproduce holdout --data digits --arm"
+    setting, typed = (
+        Setting("digits", members=2),
+        "labelwise-lab reproduce holdout --data digits --arm",
+    )
 
     def command(runs: int, *arms: str, first_run: int = 0) -> str:
         options = Options(tmp_path, command=" --arm ".join([typed.removesuffix(" --arm"), *arms]))
         holdout.run(setting, runs, options, arms=arms, first_run=first_run)
-        return json.loads((tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text())["about"]["command"]
+        return json.loads(
+            (tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text()
+        )["about"]["command"]
 
     assert command(1, "old-pool") == f"{typed} swap --arm no-swap --arm old-pool"
     assert asked == [("swap", "no-swap", "old-pool")]
     assert command(2, "swap") == f"{typed} swap --arm no-swap --arm old-pool"  # of run 0
     assert asked[1:] == [("swap", "no-swap")]
-    assert command(4, "random-class", first_run=3) == f"{typed} swap --arm no-swap --arm old-pool --arm random-class"
+    assert (
+        command(4, "random-class", first_run=3)
+        == f"{typed} swap --arm no-swap --arm old-pool --arm random-class"
+    )
     assert asked[2:] == [("no-swap", "random-class")]
-    numbers = json.loads((tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text())["numbers"]
-    assert {name: len(cell["runs"]) for name, cell in numbers["effect"].items()}["random-class − no-swap"] == 1
-    assert len(numbers["effect"]["swap − no-swap"]["runs"]) == len(numbers["selected"]) == 2  # run 2 is nowhere, run 3 has no swap
+    numbers = json.loads(
+        (tmp_path / "holdout-digits-paper-2-members" / "holdout.json").read_text()
+    )["numbers"]
+    assert {name: len(cell["runs"]) for name, cell in numbers["effect"].items()}[
+        "random-class − no-swap"
+    ] == 1
+    assert (
+        len(numbers["effect"]["swap − no-swap"]["runs"]) == len(numbers["selected"]) == 2
+    )  # run 2 is nowhere, run 3 has no swap
 
 
 def test_one_training_has_one_name():
     def name(*changes: str, data: str = "fashion-mnist") -> str:
         return holdout.canonical(Setting(data, changes=tuple(map(parse_change, changes)))).name
 
-    assert name("batch_size=64", "shuffle=true") == "fashion-mnist-paper"  # as in the hold-out anyway
-    assert name("batch_size=256") == "fashion-mnist-paper-batch_size=256"  # the recipe's own, but not the hold-out's
+    assert (
+        name("batch_size=64", "shuffle=true") == "fashion-mnist-paper"
+    )  # as in the hold-out anyway
+    assert (
+        name("batch_size=256") == "fashion-mnist-paper-batch_size=256"
+    )  # the recipe's own, but not the hold-out's
     assert name("network=cnn", data="digits") == "digits-paper-network=cnn"
     assert name("network=mlp", data="digits") == "digits-paper"
     assert name("batch_size=64", data="mnist") == "mnist-paper-batch_size=64"  # refused later
@@ -131,10 +174,16 @@ def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):
     monkeypatch.setitem(holdout.PLANS, "digits", holdout.Plan(100, 2, 2))
     said: list[str] = []
     setting = Setting("digits", members=2, changes=(("epochs", 2),))
-    monkeypatch.setattr(holdout, "recipe_for", lambda *_: Recipe("mlp", 4, 64, rates=((0, 1e-3), (2, 1e-4))))
+    monkeypatch.setattr(
+        holdout, "recipe_for", lambda *_: Recipe("mlp", 4, 64, rates=((0, 1e-3), (2, 1e-4)))
+    )
     options = Options(tmp_path, n_jobs=1, say=said.append)
     run = holdout.run_one(setting, 0, options)
-    assert [line.rpartition(", ")[2].partition(":")[0] for line in said][:3] == ["before", "swap", "no-swap"]
+    assert [line.rpartition(", ")[2].partition(":")[0] for line in said][:3] == [
+        "before",
+        "swap",
+        "no-swap",
+    ]
     assert set(run.after) == set(ARMS)  # the learning rate falls here
     folder = tmp_path / f"holdout-{setting.name}" / "run-0"
     assert sorted(p.name for p in folder.iterdir() if p.is_dir()) == ["training-before"]
@@ -145,7 +194,9 @@ def test_arms_branch_off_from_one_checkpoint(tmp_path, monkeypatch):
     again = holdout.run_one(setting, 0, options)
     assert said == []
     assert all(np.array_equal(run.after[name], again.after[name]) for name in ARMS)
-    (folder / "no-swap.npy").unlink()  # an interrupted run: only what is missing is recomputed, with the same result
+    (
+        folder / "no-swap.npy"
+    ).unlink()  # an interrupted run: only what is missing is recomputed, with the same result
     third = holdout.run_one(setting, 0, options)
     assert [line.rpartition(", ")[2].partition(":")[0] for line in said] == ["before", "no-swap"]
     assert np.array_equal(run.after["no-swap"], third.after["no-swap"])
@@ -163,7 +214,13 @@ def test_the_learning_rate_falls_with_the_swap_unless_held(tmp_path, monkeypatch
 
     monkeypatch.setattr(holdout._Training, "fit", spy)
     available_data("cifar10", n_test=12)
-    run = holdout.run_one(setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant"))
-    assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [0.001, 0.001, 0.1]
+    run = holdout.run_one(
+        setting, 0, Options(tmp_path, n_jobs=1), arms=("swap", "no-swap", "no-swap-constant")
+    )
+    assert [recipes[name].rate(20) for name in ("swap", "no-swap", "no-swap-constant")] == [
+        0.001,
+        0.001,
+        0.1,
+    ]
     assert recipes["before"].epochs == 20
     assert set(run.after) == {"swap", "no-swap", "no-swap-constant"}

@@ -17,7 +17,9 @@ def arrays(runs: int = 4, n: int = 50, k: int = 5) -> tuple[np.ndarray, np.ndarr
 def test_classes_can_be_named():
     before, after = arrays()
     d = drops(before, after, selected=[0, 1, 2, 3])
-    np.testing.assert_allclose(d.of_selected(d.before), before.astype(float).mean(1)[range(4), range(4)])
+    np.testing.assert_allclose(
+        d.of_selected(d.before), before.astype(float).mean(1)[range(4), range(4)]
+    )
     assert d.of_others(d.before).shape == (4, 4)
 
 
@@ -44,7 +46,9 @@ def test_many_runs_are_sampled_and_one_has_no_interval():
 
 
 def test_the_interval_of_the_excess_covers():
-    """Five runs whose excess varies: percentiles of the bootstrap cover in 84 %, Student's t in 95 %."""
+    """Five runs whose excess varies: percentiles of the bootstrap cover in 84 %, Student's t in 95
+    %.
+    """
     rng, covered = np.random.default_rng(0), []
     for _ in range(300):
         before = rng.uniform(0.1, 1, (5, 10))
@@ -58,24 +62,44 @@ def test_the_interval_of_the_excess_covers():
 def test_the_line_is_that_of_polyfit():
     before, after = (x.mean(axis=1) for x in arrays(runs=3))
     d = drops(before, after)
-    slope, offset = np.polyfit(d.of_others(d.before).ravel(), d.of_others(d.drop("absolute")).ravel(), 1)
-    predicted, observed = slope * d.of_selected(d.before) + offset, d.of_selected(d.drop("absolute"))
+    slope, offset = np.polyfit(
+        d.of_others(d.before).ravel(), d.of_others(d.drop("absolute")).ravel(), 1
+    )
+    predicted, observed = (
+        slope * d.of_selected(d.before) + offset,
+        d.of_selected(d.drop("absolute")),
+    )
     found = excess(d)
     assert float(found.excess) == pytest.approx((observed - predicted).mean())
     assert float(found.predicted_share) == pytest.approx(predicted.sum() / observed.sum())
 
 
 def test_two_classes_have_a_line_only_over_runs():
-    before, after = np.array([[0.4, 0.2], [0.5, 0.1], [0.6, 0.3]]), np.array([[0.2, 0.15], [0.2, 0.08], [0.3, 0.2]])
+    before, after = (
+        np.array([[0.4, 0.2], [0.5, 0.1], [0.6, 0.3]]),
+        np.array([[0.2, 0.15], [0.2, 0.08], [0.3, 0.2]]),
+    )
     found = excess(drops(before, after)).excess
     assert found.low < found.value < found.high  # resamples of a single run are left out
-    with pytest.raises(ValueError, match=r"at least 2 different values among the classes that are not selected.*; got 1 run of 2 classes"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"at least 2 different values among the classes that are not selected.*; got 1 run of "
+            r"2 classes"
+        ),
+    ):
         excess(drops(before[:1], after[:1]))
 
 
 def test_nothing_dropped():
     before = np.random.default_rng(0).uniform(0.1, 1, (3, 4))
-    with pytest.raises(ValueError, match=r"the mean drop of the selected class must not be 0.*; are `before` and `after` the same"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"the mean drop of the selected class must not be 0.*; are `before` and `after` the "
+            r"same"
+        ),
+    ):
         excess(drops(before, before))
 
 
@@ -90,12 +114,42 @@ def test_log_ratios_are_of_the_class_of_each_run():
     [
         (np.ones((2, 3)), np.ones((2, 4)), None, "must have the same shape"),
         (np.ones(3), np.ones(3), None, "must have the same shape"),
-        (np.ones((2, 1)), np.ones((2, 1)), None, r"at least 2 classes, to compare one with the others; got shape \(2, 1\)"),
-        (np.ones((0, 5, 3)), np.ones((0, 5, 3)), None, r"at least one run and one instance; got shape \(0, 5, 3\)"),
-        (np.ones((2, 0, 3)), np.ones((2, 0, 3)), None, r"at least one run and one instance; got shape \(2, 0, 3\)"),
-        (np.array([[1, np.nan]]), np.ones((1, 2)), None, "`before` must be finite; 1 of 2 values are not"),
-        (np.ones((1, 2)), np.array([[1, np.inf]]), None, "`after` must be finite; 1 of 2 values are not"),
-        (np.array([[1.0, 2], [3, 0]]), np.ones((2, 2)), None, "must be positive for every run and class.*; it is 0 for run 1, class 1"),
+        (
+            np.ones((2, 1)),
+            np.ones((2, 1)),
+            None,
+            r"at least 2 classes, to compare one with the others; got shape \(2, 1\)",
+        ),
+        (
+            np.ones((0, 5, 3)),
+            np.ones((0, 5, 3)),
+            None,
+            r"at least one run and one instance; got shape \(0, 5, 3\)",
+        ),
+        (
+            np.ones((2, 0, 3)),
+            np.ones((2, 0, 3)),
+            None,
+            r"at least one run and one instance; got shape \(2, 0, 3\)",
+        ),
+        (
+            np.array([[1, np.nan]]),
+            np.ones((1, 2)),
+            None,
+            "`before` must be finite; 1 of 2 values are not",
+        ),
+        (
+            np.ones((1, 2)),
+            np.array([[1, np.inf]]),
+            None,
+            "`after` must be finite; 1 of 2 values are not",
+        ),
+        (
+            np.array([[1.0, 2], [3, 0]]),
+            np.ones((2, 2)),
+            None,
+            "must be positive for every run and class.*; it is 0 for run 1, class 1",
+        ),
         (np.ones((2, 3)), np.ones((2, 3)), [0], "one class for each of the 2 runs"),
         (np.ones((2, 3)), np.ones((2, 3)), [0, 3], "one class for each of the 2 runs, 0 to 2"),
     ],

@@ -1,4 +1,6 @@
-"""Numbers of the hold-out experiment: from runs with known effects, and from the authors' files where they are given."""
+"""Numbers of the hold-out experiment: from runs with known effects, and from the authors' files
+where they are given.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +18,9 @@ from labelwise_lab.paper.holdout_runs import Runs
 RESULTS = Path(__file__).parents[2] / "results"
 REFERENCE = os.environ.get("LABELWISE_REFERENCE")
 
-# drop: mean and deviation of the selected class, the others, and the next highest; then the runs in which the selected class has the
-# largest drop, the cases in which another class rises, and the share of the drop that a line fitted to the others predicts
+# drop: mean and deviation of the selected class, the others, and the next highest; then the runs in
+# which the selected class has the largest drop, the cases in which another class rises, and the
+# share of the drop that a line fitted to the others predicts
 RECOMPUTED = {
     "cifar": {
         "absolute": ("0.0057±0.0011", "0.0023±0.0006", "0.0041±0.0007"),
@@ -38,10 +41,17 @@ def check(name: str, numbers: dict) -> None:
     expected = RECOMPUTED[name]
     for kind in ("absolute", "relative"):
         columns = numbers["drop"][kind]
-        found = tuple(f"{columns[c]['mean']:.4f}±{columns[c]['sd']:.4f}" for c in ("selected", "others", "next highest"))
+        found = tuple(
+            f"{columns[c]['mean']:.4f}±{columns[c]['sd']:.4f}"
+            for c in ("selected", "others", "next highest")
+        )
         assert found == expected[kind]
     largest = numbers["selected has the largest drop"]
-    assert (largest["absolute"], largest["relative"], numbers["EU of another class rises"]) == expected["counts"]
+    assert (
+        largest["absolute"],
+        largest["relative"],
+        numbers["EU of another class rises"],
+    ) == expected["counts"]
     over = numbers["excess"]
     found = (
         f"{numbers['predicted by the other classes']['value']:.2f}",
@@ -108,7 +118,14 @@ def made_run(seed: int, effect: float) -> Run:
     random[:, 1] *= np.exp(2 * effect)
     after = {"swap": swap, "no-swap": plain, "random-class": random}
     labels = {"swap": 3, "no-swap": 3, "random-class": 1}
-    return Run(before, after, labels, halves(60, seed), rng.integers(0, 4, 60), dict.fromkeys(["before", *after], 0.9))
+    return Run(
+        before,
+        after,
+        labels,
+        halves(60, seed),
+        rng.integers(0, 4, 60),
+        dict.fromkeys(["before", *after], 0.9),
+    )
 
 
 def made_runs(*effects: float) -> Runs:
@@ -124,9 +141,16 @@ def test_paired_effects_are_recovered():
     np.testing.assert_allclose(effects["swap − no-swap"]["runs"], [-0.1, -0.2, -0.3])
     np.testing.assert_allclose(effects["random-class − no-swap"]["runs"], [-0.2, -0.4, -0.6])
     np.testing.assert_allclose(effects["swap − no-swap, other half"]["runs"], [-0.1, -0.2, -0.3])
-    np.testing.assert_allclose(numbers["effect on other classes"]["swap − no-swap"]["runs"], 0, atol=1e-12)
-    np.testing.assert_allclose(numbers["table"]["no-swap"]["drop"]["relative"]["others"]["runs"], 0.5)
-    np.testing.assert_allclose(numbers["table"]["swap"]["drop"]["relative"]["selected"]["runs"], 1 - 0.5 * np.exp([-0.1, -0.2, -0.3]))
+    np.testing.assert_allclose(
+        numbers["effect on other classes"]["swap − no-swap"]["runs"], 0, atol=1e-12
+    )
+    np.testing.assert_allclose(
+        numbers["table"]["no-swap"]["drop"]["relative"]["others"]["runs"], 0.5
+    )
+    np.testing.assert_allclose(
+        numbers["table"]["swap"]["drop"]["relative"]["selected"]["runs"],
+        1 - 0.5 * np.exp([-0.1, -0.2, -0.3]),
+    )
     assert numbers["selected"].tolist() == [3, 3, 3]
     assert numbers["same class on half of the test set"] == (3, 3)
 
@@ -160,10 +184,18 @@ def test_runs_are_stored_and_some_have_fewer_arms(tmp_path):
     assert len(Runs.read(tmp_path / "none.npz")) == 0
     np.savez(tmp_path / "other.npz", after=np.ones((2, 3)))
     with pytest.raises(
-        ValueError, match=r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\) and type float64. Delete it"
+        ValueError,
+        match=(
+            r"other.npz' must hold `before` .*; it holds `after` of shape \(2, 3\) and type "
+            r"float64. Delete it"
+        ),
     ):
         Runs.read(tmp_path / "other.npz")
-    for arrays in ({"before": np.ones(3)}, {"before": np.ones((2, 3)), "swap": np.ones((3, 3))}, {"before": np.array([["a"]])}):
+    for arrays in (
+        {"before": np.ones(3)},
+        {"before": np.ones((2, 3)), "swap": np.ones((3, 3))},
+        {"before": np.array([["a"]])},
+    ):
         np.savez(tmp_path / "other.npz", **arrays)
         with pytest.raises(ValueError, match="must hold `before`"):
             Runs.read(tmp_path / "other.npz")
@@ -175,5 +207,7 @@ def test_runs_are_stored_and_some_have_fewer_arms(tmp_path):
 
 def test_a_wrong_file(tmp_path):
     np.savez(tmp_path / "a.npz", eus_before=np.ones((1, 2, 3)))
-    with pytest.raises(ValueError, match=r"a\.npz must hold `eus_before` and `eus_after`; it holds eus_before"):
+    with pytest.raises(
+        ValueError, match=r"a\.npz must hold `eus_before` and `eus_after`; it holds eus_before"
+    ):
         published(tmp_path / "a.npz")

@@ -24,17 +24,31 @@ def test_correlations_for_each_label(tmp_path, available_data, small_setting, mo
     assert found["mean over labels"]["aleatoric"]["mean"] == pytest.approx(np.mean(by_label))
     for name in ("predicted probability", "total", "aleatoric", "epistemic"):
         cell = found["spearman of the class means, over classes"][name]
-        assert cell["low"] < cell["value"] == found["spearman of the class means"][name]["mean"] < cell["high"]
+        assert (
+            cell["low"]
+            < cell["value"]
+            == found["spearman of the class means"][name]["mean"]
+            < cell["high"]
+        )
 
 
-def test_correlations_with_the_errors_of_runs_without_any(tmp_path, available_data, small_setting, monkeypatch):
+def test_correlations_with_the_errors_of_runs_without_any(
+    tmp_path, available_data, small_setting, monkeypatch
+):
     """They are not defined, in one run or in several; everything else is."""
     available_data("cifar10", "svhn")
-    monkeypatch.setattr(human, "load_cifar10h", lambda **_: np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40))
+    monkeypatch.setattr(
+        human,
+        "load_cifar10h",
+        lambda **_: np.random.default_rng(0).multinomial(50, np.full(10, 0.1), size=40),
+    )
     stored = human.predictions
 
     def perfect(*args):
-        return {images: replace(p, y_true=np.argmax(np.mean(p.probs, axis=0), axis=-1)) for images, p in stored(*args).items()}
+        return {
+            images: replace(p, y_true=np.argmax(np.mean(p.probs, axis=0), axis=-1))
+            for images, p in stored(*args).items()
+        }
 
     monkeypatch.setattr(human, "predictions", perfect)
     for runs in (1, 2):

@@ -14,14 +14,21 @@ def test_the_difference_from_the_paper_has_welchs_interval() -> None:
     ours, theirs = rng.normal(0.85, 0.04, 4), rng.normal(0.89, 0.02, 5)
     found = welch(list(ours), (theirs.mean(), theirs.std()))
     expected = stats.ttest_ind(ours, theirs, equal_var=False).confidence_interval()
-    assert [found["mean"], found["low"], found["high"]] == pytest.approx([ours.mean() - theirs.mean(), expected.low, expected.high])
+    assert [found["mean"], found["low"], found["high"]] == pytest.approx(
+        [ours.mean() - theirs.mean(), expected.low, expected.high]
+    )
 
 
 def test_one_run_is_compared_with_the_spread_of_theirs() -> None:
     found = welch([0.8], (0.9, 0.02), count=5)
     assert found["mean"] == pytest.approx(-0.1)
-    for end in ("low", "high"):  # where a t-test of one against five, all of the same deviation, gives p = 0.05
-        assert stats.ttest_ind_from_stats(0.8 - found[end], 0.0, 1, 0.9, 0.02 * 1.25**0.5, 5).pvalue == pytest.approx(0.05)
+    for end in (
+        "low",
+        "high",
+    ):  # where a t-test of one against five, all of the same deviation, gives p = 0.05
+        assert stats.ttest_ind_from_stats(
+            0.8 - found[end], 0.0, 1, 0.9, 0.02 * 1.25**0.5, 5
+        ).pvalue == pytest.approx(0.05)
     wider = welch([0.8], (0.9, 0.02), family=3)
     assert wider["low"] < found["low"] < found["high"] < wider["high"]
 
@@ -38,7 +45,9 @@ def test_simultaneous_intervals_miss_in_at_most_one_of_twenty_families() -> None
 
 
 def test_without_their_deviation_they_vary_like_ours() -> None:
-    """The interval covers the difference of two groups with the same deviation as often as it says, rounding included."""
+    """The interval covers the difference of two groups with the same deviation as often as it says,
+    rounding included.
+    """
     rng = np.random.default_rng(2)
     covered = 0
     for _ in range(2000):
@@ -53,4 +62,9 @@ def test_without_their_deviation_they_vary_like_ours() -> None:
 
 def test_what_excludes_zero() -> None:
     ends = [(-1, 1), (1, 2), (-2, -1), (None, None)]
-    assert [excludes_zero({"low": low, "high": high}) for low, high in ends] == [False, True, True, False]
+    assert [excludes_zero({"low": low, "high": high}) for low, high in ends] == [
+        False,
+        True,
+        True,
+        False,
+    ]

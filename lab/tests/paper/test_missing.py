@@ -32,24 +32,46 @@ def test_finished_members_of_an_unfinished_run_are_named(tmp_path) -> None:
     members.mkdir(parents=True)
     for name in ("cifar10-0.npz", "cifar10-1.npz", "svhn-0.npz", "cifar10-unscaled-0.npz"):
         (members / name).touch()
-    (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "recipe" in line and "CIFAR-10" in line)
-    assert "none of 5 runs, 2 of 5 members of run 0; `labelwise-lab reproduce ood --data cifar10" in line
+    (line,) = (
+        line
+        for line in missing(Results(tmp_path, tmp_path))
+        if "recipe" in line and "CIFAR-10" in line
+    )
+    assert (
+        "none of 5 runs, 2 of 5 members of run 0; `labelwise-lab reproduce ood --data cifar10"
+        in line
+    )
 
 
 def test_runs_of_the_holdout_are_counted_by_arm(tmp_path) -> None:
     (tmp_path / "holdout-cifar10-paper").mkdir()
-    effects = {"swap − no-swap": {"runs": [0.1, 0.2]}, "swap-constant − no-swap-constant": {"runs": [0.1]}}
-    (tmp_path / "holdout-cifar10-paper" / "holdout.json").write_text(json.dumps({"about": {"runs": 3}, "numbers": {"effect": effects}}))
-    (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "CIFAR-10, hold-out" in line)
-    assert "2 of 100 runs, 1 of 100 runs with a constant rate; `labelwise-lab reproduce holdout" in line
+    effects = {
+        "swap − no-swap": {"runs": [0.1, 0.2]},
+        "swap-constant − no-swap-constant": {"runs": [0.1]},
+    }
+    (tmp_path / "holdout-cifar10-paper" / "holdout.json").write_text(
+        json.dumps({"about": {"runs": 3}, "numbers": {"effect": effects}})
+    )
+    (line,) = (
+        line for line in missing(Results(tmp_path, tmp_path)) if "CIFAR-10, hold-out" in line
+    )
+    assert (
+        "2 of 100 runs, 1 of 100 runs with a constant rate; `labelwise-lab reproduce holdout"
+        in line
+    )
 
 
 def test_what_is_there_is_not_missing(tmp_path) -> None:
     (tmp_path / "fingerprint").mkdir()
     near, confirmed = list(TRAININGS)[:2]
-    numbers = {"trainings": {name: {"runs": 1} for name in TRAININGS}, "candidates": [near, confirmed]}
+    numbers = {
+        "trainings": {name: {"runs": 1} for name in TRAININGS},
+        "candidates": [near, confirmed],
+    }
     numbers["trainings"][confirmed]["runs"] = 5
-    (tmp_path / "fingerprint" / "fingerprint.json").write_text(json.dumps({"about": {}, "numbers": numbers}))
+    (tmp_path / "fingerprint" / "fingerprint.json").write_text(
+        json.dumps({"about": {}, "numbers": numbers})
+    )
     (line,) = (line for line in missing(Results(tmp_path, tmp_path)) if "fingerprint" in line)
     assert "fresh runs of the candidate" in line
     assert f"--runs 5 {TRAININGS[near][1]}`" in line
@@ -65,5 +87,10 @@ def test_the_commands_make_the_folders() -> None:
                 given["change"].append(parse_change(value))
             else:
                 given[key.removeprefix("--")] = int(value) if key == "--epochs" else value
-        setting = Setting("fashion-mnist", given["protocol"], epochs=given["epochs"], changes=tuple(given["change"]))
+        setting = Setting(
+            "fashion-mnist",
+            given["protocol"],
+            epochs=given["epochs"],
+            changes=tuple(given["change"]),
+        )
         assert setting.name == name

@@ -13,5 +13,13 @@ def test_a_missing_set_is_noted(tmp_path, available_data, small_setting):
     assert numbers["not run"] == {"cifar10.2": "cifar10.2 was not found."}
     assert numbers["auroc"]["svhn", "variance", "total"]["sd"] is None
     run = tmp_path / small_setting.name / "run-0"
-    mishandled = ["cifar10-transposed.npz", "cifar10-unscaled-transposed.npz", "cifar10-unscaled.npz"]  # for `artifact`
-    assert sorted(path.name for path in run.glob("*.npz")) == [*mishandled, "cifar10.npz", "svhn.npz"]
+    mishandled = [
+        "cifar10-transposed.npz",
+        "cifar10-unscaled-transposed.npz",
+        "cifar10-unscaled.npz",
+    ]  # for `artifact`
+    assert sorted(path.name for path in run.glob("*.npz")) == [
+        *mishandled,
+        "cifar10.npz",
+        "svhn.npz",
+    ]

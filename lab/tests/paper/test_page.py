@@ -1,4 +1,6 @@
-"""What the page decides; that it is the one in the documentation is tested in cli/test_reproduce.py."""
+"""What the page decides; that it is the one in the documentation is tested in
+cli/test_reproduce.py.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,10 @@ from labelwise_lab.paper.page import _found, _indistinguishable
 
 def losses(runs: np.ndarray) -> dict[str, dict[str, object]]:
     """Runs (scores, runs) of one task as they are stored."""
-    return {f"rejection | loss {i} | total": {"mean": x.mean(), "sd": x.std(ddof=1), "runs": list(x)} for i, x in enumerate(runs)}
+    return {
+        f"rejection | loss {i} | total": {"mean": x.mean(), "sd": x.std(ddof=1), "runs": list(x)}
+        for i, x in enumerate(runs)
+    }
 
 
 def test_equal_scores_are_seldom_told_apart() -> None:
@@ -27,14 +32,21 @@ def test_equal_scores_are_seldom_told_apart() -> None:
 def test_a_clear_winner_is_named() -> None:
     runs = np.array([[0.9, 0.91, 0.92], [0.5, 0.51, 0.52], [0.8999, 0.9101, 0.9199]])
     (text,) = _indistinguishable(losses(runs))
-    assert text == "rejecting errors: total uncertainty under loss 0 loss (0.9100 ± 0.0100), not distinguishable from total loss 2"
+    assert text == (
+        "rejecting errors: total uncertainty under loss 0 loss (0.9100 ± 0.0100), not "
+        "distinguishable from total loss 2"
+    )
     (text,) = _indistinguishable(losses(runs[:2]))
     assert text.endswith("above all others")
-    one = {key: {**cell, "sd": None, "runs": [cell["mean"]]} for key, cell in losses(runs[:2]).items()}
+    one = {
+        key: {**cell, "sd": None, "runs": [cell["mean"]]} for key, cell in losses(runs[:2]).items()
+    }
     (text,) = _indistinguishable(one)
     assert text.endswith("in one run, which names no winner")
 
 
-@pytest.mark.parametrize(("n", "words"), [(2, "2 runs"), (11, "11 runs, with an 80 % chance of showing a drop of 33 %")])
+@pytest.mark.parametrize(
+    ("n", "words"), [(2, "2 runs"), (11, "11 runs, with an 80 % chance of showing a drop of 33 %")]
+)
 def test_few_runs_promise_nothing(n, words) -> None:
     assert _found({"runs": [0.0] * n, "detectable": 0.4}) == words

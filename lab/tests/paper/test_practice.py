@@ -22,22 +22,34 @@ def test_without_results_there_are_none(tmp_path) -> None:
     assert list(practice(Results(tmp_path, tmp_path))) == []
 
 
-@pytest.mark.parametrize(("svhn", "words"), [(0.9, "EU was highest on each of ours"), (0.5, "none is always best")])
+@pytest.mark.parametrize(
+    ("svhn", "words"), [(0.9, "EU was highest on each of ours"), (0.5, "none is always best")]
+)
 def test_the_best_score_is_named_only_if_it_always_is(tmp_path, svhn, words) -> None:
     for name, other, eu in (("fashion-mnist-paper", "mnist", 0.9), ("cifar10-paper", "svhn", svhn)):
         (tmp_path / name).mkdir()
         values = {"epistemic": eu, "total": 0.8, "aleatoric": 0.7}
-        auroc = {f"{other} | label-wise entropy | {part}": {"mean": x} for part, x in values.items()}
-        (tmp_path / name / "ood.json").write_text(json.dumps({"about": {"runs": 1}, "numbers": {"auroc": auroc}}))
+        auroc = {
+            f"{other} | label-wise entropy | {part}": {"mean": x} for part, x in values.items()
+        }
+        (tmp_path / name / "ood.json").write_text(
+            json.dumps({"about": {"runs": 1}, "numbers": {"auroc": auroc}})
+        )
     (line,) = practice(Results(tmp_path, tmp_path))
     assert line.startswith("1. To detect")
     assert words in line
     assert f"SVHN EU {svhn:.3f}, TU 0.800, AU 0.700, 1 run" in line
 
 
-def losses(tmp_path: Path, *, squared: float = 0.99, epistemic: float = 0.98, cost: float = 0.97) -> None:
+def losses(
+    tmp_path: Path, *, squared: float = 0.99, epistemic: float = 0.98, cost: float = 0.97
+) -> None:
     """Five runs on FashionMNIST that vary little."""
-    levels = {("log", "total"): 0.99, ("log", "epistemic"): epistemic, ("squared", "total"): squared}
+    levels = {
+        ("log", "total"): 0.99,
+        ("log", "epistemic"): epistemic,
+        ("squared", "total"): squared,
+    }
     levels |= {(loss, "total"): 0.99 for loss in ("spherical", "zero-one")} | {
         (f"cost {ratio}", "total"): cost for ratio in ("1 : 9", "9 : 1")
     }
@@ -48,7 +60,10 @@ def losses(tmp_path: Path, *, squared: float = 0.99, epistemic: float = 0.98, co
     }
     log = value["rejection | log | total"]
     difference = {
-        key: {"mean": cell["mean"] - log["mean"], "runs": [a - b for a, b in zip(cell["runs"], log["runs"], strict=True)]}
+        key: {
+            "mean": cell["mean"] - log["mean"],
+            "runs": [a - b for a, b in zip(cell["runs"], log["runs"], strict=True)],
+        }
         for key, cell in value.items()
         if key.endswith("total")
     }
@@ -60,7 +75,9 @@ def losses(tmp_path: Path, *, squared: float = 0.99, epistemic: float = 0.98, co
 def test_words_on_rejection_follow_the_intervals(tmp_path) -> None:
     losses(tmp_path)
     (line,) = practice(Results(tmp_path, tmp_path))
-    assert "not by epistemic uncertainty alone: its area under the curve is larger by 0.0100 [" in line
+    assert (
+        "not by epistemic uncertainty alone: its area under the curve is larger by 0.0100 [" in line
+    )
     assert "differ by less than 0.001 in area" in line
     assert "Unequal costs reject errors worse (1 : 9 by 0.0200 [" in line
 
@@ -77,7 +94,13 @@ def test_what_the_intervals_do_not_support_is_not_said(tmp_path) -> None:
 
 @pytest.mark.parametrize(
     ("low", "high", "n", "words"),
-    [(-0.05, 0.2, 50, "does not show"), (-0.4, -0.1, 50, "lower it"), (-0.4, 0.2, 50, None), (None, None, 1, None), (-0.05, 0.2, 2, None)],
+    [
+        (-0.05, 0.2, 50, "does not show"),
+        (-0.4, -0.1, 50, "lower it"),
+        (-0.4, 0.2, 50, None),
+        (None, None, 1, None),
+        (-0.05, 0.2, 2, None),
+    ],
 )
 def test_advice_on_new_data_needs_a_verdict(tmp_path, low, high, n, words) -> None:
     (tmp_path / "holdout-fashion-mnist-paper").mkdir()
@@ -89,7 +112,10 @@ def test_advice_on_new_data_needs_a_verdict(tmp_path, low, high, n, words) -> No
     assert words is None or words in lines[0]
 
 
-@pytest.mark.parametrize(("two", "words"), [(0.72, "the measure mattered more"), (0.5, "the number of members mattered more")])
+@pytest.mark.parametrize(
+    ("two", "words"),
+    [(0.72, "the measure mattered more"), (0.5, "the number of members mattered more")],
+)
 def test_members_or_measure(tmp_path, two, words) -> None:
     (tmp_path / "cifar10-paper").mkdir()
     by = {

@@ -20,7 +20,14 @@ ROOT = Path(__file__).parents[2]
 
 
 def test_the_results_folder_fits_a_checkout():
-    assert sum(path.stat().st_size for path in (ROOT / "results").rglob("*") if "training" not in path.parts) < 18e6
+    assert (
+        sum(
+            path.stat().st_size
+            for path in (ROOT / "results").rglob("*")
+            if "training" not in path.parts
+        )
+        < 18e6
+    )
 
 
 def test_fewer_members_are_the_first_of_five(tmp_path):
@@ -28,7 +35,9 @@ def test_fewer_members_are_the_first_of_five(tmp_path):
     three, images = replace(five, members=3), TestImages("digits")
     trained = predictions(three, 0, [images], Options(tmp_path / "a", n_jobs=1))[images]
     all_five = predictions(five, 0, [images], Options(tmp_path / "b", n_jobs=1))[images]
-    derived = predictions(three, 0, [images], Options(tmp_path / "b", say=pytest.fail))[images]  # nothing is trained
+    derived = predictions(three, 0, [images], Options(tmp_path / "b", say=pytest.fail))[
+        images
+    ]  # nothing is trained
     np.testing.assert_array_equal(derived.probs, all_five.probs[:3])
     np.testing.assert_array_equal(derived.probs, trained.probs)
 
@@ -38,7 +47,9 @@ def test_a_run_is_resumed_from_the_predictions_of_finished_members(tmp_path):
     whole = predictions(setting, 0, [images], Options(tmp_path / "a", n_jobs=1))
     folder = tmp_path / "b" / setting.name / "run-0"
 
-    def stop(text: str) -> None:  # the machine is gone when two members are trained and one of them is predicted
+    def stop(
+        text: str,
+    ) -> None:  # the machine is gone when two members are trained and one of them is predicted
         if "member 1" in text and "predicting" in text:
             raise KeyboardInterrupt
 
@@ -51,24 +62,39 @@ def test_a_run_is_resumed_from_the_predictions_of_finished_members(tmp_path):
     parts = predictions(setting, 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append))
     assert said[0].endswith("members 1, 2 of 3 × mlp, 1 epochs")
     np.testing.assert_array_equal(parts[images].probs, whole[images].probs)
-    assert sorted(path.name for path in folder.iterdir()) == ["digits.npz", "fashion-8x8.npz", "shuffled-digits.npz", "training"]
-    longer = predictions(replace(setting, epochs=2), 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append))
-    assert any(line.endswith("3 × mlp, 2 epochs") for line in said)  # not from epoch 1: member 0 was trained elsewhere
+    assert sorted(path.name for path in folder.iterdir()) == [
+        "digits.npz",
+        "fashion-8x8.npz",
+        "shuffled-digits.npz",
+        "training",
+    ]
+    longer = predictions(
+        replace(setting, epochs=2), 0, [images], Options(tmp_path / "b", n_jobs=2, say=said.append)
+    )
+    assert any(
+        line.endswith("3 × mlp, 2 epochs") for line in said
+    )  # not from epoch 1: member 0 was trained elsewhere
     assert longer[images].probs.shape == whole[images].probs.shape
     (folder / "members").mkdir()
     (folder / "members" / "digits-1.npz").touch()  # as an interruption may leave it
     predictions(setting, 0, [images], Options(tmp_path / "b", say=pytest.fail))
     assert not (folder / "members").exists()
-    one, other = ((tmp_path / each / setting.name / "run-0" / "digits.npz").read_bytes() for each in "ab")
+    one, other = (
+        (tmp_path / each / setting.name / "run-0" / "digits.npz").read_bytes() for each in "ab"
+    )
     assert one == other
 
 
 def test_a_longer_training_continues_a_shorter_one(tmp_path):
     images, said = TestImages("digits"), []
-    whole = predictions(Setting("digits", members=2, epochs=3), 0, [images], Options(tmp_path / "a", n_jobs=1))[images]
+    whole = predictions(
+        Setting("digits", members=2, epochs=3), 0, [images], Options(tmp_path / "a", n_jobs=1)
+    )[images]
     for epochs in (1, 3):
         options = Options(tmp_path / "b", n_jobs=1, say=said.append)
-        parts = predictions(Setting("digits", members=2, epochs=epochs), 0, [images], options)[images]
+        parts = predictions(Setting("digits", members=2, epochs=epochs), 0, [images], options)[
+            images
+        ]
     assert any(line.endswith("3 epochs, from epoch 1") for line in said)
     np.testing.assert_array_equal(parts.probs, whole.probs)
 
@@ -95,18 +121,32 @@ def test_own_predictions_must_have_labels(tmp_path):
     path = Options(tmp_path).path(setting, 0, images)
     path.parent.mkdir(parents=True)
     write_predictions(path, np.full((2, 3, 4), 0.25), None, list("abcd"))
-    with pytest.raises(ValueError, match="must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, `class_names`"):
+    with pytest.raises(
+        ValueError,
+        match="must hold `log_probs`, `class_names`, `y_true`; it holds `log_probs`, `class_names`",
+    ):
         predictions(setting, 0, [images], Options(tmp_path))
 
 
-@pytest.mark.parametrize(("experiment", "noted"), [("ood", True), ("losses", True), ("arc", False), ("artifact", False), ("human", False)])
+@pytest.mark.parametrize(
+    ("experiment", "noted"),
+    [("ood", True), ("losses", True), ("arc", False), ("artifact", False), ("human", False)],
+)
 def test_what_was_used_of_a_data_set_is_recorded_where_it_was_used(tmp_path, experiment, noted):
-    about = json.loads(record(Setting("cifar10"), experiment, {}, Options(tmp_path), runs=1).read_text())["about"]
+    about = json.loads(
+        record(Setting("cifar10"), experiment, {}, Options(tmp_path), runs=1).read_text()
+    )["about"]
     assert ("svhn" in about["data"]) == noted
 
 
 def test_plain_data():
-    value = {("a", 1): np.float32(0.1), "b": Estimate(0.5), "c": np.arange(2), "d": (np.bool_(True), None), "e": Setting("digits")}
+    value = {
+        ("a", 1): np.float32(0.1),
+        "b": Estimate(0.5),
+        "c": np.arange(2),
+        "d": (np.bool_(True), None),
+        "e": Setting("digits"),
+    }
     assert plain(value) == {
         "a | 1": 0.100000001,
         "b": {"value": 0.5, "low": None, "high": None},

@@ -7,7 +7,13 @@ import pytest
 from scipy.stats import entropy
 
 import labelwise as lw
-from labelwise_lab.paper.scores import accuracy_and_areas, aurocs, differences, epistemic_in_float32, scores
+from labelwise_lab.paper.scores import (
+    accuracy_and_areas,
+    aurocs,
+    differences,
+    epistemic_in_float32,
+    scores,
+)
 
 PROBS = np.random.default_rng(0).dirichlet(np.ones(4), (5, 60))
 
@@ -36,4 +42,6 @@ def test_areas_aurocs_and_their_differences() -> None:
     same = aurocs(found, found)
     assert all(value == pytest.approx(0.5) for value in same.values())
     assert len(same) == len(differences(same)) == 9
-    assert set(aurocs(found, {key: x + 10 for key, x in found.items()}, ["total"]).values()) == {1.0}
+    assert set(aurocs(found, {key: x + 10 for key, x in found.items()}, ["total"]).values()) == {
+        1.0
+    }

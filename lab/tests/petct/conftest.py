@@ -29,7 +29,9 @@ def phantoms(tmp_path_factory) -> Path:
 
 @pytest.fixture
 def copy(phantoms: Path, tmp_path: Path) -> Callable[[int], Path]:
-    """A function that copies the first n patients into a folder of the test's own, to damage them."""
+    """A function that copies the first n patients into a folder of the test's own, to damage
+    them.
+    """
 
     def make(n: int = 5) -> Path:
         folder = tmp_path / "studies"
@@ -37,7 +39,9 @@ def copy(phantoms: Path, tmp_path: Path) -> Callable[[int], Path]:
             shutil.copytree(patient, folder / patient.name)
         chosen = {path.name for path in folder.iterdir()}
         head, *lines = (phantoms / "metadata.csv").read_text().splitlines()
-        (folder / "metadata.csv").write_text("\n".join([head, *(line for line in lines if line.split(",")[0] in chosen)]) + "\n")
+        (folder / "metadata.csv").write_text(
+            "\n".join([head, *(line for line in lines if line.split(",")[0] in chosen)]) + "\n"
+        )
         return folder
 
     return make
@@ -51,7 +55,15 @@ def slices(phantoms: Path, tmp_path_factory) -> Path:
     from labelwise_lab.petct.phantom import HELD_BACK
 
     out = tmp_path_factory.mktemp("slices")
-    prepare(phantoms, out, settings=Settings(size=32, step=0), hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
+    prepare(
+        phantoms,
+        out,
+        settings=Settings(size=32, step=0),
+        hold_back=[HELD_BACK],
+        test_size=0.3,
+        val_size=0.2,
+        n_jobs=1,
+    )
     return out
 
 

@@ -20,7 +20,9 @@ from labelwise_lab.petct.figures import OUTLINE  # noqa: E402
 
 
 def test_figure_2(results):
-    """CT in gray, PET with the outline, bars of all labels in two colors; truth green, prediction underlined."""
+    """CT in gray, PET with the outline, bars of all labels in two colors; truth green, prediction
+    underlined.
+    """
     i = int(np.argmax(results.part.lesion_voxels))
     figure = plot_slices(results.prepared, results.part, results.u, [i], y_pred=results.prediction)
     ct, pet, bars = figure.axes
@@ -31,7 +33,10 @@ def test_figure_2(results):
     (outline,) = pet.collections
     assert to_hex(outline.get_edgecolor()[0]) == OUTLINE.lower()
     points = np.concatenate([path.vertices for path in outline.get_paths()])
-    inside = suv[np.clip(points[:, 1].round().astype(int), 0, len(suv) - 1), np.clip(points[:, 0].round().astype(int), 0, suv.shape[1] - 1)]
+    inside = suv[
+        np.clip(points[:, 1].round().astype(int), 0, len(suv) - 1),
+        np.clip(points[:, 0].round().astype(int), 0, suv.shape[1] - 1),
+    ]
     assert inside.mean() > suv.mean()  # it lies on what is hot
     assert mask.any()
     heights = {to_hex(bar.get_facecolor()): [] for bar in bars.patches}
@@ -41,6 +46,10 @@ def test_figure_2(results):
     np.testing.assert_allclose(heights[ALEATORIC.lower()], results.u.aleatoric[i], rtol=1e-5)
     assert bars.get_ylim()[1] >= 0.25  # bits: a slice that is certain looks certain
     labels = bars.get_xticklabels()
-    assert [to_hex(label.get_color()) == TRUTH.lower() for label in labels] == [k == results.part.y[i] for k in range(4)]
-    assert ["\u0332" in label.get_text() for label in labels] == [k == results.prediction[i] for k in range(4)]
+    assert [to_hex(label.get_color()) == TRUTH.lower() for label in labels] == [
+        k == results.part.y[i] for k in range(4)
+    ]
+    assert ["\u0332" in label.get_text() for label in labels] == [
+        k == results.prediction[i] for k in range(4)
+    ]
     plt.close(figure)

@@ -57,7 +57,10 @@ def test_held_back_are_whole_studies_of_that_kind(prepared):
     manifest["lesion_free"] = "skip"
     skipped = Prepared(prepared.folder, manifest).part("held back")
     np.testing.assert_array_equal(skipped.ids, held.ids[held.lesion_voxels > 0])
-    entries[0]["diagnosis"] = "lymphoma"  # of a patient who also has the kind that is held back: neither known nor unknown
+    entries[0]["diagnosis"] = (
+        # of a patient who also has the kind that is held back: neither known nor unknown
+        "lymphoma"
+    )
     name = f"{entries[0]['patient']}/{entries[0]['study']}"
     assert name in held.studies
     assert name not in Prepared(prepared.folder, manifest).part("held back").studies
@@ -98,7 +101,10 @@ def test_folders_that_are_no_preparation(tmp_path):
         (lambda m: m.update(studies=[1]), "cannot be used"),
         (lambda m: m["studies"][0].pop("planes"), "it has no 'planes'"),
         (lambda m: m["studies"][0].update(key="../../etc"), "must be the name of its folder"),
-        (lambda m: m["studies"][0].update(lesion_voxels=[1]), "an integer number of lesion voxels for each of its planes"),
+        (
+            lambda m: m["studies"][0].update(lesion_voxels=[1]),
+            "an integer number of lesion voxels for each of its planes",
+        ),
     ],
 )
 def test_a_damaged_manifest_gets_one_sentence(prepared, tmp_path, change, words):

@@ -7,16 +7,33 @@ from optional_libraries import optional
 
 nib = optional("nibabel")
 
-from labelwise_lab.petct.phantom import HELD_BACK, KINDS, ORIENTATIONS, Body, draw_anatomy, place_lesions, write_phantoms  # noqa: E402
+from labelwise_lab.petct.phantom import (  # noqa: E402
+    HELD_BACK,
+    KINDS,
+    ORIENTATIONS,
+    Body,
+    draw_anatomy,
+    place_lesions,
+    write_phantoms,
+)
 
 
 def test_the_same_seed_gives_the_same_bytes(tmp_path):
     for name in ("a", "b"):
         write_phantoms(tmp_path / name, patients=2, voxel=30, rng=3)
-    a, b = ({p.relative_to(tmp_path / n): p.read_bytes() for p in (tmp_path / n).rglob("*") if p.is_file()} for n in "ab")
+    a, b = (
+        {
+            p.relative_to(tmp_path / n): p.read_bytes()
+            for p in (tmp_path / n).rglob("*")
+            if p.is_file()
+        }
+        for n in "ab"
+    )
     assert a == b
     write_phantoms(tmp_path / "c", patients=2, voxel=30, rng=4)
-    assert {p.name for p in (tmp_path / "c").iterdir()} != {p.name for p in (tmp_path / "a").iterdir()}
+    assert {p.name for p in (tmp_path / "c").iterdir()} != {
+        p.name for p in (tmp_path / "a").iterdir()
+    }
 
 
 def test_files_vary_as_hospitals_do(phantoms):
@@ -28,7 +45,10 @@ def test_files_vary_as_hospitals_do(phantoms):
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_lesions_are_hot_and_where_the_disease_puts_them(kind):
-    axes = [np.arange(-c, c, 12.0).reshape([-1 if i == j else 1 for j in range(3)]) for i, c in enumerate((230, 140, 460))]
+    axes = [
+        np.arange(-c, c, 12.0).reshape([-1 if i == j else 1 for j in range(3)])
+        for i, c in enumerate((230, 140, 460))
+    ]
     for seed in range(4):
         rng = np.random.default_rng(seed)
         body, lesions = Body.draw(rng), place_lesions(kind, rng)
@@ -47,12 +67,17 @@ def test_lesions_are_hot_and_where_the_disease_puts_them(kind):
 
 
 def test_diseases_share_sites():
-    """A lesion in the lung is nearly always a lung cancer, but not always: that is what is ambiguous."""
+    """A lesion in the lung is nearly always a lung cancer, but not always: that is what is
+    ambiguous.
+    """
 
     def in_lung(kind):
         rng = np.random.default_rng(0)
         found = [
-            any(50 < abs(x) < 110 and 70 < z < 200 and abs(y) < 40 for x, y, z in (le.center for le in place_lesions(kind, rng)))
+            any(
+                50 < abs(x) < 110 and 70 < z < 200 and abs(y) < 40
+                for x, y, z in (le.center for le in place_lesions(kind, rng))
+            )
             for _ in range(200)
         ]
         return np.mean(found)

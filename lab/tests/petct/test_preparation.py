@@ -22,16 +22,28 @@ SMALL = Settings(size=32, step=0)
 
 def write_study(folder, ct, pet, mask, affine, orientation="RAS"):
     folder.mkdir(parents=True)
-    for name, values in (("CTres", ct.astype(np.float32)), ("SUV", pet.astype(np.float32)), ("SEG", mask.astype(np.uint8))):
+    for name, values in (
+        ("CTres", ct.astype(np.float32)),
+        ("SUV", pet.astype(np.float32)),
+        ("SEG", mask.astype(np.uint8)),
+    ):
         write_nifti(folder / f"{name}.nii.gz", values, affine, orientation)
-    return Study("p", folder.name, "lymphoma", *(folder / f"{name}.nii.gz" for name in ("CTres", "SUV", "SEG")))
+    return Study(
+        "p",
+        folder.name,
+        "lymphoma",
+        *(folder / f"{name}.nii.gz" for name in ("CTres", "SUV", "SEG")),
+    )
 
 
 def slices_of(study, out, settings=SMALL):
     (out / "studies").mkdir(parents=True, exist_ok=True)
     record = preparation.prepare_study(study, settings=settings, out=out)
     assert not isinstance(record, Skipped), record
-    images, lesions = (np.asarray(zarr.open_array(out / store.GROUP / study.key / name, mode="r")[:]) for name in ("images", "lesions"))
+    images, lesions = (
+        np.asarray(zarr.open_array(out / store.GROUP / study.key / name, mode="r")[:])
+        for name in ("images", "lesions")
+    )
     return images, lesions, record
 
 
@@ -40,7 +52,12 @@ def anatomy(spacing, shape=(30, 20, 60), origin=None, seed=5):
     body, lesions = Body.draw(rng), place_lesions("lymphoma", rng)
     spacing, shape = np.asarray(spacing, dtype=float), np.asarray(shape)
     origin = -(shape - 1) / 2 * spacing if origin is None else np.asarray(origin)
-    grid = [(origin[i] + spacing[i] * np.arange(shape[i])).reshape([-1 if i == j else 1 for j in range(3)]) for i in range(3)]
+    grid = [
+        (origin[i] + spacing[i] * np.arange(shape[i])).reshape(
+            [-1 if i == j else 1 for j in range(3)]
+        )
+        for i in range(3)
+    ]
     affine = np.diag([*spacing, 1.0])
     affine[:3, 3] = origin
     return (*draw_anatomy(body, lesions, grid), affine)
@@ -50,7 +67,9 @@ def anatomy(spacing, shape=(30, 20, 60), origin=None, seed=5):
 def test_every_orientation_gives_the_same_slices(tmp_path, orientation):
     volumes = anatomy((16, 15, 16))
     images, lesions, record = slices_of(write_study(tmp_path / "RAS", *volumes), tmp_path / "out")
-    others, other_lesions, other = slices_of(write_study(tmp_path / orientation, *volumes, orientation), tmp_path / "out")
+    others, other_lesions, other = slices_of(
+        write_study(tmp_path / orientation, *volumes, orientation), tmp_path / "out"
+    )
     np.testing.assert_array_equal(images, others)
     np.testing.assert_array_equal(lesions, other_lesions)
     assert other["orientation"] == orientation
@@ -60,9 +79,15 @@ def test_every_orientation_gives_the_same_slices(tmp_path, orientation):
 
 
 def test_other_voxels_of_the_same_anatomy_give_the_same_slices_to_interpolation_error(tmp_path):
-    """The same body in the same field of view, with voxels of 10 × 15 × 8 mm instead of 16 × 15 × 16."""
-    a, _, record = slices_of(write_study(tmp_path / "a", *anatomy((16, 15, 16), (30, 20, 60))), tmp_path / "out")
-    b, _, other = slices_of(write_study(tmp_path / "b", *anatomy((10, 15, 8), (48, 20, 120)), "PIR"), tmp_path / "out")
+    """The same body in the same field of view, with voxels of 10 × 15 × 8 mm instead of 16 × 15 ×
+    16.
+    """
+    a, _, record = slices_of(
+        write_study(tmp_path / "a", *anatomy((16, 15, 16), (30, 20, 60))), tmp_path / "out"
+    )
+    b, _, other = slices_of(
+        write_study(tmp_path / "b", *anatomy((10, 15, 8), (48, 20, 120)), "PIR"), tmp_path / "out"
+    )
     assert record["planes"] == other["planes"]
     for channel in range(3):
         difference = np.abs(a[..., channel].astype(int) - b[..., channel].astype(int))
@@ -71,13 +96,17 @@ def test_other_voxels_of_the_same_anatomy_give_the_same_slices_to_interpolation_
 
 
 def test_the_outline_lies_on_the_lesion(tmp_path):
-    """Lesions are the hottest things in this body, and the mask of each slice marks just those pixels."""
+    """Lesions are the hottest things in this body, and the mask of each slice marks just those
+    pixels.
+    """
     shape, spacing = (40, 24, 80), (12.0, 12.0, 12.0)
     ct, pet, mask, affine = anatomy(spacing, shape)
     pet = np.where(mask, 15.0, np.minimum(pet, 1.0))
     for orientation in ("RAS", "SRP"):
         images, lesions, record = slices_of(
-            write_study(tmp_path / orientation, ct, pet, mask, affine, orientation), tmp_path / "out", Settings(size=80, step=0)
+            write_study(tmp_path / orientation, ct, pet, mask, affine, orientation),
+            tmp_path / "out",
+            Settings(size=80, step=0),
         )
         crossing = np.array(record["lesion_voxels"]) > 0
         assert crossing.sum() > 5
@@ -91,7 +120,11 @@ def test_a_lesion_smaller_than_a_pixel_is_outlined_too(tmp_path):
     ct, pet, mask, affine = anatomy((8, 16, 8), (60, 20, 100))
     pet[:], mask[:] = 0.0, False
     pet[20, 9, 30], mask[20, 9, 30] = 18.0, True
-    images, lesions, record = slices_of(write_study(tmp_path / "s", ct, pet, mask, affine), tmp_path / "out", Settings(size=20, step=0))
+    images, lesions, record = slices_of(
+        write_study(tmp_path / "s", ct, pet, mask, affine),
+        tmp_path / "out",
+        Settings(size=20, step=0),
+    )
     (i,) = np.flatnonzero(record["lesion_voxels"])
     assert 1 <= lesions[i].sum() <= 4
     assert lesions[i].flat[images[i, ..., 0].argmax()]
@@ -104,7 +137,9 @@ def test_channels_mean_what_is_documented(tmp_path):
     ct[10:20, :, 20:40] = 39.6
     pet[10:20, :, 20:40] = 5.0
     images, _, _ = slices_of(
-        write_study(tmp_path / "s", ct, pet, mask, affine), tmp_path / "out", Settings(size=60, step=0, window=(-100, 100), suv_max=10)
+        write_study(tmp_path / "s", ct, pet, mask, affine),
+        tmp_path / "out",
+        Settings(size=60, step=0, window=(-100, 100), suv_max=10),
     )
     middle = images[0, 30, 30]
     np.testing.assert_array_equal(middle, [128, 178, 153])  # 5/10, 140/200, their mean
@@ -122,7 +157,15 @@ def test_contradictions_and_copies_are_skipped(copy, tmp_path):
     nib.save(nib.Nifti1Image(marked, seg.affine), negative.seg)
     for name in ("ct", "pet", "seg"):
         shutil.copy(getattr(ill[0], name), getattr(ill[1], name))
-    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test_size=0.2, val_size=0.0, n_jobs=1)
+    result = prepare(
+        root,
+        tmp_path / "out",
+        settings=SMALL,
+        diagnoses=KINDS,
+        test_size=0.2,
+        val_size=0.0,
+        n_jobs=1,
+    )
     skipped = {f"{s['patient']}/{s['study']}": s["why"] for s in result.manifest["skipped"]}
     assert skipped == {
         negative.name: "its diagnosis is negative, but the segmentation marks 1 voxels as lesion",
@@ -134,10 +177,22 @@ def test_without_segmentations_slices_can_have_the_studys_diagnosis(copy, tmp_pa
     root = copy(15)
     for path in root.rglob("SEG.nii.gz"):
         path.unlink()
-    result = prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, lesion_free="study", test_size=0.2, val_size=0.0, n_jobs=1)
+    result = prepare(
+        root,
+        tmp_path / "out",
+        settings=SMALL,
+        diagnoses=KINDS,
+        lesion_free="study",
+        test_size=0.2,
+        val_size=0.0,
+        n_jobs=1,
+    )
     assert len(result.manifest["studies"]) == 17
     train = result.part("train")
-    assert all(result.class_names[y] == train.diagnoses[name] for y, name in zip(train.y, train.studies, strict=True))
+    assert all(
+        result.class_names[y] == train.diagnoses[name]
+        for y, name in zip(train.y, train.studies, strict=True)
+    )
 
 
 @pytest.mark.parametrize(
@@ -157,9 +212,22 @@ def test_settings_are_checked(options, words):
 
 def test_nothing_to_use(copy, tmp_path):
     root = copy(2)
-    with pytest.raises(ValueError, match=r"no study can be used; the first problem: PETCT_.*: its diagnosis .* is not one of"):
+    with pytest.raises(
+        ValueError,
+        match=r"no study can be used; the first problem: PETCT_.*: its diagnosis .* is not one of",
+    ):
         prepare(root, tmp_path / "out", diagnoses=["sarcoma"], n_jobs=1)
-    with pytest.raises(ValueError, match=r"no training patient has the diagnosis|cannot be called negative"):
-        prepare(root, tmp_path / "out", settings=SMALL, diagnoses=KINDS, test_size=0.6, val_size=0.3, n_jobs=1)
+    with pytest.raises(
+        ValueError, match=r"no training patient has the diagnosis|cannot be called negative"
+    ):
+        prepare(
+            root,
+            tmp_path / "out",
+            settings=SMALL,
+            diagnoses=KINDS,
+            test_size=0.6,
+            val_size=0.3,
+            n_jobs=1,
+        )
     with pytest.raises(ValueError, match="`lesion_free` must be one of"):
         prepare(root, tmp_path / "out", lesion_free="maybe")

@@ -27,11 +27,19 @@ SMALL = Settings(size=32, step=0)
 
 
 def contents(folder):
-    return {str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()}
+    return {
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
+    }
 
 
 def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, monkeypatch):
-    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test_size": 0.3, "val_size": 0.2, "n_jobs": 1}
+    options = {
+        "settings": SMALL,
+        "hold_back": [HELD_BACK],
+        "test_size": 0.3,
+        "val_size": 0.2,
+        "n_jobs": 1,
+    }
     calls = []
     original = preparation._slices
 
@@ -46,7 +54,9 @@ def test_interrupted_and_resumed_gives_the_same(prepared, phantoms, tmp_path, mo
         prepare(phantoms, tmp_path / "out", **options)
     assert not (tmp_path / "out" / "manifest.json").exists()
     calls.clear()
-    monkeypatch.setattr(preparation, "_slices", lambda *args: (calls.append(args), original(*args))[1])
+    monkeypatch.setattr(
+        preparation, "_slices", lambda *args: (calls.append(args), original(*args))[1]
+    )
     prepare(phantoms, tmp_path / "out", **options)
     assert len(calls) == 17 - 5  # finished studies are not regenerated
     ours, theirs = contents(tmp_path / "out"), contents(prepared.folder)
@@ -75,19 +85,39 @@ def test_processes_give_the_same_as_one_after_another(prepared, phantoms, tmp_pa
 
 def test_changed_files_and_lost_chunks_are_regenerated(copy, tmp_path):
     root, out = copy(15), tmp_path / "out"
-    options = {"settings": SMALL, "diagnoses": KINDS, "n_jobs": 1, "test_size": 0.3, "val_size": 0.0}
+    options = {
+        "settings": SMALL,
+        "diagnoses": KINDS,
+        "n_jobs": 1,
+        "test_size": 0.3,
+        "val_size": 0.0,
+    }
     first = prepare(root, out, **options)
     entry = first.manifest["studies"][0]
     (out / store.GROUP / entry["key"] / "images" / "c.2.0.0.0").unlink()
-    with pytest.raises(ValueError, match=f"slices of {entry['patient']}/{entry['study']} are missing"):
+    with pytest.raises(
+        ValueError, match=f"slices of {entry['patient']}/{entry['study']} are missing"
+    ):
         open_prepared(out).part(entry["part"])
-    pet = root / first.manifest["studies"][1]["patient"] / first.manifest["studies"][1]["study"] / "SUV.nii.gz"
+    pet = (
+        root
+        / first.manifest["studies"][1]["patient"]
+        / first.manifest["studies"][1]["study"]
+        / "SUV.nii.gz"
+    )
     image = nib.load(pet)
-    write_nifti(pet, nib.as_closest_canonical(image).get_fdata(dtype=np.float32) * 1.5, nib.as_closest_canonical(image).affine)
+    write_nifti(
+        pet,
+        nib.as_closest_canonical(image).get_fdata(dtype=np.float32) * 1.5,
+        nib.as_closest_canonical(image).affine,
+    )
     again = prepare(root, out, **options)
     assert again.part(entry["part"]).images[:].shape
     assert again.manifest["studies"][0] == entry
-    assert again.manifest["studies"][1]["slices_sha256"] != first.manifest["studies"][1]["slices_sha256"]
+    assert (
+        again.manifest["studies"][1]["slices_sha256"]
+        != first.manifest["studies"][1]["slices_sha256"]
+    )
 
 
 def damage_truncated(study):
@@ -109,16 +139,27 @@ BAD = {
     "truncated": (damage_truncated, "SUV.nii.gz is truncated"),
     "not finite": (lambda s: rewrite(s.ct, spoil), "CTres.nii.gz has 2 voxels that are not finite"),
     "other shape": (lambda s: rewrite(s.pet, lambda x: x[1:]), "they must be on one grid"),
-    "other shape of the mask": (lambda s: rewrite(s.seg, lambda x: x[:, :-2]), "they must be on one grid"),
-    "four axes": (lambda s: rewrite(s.pet, lambda x: np.stack([x, x], -1)), "SUV.nii.gz has 4 axes"),
+    "other shape of the mask": (
+        lambda s: rewrite(s.seg, lambda x: x[:, :-2]),
+        "they must be on one grid",
+    ),
+    "four axes": (
+        lambda s: rewrite(s.pet, lambda x: np.stack([x, x], -1)),
+        "SUV.nii.gz has 4 axes",
+    ),
     "no voxels": (lambda s: s.pet.write_bytes(b""), "SUV.nii.gz is truncated"),
     "counts": (lambda s: rewrite(s.pet, lambda x: x * 5000), "SUV.nii.gz is not in SUV"),
-    "not HU": (lambda s: rewrite(s.ct, lambda x: x + 1024), "CTres.nii.gz is not in Hounsfield units"),
+    "not HU": (
+        lambda s: rewrite(s.ct, lambda x: x + 1024),
+        "CTres.nii.gz is not in Hounsfield units",
+    ),
     "moved": (
         lambda s: nib.save(
             nib.Nifti1Image(
                 nib.load(s.pet).get_fdata(dtype=np.float32),
-                nib.load(s.pet).affine + np.diag([0, 0, 0, 0]) + np.array([[0, 0, 0, 40]] + [[0] * 4] * 3),
+                nib.load(s.pet).affine
+                + np.diag([0, 0, 0, 0])
+                + np.array([[0, 0, 0, 40]] + [[0] * 4] * 3),
             ),
             s.pet,
         ),
@@ -133,7 +174,11 @@ BAD = {
 def test_bad_studies_are_skipped_with_one_sentence_and_the_others_are_prepared(copy, tmp_path):
     root = copy(15)
     studies, _ = find_studies(root, diagnoses=KINDS)
-    ill = [s for s in studies if s.diagnosis != "negative" and sum(t.patient == s.patient for t in studies) == 1]
+    ill = [
+        s
+        for s in studies
+        if s.diagnosis != "negative" and sum(t.patient == s.patient for t in studies) == 1
+    ]
     good = [s.name for s in studies]
     expected = {}
     # Three at a time, so that enough are left to train on.
@@ -149,7 +194,9 @@ def test_bad_studies_are_skipped_with_one_sentence_and_the_others_are_prepared(c
             BAD[name][0](study)
             expected[study.name] = BAD[name][1]
         assert len(expected) == len(names[start : start + 3])
-        result = prepare(root, out, settings=SMALL, diagnoses=KINDS, test_size=0.2, val_size=0.0, n_jobs=1)
+        result = prepare(
+            root, out, settings=SMALL, diagnoses=KINDS, test_size=0.2, val_size=0.0, n_jobs=1
+        )
         skipped = {f"{s['patient']}/{s['study']}": s["why"] for s in result.manifest["skipped"]}
         assert set(skipped) == set(expected), names[start : start + 3]
         for name, words in expected.items():
@@ -159,7 +206,9 @@ def test_bad_studies_are_skipped_with_one_sentence_and_the_others_are_prepared(c
         assert sorted(used + list(skipped)) == sorted(good)
 
 
-def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(prepared, phantoms, tmp_path, monkeypatch):
+def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(
+    prepared, phantoms, tmp_path, monkeypatch
+):
     """The disk fills while the third study is written, after its first array."""
     group = type(zarr.create_group(zarr.storage.MemoryStore()))
     original, written = group.create_array, []
@@ -171,8 +220,20 @@ def test_a_full_disk_stops_with_a_sentence_and_leaves_nothing_half_written(prepa
         return original(self, *args, **options)
 
     monkeypatch.setattr(group, "create_array", create)
-    options = {"settings": SMALL, "hold_back": [HELD_BACK], "test_size": 0.3, "val_size": 0.2, "n_jobs": 1}
-    with pytest.raises(OSError, match=r"cannot store the slices of PETCT_.*No space left on device.*run the same command again") as error:
+    options = {
+        "settings": SMALL,
+        "hold_back": [HELD_BACK],
+        "test_size": 0.3,
+        "val_size": 0.2,
+        "n_jobs": 1,
+    }
+    with pytest.raises(
+        OSError,
+        match=(
+            r"cannot store the slices of PETCT_.*No space left on device.*run the same command "
+            r"again"
+        ),
+    ) as error:
         prepare(phantoms, tmp_path / "out", **options)
     assert error.value.errno == errno.ENOSPC
     assert not (tmp_path / "out" / "manifest.json").exists()
@@ -208,7 +269,7 @@ if __name__ == "__main__":
     else:
         preparation.write_slices = half
     preparation.prepare(root, out, settings=Settings(size=32, step=0), n_jobs=2 if how == "worker" else 1)
-"""
+"""  # noqa: E501
 
 
 def start_paused(root, out, how, tmp_path):
@@ -226,7 +287,11 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(prepared, phant
         process, _ = start_paused(phantoms, out, "writing", tmp_path)
         try:
             with pytest.raises(
-                ValueError, match=rf"another process is preparing slices in .* \(process {process.pid} on .*\); wait for it"
+                ValueError,
+                match=(
+                    rf"another process is preparing slices in .* \(process {process.pid} on .*\); "
+                    r"wait for it"
+                ),
             ):
                 prepare(phantoms, out, settings=SMALL)
         finally:
@@ -234,11 +299,15 @@ def test_what_a_killed_process_left_is_removed_at_the_next_start(prepared, phant
             process.communicate()
     left = [path for path in (out / store.GROUP).iterdir() if path.name.startswith(".")]
     assert len(left) == 1  # the second process has removed that of the first
-    prepare(phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
+    prepare(
+        phantoms, out, settings=SMALL, hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1
+    )
     assert contents(out) == contents(prepared.folder)
 
 
-@pytest.mark.skipif(not os.path.exists("/proc/self/stat"), reason="only Linux tells easily whether a process lives")
+@pytest.mark.skipif(
+    not os.path.exists("/proc/self/stat"), reason="only Linux tells easily whether a process lives"
+)
 def test_workers_do_not_outlive_a_killed_process(phantoms, tmp_path):
     """They would write into a folder that is no longer locked."""
     process, worker = start_paused(phantoms, tmp_path / "out", "worker", tmp_path)
@@ -274,9 +343,21 @@ def _die(study, **options):
 
 def test_a_damaged_record_is_regenerated(prepared, phantoms, tmp_path):
     shutil.copytree(prepared.folder, tmp_path / "out")
-    for file, text in zip(sorted((tmp_path / "out" / "studies").glob("*.json")), ("{}", "[" * 10**5, "{", None), strict=False):
+    for file, text in zip(
+        sorted((tmp_path / "out" / "studies").glob("*.json")),
+        ("{}", "[" * 10**5, "{", None),
+        strict=False,
+    ):
         record = json.loads(file.read_text())
         record.pop("lesion_voxels")
         file.write_text(json.dumps(record) if text is None else text)
-    again = prepare(phantoms, tmp_path / "out", settings=SMALL, hold_back=[HELD_BACK], test_size=0.3, val_size=0.2, n_jobs=1)
+    again = prepare(
+        phantoms,
+        tmp_path / "out",
+        settings=SMALL,
+        hold_back=[HELD_BACK],
+        test_size=0.3,
+        val_size=0.2,
+        n_jobs=1,
+    )
     assert again.manifest == prepared.manifest

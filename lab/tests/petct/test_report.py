@@ -44,7 +44,9 @@ def test_cases_by_patient_study_and_slice(results):
     (i,) = find_slices(results, part.studies[0])
     of = part.studies == part.studies[0]
     assert part.lesion_voxels[i] == part.lesion_voxels[of].max()
-    assert len(find_slices(results, part.patients[0])) == len(set(part.studies[part.patients == part.patients[0]]))
+    assert len(find_slices(results, part.patients[0])) == len(
+        set(part.studies[part.patients == part.patients[0]])
+    )
     with pytest.raises(ValueError, match="there is no test patient, study or slice 'nobody'"):
         find_slices(results, "nobody")
 
@@ -55,9 +57,9 @@ def test_disputed_labels():
     q = Ensemble(probs, class_names=NAMES)
     costs = Costs(false_positive=1, false_negative=1)
     words = disputed_labels(decide(q, costs, task="per_label"), 0)
-    assert (
-        words
-        == "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer (0.25), and to the same for negative and melanoma"
+    assert words == (
+        "the members lead to different actions for lymphoma (epistemic 0.3) and lung cancer "
+        "(0.25), and to the same for negative and melanoma"
     )
     agreed = Ensemble(probs[:1].repeat(2, axis=0), class_names=NAMES)
     assert (
@@ -68,11 +70,21 @@ def test_disputed_labels():
 
 def test_everything_is_written(slices, trained, tmp_path, results):
     open_before = plt.get_fignums()
-    costs = Costs(false_positive=1, false_negative={"negative": 1, "lung cancer": 8, "lymphoma": 8, "melanoma": 8}, ask=0.5)
+    costs = Costs(
+        false_positive=1,
+        false_negative={"negative": 1, "lung cancer": 8, "lymphoma": 8, "melanoma": 8},
+        ask=0.5,
+    )
     case = str(results.part.patients[0])
     numbers = write_report(slices, trained, tmp_path, costs=costs, cases=(case,), show=2)
     names = {path.name for path in tmp_path.iterdir()}
-    expected = {"case-1.png", "highest-total.png", "highest-aleatoric.png", "highest-epistemic.png", "rejection.png"}
+    expected = {
+        "case-1.png",
+        "highest-total.png",
+        "highest-aleatoric.png",
+        "highest-epistemic.png",
+        "rejection.png",
+    }
     assert names == expected | {"summary.json", "index.html", "decisions.csv"}
     assert json.loads((tmp_path / "summary.json").read_text()) == json.loads(json.dumps(numbers))
     page = (tmp_path / "index.html").read_text()
@@ -84,13 +96,22 @@ def test_everything_is_written(slices, trained, tmp_path, results):
         assert (tmp_path / name).read_bytes().startswith(b"\x89PNG")
     assert plt.get_fignums() == open_before
     matrix = Costs(np.ones((4, 4)) - np.eye(4), class_names=NAMES)
-    assert {row["disputed"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {""}
+    assert {row["disputed"] for row in _actions(results, matrix, tmp_path / "decisions.csv")} == {
+        ""
+    }
 
 
 def test_names_cannot_break_the_page(slices, trained, tmp_path):
     results = load_results(slices, trained)
     numbers = summarize(results)
-    numbers["actions"] = [{"study": "<script>alert(1)</script>/x", "diagnosis": "a&b", "decision": "<b>", "disputed": ""}]
+    numbers["actions"] = [
+        {
+            "study": "<script>alert(1)</script>/x",
+            "diagnosis": "a&b",
+            "decision": "<b>",
+            "disputed": "",
+        }
+    ]
     page = _page(numbers, [("x.png", "<i>\"'")])
     assert "<script" not in page
     assert "<i>" not in page

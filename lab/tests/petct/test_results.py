@@ -39,12 +39,18 @@ def test_numbers(results):
             assert row["epistemic"] == pytest.approx(u.epistemic[y == k, k].mean(), rel=1e-5)
     held = numbers["held_back"]
     known = u.sum().epistemic[results.part.lesion_voxels > 0]
-    unknown = decompose(Ensemble(results.held_back[1].probs)).sum().epistemic[results.held_back[0].lesion_voxels > 0]
+    unknown = (
+        decompose(Ensemble(results.held_back[1].probs))
+        .sum()
+        .epistemic[results.held_back[0].lesion_voxels > 0]
+    )
     assert len(known) == held["slices"]["known"]
     assert len(unknown) == held["slices"]["held_back"] < len(results.held_back[0].y)
     auroc = np.mean((unknown[:, None] > known) + 0.5 * (unknown[:, None] == known))
     assert held["slices"]["auroc"]["epistemic"]["value"] == pytest.approx(auroc, abs=1e-6)
-    u, v = (decompose(Ensemble(x.probs)).sum().total for x in (results.studies, results.held_back[2]))
+    u, v = (
+        decompose(Ensemble(x.probs)).sum().total for x in (results.studies, results.held_back[2])
+    )
     ill = results.studies.y_true > 0
     auroc = np.mean((v[:, None] > u[ill]) + 0.5 * (v[:, None] == u[ill]))
     assert held["studies"]["auroc"]["total"]["value"] == pytest.approx(auroc, abs=1e-6)
@@ -68,7 +74,13 @@ def test_predictions_of_other_slices_are_refused(slices, trained, tmp_path):
     stored = load_predictions(trained / "slices.npz")
     ids = stored.ids.copy()
     ids[0] = "other"
-    save_predictions(tmp_path / "t" / "slices.npz", probs=stored.probs, y_true=stored.y_true, class_names=stored.class_names, ids=ids)
+    save_predictions(
+        tmp_path / "t" / "slices.npz",
+        probs=stored.probs,
+        y_true=stored.y_true,
+        class_names=stored.class_names,
+        ids=ids,
+    )
     with pytest.raises(ValueError, match="does not belong to the slices in"):
         write_report(slices, tmp_path / "t", tmp_path / "r")
     with pytest.raises(FileNotFoundError, match="there is no prediction file"):

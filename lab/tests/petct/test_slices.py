@@ -11,7 +11,10 @@ def volume(values, spacing=(4.0, 4.0, 4.0)):
     return Volume(np.asarray(values, dtype=np.float32), spacing, (0.0, 0.0, 0.0), "RAS", "")
 
 
-@pytest.mark.parametrize(("n", "spacing", "size", "pixel"), [(10, 4.0, 40, 1.0), (37, 2.0, 20, 3.7), (8, 5.0, 8, 5.0), (9, 1.0, 31, 1.3)])
+@pytest.mark.parametrize(
+    ("n", "spacing", "size", "pixel"),
+    [(10, 4.0, 40, 1.0), (37, 2.0, 20, 3.7), (8, 5.0, 8, 5.0), (9, 1.0, 31, 1.3)],
+)
 def test_straight_lines_are_kept(n, spacing, size, pixel):
     matrix = interpolation(n, spacing, size, pixel).toarray()
     where_in = (np.arange(n) - (n - 1) / 2) * spacing
@@ -19,7 +22,9 @@ def test_straight_lines_are_kept(n, spacing, size, pixel):
     inner = np.abs(where_out) < (n - 1) / 2 * spacing - max(pixel, spacing)
     assert inner.sum() >= 3
     np.testing.assert_allclose(matrix.sum(axis=1)[inner], 1, atol=1e-6)
-    tolerance = 1e-4 if pixel <= spacing else 0.1 * spacing  # the triangles of coarse pixels have their own small errors
+    tolerance = (
+        1e-4 if pixel <= spacing else 0.1 * spacing
+    )  # the triangles of coarse pixels have their own small errors
     np.testing.assert_allclose((matrix @ where_in)[inner], where_out[inner], atol=tolerance)
     beyond = np.abs(where_out) > (n + 1) / 2 * spacing + pixel
     assert (matrix.sum(axis=1)[beyond] == 0).all()
@@ -45,7 +50,9 @@ def test_head_up_and_right_on_the_left():
 
 def test_proportions_are_the_patients_unless_stretched():
     values = np.ones((10, 1, 20))
-    image, stretched = (cut(volume(values), np.array([0]), 40, outside=0, stretch=s)[0] > 0.5 for s in (False, True))
+    image, stretched = (
+        cut(volume(values), np.array([0]), 40, outside=0, stretch=s)[0] > 0.5 for s in (False, True)
+    )
     rows, columns = image.any(axis=1).sum(), image.any(axis=0).sum()
     assert (rows, columns) == (40, 20)
     assert stretched[1:-1].all()
@@ -84,6 +91,8 @@ def test_a_thin_lesion_is_not_missed():
 
 
 def test_windows_and_fusion():
-    np.testing.assert_array_equal(to_bytes(np.float32([-500, -160, 40, 240, 900]), -160, 240), [0, 0, 128, 255, 255])
+    np.testing.assert_array_equal(
+        to_bytes(np.float32([-500, -160, 40, 240, 900]), -160, 240), [0, 0, 128, 255, 255]
+    )
     pet, ct = np.array([0, 255, 10, 255], np.uint8), np.array([0, 255, 21, 0], np.uint8)
     np.testing.assert_array_equal(fuse(pet, ct), [0, 255, 16, 128])

@@ -46,7 +46,9 @@ def test_slices_of_another_shape_or_cut_short(prepared, tmp_path):
     shutil.copytree(prepared.folder, tmp_path / "out")
     part = open_prepared(tmp_path / "out").part("test")
     folder = tmp_path / "out" / store.GROUP / part.images.keys[0]
-    (folder / "images" / "c.0.0.0.0").write_bytes((folder / "images" / "c.0.0.0.0").read_bytes()[:40])
+    (folder / "images" / "c.0.0.0.0").write_bytes(
+        (folder / "images" / "c.0.0.0.0").read_bytes()[:40]
+    )
     with pytest.raises(ValueError, match=r"`images` is damaged in chunk 0\.0\.0\.0"):
         part.images[:]
     metadata = json.loads((folder / "lesions" / "zarr.json").read_text())

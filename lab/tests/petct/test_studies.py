@@ -15,9 +15,15 @@ def test_the_published_layout(phantoms):
     assert len(studies) == 17
     assert len({s.patient for s in studies}) == 15
     assert {s.diagnosis for s in studies} == set(KINDS)
-    assert all(s.ct.name == "CTres.nii.gz" and s.pet.name == "SUV.nii.gz" and s.seg.name == "SEG.nii.gz" for s in studies)
+    assert all(
+        s.ct.name == "CTres.nii.gz" and s.pet.name == "SUV.nii.gz" and s.seg.name == "SEG.nii.gz"
+        for s in studies
+    )
     assert len({s.key for s in studies}) == 17
-    several = [{s.diagnosis for s in studies if s.patient == patient} for patient in {s.patient for s in studies}]
+    several = [
+        {s.diagnosis for s in studies if s.patient == patient}
+        for patient in {s.patient for s in studies}
+    ]
     assert max(map(len, several)) == 2  # one of the second studies shows no lesion any more
 
 
@@ -38,7 +44,9 @@ def test_what_cannot_be_used_is_named(copy):
     lines = table.read_text().splitlines()
     lines = [line for line in lines if not line.startswith(c)]
     lines = [line.rsplit(",", 1)[0] + ",SARCOMA" if line.startswith(d) else line for line in lines]
-    lines.append(next(line for line in lines if line.startswith(e)).rsplit(",", 1)[0] + ",NEGATIVE_")
+    lines.append(
+        next(line for line in lines if line.startswith(e)).rsplit(",", 1)[0] + ",NEGATIVE_"
+    )
     lines.append(f"{f}x,CT,./phantom/{f}x/study/CT,NEGATIVE")
     lines.append(",CT,./phantom//study/CT,NEGATIVE")
     table.write_text("\ufeff" + "\n".join(lines) + "\n")
@@ -58,7 +66,10 @@ def test_what_cannot_be_used_is_named(copy):
 def test_a_table_of_ones_own(phantoms, tmp_path):
     studies, _ = find_studies(phantoms, diagnoses=KINDS)
     lines = ["patient,study,diagnosis,ct,pet,seg,part"]
-    lines += [f"P{i},first,{s.diagnosis},{s.ct},{s.pet},,{('train', 'test')[i % 2]}" for i, s in enumerate(studies)]
+    lines += [
+        f"P{i},first,{s.diagnosis},{s.ct},{s.pet},,{('train', 'test')[i % 2]}"
+        for i, s in enumerate(studies)
+    ]
     table = tmp_path / "own.csv"
     table.write_text("\n".join(lines))
     found, skipped = find_studies(tmp_path, table=table, diagnoses=KINDS)
@@ -67,14 +78,25 @@ def test_a_table_of_ones_own(phantoms, tmp_path):
     assert found[0].seg is None
     assert {s.part for s in found} == {"train", "test"}
 
-    table.write_text("\n".join([*lines, f"P0,second,negative,{studies[0].ct},{studies[0].pet},,test"]))
-    with pytest.raises(ValueError, match="must give all studies of a patient the same part; 'P0' is in 'train' and in 'test'"):
+    table.write_text(
+        "\n".join([*lines, f"P0,second,negative,{studies[0].ct},{studies[0].pet},,test"])
+    )
+    with pytest.raises(
+        ValueError,
+        match="must give all studies of a patient the same part; 'P0' is in 'train' and in 'test'",
+    ):
         find_studies(tmp_path, table=table, diagnoses=KINDS)
     table.write_text("\n".join([*lines, f"Q,second,negative,{studies[0].ct},{studies[0].pet},,"]))
     with pytest.raises(ValueError, match="must give a part to all studies or to none"):
         find_studies(tmp_path, table=table, diagnoses=KINDS)
     table.write_text(
-        "\n".join([*lines, f"Q,second,negative,{studies[0].ct},{studies[0].pet},,exam", f"R/S,2,negative,{studies[0].ct},,,test"])
+        "\n".join(
+            [
+                *lines,
+                f"Q,second,negative,{studies[0].ct},{studies[0].pet},,exam",
+                f"R/S,2,negative,{studies[0].ct},,,test",
+            ]
+        )
     )
     _, skipped = find_studies(tmp_path, table=table, diagnoses=KINDS)
     assert [s.why for s in skipped] == [

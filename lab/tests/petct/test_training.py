@@ -23,7 +23,10 @@ OPTIONS = {"network": "mlp", "n_members": 2, "epochs": 3, "n_jobs": 1}
 def test_predictions_of_slices_and_studies(slices, trained):
     prepared = open_prepared(slices)
     test, held = prepared.part("test"), prepared.part("held back")
-    stored, studies = load_predictions(trained / "slices.npz"), load_predictions(trained / "studies.npz")
+    stored, studies = (
+        load_predictions(trained / "slices.npz"),
+        load_predictions(trained / "studies.npz"),
+    )
     assert stored.probs.shape == (2, len(test.y), 4)
     assert stored.class_names == prepared.class_names
     np.testing.assert_array_equal(stored.y_true, test.y)
@@ -31,11 +34,15 @@ def test_predictions_of_slices_and_studies(slices, trained):
     names, expected = aggregate(stored.probs, test.studies)
     np.testing.assert_array_equal(studies.ids, names)
     np.testing.assert_allclose(studies.probs, expected, atol=1e-6)
-    assert [prepared.class_names[y] for y in studies.y_true] == [test.diagnoses[name] for name in names]
+    assert [prepared.class_names[y] for y in studies.y_true] == [
+        test.diagnoses[name] for name in names
+    ]
     other = load_predictions(trained / "held-back-slices.npz")
     np.testing.assert_array_equal(other.ids, held.ids)
     assert other.y_true is None
-    assert load_predictions(trained / "held-back-studies.npz").probs.shape[1] == len(set(held.studies))
+    assert load_predictions(trained / "held-back-studies.npz").probs.shape[1] == len(
+        set(held.studies)
+    )
 
 
 def test_normalized_by_the_training_patients_and_the_epoch_chosen_on_validation(slices, trained):
@@ -55,7 +62,9 @@ def test_slices_read_from_disk_give_the_same(slices, trained, tmp_path):
 
 
 def test_test_patients_change_nothing_in_the_training(slices, trained, tmp_path):
-    """What is learned must not depend on the test patients: a lie about their labels goes unnoticed."""
+    """What is learned must not depend on the test patients: a lie about their labels goes
+    unnoticed.
+    """
     shutil.copytree(slices, tmp_path / "slices")
     manifest = json.loads((tmp_path / "slices" / "manifest.json").read_text())
     for entry in manifest["studies"]:
@@ -63,7 +72,10 @@ def test_test_patients_change_nothing_in_the_training(slices, trained, tmp_path)
             entry["diagnosis"] = "melanoma"
     (tmp_path / "slices" / "manifest.json").write_text(json.dumps(manifest))
     train(tmp_path / "slices", tmp_path / "out", **OPTIONS)
-    a, b = load_predictions(trained / "slices.npz"), load_predictions(tmp_path / "out" / "slices.npz")
+    a, b = (
+        load_predictions(trained / "slices.npz"),
+        load_predictions(tmp_path / "out" / "slices.npz"),
+    )
     np.testing.assert_array_equal(a.probs, b.probs)
     assert not np.array_equal(a.y_true, b.y_true)
 
@@ -71,7 +83,13 @@ def test_test_patients_change_nothing_in_the_training(slices, trained, tmp_path)
 def test_the_papers_recipe_and_the_codes():
     for name in ("paper", "code"):
         recipe = find_recipe("petct", name)
-        assert (recipe.network, recipe.epochs, recipe.batch_size, recipe.optimizer, recipe.rate(0)) == ("resnet50", 40, 50, "adam", 1e-3)
+        assert (
+            recipe.network,
+            recipe.epochs,
+            recipe.batch_size,
+            recipe.optimizer,
+            recipe.rate(0),
+        ) == ("resnet50", 40, 50, "adam", 1e-3)
     assert find_recipe("petct", "paper").normalize == "train"
     assert find_recipe("petct", "code").rate(7) == pytest.approx(1e-4)
 

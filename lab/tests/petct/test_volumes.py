@@ -17,7 +17,11 @@ nib = optional("nibabel")
 from labelwise_lab.petct.phantom import Body, draw_anatomy, place_lesions, write_nifti  # noqa: E402
 from labelwise_lab.petct.volumes import MAX_VOXELS, read_volume, same_grid  # noqa: E402
 
-CODES = ["".join(c) for order in itertools.permutations(("RL", "AP", "SI")) for c in itertools.product(*order)]
+CODES = [
+    "".join(c)
+    for order in itertools.permutations(("RL", "AP", "SI"))
+    for c in itertools.product(*order)
+]
 
 
 def affine(spacing=(4.0, 5.0, 6.0), origin=(-10.0, 20.0, 30.0)):
@@ -72,13 +76,17 @@ def test_a_volume_that_is_oblique_is_straightened(tmp_path, degrees):
     nib.save(nib.Nifti1Image(ct.astype(np.float32), oblique), tmp_path / "oblique.nii.gz")
     volume = read_volume(tmp_path / "oblique.nii.gz", outside=-1000)
     grid = [
-        (volume.origin[i] + volume.spacing[i] * np.arange(volume.values.shape[i])).reshape([-1 if i == j else 1 for j in range(3)])
+        (volume.origin[i] + volume.spacing[i] * np.arange(volume.values.shape[i])).reshape(
+            [-1 if i == j else 1 for j in range(3)]
+        )
         for i in range(3)
     ]
     expected, _, _ = draw_anatomy(body, lesions, grid)
     assert (expected > -300).mean() > 0.05  # there is a body to compare
     wrong = np.abs(volume.values - expected)
-    assert np.median(wrong[expected > -300]) < 25  # HU, of a range of 1800; edges are blurred by the interpolation
+    assert (
+        np.median(wrong[expected > -300]) < 25
+    )  # HU, of a range of 1800; edges are blurred by the interpolation
     assert np.corrcoef(volume.values.ravel(), expected.ravel())[0, 1] > 0.97
 
 
@@ -166,7 +174,13 @@ def test_damaged_compression(tmp_path):
     path = tmp_path / "SUV.nii.gz"
     write_nifti(path, values, affine())
     whole = path.read_bytes()
-    for cut in (0, 5, 30, len(whole) // 2, len(whole) - 3):  # the last one: only the checksum is missing
+    for cut in (
+        0,
+        5,
+        30,
+        len(whole) // 2,
+        len(whole) - 3,
+    ):  # the last one: only the checksum is missing
         path.write_bytes(whole[:cut])
         with pytest.raises(ValueError, match=r"^SUV\.nii\.gz is truncated"):
             read_volume(path)

@@ -32,7 +32,10 @@ def load(monkeypatch: pytest.MonkeyPatch) -> Any:
 
 @pytest.mark.parametrize(("module", "name"), [("sets_page", "sets"), ("sets_peers", "sets_peers")])
 def test_the_page_shows_the_stored_numbers(load: Any, module: str, name: str) -> None:
-    assert load(module).page(json.loads((STUDIES / f"{name}.json").read_text())) == (STUDIES / f"{name}.md").read_text()
+    assert (
+        load(module).page(json.loads((STUDIES / f"{name}.json").read_text()))
+        == (STUDIES / f"{name}.md").read_text()
+    )
 
 
 def test_stored_coverage_is_what_is_promised() -> None:

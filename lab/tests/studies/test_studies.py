@@ -35,7 +35,9 @@ def test_the_page_shows_the_stored_coverage():
 
 
 def test_stored_coverage_is_what_is_promised():
-    """Intervals cover at least .92, tests and guarantees fail in at most the nominal share; within three standard errors."""
+    """Intervals cover at least .92, tests and guarantees fail in at most the nominal share; within
+    three standard errors.
+    """
     not_kept = {
         "all of 12 ordinary intervals",
         "groups not given",
@@ -53,11 +55,15 @@ def test_stored_coverage_is_what_is_promised():
                 continue
             noise = 3 * (level * (1 - level) / row["runs"]) ** 0.5
             fails = observed > level + noise if level < 0.5 else observed < 0.92 - noise
-            assert fails <= any(words in f"{row['method']}, {row['groups']}" for words in not_kept), row  # and the docs say so
+            assert fails <= any(
+                words in f"{row['method']}, {row['groups']}" for words in not_kept
+            ), row  # and the docs say so
 
 
 def test_stored_shares_votes_and_savings_are_covered():
-    """At least .93, below 30 groups .90; strongly dependent cases (ρ = .3, or all cases of a group alike) less, and the docs say so."""
+    """At least .93, below 30 groups .90; strongly dependent cases (ρ = .3, or all cases of a group
+    alike) less, and the docs say so.
+    """
     studies = json.loads((STUDIES / "coverage.json").read_text())["studies"]
     rows = [row for name in ("shares", "votes", "savings") for row in studies[name]]
     assert len(rows) > 100
@@ -65,7 +71,10 @@ def test_stored_shares_votes_and_savings_are_covered():
         assert row["runs"] >= 400
         groups = 1000 if row["groups"] == "–" else int(row["groups"])
         least = 0.9 if groups < 30 else 0.93
-        if "ρ = 0.3" in row["method"] or "in few cases, alike in a group: aleatoric, observed" in row["method"]:
+        if (
+            "ρ = 0.3" in row["method"]
+            or "in few cases, alike in a group: aleatoric, observed" in row["method"]
+        ):
             least = 0.86
         noise = 2 * (least * (1 - least) / row["runs"]) ** 0.5
         assert row["observed"] >= least - noise, row
@@ -104,7 +113,11 @@ def test_stored_checks_of_members_find_faults_and_hardly_raise_alarms():
     for x in results["power"]:
         if x["fault"] in certain and x["size"] == health.FAULTS[x["fault"]].sizes[0]:
             assert x["without labels"] == 1
-        if x["fault"] in ("rows shuffled", "rows shifted", "random numbers") and x["members"] > 2 and x["n"] == 1000:
+        if (
+            x["fault"] in ("rows shuffled", "rows shifted", "random numbers")
+            and x["members"] > 2
+            and x["n"] == 1000
+        ):
             assert x["without labels"] >= 0.9
     for key in ("kind", "members", "n"):
         rows = results["alarms"][key]
@@ -113,7 +126,9 @@ def test_stored_checks_of_members_find_faults_and_hardly_raise_alarms():
     probs = np.random.default_rng(0).dirichlet(np.ones(10), (5, 100))
     for fault in health.FAULTS.values():
         planted = probs.copy()
-        fault.plant(health.Planted(planted, np.arange(100) % 10, fault.sizes[0], np.random.default_rng(0)))
+        fault.plant(
+            health.Planted(planted, np.arange(100) % 10, fault.sizes[0], np.random.default_rng(0))
+        )
         assert not np.array_equal(planted, probs)
 
 
@@ -143,14 +158,22 @@ def test_stored_factors_are_reported_at_the_nominal_level():
 
 
 def test_realized_against_expected_is_as_promised():
-    """Intervals of accuracy against confidence and of paid against expected cost: level at most .06, coverage at least .93."""
+    """Intervals of accuracy against confidence and of paid against expected cost: level at most
+    .06, coverage at least .93.
+    """
     study = load("expectations")
     results = json.loads((STUDIES / "expectations.json").read_text())
     assert (STUDIES / "expectations.md").read_text() == study.page(results)
     rows = results["rows"]
-    assert [(row["n"], row["groups"]) for row in rows] == [(n, groups) for _, n, groups, _, _ in study.settings()]
-    assert all(row["observed"] <= 0.06 and row["runs"] >= 2000 for row in rows if row["kind"] == "level")
-    assert all(row["observed"] >= 0.93 and row["runs"] >= 400 for row in rows if row["kind"] == "coverage")
+    assert [(row["n"], row["groups"]) for row in rows] == [
+        (n, groups) for _, n, groups, _, _ in study.settings()
+    ]
+    assert all(
+        row["observed"] <= 0.06 and row["runs"] >= 2000 for row in rows if row["kind"] == "level"
+    )
+    assert all(
+        row["observed"] >= 0.93 and row["runs"] >= 400 for row in rows if row["kind"] == "coverage"
+    )
     setting = next(study.settings())
     again = study.simulate(*setting, runs=20)
     assert again["observed"] <= 0.2

@@ -16,7 +16,9 @@ from small_trainings import RECIPE, fit, same, weights
 
 @pytest.mark.parametrize("make_model", ["mlp", Dropped])
 @pytest.mark.parametrize("optimizer", ["adam", "sgd"])
-def test_going_on_after_each_epoch_gives_the_same_weights(tmp_path, monkeypatch, make_model, optimizer):
+def test_going_on_after_each_epoch_gives_the_same_weights(
+    tmp_path, monkeypatch, make_model, optimizer
+):
     recipe = replace(RECIPE, optimizer=optimizer, momentum=0.9, rates=((0, 0.01), (2, 0.001)))
     straight = fit(tmp_path / "straight", make_model, recipe=recipe)
     save = _member._save
@@ -46,19 +48,27 @@ def test_checkpoints_never_run_code(tmp_path):
     torch.save({"epoch": 1, "model": Explosive()}, fitted.checkpoints[0])
     fitted.checkpoints[1].write_bytes(fitted.checkpoints[1].read_bytes()[:5000])
     for member in (0, 1):
-        with pytest.raises(ValueError, match=f"member-{member}.pt' cannot be read; delete it to train this member again"):
+        with pytest.raises(
+            ValueError,
+            match=f"member-{member}.pt' cannot be read; delete it to train this member again",
+        ):
             fitted.model(member)
     assert not trap.exists()
 
 
 def test_a_loss_that_explodes_is_said(tmp_path):
-    with pytest.raises(ValueError, match=r"the loss of member 0 is (nan|inf) in epoch 1: lower the learning rate"):
+    with pytest.raises(
+        ValueError, match=r"the loss of member 0 is (nan|inf) in epoch 1: lower the learning rate"
+    ):
         fit(tmp_path, recipe=replace(RECIPE, optimizer="sgd", rates=((0, 1e30),)))
 
 
 def test_a_single_instance_is_not_left_alone():
     assert [len(part) for part in _member._batches(65, 32, None)] == [32, 33]
-    assert [len(part) for part in _member._batches(67, 32, None)] == [32, 35]  # too few for batch normalization
+    assert [len(part) for part in _member._batches(67, 32, None)] == [
+        32,
+        35,
+    ]  # too few for batch normalization
     assert [len(part) for part in _member._batches(68, 32, None)] == [32, 32, 4]
     assert [len(part) for part in _member._batches(5, 2, None)] == [2, 3]
     assert [len(part) for part in _member._batches(3, 32, None)] == [3]
@@ -82,7 +92,11 @@ def test_unshuffled_recipes_see_the_order_of_the_files(tmp_path, monkeypatch):
 
 def test_augmented_images_are_shifted_and_reproducible(tmp_path):
     recipe = replace(RECIPE, augment=True)
-    a, b, plain = fit(tmp_path / "a", recipe=recipe), fit(tmp_path / "b", recipe=recipe), fit(tmp_path / "c")
+    a, b, plain = (
+        fit(tmp_path / "a", recipe=recipe),
+        fit(tmp_path / "b", recipe=recipe),
+        fit(tmp_path / "c"),
+    )
     assert same(weights(a), weights(b))
     assert not same(weights(a), weights(plain))
 

@@ -1,4 +1,6 @@
-"""The networks: sizes, names and shapes as published, and the same numbers as their textbook form."""
+"""The networks: sizes, names and shapes as published, and the same numbers as their textbook
+form.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +35,9 @@ def torchvision_shapes(blocks: list[int], bottleneck: bool) -> dict[str, tuple[i
     shapes: dict[str, tuple[int, ...]] = {"conv1.weight": (64, 3, 7, 7)}
 
     def norm(name: str, n: int) -> None:
-        shapes.update({f"{name}.{key}": (n,) for key in ("weight", "bias", "running_mean", "running_var")})
+        shapes.update(
+            {f"{name}.{key}": (n,) for key in ("weight", "bias", "running_mean", "running_var")}
+        )
         shapes[f"{name}.num_batches_tracked"] = ()
 
     norm("bn1", 64)
@@ -43,7 +47,11 @@ def torchvision_shapes(blocks: list[int], bottleneck: bool) -> dict[str, tuple[i
         outputs = width * (4 if bottleneck else 1)
         for j in range(depth):
             name = f"layer{i}.{j}"
-            sizes = [(width, inputs, 1), (width, width, 3), (outputs, width, 1)] if bottleneck else [(width, inputs, 3), (width, width, 3)]
+            sizes = (
+                [(width, inputs, 1), (width, width, 3), (outputs, width, 1)]
+                if bottleneck
+                else [(width, inputs, 3), (width, width, 3)]
+            )
             for k, (a, b, side) in enumerate(sizes, 1):
                 shapes[f"{name}.conv{k}.weight"] = (a, b, side, side)
                 norm(f"{name}.bn{k}", a)
@@ -54,19 +62,31 @@ def torchvision_shapes(blocks: list[int], bottleneck: bool) -> dict[str, tuple[i
     return shapes | {"fc.weight": (10, inputs), "fc.bias": (10,)}
 
 
-@pytest.mark.parametrize(("make", "blocks", "bottleneck"), [(resnet18, [2, 2, 2, 2], False), (resnet50, [3, 4, 6, 3], True)])
+@pytest.mark.parametrize(
+    ("make", "blocks", "bottleneck"),
+    [(resnet18, [2, 2, 2, 2], False), (resnet50, [3, 4, 6, 3], True)],
+)
 def test_names_and_shapes_are_torchvisions(make, blocks, bottleneck):
-    assert {name: tuple(value.shape) for name, value in make(10).state_dict().items()} == torchvision_shapes(blocks, bottleneck)
+    assert {
+        name: tuple(value.shape) for name, value in make(10).state_dict().items()
+    } == torchvision_shapes(blocks, bottleneck)
 
 
 def test_sizes_inside_the_residual_networks():
     sizes = {}
     model = resnet50(4)
     for name in ("layer1", "layer2", "layer3", "layer4"):
-        getattr(model, name).register_forward_hook(lambda module, x, y, name=name: sizes.update({name: tuple(y.shape[1:])}))
+        getattr(model, name).register_forward_hook(
+            lambda module, x, y, name=name: sizes.update({name: tuple(y.shape[1:])})
+        )
     with torch.inference_mode():
         assert model.eval()(torch.zeros(1, 3, 224, 224)).shape == (1, 4)
-    assert sizes == {"layer1": (256, 56, 56), "layer2": (512, 28, 28), "layer3": (1024, 14, 14), "layer4": (2048, 7, 7)}
+    assert sizes == {
+        "layer1": (256, 56, 56),
+        "layer2": (512, 28, 28),
+        "layer3": (1024, 14, 14),
+        "layer4": (2048, 7, 7),
+    }
     # In ResNet-50 as torchvision publishes it, the 3 × 3 convolution carries the stride.
     assert model.layer2[0].conv1.stride == (1, 1)
     assert model.layer2[0].conv2.stride == (2, 2)
@@ -103,7 +123,9 @@ def test_build_chooses_by_name_and_shape():
     assert build("cnn", 5, (1, 40, 32)).fc1.in_features == 64 * 7 * 5
     assert build("resnet18", 5, (1, 32, 32)).conv1.in_channels == 1
     assert build("mlp", 5, (1, 8, 8)).layers[0].in_features == 64
-    with pytest.raises(ValueError, match=r"`network` must be one of .* got 'resnet81'. Did you mean 'resnet18'"):
+    with pytest.raises(
+        ValueError, match=r"`network` must be one of .* got 'resnet81'. Did you mean 'resnet18'"
+    ):
         build("resnet81", 5, (1, 28, 28))
     with pytest.raises(ValueError, match="needs images"):
         build("cnn", 5, (34,))
@@ -111,17 +133,24 @@ def test_build_chooses_by_name_and_shape():
         build("cnn", 5, (1, 8, 8))
 
 
-@pytest.mark.parametrize("size", [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 3), (4, 4), (4, 8), (8, 8)])
+@pytest.mark.parametrize(
+    "size", [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 3), (4, 4), (4, 8), (8, 8)]
+)
 @pytest.mark.parametrize("stride", [1, 2])
 @pytest.mark.parametrize(("kind", "padding"), [(Conv3x3, 1), (Conv1x1, 0)])
 def test_convolutions_of_small_images_are_convolutions(size, stride, kind, padding):
     torch.manual_seed(0)
     layer = kind(5, 7, stride).double().to(memory_format=torch.channels_last)
     x = torch.randn(4, 5, *size, dtype=torch.float64, requires_grad=True)
-    ours, plain = layer(x), torch.nn.functional.conv2d(x, layer.weight, stride=stride, padding=padding)
+    ours, plain = (
+        layer(x),
+        torch.nn.functional.conv2d(x, layer.weight, stride=stride, padding=padding),
+    )
     torch.testing.assert_close(ours, plain, rtol=1e-12, atol=1e-12)
     by = torch.randn_like(plain)
-    for a, b in zip(*(torch.autograd.grad(y, (x, layer.weight), by) for y in (ours, plain)), strict=True):
+    for a, b in zip(
+        *(torch.autograd.grad(y, (x, layer.weight), by) for y in (ours, plain)), strict=True
+    ):
         torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
 
 

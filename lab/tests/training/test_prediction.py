@@ -1,4 +1,6 @@
-"""Predictions of an ensemble: the members' softmax, in batches, with the preprocessing of the training."""
+"""Predictions of an ensemble: the members' softmax, in batches, with the preprocessing of the
+training.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +25,9 @@ DATA = Dataset("noise", Examples(X, Y), Examples(X[:40], Y[:40]), ("a", "b", "c"
 @pytest.fixture(scope="module")
 def fitted(tmp_path_factory) -> FittedEnsemble:
     recipe = Recipe("mlp", epochs=2, batch_size=30, normalize="train")
-    return fit_ensemble("mlp", DATA, n_members=3, recipe=recipe, out_dir=tmp_path_factory.mktemp("noise"), n_jobs=1)
+    return fit_ensemble(
+        "mlp", DATA, n_members=3, recipe=recipe, out_dir=tmp_path_factory.mktemp("noise"), n_jobs=1
+    )
 
 
 def by_hand(fitted: FittedEnsemble, x: np.ndarray) -> np.ndarray:
@@ -61,7 +65,11 @@ def test_one_batch_at_a_time_is_read_from_a_map(fitted, tmp_path, monkeypatch):
     x = np.load(tmp_path / "x.npy", mmap_mode="r")
     sizes = []
     apply = type(fitted.inputs).__call__
-    monkeypatch.setattr(type(fitted.inputs), "__call__", lambda self, part: (sizes.append(len(part)), apply(self, part))[1])
+    monkeypatch.setattr(
+        type(fitted.inputs),
+        "__call__",
+        lambda self, part: (sizes.append(len(part)), apply(self, part))[1],
+    )
     predict_ensemble(fitted, x, batch_size=32, out=tmp_path / "p.npz")
     assert sizes == [32, 32, 26] * 3
     assert load_predictions(tmp_path / "p.npz").images is None
@@ -71,7 +79,9 @@ def test_a_failure_leaves_nothing_behind(fitted, tmp_path, monkeypatch):
     old = tmp_path / "p.npz"
     predict_ensemble(fitted, DATA.test, out=old)
     before = old.read_bytes()
-    monkeypatch.setattr(FittedEnsemble, "model", lambda self, member: (_ for _ in ()).throw(MemoryError("short")))
+    monkeypatch.setattr(
+        FittedEnsemble, "model", lambda self, member: (_ for _ in ()).throw(MemoryError("short"))
+    )
     for name in ("p.npz", "p.npy"):
         with pytest.raises(MemoryError):
             predict_ensemble(fitted, DATA.test, out=tmp_path / name)
@@ -80,7 +90,13 @@ def test_a_failure_leaves_nothing_behind(fitted, tmp_path, monkeypatch):
 
 
 def test_wrong_inputs(fitted, tmp_path):
-    with pytest.raises(ValueError, match=r"like the training set, uint8 images .* \(3, 6, 6\); got uint8 images that give \(1, 6, 6\)"):
+    with pytest.raises(
+        ValueError,
+        match=(
+            r"like the training set, uint8 images .* \(3, 6, 6\); got uint8 images that give \(1, "
+            r"6, 6\)"
+        ),
+    ):
         predict_ensemble(fitted, X[..., 0])
     with pytest.raises(ValueError, match="got numbers"):
         predict_ensemble(fitted, X / 255)
@@ -89,7 +105,14 @@ def test_wrong_inputs(fitted, tmp_path):
     with pytest.raises(ValueError, match="`batch_size` must be a positive integer"):
         predict_ensemble(fitted, X, batch_size=0)
     x = RNG.normal(size=(20, 4))
-    table = fit_ensemble("mlp", (x, Y[:20]), n_members=1, recipe=Recipe("mlp", 1, 10), out_dir=tmp_path / "t", n_jobs=1)
+    table = fit_ensemble(
+        "mlp",
+        (x, Y[:20]),
+        n_members=1,
+        recipe=Recipe("mlp", 1, 10),
+        out_dir=tmp_path / "t",
+        n_jobs=1,
+    )
     x[3] = np.nan
     with pytest.raises(ValueError, match=r"scores that are not finite, in rows 0 to 19 .* missing"):
         predict_ensemble(table, x)

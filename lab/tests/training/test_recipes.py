@@ -15,15 +15,29 @@ CIFAR = ((0.4914, 0.4822, 0.4465), (0.2023, 0.1994, 0.2010))
 @pytest.mark.parametrize(("name", "epochs"), [("mnist", 10), ("fashion-mnist", 20), ("kmnist", 20)])
 def test_paper_cnn(name, epochs):
     r = find_recipe(name, "paper")
-    assert (r.network, r.epochs, r.batch_size, r.optimizer, r.shuffle) == ("cnn", epochs, 256, "adam", True)
+    assert (r.network, r.epochs, r.batch_size, r.optimizer, r.shuffle) == (
+        "cnn",
+        epochs,
+        256,
+        "adam",
+        True,
+    )
     assert (r.weight_decay, r.augment, r.normalize) == (0, False, None)
-    assert {r.rate(e) for e in range(r.epochs)} == {torch.optim.Adam([torch.zeros(1)]).defaults["lr"]}
+    assert {r.rate(e) for e in range(r.epochs)} == {
+        torch.optim.Adam([torch.zeros(1)]).defaults["lr"]
+    }
 
 
 @pytest.mark.parametrize("name", ["mnist", "fashion-mnist", "kmnist"])
 def test_code_cnn(name):
     r = find_recipe(name, "code")
-    assert (r.network, r.epochs, r.batch_size, r.optimizer, r.shuffle) == ("cnn", 20, 64, "adam", False)
+    assert (r.network, r.epochs, r.batch_size, r.optimizer, r.shuffle) == (
+        "cnn",
+        20,
+        64,
+        "adam",
+        False,
+    )
 
 
 @pytest.mark.parametrize("name", ["cifar10", "svhn"])
@@ -49,8 +63,16 @@ def test_code_resnet():
 
 def test_medical():
     paper, code = (find_recipe("petct", protocol) for protocol in ("paper", "code"))
-    assert (paper.network, paper.epochs, paper.batch_size, paper.optimizer, paper.rate(39)) == ("resnet50", 40, 50, "adam", 1e-3)
-    assert [code.rate(e) for e in (0, 6, 7, 14, 39)] == pytest.approx([1e-3, 1e-3, 1e-4, 1e-5, 1e-8])
+    assert (paper.network, paper.epochs, paper.batch_size, paper.optimizer, paper.rate(39)) == (
+        "resnet50",
+        40,
+        50,
+        "adam",
+        1e-3,
+    )
+    assert [code.rate(e) for e in (0, 6, 7, 14, 39)] == pytest.approx(
+        [1e-3, 1e-3, 1e-4, 1e-5, 1e-8]
+    )
     assert code.weight_decay == 5e-4
 
 
@@ -59,7 +81,10 @@ def test_choice():
     assert find_recipe("retinamnist", shape=(3, 28, 28)).network == "cnn"
     assert find_recipe("dermatology", shape=(34,)).network == "mlp"
     assert find_recipe("mnist", "default", shape=(1, 28, 28)).batch_size == 64
-    with pytest.raises(ValueError, match=r"the recipe 'paper' is for mnist, .* got 'retinamnist'. Use the recipe 'default'"):
+    with pytest.raises(
+        ValueError,
+        match=r"the recipe 'paper' is for mnist, .* got 'retinamnist'. Use the recipe 'default'",
+    ):
         find_recipe("retinamnist", "paper")
     with pytest.raises(ValueError, match="Did you mean 'paper'"):
         find_recipe("mnist", "papr")

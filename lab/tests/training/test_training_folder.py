@@ -33,7 +33,12 @@ def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
     assert same(before, weights(fitted))
     with (
         reserved(tmp_path),
-        pytest.raises(ValueError, match=rf"another process is training in .* \(process {os.getpid()} on .*\); wait for it"),
+        pytest.raises(
+            ValueError,
+            match=(
+                rf"another process is training in .* \(process {os.getpid()} on .*\); wait for it"
+            ),
+        ),
     ):
         fit(tmp_path, resume=True)
 
@@ -49,7 +54,9 @@ def test_damaged_folders_get_one_sentence(tmp_path):
         torch.save(state, fitted.checkpoints[0])
         with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read; delete it"):
             fitted.model(0)
-    torch.save(good, fitted.checkpoints[0], _use_new_zipfile_serialization=False)  # takes memory before anything can be checked
+    torch.save(
+        good, fitted.checkpoints[0], _use_new_zipfile_serialization=False
+    )  # takes memory before anything can be checked
     with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read"):
         fitted.model(0)
     torch.save(good, fitted.checkpoints[0])
@@ -65,7 +72,10 @@ def test_damaged_folders_get_one_sentence(tmp_path):
         "[",
         "[]",
         "[" * 10**5,
-        *({key: value for key, value in stored.items() if key != lost} for lost in ("network", "n_classes", "inputs", "recipe")),
+        *(
+            {key: value for key, value in stored.items() if key != lost}
+            for lost in ("network", "n_classes", "inputs", "recipe")
+        ),
         {**stored, "inputs": {}},
         {**stored, "inputs": 3},
         {**stored, "recipe": {"nonsense": 1}},

@@ -25,15 +25,27 @@ from small_trainings import RECIPE, N, X, Y, fit, same, weights
 def test_processes_change_nothing(tmp_path):
     """Not even if each member sees its own instances in each epoch."""
     options = {"n_members": 3, "subset": EvenOrOdd(N)}  # 3 on 2: trained in pieces
-    here, apart = (fit(tmp_path / str(n_jobs), Dropped, n_jobs=n_jobs, **options) for n_jobs in (1, 2))
+    here, apart = (
+        fit(tmp_path / str(n_jobs), Dropped, n_jobs=n_jobs, **options) for n_jobs in (1, 2)
+    )
     assert same(weights(here), weights(apart))
     kept = {path.name for path in (tmp_path / "2").iterdir()}
-    assert kept == {"ensemble.json"} | {f"member-{m}.{kind}" for m in range(3) for kind in ("pt", "jsonl")}
+    assert kept == {"ensemble.json"} | {
+        f"member-{m}.{kind}" for m in range(3) for kind in ("pt", "jsonl")
+    }
 
 
 @pytest.mark.parametrize(
     ("members", "n_jobs", "epochs", "expected"),
-    [(5, 2, 20, 50), (4, 2, 20, 40), (3, 2, 4, 6), (5, 4, 8, 10), (1, 2, 7, 7), (2, 4, 5, 5), (7, 3, 12, 30)],
+    [
+        (5, 2, 20, 50),
+        (4, 2, 20, 40),
+        (3, 2, 4, 6),
+        (5, 4, 8, 10),
+        (1, 2, 7, 7),
+        (2, 4, 5, 5),
+        (7, 3, 12, 30),
+    ],
 )
 def test_schedule_keeps_every_process_busy(members, n_jobs, epochs, expected):
     schedule = Schedule(dict.fromkeys(range(members), 0), epochs, n_jobs)
@@ -66,7 +78,7 @@ if __name__ == "__main__":
     data = np.load({data!r})
     recipe = Recipe("mlp", epochs={epochs}, batch_size=50)
     fit_ensemble(Dropped, (data["x"], data["y"]), n_members=2, recipe=recipe, rng=7, out_dir={folder!r}, resume=True, n_jobs=int(sys.argv[1]))
-"""
+"""  # noqa: E501
 
 
 def children(pid: int) -> list[int]:
@@ -101,7 +113,12 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
 
     def start(n_jobs: int) -> subprocess.Popen:
         slowly = os.environ | {"LABELWISE_TEST_SLEEP": "0.01", "OMP_NUM_THREADS": "1"}
-        return subprocess.Popen([sys.executable, str(script), str(n_jobs)], stderr=subprocess.PIPE, text=True, env=slowly)
+        return subprocess.Popen(
+            [sys.executable, str(script), str(n_jobs)],
+            stderr=subprocess.PIPE,
+            text=True,
+            env=slowly,
+        )
 
     def lines_written() -> int:
         return sum(len(path.read_text().splitlines()) for path in folder.glob("member-*.jsonl"))
@@ -128,13 +145,18 @@ def test_kill_nine_at_random_moments_then_resume_is_bit_identical(tmp_path):
     resumed = fit(folder, Dropped, (X, Y), recipe=recipe, resume=True)
     undisturbed = fit(tmp_path / "undisturbed", Dropped, (X, Y), recipe=recipe)
     assert same(weights(resumed), weights(undisturbed))
-    assert [[line["epoch"] for line in lines] for lines in resumed.metrics] == [list(range(1, epochs + 1))] * 2
+    assert [[line["epoch"] for line in lines] for lines in resumed.metrics] == [
+        list(range(1, epochs + 1))
+    ] * 2
     assert not list(folder.glob(".*.tmp"))
 
 
 def test_death_and_errors_of_workers_are_reported(tmp_path):
     job = Job(tmp_path, Suicidal, 2, Inputs.of(X), RECIPE, 0, "cpu", (X, Y))
-    with pytest.raises(ChildProcessError, match=r"member 0 was ended by signal 9 \(perhaps the memory was short\)\. .* \(--resume\)"):
+    with pytest.raises(
+        ChildProcessError,
+        match=r"member 0 was ended by signal 9 \(perhaps the memory was short\)\. .* \(--resume\)",
+    ):
         train_apart(job, {0: 0}, n_jobs=1, threads=1, show=print)
     with pytest.raises(ArithmeticError, match="no gradient today") as caught:
         train_apart(replace(job, make_model=Failing), {0: 0}, n_jobs=1, threads=1, show=print)

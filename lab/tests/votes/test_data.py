@@ -35,11 +35,18 @@ def test_votes_beside_the_predictions_or_in_a_file_of_their_own(tmp_path: Path) 
 def test_published_data_sets_are_found_below_the_folder(tmp_path: Path) -> None:
     (tmp_path / "votes").mkdir()
     names = np.array(["entailment", "neutral", "contradiction"])
-    np.savez(tmp_path / "votes" / "chaosnli_snli.npz", logits=np.log(PROBS), votes=VOTES, class_names=names)
+    np.savez(
+        tmp_path / "votes" / "chaosnli_snli.npz",
+        logits=np.log(PROBS),
+        votes=VOTES,
+        class_names=names,
+    )
     data = load_vote_data("chaosnli", tmp_path)
     np.testing.assert_allclose(data.q.mean(), PROBS.mean(0))
     assert data.q.class_names == tuple(names)
-    with pytest.raises(ValueError, match="the data sets with votes are cifar10h, chaosnli, sleep; got 'cifar'"):
+    with pytest.raises(
+        ValueError, match="the data sets with votes are cifar10h, chaosnli, sleep; got 'cifar'"
+    ):
         load_vote_data("cifar", tmp_path)
     with pytest.raises(FileNotFoundError, match=r"there is no sleep_dodh\.npz"):
         load_vote_data("sleep", tmp_path)

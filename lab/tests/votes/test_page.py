@@ -15,7 +15,9 @@ from labelwise.calibration import disentanglement_error
 STUDIES = Path(__file__).parents[2] / "studies"
 sys.path.insert(0, str(STUDIES))
 
-votes_page, votes_simulation = (importlib.import_module(name) for name in ("votes_page", "votes_simulation"))
+votes_page, votes_simulation = (
+    importlib.import_module(name) for name in ("votes_page", "votes_simulation")
+)
 
 
 def stored():
@@ -25,7 +27,9 @@ def stored():
 def test_the_pages_show_the_stored_results():
     for (file, name), text in votes_page.sections(stored()).items():
         page = (votes_page.DOCS / file).read_text(encoding="utf-8")
-        assert votes_page.with_section(page, name, text) == page, "run: python lab/studies/votes.py --pages"
+        assert votes_page.with_section(page, name, text) == page, (
+            "run: python lab/studies/votes.py --pages"
+        )
 
 
 def test_the_simulation_page_shows_the_stored_results():
@@ -38,7 +42,11 @@ def test_the_verdict_follows_the_numbers():
     for shift, words in ((-1e-3, "tells better than"), (1e-3, "does not tell better than")):
         for name in ("cifar10h", "chaosnli"):
             for claim in votes_page.REPAIRED:
-                results["benchmark"][name]["scores"][claim]["difference"] = [shift, shift - 1e-5, shift + 1e-5]
+                results["benchmark"][name]["scores"][claim]["difference"] = [
+                    shift,
+                    shift - 1e-5,
+                    shift + 1e-5,
+                ]
         assert words in votes_page.verdict(results)
 
 
@@ -47,7 +55,12 @@ def test_the_simulations_stored_show_what_is_claimed():
     assert [row["votes"] for row in simulation["unbiased"]] == [2, 3, 5, 50]
     assert max(row["largest z of 12"] for row in simulation["unbiased"]) < 3.5
     assert max(row["largest TU − AU − EU"] for row in simulation["unbiased"]) < 1e-12
-    covered = [value for row in simulation["coverage"] for key, value in row.items() if key not in ("cases", "votes", "cases per group")]
+    covered = [
+        value
+        for row in simulation["coverage"]
+        for key, value in row.items()
+        if key not in ("cases", "votes", "cases per group")
+    ]
     assert min(covered) > 0.88
     level = [row["rejected"] for row in simulation["rejections"] if row["logits ×"] == 1.0]
     assert max(level) < 0.1
@@ -59,7 +72,9 @@ def test_disentanglement_error():
     r = [np.corrcoef(x, error)[0, 1] for x in (a, b, c, d)]
     expected = (abs(r[0]) + abs(r[1] - 1) + abs(r[2] - 1) + abs(r[3])) / 4
     assert disentanglement_error((error, a, b), (error, c, d)) == pytest.approx(expected)
-    assert disentanglement_error((error, 0 * error, 0 * error), (error, 0 * error, 0 * error)) == 0.5
+    assert (
+        disentanglement_error((error, 0 * error, 0 * error), (error, 0 * error, 0 * error)) == 0.5
+    )
     with pytest.raises(ValueError, match="`size` must be three series"):
         disentanglement_error((error, a), (error, c, d))
     with pytest.raises(ValueError, match="`noise` must have one value"):

@@ -1,6 +1,8 @@
-"""A distribution cut into blocks of instances: one after another (NumPy), or each a task that runs when it is asked for (Dask).
+"""A distribution cut into blocks of instances: one after another (NumPy), or each a task that runs
+when it is asked for (Dask).
 
-Dask arrays are validated twice: shapes and types when the distribution is made, values in the tasks, which compute with NumPy.
+Dask arrays are validated twice: shapes and types when the distribution is made, values in the
+tasks, which compute with NumPy.
 """
 
 from __future__ import annotations
@@ -34,17 +36,23 @@ def library_of(q: Any) -> str:
 
 
 def in_blocks(f: Callable[[Any], Any], q: Any, size: int) -> Any:
-    """``f(q)``, a tuple of tuples of arrays, in blocks of about ``size`` numbers along the first instance axis."""
+    """``f(q)``, a tuple of tuples of arrays, in blocks of about ``size`` numbers along the first
+    instance axis.
+    """
     n = q.batch_shape[0]
     inner = q.n_numbers // max(n, 1)
     step = max(1, size // max(inner, 1))
-    single = inner > size and len(q.batch_shape) > 1  # one position of the first axis is more than a block: without that axis
+    single = (
+        inner > size and len(q.batch_shape) > 1
+    )  # one position of the first axis is more than a block: without that axis
     kinds: list[Any] = []
     results: list[np.ndarray] = []
     for i in range(0, n, step):
         computed = f(q[i] if single else q[i : i + step])
         arrays, kinds = _flatten(computed)
-        results = results or [np.empty((n, *(x.shape if single else x.shape[1:])), x.dtype) for x in arrays]
+        results = results or [
+            np.empty((n, *(x.shape if single else x.shape[1:])), x.dtype) for x in arrays
+        ]
         for result, x in zip(results, arrays, strict=True):
             result[i if single else slice(i, i + step)] = x
     return _unflatten(results, kinds)
@@ -70,12 +78,26 @@ def in_tasks(f: Callable[[Any], Any], q: Any) -> Any:
         whole = in_one_chunk(x, others, _ARGUMENTS.get(key, key), stacklevel=5)
         operands += [whole, (*labels[:first], *instances[: after - first], *labels[first:])]
     task = partial(_of_block, f, type(q), _others(q, arrays), tuple(arrays))
-    blocks = da.blockwise(task, instances, *operands, name=None, dtype=object, meta=np.empty((0,) * batch, object))
+    blocks = da.blockwise(
+        task, instances, *operands, name=None, dtype=object, meta=np.empty((0,) * batch, object)
+    )
     results = []
     for i, example in enumerate(examples):
         new = {fresh + j: size for j, size in enumerate(example.shape[1:])}
         meta = np.empty((0,) * (batch + len(new)), example.dtype)
-        results.append(da.blockwise(getitem, (*instances, *new), blocks, instances, i, None, new_axes=new, dtype=example.dtype, meta=meta))
+        results.append(
+            da.blockwise(
+                getitem,
+                (*instances, *new),
+                blocks,
+                instances,
+                i,
+                None,
+                new_axes=new,
+                dtype=example.dtype,
+                meta=meta,
+            )
+        )
     return _unflatten(results, kinds)
 
 
@@ -85,18 +107,25 @@ def in_one_chunk(x: Array, axes: Iterable[int], name: str, *, stacklevel: int = 
     if all(len(x.chunks[axis]) == 1 for axis in axes):
         return x
     warnings.warn(
-        f"`{name}` is split over its members or classes, in chunks of {tuple(chunks[0] for chunks in x.chunks)}; they are put together "
+        f"`{name}` is split over its members or classes, in chunks of "
+        f"{tuple(chunks[0] for chunks in x.chunks)}; they are put together "
         "first, which moves all of the data. Chunk it over the instances only, for example with "
         f"{name}.rechunk({{{', '.join(f'{axis}: -1' for axis in axes)}}})",
         stacklevel=stacklevel,
     )
     known = not any(np.isnan(size) for size in x.shape)
-    return x.rechunk({axis: -1 if axis in axes else "auto" for axis in (range(x.ndim) if known else axes)})
+    return x.rechunk(
+        {axis: -1 if axis in axes else "auto" for axis in (range(x.ndim) if known else axes)}
+    )
 
 
 def _flatten(computed: Any) -> tuple[list[Array], list[int | None]]:
-    """All arrays of a result in a row, and how many belong to each of its fields (``None``: the field is empty)."""
-    return [x for group in computed if group is not None for x in group], [None if group is None else len(group) for group in computed]
+    """All arrays of a result in a row, and how many belong to each of its fields (``None``: the
+    field is empty).
+    """
+    return [x for group in computed if group is not None for x in group], [
+        None if group is None else len(group) for group in computed
+    ]
 
 
 def _unflatten(arrays: list[Array], lengths: list[int | None]) -> Any:
@@ -104,7 +133,9 @@ def _unflatten(arrays: list[Array], lengths: list[int | None]) -> Any:
     return tuple(None if n is None else tuple(next(rest) for _ in range(n)) for n in lengths)
 
 
-def _of_block(f: Callable[[Any], Any], kind: Any, others: dict[str, Any], keys: tuple[str, ...], *blocks: Any) -> list[np.ndarray]:
+def _of_block(
+    f: Callable[[Any], Any], kind: Any, others: dict[str, Any], keys: tuple[str, ...], *blocks: Any
+) -> list[np.ndarray]:
     """The arrays of ``f`` for one block of instances, after its values have been checked."""
     arrays = {}
     for key, block in zip(keys, blocks, strict=True):
@@ -124,7 +155,9 @@ def _made(kind: Any, values: dict[str, Any]) -> Any:
 
 def with_values(q: Q, **values: Any) -> Q:
     """A distribution with some of its fields replaced by values that are known to be valid."""
-    new: Q = _made(type(q), {field.name: getattr(q, field.name) for field in fields(cast(Any, q))} | values)
+    new: Q = _made(
+        type(q), {field.name: getattr(q, field.name) for field in fields(cast(Any, q))} | values
+    )
     return new
 
 

@@ -1,7 +1,8 @@
 """Evaluate equations for all instances of a distribution, by the fastest road there is.
 
-Ensembles and Dirichlets in main memory go to the kernels, for the losses that they have. Everything else of NumPy goes in blocks of instances, so that no
-temporary has the size of the predictions; Dask arrays become one task for each block.
+Ensembles and Dirichlets in main memory go to the kernels, for the losses that they have. Everything
+else of NumPy goes in blocks of instances, so that no temporary has the size of the predictions;
+Dask arrays become one task for each block.
 """
 
 from __future__ import annotations
@@ -26,7 +27,9 @@ BLOCK = 1 << 17
 
 
 class Computed(NamedTuple):
-    """Total, aleatoric and epistemic uncertainty; where they came along, their error bounds, the sums and the joint measures."""
+    """Total, aleatoric and epistemic uncertainty; where they came along, their error bounds, the
+    sums and the joint measures.
+    """
 
     parts: tuple[Array, ...]
     error: tuple[Array, ...] | None = None
@@ -40,8 +43,13 @@ Equations = Callable[[Distribution], Computed]
 
 
 NAMES: dict[type[Loss], str] = {
-    LogLoss: "log", SquaredLoss: "squared", SphericalLoss: "spherical", CostLoss: "cost", ZeroOneLoss: "cost", BetaLoss: "beta",
-}  # fmt: skip
+    LogLoss: "log",
+    SquaredLoss: "squared",
+    SphericalLoss: "spherical",
+    CostLoss: "cost",
+    ZeroOneLoss: "cost",
+    BetaLoss: "beta",
+}
 """The losses of the kernel; not their subclasses, which may mean something else."""
 MOST = 1 << 24
 """Predictions of a tile of the kernel (members x classes x 256) up to which it asks for events."""
@@ -56,7 +64,9 @@ def compute(
     labelwise: bool = True,
     n_jobs: int | None = None,
 ) -> Computed:
-    """``equations(q)``; ``loss`` says that these are what the kernel computes, label-wise or only for all classes at once."""
+    """``equations(q)``; ``loss`` says that these are what the kernel computes, label-wise or only
+    for all classes at once.
+    """
 
     def again(part: Distribution) -> Computed:
         return compute(equations, part, loss, events=events, labelwise=labelwise, n_jobs=n_jobs)
@@ -66,7 +76,9 @@ def compute(
     stored = getattr(q, "stored", None)
     if stored is not None and _in_kernel(loss) and (events is None or q.exclusive):
         if type(stored) is np.ndarray:
-            view = stored if stored.ndim == 3 and stored.dtype.char in "dfe" else kernel.flat(stored)
+            view = (
+                stored if stored.ndim == 3 and stored.dtype.char in "dfe" else kernel.flat(stored)
+            )
             if view is None:
                 return Computed(*in_blocks(again, q, 0))
         elif events is None and labelwise and type(loss) is not BetaLoss and _differentiated(q):
@@ -76,11 +88,22 @@ def compute(
         if view is not None and (events is None or view.shape[0] * view.shape[2] * 256 <= MOST):
             return _fused(q, view, loss, events, labelwise, n_jobs)
 
-    if labelwise and events is None and stored is not None and type(loss) in NAMES and type(loss) is not BetaLoss:
+    if (
+        labelwise
+        and events is None
+        and stored is not None
+        and type(loss) in NAMES
+        and type(loss) is not BetaLoss
+    ):
         traced = _of_traced(q, loss)
         if traced is not None:
             return Computed(traced)
-    if labelwise and type(loss) in NAMES and type(loss) is not BetaLoss and getattr(type(q), "has_beta_laws", False):
+    if (
+        labelwise
+        and type(loss) in NAMES
+        and type(loss) is not BetaLoss
+        and getattr(type(q), "has_beta_laws", False)
+    ):
         parts = _of_dirichlet(q, loss, events, n_jobs)
         if parts is not None:
             return Computed(parts)
@@ -95,7 +118,11 @@ def compute(
 
 def _in_kernel(loss: Any) -> bool:
     """Whether the compiled kernel is there and has this loss."""
-    return kernel.native is not None and type(loss) in NAMES and not (type(loss) is BetaLoss and max(loss.a, loss.b) > TABULATED)
+    return (
+        kernel.native is not None
+        and type(loss) in NAMES
+        and not (type(loss) is BetaLoss and max(loss.a, loss.b) > TABULATED)
+    )
 
 
 def _differentiated(q: Any) -> bool:
@@ -107,8 +134,12 @@ def _differentiated(q: Any) -> bool:
     return applies(q)
 
 
-def _with_gradient(q: Any, loss: Any, equations: Equations, n_jobs: int | None) -> tuple[Array, ...]:
-    """Total, aleatoric and epistemic uncertainty of a PyTorch ensemble from the kernel, as part of the graph."""
+def _with_gradient(
+    q: Any, loss: Any, equations: Equations, n_jobs: int | None
+) -> tuple[Array, ...]:
+    """Total, aleatoric and epistemic uncertainty of a PyTorch ensemble from the kernel, as part of
+    the graph.
+    """
     from .torch_gradient import differentiable
 
     def values(probs: Array) -> tuple[Array, ...]:
@@ -118,13 +149,19 @@ def _with_gradient(q: Any, loss: Any, equations: Equations, n_jobs: int | None) 
         return equations(with_values(q, stored=probs)).parts
 
     name = NAMES[type(loss)]
-    options = {"loss": name, "unit": unit_of(loss), "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None}
+    options = {
+        "loss": name,
+        "unit": unit_of(loss),
+        "costs": loss.table(q.n_classes, dtype_name(q.stored)) if name == "cost" else None,
+    }
     q.check()
     return differentiable(q.stored, values, again, q.weights, options)
 
 
 def _of_traced(q: Any, loss: Any) -> tuple[Array, ...] | None:
-    """Total, aleatoric and epistemic uncertainty of a traced ensemble of JAX, or ``None`` if ``q`` is none."""
+    """Total, aleatoric and epistemic uncertainty of a traced ensemble of JAX, or ``None`` if ``q``
+    is none.
+    """
     if type(q.stored).__module__.partition(".")[0] not in ("jax", "jaxlib"):
         return None
     from . import jax_traced
@@ -138,15 +175,21 @@ def unit_of(loss: Any) -> float:
 
 
 def _other_view(q: Any) -> np.ndarray | None:
-    """The predictions of another array library as the kernel sees them, or ``None`` if it cannot."""
+    """The predictions of another array library as the kernel sees them, or ``None`` if it
+    cannot.
+    """
     values = on_host(q.stored)
     if values is None or (q.weights is not None and on_host(q.weights) is None):
         return None
     return kernel.flat(values)
 
 
-def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise: bool, n_jobs: int | None) -> Computed:
-    """All from one pass of the kernel over an ensemble ``q`` whose predictions are ``view`` (M, N, K)."""
+def _fused(
+    q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise: bool, n_jobs: int | None
+) -> Computed:
+    """All from one pass of the kernel over an ensemble ``q`` whose predictions are ``view`` (M, N,
+    K).
+    """
     stored, weights = q.stored, q.weights
     if weights is not None:
         weights = cast(np.ndarray, on_host(weights))
@@ -162,40 +205,61 @@ def _fused(q: Any, view: np.ndarray, loss: Any, events: Events | None, labelwise
         tolerance=SUM_TOLERANCE[kind] if q.pending else None,
         sum_to_one=q.exclusive,
         threads=n_jobs,
-        costs=_numbers(loss, view.shape[-1] if events is None else len(events.names), kind) if name in ("cost", "beta") else None,
+        costs=_numbers(loss, view.shape[-1] if events is None else len(events.names), kind)
+        if name in ("cost", "beta")
+        else None,
         events=None if events is None else _sums(events, view.shape[-1], q.class_names),
     )
     if q.pending:
         q.check(valid=result.valid)
-        if not result.valid:  # a sum at the very edge, which passes when it is added up in another order; the kernel had stopped at it
+        # a sum at the very edge, which passes when it is added up in another order; the kernel had
+        # stopped at it
+        if not result.valid:
             return _fused(q, view, loss, events, labelwise, n_jobs)
     batch = tuple(stored.shape[1:-1])
     if len(batch) == 1 and stored is view:
         return Computed(result.labelwise or (), None, result.sums, result.joint)
     parts = tuple(back(_unflat(part, batch), stored) for part in result.labelwise or ())
-    sums, joint = (x and tuple(back(part.reshape(batch), stored) for part in x) for x in (result.sums, result.joint))
+    sums, joint = (
+        x and tuple(back(part.reshape(batch), stored) for part in x)
+        for x in (result.sums, result.joint)
+    )
     return Computed(parts, None, sums, joint)
 
 
 def split_atoms(loss: Any, t: Array) -> tuple[Array, ...] | None:
-    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy from the kernel; ``None`` if it cannot."""
+    """Total, aleatoric and epistemic uncertainty of equally weighted atoms (M, ..., K) of NumPy
+    from the kernel; ``None`` if it cannot.
+    """
     if not _in_kernel(loss) or not isinstance(t, np.ndarray):
         return None
     name, (m, *batch, k) = NAMES[type(loss)], t.shape
-    view = np.moveaxis(np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1)  # without a copy where the classes lie apart
+    view = np.moveaxis(
+        np.moveaxis(t, -1, 0).reshape(k, m, -1), 0, -1
+    )  # without a copy where the classes lie apart
     costs = _numbers(loss, k, dtype_name(t)) if name in ("cost", "beta") else None
     # one thread: between these short calls the others would spin, on cores that have better to do
     parts = kernel.split(name, view, unit=unit_of(loss), costs=costs, threads=1).labelwise or ()
     return tuple(_unflat(part, tuple(batch)) for part in parts)
 
 
-def _of_dirichlet(q: Any, loss: Any, events: Events | None, n_jobs: int | None) -> tuple[Array, ...] | None:
-    """Total, aleatoric and epistemic uncertainty of a Dirichlet or a mixture in main memory from the compiled code, if there is any."""
+def _of_dirichlet(
+    q: Any, loss: Any, events: Events | None, n_jobs: int | None
+) -> tuple[Array, ...] | None:
+    """Total, aleatoric and epistemic uncertainty of a Dirichlet or a mixture in main memory from
+    the compiled code, if there is any.
+    """
     name = NAMES[type(loss)]
-    costs = loss.table(q.n_classes if events is None else len(events.names), "float64") if name == "cost" else None
+    costs = (
+        loss.table(q.n_classes if events is None else len(events.names), "float64")
+        if name == "cost"
+        else None
+    )
     sums = None if events is None else _sums(events, q.n_classes, q.class_names)
     unit = 1 / log(loss.base) if name == "log" else 1.0
-    return dirichlet.split(name, q.alpha, q.weights, q.n_members is not None, unit, costs, sums, n_jobs)
+    return dirichlet.split(
+        name, q.alpha, q.weights, q.n_members is not None, unit, costs, sums, n_jobs
+    )
 
 
 def _numbers(loss: Any, n: int, kind: str) -> np.ndarray:
@@ -206,7 +270,11 @@ def _numbers(loss: Any, n: int, kind: str) -> np.ndarray:
 @lru_cache(maxsize=64)
 def _sums(events: Events, n_classes: int, class_names: tuple[str, ...] | None) -> kernel.Sums:
     """Events as the kernel adds them up."""
-    lists = [np.asarray(side, np.int64) for pair in events.resolve(n_classes, class_names) for side in pair]
+    lists = [
+        np.asarray(side, np.int64)
+        for pair in events.resolve(n_classes, class_names)
+        for side in pair
+    ]
     offsets = np.cumsum([0, *map(len, lists)], dtype=np.int64)
     return kernel.Sums(offsets, np.concatenate(lists), events.given is not None)
 

@@ -1,8 +1,10 @@
-"""Dirichlet distributions and their mixtures in main memory by compiled code, where it could be built.
+"""Dirichlet distributions and their mixtures in main memory by compiled code, where it could be
+built.
 
-Every label and event has a Beta law, whose TU, AU and EU come from its two parameters alone: log loss from differences of digamma
-functions, squared loss in closed form, spherical loss from a Chebyshev series, costs from an integral of one sign. The formulas are
-those of `labelwise.losses` and `labelwise.distributions.marginals.beta`, which compute everything else.
+Every label and event has a Beta law, whose TU, AU and EU come from its two parameters alone: log
+loss from differences of digamma functions, squared loss in closed form, spherical loss from a
+Chebyshev series, costs from an integral of one sign. The formulas are those of `labelwise.losses`
+and `labelwise.distributions.marginals.beta`, which compute everything else.
 """
 
 from __future__ import annotations
@@ -39,18 +41,34 @@ native = _load()
 
 
 def split(
-    loss: str, alpha: Array, weights: Array | None, mixture: bool, unit: float, costs: np.ndarray | None, events: Any, n_jobs: int | None
+    loss: str,
+    alpha: Array,
+    weights: Array | None,
+    mixture: bool,
+    unit: float,
+    costs: np.ndarray | None,
+    events: Any,
+    n_jobs: int | None,
 ) -> tuple[Array, ...] | None:
-    """TU, AU and EU of each label or event, (..., K) or (..., E); ``None``: these arrays are for the general path.
+    """TU, AU and EU of each label or event, (..., K) or (..., E); ``None``: these arrays are for
+    the general path.
 
-    ``alpha`` is (..., K) or, of a mixture, (M, ..., K), with ``weights`` (M,) or (M, ...). ``unit`` is what a nat is; ``costs`` (4, E) are
-    those of false positives and negatives, and the edges of the decision; ``events`` are a `kernel.Sums`.
+    ``alpha`` is (..., K) or, of a mixture, (M, ..., K), with ``weights`` (M,) or (M, ...). ``unit``
+    is what a nat is; ``costs`` (4, E) are those of false positives and negatives, and the edges of
+    the decision; ``events`` are a `kernel.Sums`.
     """
     values, shares = on_host(alpha), None if weights is None else on_host(weights)
-    if native is None or values is None or values.dtype.char not in "df" or (weights is not None and shares is None):
+    if (
+        native is None
+        or values is None
+        or values.dtype.char not in "df"
+        or (weights is not None and shares is None)
+    ):
         return None
     batch = values.shape[int(mixture) : -1]
-    flat = np.ascontiguousarray(values).reshape(values.shape[0] if mixture else 1, int(np.prod(batch)), values.shape[-1])
+    flat = np.ascontiguousarray(values).reshape(
+        values.shape[0] if mixture else 1, int(np.prod(batch)), values.shape[-1]
+    )
     members, n, k = flat.shape
     labels = k if events is None else len(events.offsets) // 2
     own = shares is not None and shares.ndim > 1
@@ -63,7 +81,11 @@ def split(
         native.split(*how, start, stop, flat, *_tables(), *numbers, *sums, *parts)
 
     size = members * n * labels
-    count = 1 if size < SEVERAL[loss] else min(kernel.thread_count(n_jobs), 2 * size // SEVERAL[loss], n)
+    count = (
+        1
+        if size < SEVERAL[loss]
+        else min(kernel.thread_count(n_jobs), 2 * size // SEVERAL[loss], n)
+    )
     if count == 1:
         some(0, n)
     else:
@@ -75,7 +97,9 @@ def split(
 
 @lru_cache(maxsize=1)
 def _tables() -> tuple[np.ndarray, np.ndarray]:
-    """Gauss–Legendre nodes and weights on [0, 1], (2, NODES), and the even Chebyshev coefficients of 2 / (1 + ‖t‖) in 2t − 1."""
+    """Gauss–Legendre nodes and weights on [0, 1], (2, NODES), and the even Chebyshev coefficients
+    of 2 / (1 + ‖t‖) in 2t − 1.
+    """
     x, w = np.polynomial.legendre.leggauss(NODES)
     angles = np.pi * (np.arange(96) + 0.5) / 96
     values = 2 / (1 + np.sqrt((1 + np.cos(angles) ** 2) / 2))

@@ -1,4 +1,6 @@
-"""Values of PyTorch and JAX in main memory as NumPy arrays without a copy, and back: so that the kernel can work on them."""
+"""Values of PyTorch and JAX in main memory as NumPy arrays without a copy, and back: so that the
+kernel can work on them.
+"""
 
 from __future__ import annotations
 
@@ -11,14 +13,17 @@ from .._arrays import Array, traced
 
 
 def on_host(x: Array) -> np.ndarray | None:
-    """``x`` as a NumPy array on the same memory, or ``None``: on another device, traced, lazy, or to be differentiated.
+    """``x`` as a NumPy array on the same memory, or ``None``: on another device, traced, lazy, or
+    to be differentiated.
 
     bfloat16, which NumPy does not have, comes as its bits.
     """
     if isinstance(x, np.ndarray):
         return x
     library = type(x).__module__.partition(".")[0]
-    return _of_torch(x) if library == "torch" else _of_jax(x) if library in ("jax", "jaxlib") else None
+    return (
+        _of_torch(x) if library == "torch" else _of_jax(x) if library in ("jax", "jaxlib") else None
+    )
 
 
 def _of_torch(x: Any) -> np.ndarray | None:
@@ -31,17 +36,28 @@ def _of_torch(x: Any) -> np.ndarray | None:
 
 
 def in_main_memory(x: Any) -> bool:
-    """Whether a tensor of PyTorch is an ordinary one in main memory, not traced and not in forward-mode differentiation."""
+    """Whether a tensor of PyTorch is an ordinary one in main memory, not traced and not in
+    forward-mode differentiation.
+    """
     import torch
     from torch.autograd import forward_ad
 
-    ordinary = not traced(x) and type(x) in (torch.Tensor, torch.nn.Parameter) and x.device.type == "cpu" and x.layout is torch.strided
+    ordinary = (
+        not traced(x)
+        and type(x) in (torch.Tensor, torch.nn.Parameter)
+        and x.device.type == "cpu"
+        and x.layout is torch.strided
+    )
     return ordinary and getattr(forward_ad, "_current_level", -1) < 0
 
 
 def _of_jax(x: Any) -> np.ndarray | None:
     jax = sys.modules["jax"]
-    if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array) or any(device.platform != "cpu" for device in x.devices()):
+    if (
+        isinstance(x, jax.core.Tracer)
+        or not isinstance(x, jax.Array)
+        or any(device.platform != "cpu" for device in x.devices())
+    ):
         return None
     values = np.asarray(x)
     return values.view(np.uint16) if values.dtype.name == "bfloat16" else values

@@ -1,7 +1,9 @@
-"""Uncertainty of JAX ensembles that are traced (``jit``, ``grad``, ``vmap``), with their own derivatives.
+"""Uncertainty of JAX ensembles that are traced (``jit``, ``grad``, ``vmap``), with their own
+derivatives.
 
-The members are added up one after another, which XLA makes one loop of; sums over an axis become a loop each. Log loss takes one logarithm
-for each prediction, as the kernel does. The derivatives are those of ``slopes.h``: finite, and 0 where members agree.
+The members are added up one after another, which XLA makes one loop of; sums over an axis become a
+loop each. Log loss takes one logarithm for each prediction, as the kernel does. The derivatives are
+those of ``slopes.h``: finite, and 0 where members agree.
 """
 
 from __future__ import annotations
@@ -22,22 +24,54 @@ MOST_MEMBERS = 64
 """More would make programs that take long to compile."""
 _LOG2_E = 1.4426950408889634
 # −(1−u) log2(1−u) / u for 0 ≤ u ≤ ½, lowest degree first; as in coefficients.h
-_COMPLEMENT_SINGLE = (1.442695058, -0.7213519345, -0.2402668689, -0.123048087, -0.05111214647, -0.1302995731, 0.1329016302, -0.1768384059)
+_COMPLEMENT_SINGLE = (
+    1.442695058,
+    -0.7213519345,
+    -0.2402668689,
+    -0.123048087,
+    -0.05111214647,
+    -0.1302995731,
+    0.1329016302,
+    -0.1768384059,
+)
 _COMPLEMENT_DOUBLE = (
-    1.4426950408889634, -0.7213475204445788, -0.2404491734606502, -0.1202245885078152, -0.07213467329206602, -0.04809196271221857,
-    -0.034311966930066856, -0.02623225638591751, -0.015843416561429503, -0.04361495782878616, 0.12234711614953646, -0.5100952099865179,
-    1.3664888762436063, -2.8068465767561115, 4.084002854438767, -4.087277460859075, 2.5027648023785756, -0.7340841347562411,
-)  # fmt: skip
+    1.4426950408889634,
+    -0.7213475204445788,
+    -0.2404491734606502,
+    -0.1202245885078152,
+    -0.07213467329206602,
+    -0.04809196271221857,
+    -0.034311966930066856,
+    -0.02623225638591751,
+    -0.015843416561429503,
+    -0.04361495782878616,
+    0.12234711614953646,
+    -0.5100952099865179,
+    1.3664888762436063,
+    -2.8068465767561115,
+    4.084002854438767,
+    -4.087277460859075,
+    2.5027648023785756,
+    -0.7340841347562411,
+)
 
 
 def applies(q: Any) -> bool:
-    """Whether ``q`` is a traced ensemble of JAX of not too many members whose weights are constant."""
+    """Whether ``q`` is a traced ensemble of JAX of not too many members whose weights are
+    constant.
+    """
     p = q.stored
-    return isinstance(p, jax.core.Tracer) and not isinstance(q.weights, jax.core.Tracer) and 0 < p.shape[0] <= MOST_MEMBERS
+    return (
+        isinstance(p, jax.core.Tracer)
+        and not isinstance(q.weights, jax.core.Tracer)
+        and 0 < p.shape[0] <= MOST_MEMBERS
+    )
 
 
 def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
-    """Total, aleatoric and epistemic uncertainty under log (``unit`` times bits), squared, spherical or cost loss."""
+    """Total, aleatoric and epistemic uncertainty under log (``unit`` times bits), squared,
+    spherical or cost loss.
+    """
     p, w = at_most_one(q.probs), q.weights
     weights = None if w is None else w.reshape(w.shape + (1,) * (p.ndim - w.ndim))
 
@@ -45,7 +79,12 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
         return _log_parts(p, weights, unit) if type(loss) is LogLoss else _parts(p, weights, loss)
 
     def derivatives(primals: tuple[Any], tangents: tuple[Any]) -> tuple[Any, Any]:
-        return parts(*primals), _slopes(*primals, *tangents, weights, _log_slopes(unit) if type(loss) is LogLoss else _slopes_of(loss))
+        return parts(*primals), _slopes(
+            *primals,
+            *tangents,
+            weights,
+            _log_slopes(unit) if type(loss) is LogLoss else _slopes_of(loss),
+        )
 
     parts = jax.custom_jvp(values)
     parts.defjvp(derivatives)
@@ -54,12 +93,20 @@ def split(q: Any, loss: Any, unit: float) -> tuple[Any, ...]:
 
 
 def _mean(x: Any, weights: Any) -> Any:
-    return reduce(add, x) * (1 / len(x)) if weights is None else reduce(add, (w * y for w, y in zip(weights, x, strict=True)))
+    return (
+        reduce(add, x) * (1 / len(x))
+        if weights is None
+        else reduce(add, (w * y for w, y in zip(weights, x, strict=True)))
+    )
 
 
 def _around(p: Any, weights: Any) -> tuple[Any, Any, Any]:
     """The distances from the mean, exactly 0 where members agree; and the means of p and 1 − p."""
-    reference = p[:1] if weights is None else jnp.take_along_axis(p, jnp.argmax(weights + 0 * p, axis=0, keepdims=True), axis=0)
+    reference = (
+        p[:1]
+        if weights is None
+        else jnp.take_along_axis(p, jnp.argmax(weights + 0 * p, axis=0, keepdims=True), axis=0)
+    )
     away = p - reference
     return away - _mean(away, weights), _mean(p, weights), _mean(1 - p, weights)
 
@@ -90,7 +137,9 @@ def _terms(x: Any, c: Any) -> tuple[Any, Any]:
 def _logs(x: Any, c: Any) -> tuple[Any, Any]:
     """−log2 x and −log2 c; at 0 and 1 those of the nearest number inside."""
     tiny, half_eps = smallest(x)
-    return -_LOG2_E * jnp.log(jnp.where(x > 0, x, tiny)), -_LOG2_E * jnp.log(jnp.where(c > 0, c, half_eps))
+    return -_LOG2_E * jnp.log(jnp.where(x > 0, x, tiny)), -_LOG2_E * jnp.log(
+        jnp.where(c > 0, c, half_eps)
+    )
 
 
 def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
@@ -103,13 +152,19 @@ def _log_parts(p: Any, weights: Any, unit: float) -> tuple[Any, ...]:
         x_part, c_part = _terms(x, c)
         upper = _kl_term(x, e, d / jnp.maximum(x + t, smallest(p)[0]), x_part, log_t)
         lower = _kl_term(c, -e, -d / (c + tc), c_part, log_tc)
-        return tuple(total + w * y for total, y in zip(sums, (x_part + c_part, upper, lower), strict=True)), None
+        return tuple(
+            total + w * y for total, y in zip(sums, (x_part + c_part, upper, lower), strict=True)
+        ), None
 
     share = jnp.full(len(p), 1 / len(p), p.dtype) if weights is None else weights
     (aleatoric, upper, lower), _ = jax.lax.scan(
         step, (0 * t, 0 * t, 0 * t), (p, distances, share)
     )  # all in one loop would be too long for XLA
-    return sum(_terms(t, tc)) * unit, aleatoric * unit, (jnp.maximum(upper, 0) + jnp.maximum(lower, 0)) * unit
+    return (
+        sum(_terms(t, tc)) * unit,
+        aleatoric * unit,
+        (jnp.maximum(upper, 0) + jnp.maximum(lower, 0)) * unit,
+    )
 
 
 def _kl_term(x: Any, e: Any, s: Any, x_part: Any, log_m: Any) -> Any:
@@ -139,7 +194,9 @@ def _log_slopes(unit: float) -> Slopes:
 
 
 def _log_ratio(whole: Any, d: Any, far: Any) -> Any:
-    """log2(x/m) with d = x − m and ``whole`` = x + m, which is ``far`` unless x and m are near each other."""
+    """log2(x/m) with d = x − m and ``whole`` = x + m, which is ``far`` unless x and m are near each
+    other.
+    """
     s = d / jnp.where(whole > 0, whole, 1)
     near = jnp.abs(s) < 1 / 3
     s = jnp.where(near, s, 0)
@@ -159,4 +216,10 @@ def _slopes_of(loss: Any) -> Slopes:
         of_mean, own = loss.slope(t, tc), loss.slope(x, c)
         return of_mean, own, of_mean - own
 
-    return of_cost if isinstance(loss, CostLoss) else of_squared if isinstance(loss, SquaredLoss) else of_spherical
+    return (
+        of_cost
+        if isinstance(loss, CostLoss)
+        else of_squared
+        if isinstance(loss, SquaredLoss)
+        else of_spherical
+    )

@@ -1,8 +1,9 @@
 """The native kernel: label-wise TU, AU and EU of ensembles in main memory, where it could be built.
 
-Their sums over the labels and, for log loss, the joint measures come from the same pass over the predictions, in tiles, so that no
-temporary has the size of the input. The formulas are those of `labelwise.losses`, to a few units in the last place; results below the
-smallest normal number may become 0.
+Their sums over the labels and, for log loss, the joint measures come from the same pass over the
+predictions, in tiles, so that no temporary has the size of the input. The formulas are those of
+`labelwise.losses`, to a few units in the last place; results below the smallest normal number may
+become 0.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def _load() -> tuple[Any, str | None]:
 
 
 def rebuild_hint(file: Path) -> str:
-    """How to compile the kernel and see what fails: from the source that ``file`` is in, if it is (an editable installation)."""
+    """How to compile the kernel and see what fails: from the source that ``file`` is in, if it is
+    (an editable installation).
+    """
     source = file.resolve().parents[3]
     command = "LABELWISE_BUILD=strict pip install --force-reinstall --no-deps"
     if (source / "setup.py").is_file() and (source / "pyproject.toml").is_file():
@@ -40,7 +43,8 @@ def _choose(available: tuple[str, ...], wanted: str | None) -> str:
     """The kernel that LABELWISE_KERNEL asks for, else the fastest, which is the last."""
     if wanted and wanted not in available:
         raise ValueError(
-            f"LABELWISE_KERNEL must be one of {', '.join(available)} on this machine; got {wanted!r}. Unset it for the fastest"
+            f"LABELWISE_KERNEL must be one of {', '.join(available)} on this machine; got "
+            f"{wanted!r}. Unset it for the fastest"
         )
     return wanted or available[-1]
 
@@ -48,18 +52,33 @@ def _choose(available: tuple[str, ...], wanted: str | None) -> str:
 native, _missing = _load()
 """The compiled kernel; ``None``: everything is computed by the general path."""
 AVAILABLE: tuple[str, ...] = ("numpy",) if native is None else ("numpy", *native.levels())
-"""The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each level of instructions."""
+"""The kernels of this machine, from slow to fast: none but NumPy, then the native kernel for each
+level of instructions.
+"""
 _level = _choose(AVAILABLE, os.environ.get("LABELWISE_KERNEL"))
 if _level == "numpy":
     native = None
 
-SEVERAL = {"log": 1 << 16, "squared": 1 << 18, "spherical": 1 << 16, "cost": 1 << 17, "beta": 1 << 13, "check": 1 << 18}
-"""Predictions (members x instances x classes) from which on two threads pay; each further one needs half as many."""
+SEVERAL = {
+    "log": 1 << 16,
+    "squared": 1 << 18,
+    "spherical": 1 << 16,
+    "cost": 1 << 17,
+    "beta": 1 << 13,
+    "check": 1 << 18,
+}
+"""Predictions (members x instances x classes) from which on two threads pay; each further one needs
+half as many.
+"""
 PIECE = 1 << 16
 """Predictions that are checked at once without the kernel."""
 _LOSSES = {"log": 0, "squared": 1, "spherical": 2, "cost": 3, "beta": 4}
 _SINGLE, _DOUBLE = np.dtype(np.float32), np.dtype(np.float64)
-_KINDS: dict[str, tuple[int, np.dtype[Any]]] = {"d": (0, _DOUBLE), "f": (0, _SINGLE), "e": (1, _SINGLE)}
+_KINDS: dict[str, tuple[int, np.dtype[Any]]] = {
+    "d": (0, _DOUBLE),
+    "f": (0, _SINGLE),
+    "e": (1, _SINGLE),
+}
 _NONE: Any = (None, None, None)
 Three = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -72,15 +91,18 @@ def level() -> str:
 def kernel_info() -> dict[str, Any]:
     """Which kernel computes ensembles of NumPy arrays, and with how many threads.
 
-    ``"kernel"`` is ``"numpy"`` (no compiled code) or the instruction set of the compiled kernel: ``"baseline"``, or on x86-64 ``"v3"``
-    (AVX2) or ``"v4"`` (AVX-512). The environment variable LABELWISE_KERNEL, read at import, chooses another than the fastest.
-    ``"missing"`` says why there is no compiled kernel, if there is none: results are the same, but computed more slowly.
+    ``"kernel"`` is ``"numpy"`` (no compiled code) or the instruction set of the compiled kernel:
+    ``"baseline"``, or on x86-64 ``"v3"`` (AVX2) or ``"v4"`` (AVX-512). The environment variable
+    LABELWISE_KERNEL, read at import, chooses another than the fastest. ``"missing"`` says why there
+    is no compiled kernel, if there is none: results are the same, but computed more slowly.
 
     >>> sorted(kernel_info())[:2]
     ['kernel', 'threads']
     """
     if native is None:
-        return {"kernel": "numpy", "threads": thread_count()} | ({} if _missing is None else {"missing": _missing})
+        return {"kernel": "numpy", "threads": thread_count()} | (
+            {} if _missing is None else {"missing": _missing}
+        )
     return {"kernel": _level, "threads": thread_count() if native.threads() else 1}
 
 
@@ -90,7 +112,9 @@ def usable_cores() -> int:
 
 
 def thread_count(threads: int | None = None) -> int:
-    """How many threads to use: the argument, else LABELWISE_THREADS, else one per available core."""
+    """How many threads to use: the argument, else LABELWISE_THREADS, else one per available
+    core.
+    """
     if threads is None:
         asked = os.environ.get("LABELWISE_THREADS")
         if asked is None:
@@ -104,17 +128,23 @@ def thread_count(threads: int | None = None) -> int:
 
 
 class Sums(NamedTuple):
-    """Events as sums of classes: ``positions`` of the classes of the first event, of its complement, of the second event, and so on."""
+    """Events as sums of classes: ``positions`` of the classes of the first event, of its
+    complement, of the second event, and so on.
+    """
 
     offsets: np.ndarray
     """Where each of these lists begins, and the end, (2 E + 1,)."""
     positions: np.ndarray
     given: bool
-    """Whether the classes of an event and its complement are not all: then their shares are taken."""
+    """Whether the classes of an event and its complement are not all: then their shares are
+    taken.
+    """
 
 
 class Split(NamedTuple):
-    """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log and squared loss, joint (N,)."""
+    """Results for N instances of K classes: label-wise (N, K), sums (N,) and, for log and squared
+    loss, joint (N,).
+    """
 
     labelwise: Three | None
     sums: Three
@@ -136,44 +166,99 @@ def split(
     costs: np.ndarray | None = None,
     events: Sums | None = None,
 ) -> Split:
-    """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared", "spherical", "cost" or "beta" loss.
+    """Uncertainty of ``probs`` (M, N, K) under "log" (in bits times ``unit``), "squared",
+    "spherical", "cost" or "beta" loss.
 
-    ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are checked in the same pass. ``costs``
-    (4, K) are those of false positives and negatives, and the edges of the decision; of a beta loss, its `series`. With ``events`` the results are (N, E).
+    ``weights`` are (M,) or (M, N) and sum to 1 over the members. With ``tolerance`` the values are
+    checked in the same pass. ``costs`` (4, K) are those of false positives and negatives, and the
+    edges of the decision; of a beta loss, its `series`. With ``events`` the results are (N, E).
     """
     _, n, k = probs.shape
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL[loss], threads)
     labels = k if events is None else len(events.offsets) // 2
     planes = class_major or events is not None
     shape = (labels, n) if planes else (n, labels)
-    parts = (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype)) if labelwise else _NONE
+    parts = (
+        (np.empty(shape, dtype), np.empty(shape, dtype), np.empty(shape, dtype))
+        if labelwise
+        else _NONE
+    )
     sums = np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)
     joint = (np.empty(n, dtype), np.empty(n, dtype), np.empty(n, dtype)) if loss == "log" else _NONE
     if weights is not None:
-        weights = np.require(weights, dtype, ["C", "A"]) if weights.ndim == 1 else weights.astype(dtype, copy=False)
+        weights = (
+            np.require(weights, dtype, ["C", "A"])
+            if weights.ndim == 1
+            else weights.astype(dtype, copy=False)
+        )
     heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
     outputs = parts + sums + joint
     limit = -1.0 if tolerance is None else tolerance
-    how = (_level, _LOSSES[loss], dtype is _DOUBLE, kind, probs, weights, heaviest, unit, class_major, limit, sum_to_one, outputs)
-    values = None if costs is None else np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
+    how = (
+        _level,
+        _LOSSES[loss],
+        dtype is _DOUBLE,
+        kind,
+        probs,
+        weights,
+        heaviest,
+        unit,
+        class_major,
+        limit,
+        sum_to_one,
+        outputs,
+    )
+    values = (
+        None if costs is None else np.ascontiguousarray(costs, _DOUBLE if loss == "beta" else dtype)
+    )
     status = native.split(*how, pieces, count - 1, values, *(events or (None, None, False)))
     if labelwise and planes:
         parts = (parts[0].T, parts[1].T, parts[2].T)
-    return Split(parts if labelwise else None, sums, {"log": joint, "squared": sums}.get(loss) if events is None else None, status == 0)
+    return Split(
+        parts if labelwise else None,
+        sums,
+        {"log": joint, "squared": sums}.get(loss) if events is None else None,
+        status == 0,
+    )
 
 
 def slopes(
-    loss: str, probs: np.ndarray, weights: np.ndarray | None, given: Three, *, unit: float = 1.0, costs: np.ndarray | None = None
+    loss: str,
+    probs: np.ndarray,
+    weights: np.ndarray | None,
+    given: Three,
+    *,
+    unit: float = 1.0,
+    costs: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic uncertainty (N, K)."""
+    """Derivatives by ``probs`` (M, N, K), from those ``given`` by total, aleatoric and epistemic
+    uncertainty (N, K).
+    """
     _, dtype, _, count, pieces = _plan(probs, SEVERAL["log"], None)
     if weights is not None:
-        weights = np.require(weights, dtype, ["C", "A"]) if weights.ndim == 1 else weights.astype(dtype, copy=False)
+        weights = (
+            np.require(weights, dtype, ["C", "A"])
+            if weights.ndim == 1
+            else weights.astype(dtype, copy=False)
+        )
     heaviest = 0 if weights is None or weights.ndim == 2 else int(np.argmax(weights))
     values = None if costs is None else np.ascontiguousarray(costs, dtype)
     above = tuple(np.ascontiguousarray(x, dtype) for x in given)
     result = np.empty(probs.shape, dtype)
-    native.slopes(_level, _LOSSES[loss], dtype is _DOUBLE, probs, weights, heaviest, unit, values, above, result, pieces, count - 1)
+    native.slopes(
+        _level,
+        _LOSSES[loss],
+        dtype is _DOUBLE,
+        probs,
+        weights,
+        heaviest,
+        unit,
+        values,
+        above,
+        result,
+        pieces,
+        count - 1,
+    )
     return result
 
 
@@ -188,10 +273,12 @@ def join(
     sums: Sequence[np.ndarray] = (),
     fresh: bool = False,
 ) -> None:
-    """A state of the Accumulator (eight arrays (..., K), the last only for costs, changed in place) takes in another, or a member.
+    """A state of the Accumulator (eight arrays (..., K), the last only for costs, changed in place)
+    takes in another, or a member.
 
-    ``shares`` (2, N), or (2, 1) if they are the same for all instances, are those of the weight. Without them ``state`` are TU, AU and EU,
-    which are computed from the state ``given``, and ``sums`` (N,) those over the classes. Of a ``fresh`` state the arrays may hold anything.
+    ``shares`` (2, N), or (2, 1) if they are the same for all instances, are those of the weight.
+    Without them ``state`` are TU, AU and EU, which are computed from the state ``given``, and
+    ``sums`` (N,) those over the classes. Of a ``fresh`` state the arrays may hold anything.
     """
     first = given[0]
     k = first.shape[-1]
@@ -200,26 +287,53 @@ def join(
     values = None if costs is None else np.ascontiguousarray(costs, dtype)
     arrays = (*given, *(None,) * (8 - len(given)))
     own = tuple(state) if shares is None else (*state, *(None,) * (8 - len(state)))
-    native.join(_level, _LOSSES[loss], dtype is _DOUBLE, n, k, unit, values, shares, fresh, own, tuple(sums), arrays, pieces, count - 1)
+    native.join(
+        _level,
+        _LOSSES[loss],
+        dtype is _DOUBLE,
+        n,
+        k,
+        unit,
+        values,
+        shares,
+        fresh,
+        own,
+        tuple(sums),
+        arrays,
+        pieces,
+        count - 1,
+    )
 
 
 def flat(x: np.ndarray) -> np.ndarray | None:
-    """(M, ..., K) as (M, N, K) on the same memory, or ``None`` where no such view exists; the bits of bfloat16, which has no buffer format."""
+    """(M, ..., K) as (M, N, K) on the same memory, or ``None`` where no such view exists; the bits
+    of bfloat16, which has no buffer format.
+    """
     if x.ndim != 3:
         try:
-            x = x.reshape(x.shape[0], -1, x.shape[-1], copy=False) if x.size else x.reshape(x.shape[0], 0, x.shape[-1])
+            x = (
+                x.reshape(x.shape[0], -1, x.shape[-1], copy=False)
+                if x.size
+                else x.reshape(x.shape[0], 0, x.shape[-1])
+            )
         except ValueError:
             return None
     return x if x.dtype.char in "dfe" else x.view(np.uint16)
 
 
 def holds_probabilities(stored: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
-    """Whether all values (M, ..., K) are known to be probabilities, from one pass; what is wrong is found out elsewhere."""
+    """Whether all values (M, ..., K) are known to be probabilities, from one pass; what is wrong is
+    found out elsewhere.
+    """
     if native is None:
-        return stored.dtype.kind == "f" and all(_is_probable(x, tolerance, sum_to_one) for x in _pieces(stored))
+        return stored.dtype.kind == "f" and all(
+            _is_probable(x, tolerance, sum_to_one) for x in _pieces(stored)
+        )
     view = flat(stored)
     if view is None:
-        return all(holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1]))
+        return all(
+            holds_probabilities(stored[:, i], tolerance, sum_to_one) for i in range(stored.shape[1])
+        )
     return check(view, tolerance, sum_to_one=sum_to_one)
 
 
@@ -242,26 +356,55 @@ def _is_probable(x: np.ndarray, tolerance: float, sum_to_one: bool) -> bool:
     return not sum_to_one or bool(np.all(np.abs(x.sum(axis=-1) - 1) <= tolerance))
 
 
-def check(probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None) -> bool:
-    """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums of 1 over K."""
+def check(
+    probs: np.ndarray, tolerance: float, *, sum_to_one: bool = True, threads: int | None = None
+) -> bool:
+    """Whether ``probs`` (M, N, K) holds probabilities: values in [0, 1], none of them NaN, and sums
+    of 1 over K.
+    """
     kind, dtype, class_major, count, pieces = _plan(probs, SEVERAL["check"], threads)
-    return bool(native.check(_level, dtype is _DOUBLE, kind, probs, class_major, sum_to_one, tolerance, pieces, count - 1) == 0)
+    return bool(
+        native.check(
+            _level,
+            dtype is _DOUBLE,
+            kind,
+            probs,
+            class_major,
+            sum_to_one,
+            tolerance,
+            pieces,
+            count - 1,
+        )
+        == 0
+    )
 
 
-def _plan(probs: np.ndarray, several: int, threads: int | None) -> tuple[int, np.dtype[Any], bool, int, int]:
+def _plan(
+    probs: np.ndarray, several: int, threads: int | None
+) -> tuple[int, np.dtype[Any], bool, int, int]:
     """How predictions (M, N, K) are worked on.
 
-    How they are stored (0: as they are computed, 1: half, 2: bfloat16); the type to compute in; whether instances lie side by side and
-    classes apart (members x classes x pixels); how many threads; and into how many pieces the work is cut, so that no thread waits long
-    for another.
+    How they are stored (0: as they are computed, 1: half, 2: bfloat16); the type to compute in;
+    whether instances lie side by side and classes apart (members x classes x pixels); how many
+    threads; and into how many pieces the work is cut, so that no thread waits long for another.
     """
     kind, dtype = _KINDS.get(probs.dtype.char, (2, _SINGLE))
-    class_major = probs.strides[1] == probs.itemsize and probs.strides[2] != probs.itemsize and probs.shape[1] > 1
+    class_major = (
+        probs.strides[1] == probs.itemsize
+        and probs.strides[2] != probs.itemsize
+        and probs.shape[1] > 1
+    )
     size = probs.size
     if size < several:
         return kind, dtype, class_major, 1, 1
     count = min(thread_count(threads), 2 * size // several)
-    return kind, dtype, class_major, count, 1 if count == 1 else min(probs.shape[1], max(2 * count, min(8 * count, size >> 18)))
+    return (
+        kind,
+        dtype,
+        class_major,
+        count,
+        1 if count == 1 else min(probs.shape[1], max(2 * count, min(8 * count, size >> 18))),
+    )
 
 
 def _after_fork() -> None:

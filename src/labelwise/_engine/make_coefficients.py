@@ -1,6 +1,8 @@
-"""Write ``coefficients.h``: near-minimax polynomials for the fused kernel (needs mpmath; run by hand, the result is committed).
+"""Write ``coefficients.h``: near-minimax polynomials for the fused kernel (needs mpmath; run by
+hand, the result is committed).
 
-Each is interpolated at Chebyshev nodes with 60 digits, which is within a small factor of the best polynomial of its degree.
+Each is interpolated at Chebyshev nodes with 60 digits, which is within a small factor of the best
+polynomial of its degree.
 """
 
 from __future__ import annotations
@@ -17,7 +19,10 @@ HORNER = ("ARTANH_F32", "ARTANH_F64")
 
 def fit(f: Callable[[Any], Any], low: Any, high: Any, n: int) -> list[Any]:
     """Coefficients, lowest first, of the polynomial of degree n − 1 through n Chebyshev nodes."""
-    nodes = [(low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * n)) for i in range(n)]
+    nodes = [
+        (low + high) / 2 + (high - low) / 2 * mp.cos(mp.pi * (2 * i + 1) / (2 * n))
+        for i in range(n)
+    ]
     matrix = mp.matrix(n, n)
     for i, x in enumerate(nodes):
         for j in range(n):
@@ -60,11 +65,20 @@ def main() -> None:
         "ARTANH_F64": (fit(artanh_rest, mp.mpf(0), mp.mpf(1) / 9, 9), ""),
     }
     lines = [
-        "/* Written by make_coefficients.py. Polynomials as Horner schemes, in which no power of a small argument becomes subnormal, or as",
-        " * four interleaved ones in x^4, whose chains of dependent operations are short: x2 and x4 are powers of x. */",
+        (
+            "/* Written by make_coefficients.py. Polynomials as Horner schemes, in which no power "
+            "of a small argument becomes subnormal, or as"
+        ),
+        (
+            " * four interleaved ones in x^4, whose chains of dependent operations are short: x2 "
+            "and x4 are powers of x. */"
+        ),
     ]
     for name, (coefficients, suffix) in tables.items():
-        values = [mp.nstr(c, 10 if suffix else 20, min_fixed=1, max_fixed=0) + suffix for c in coefficients]
+        values = [
+            mp.nstr(c, 10 if suffix else 20, min_fixed=1, max_fixed=0) + suffix
+            for c in coefficients
+        ]
         if name in HORNER:
             lines.append(f"#define {name}(x) ({' + (x) * ('.join(values)}{')' * len(values)}")
             continue
@@ -75,7 +89,10 @@ def main() -> None:
             for value in reversed(own[:-1]):
                 body = f"{value} + (x4) * ({body})"
             chains.append(f"({body})")
-        lines.append(f"#define {name}(x, x2, x4) (({chains[0]} + (x) * {chains[1]}) + (x2) * ({chains[2]} + (x) * {chains[3]}))")
+        lines.append(
+            f"#define {name}(x, x2, x4) (({chains[0]} + (x) * {chains[1]}) + (x2) * ({chains[2]} + "
+            f"(x) * {chains[3]}))"
+        )
     Path(__file__).with_name("coefficients.h").write_text("\n".join(lines) + "\n")
 
 

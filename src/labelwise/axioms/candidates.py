@@ -1,8 +1,9 @@
 """Candidate distributions of the search, encoded by positive parameters.
 
-Multiplicative noise is a small change at every scale and keeps exact zeros. For M members, B candidates and K classes the parameters
-have shape (M, B, 3K + 3): the member, where a move adds and where it removes probability (K each); its weight, the length of a
-move as a share of the largest possible one, and the odds of the two halves of a split member.
+Multiplicative noise is a small change at every scale and keeps exact zeros. For M members, B
+candidates and K classes the parameters have shape (M, B, 3K + 3): the member, where a move adds and
+where it removes probability (K each); its weight, the length of a move as a share of the largest
+possible one, and the odds of the two halves of a split member.
 """
 
 from __future__ import annotations
@@ -17,12 +18,18 @@ SMALLEST = 1e-6
 
 
 def draw(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
-    """Random candidates: dispersed and concentrated, agreeing and disagreeing, in the interior and on the boundary."""
-    few, alike, holes, corners, equal = (rng.random((b, 1)) < share for share in (0.25, 0.3, 0.2, 0.05, 0.3))
+    """Random candidates: dispersed and concentrated, agreeing and disagreeing, in the interior and
+    on the boundary.
+    """
+    few, alike, holes, corners, equal = (
+        rng.random((b, 1)) < share for share in (0.25, 0.3, 0.2, 0.05, 0.3)
+    )
     shape = np.exp(rng.uniform(np.log(0.2), np.log(8), (b, 1)))
     atoms = rng.standard_gamma(shape, (m, b, k)) + 1e-12
     atoms = np.where(alike, atoms[:1] * np.exp(0.4 * rng.standard_normal((m, b, k))), atoms)
-    in_play = rng.random((b, k)).argsort(axis=-1) < rng.integers(2, 4, (b, 1))  # two or three of many classes
+    in_play = rng.random((b, k)).argsort(axis=-1) < rng.integers(
+        2, 4, (b, 1)
+    )  # two or three of many classes
     atoms = np.where(few & ~in_play, 0.0, atoms)
     top = atoms == atoms.max(axis=-1, keepdims=True)
     atoms = np.where((holes & (rng.random((m, b, k)) < 0.4) | corners) & ~top, 0.0, atoms)
@@ -33,7 +40,9 @@ def draw(rng: np.random.Generator, m: int, b: int, k: int) -> np.ndarray:
 
 
 def mutate(rng: np.random.Generator, params: np.ndarray, steps: np.ndarray) -> np.ndarray:
-    """Children that differ from their parents in some parameters, by a factor of about exp(±step); ``steps`` has shape (B,)."""
+    """Children that differ from their parents in some parameters, by a factor of about exp(±step);
+    ``steps`` has shape (B,).
+    """
     changed = rng.random(params.shape) < 0.5
     return np.asarray(params * np.exp(steps[:, None] * changed * rng.standard_normal(params.shape)))
 
@@ -46,11 +55,15 @@ def decode(params: np.ndarray) -> Candidate:
     weights, share, odds = params[..., 3 * k], params[..., 3 * k + 1], params[..., 3 * k + 2]
     p = np.clip(odds / (1 + odds), 0.02, 0.98)
     q = Ensemble(atoms, weights=weights, member_axis=0)
-    return Candidate(q, params[..., k : 2 * k], params[..., 2 * k : 3 * k], np.minimum(share, 1.0), p)
+    return Candidate(
+        q, params[..., k : 2 * k], params[..., 2 * k : 3 * k], np.minimum(share, 1.0), p
+    )
 
 
 def tidy(params: np.ndarray, digits: int) -> np.ndarray | None:
-    """Parameters of a similar candidate, rounded to ``digits`` decimals; ``None`` if a member would vanish."""
+    """Parameters of a similar candidate, rounded to ``digits`` decimals; ``None`` if a member would
+    vanish.
+    """
     k = (params.shape[-1] - 3) // 3
     blocks = [_rounded(simplex(params[..., i * k : (i + 1) * k]), digits) for i in range(3)]
     weights = _rounded(simplex(params[..., 3 * k].T), digits).T
@@ -59,7 +72,9 @@ def tidy(params: np.ndarray, digits: int) -> np.ndarray | None:
     share = np.maximum(np.round(np.minimum(params[..., 3 * k + 1], 1.0), digits), 0.1)
     odds = params[..., 3 * k + 2]
     p = np.clip(np.round(odds / (1 + odds), 1), 0.1, 0.9)
-    return np.concatenate([*blocks, weights[..., None], share[..., None], (p / (1 - p))[..., None]], axis=-1)
+    return np.concatenate(
+        [*blocks, weights[..., None], share[..., None], (p / (1 - p))[..., None]], axis=-1
+    )
 
 
 def simplex(x: np.ndarray) -> np.ndarray:

@@ -1,7 +1,7 @@
 """Uncertainty measures to check: functions from a second-order distribution to (TU, AU, EU).
 
-A measure returns TU, AU and EU of each instance as contributions of shape (3, ..., L), to be summed: L = K for label-wise
-measures, L = 1 for others.
+A measure returns TU, AU and EU of each instance as contributions of shape (3, ..., L), to be
+summed: L = K for label-wise measures, L = 1 for others.
 """
 
 from __future__ import annotations
@@ -48,7 +48,10 @@ class LabelWise:
         def merge(cost: Any) -> Any:
             return np.append(cost[list(part)], cost[rest].max()) if np.ndim(cost) else cost
 
-        return LabelWise(CostLoss(merge(self.loss.false_positive), merge(self.loss.false_negative)), len(part) + 1)
+        return LabelWise(
+            CostLoss(merge(self.loss.false_positive), merge(self.loss.false_negative)),
+            len(part) + 1,
+        )
 
 
 @dataclass(frozen=True)
@@ -63,7 +66,9 @@ class Global:
         u = self.function(q)
         values = np.stack([to_numpy(x).astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
         if not np.all(np.isfinite(values)):
-            raise ValueError(f"the axioms need finite measures; {self.name} returned NaN or infinity")
+            raise ValueError(
+                f"the axioms need finite measures; {self.name} returned NaN or infinity"
+            )
         return values[..., None]
 
     def merged(self, part: Sequence[int]) -> Global:
@@ -85,26 +90,38 @@ def as_measure(loss: LossName | Literal["joint"] | Loss | Callable[[Q], Any]) ->
     loss = as_loss(loss)
     if not isinstance(loss, CostLoss):
         return LabelWise(loss)
-    named = [side for side in (loss.false_positive, loss.false_negative) if isinstance(side, Mapping)]
+    named = [
+        side for side in (loss.false_positive, loss.false_negative) if isinstance(side, Mapping)
+    ]
     if named:
         loss = loss.bind(tuple(named[0]))
-    sizes = [costs.size for side in (loss.false_positive, loss.false_negative) if (costs := np.asarray(side)).ndim]
+    sizes = [
+        costs.size
+        for side in (loss.false_positive, loss.false_negative)
+        if (costs := np.asarray(side)).ndim
+    ]
     if sizes and sizes[0] < 2:
         raise ValueError(f"costs by class need at least 2 classes; got {sizes[0]}")
     return LabelWise(loss, sizes[0] if sizes else None)
 
 
 def _from_function(function: Callable[[Q], Any]) -> Global:
-    rule = "`loss` as a function must take a distribution and return its total, aleatoric and epistemic uncertainty as lw.Components"
+    rule = (
+        "`loss` as a function must take a distribution and return its total, aleatoric and "
+        "epistemic uncertainty as lw.Components"
+    )
     name = getattr(function, "__name__", type(function).__name__)
     measure = Global(function, "measure" if name == "<lambda>" else name)
     try:
         values = measure(Ensemble(np.array([[[0.4, 0.6]] * 3, [[0.7, 0.3]] * 3])))
     except (TypeError, AttributeError) as error:
-        raise TypeError(f"{rule}; got {error}. To use your own loss φ(forecast, y), wrap it: lw.CustomLoss(phi)") from error
+        raise TypeError(
+            f"{rule}; got {error}. To use your own loss φ(forecast, y), wrap it: lw.CustomLoss(phi)"
+        ) from error
     if values.shape != (3, 3, 1):
         raise ValueError(
-            f"{rule}, one value per instance; got arrays of shape {values.shape[1:-1]} for 3 instances. "
+            f"{rule}, one value per instance; got arrays of shape {values.shape[1:-1]} for 3 "
+            "instances. "
             "Sum over the labels: lw.decompose(q, loss).sum()"
         )
     return measure

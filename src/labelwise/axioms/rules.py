@@ -1,7 +1,8 @@
 r"""The axioms, each as a comparison of the measure at Q with a bound.
 
-A rule states that for every Q in its domain the measure at Q is in ``relation`` to a bound, which ``compare`` computes from Q (0, or
-the measure at a related Q') and from the contributions to the measure at Q, (3, B, L). The search needs only the size of a violation.
+A rule states that for every Q in its domain the measure at Q is in ``relation`` to a bound, which
+``compare`` computes from Q (0, or the measure at a related Q') and from the contributions to the
+measure at Q, (3, B, L). The search needs only the size of a violation.
 """
 
 from __future__ import annotations
@@ -14,9 +15,18 @@ import numpy as np
 
 from ..distributions import Dirichlet, Ensemble
 from .measures import Measure, Q
-from .shifts import center_shift, largest_step, largest_steps, location_shift, mean_preserving_spread, support, to_center
+from .shifts import (
+    center_shift,
+    largest_step,
+    largest_steps,
+    location_shift,
+    mean_preserving_spread,
+    support,
+    to_center,
+)
 
-# Moves shorter than this are not tried, and equality after a move shorter than `PLAIN` proves nothing about strictness.
+# Moves shorter than this are not tried, and equality after a move shorter than `PLAIN` proves
+# nothing about strictness.
 SHORTEST = 1e-4
 PLAIN = 0.03
 
@@ -82,7 +92,9 @@ class Rule:
     relation: str
     """Required relation of the measure at Q to the bound: ``<=``, ``>=``, ``==`` or ``>``."""
     sentence: str
-    """Template for a counterexample: {m} is the measure, {value} its value at Q, {sign} and {bound} the comparison."""
+    """Template for a counterexample: {m} is the measure, {value} its value at Q, {sign} and {bound}
+    the comparison.
+    """
     compare: Callable[[Setting, Candidate, np.ndarray], Comparison]
     domain: Callable[[Candidate], Candidate]
     two_versions: bool = False
@@ -90,13 +102,19 @@ class Rule:
     order: int = 1
     """The effect of a move grows with this power of its length."""
     tolerance: float = 1e-9
-    """A violation must exceed this share of the largest value encountered, so that it cannot be rounding."""
+    """A violation must exceed this share of the largest value encountered, so that it cannot be
+    rounding.
+    """
     evolves: bool = True
     """Whether evolution can find more than random candidates."""
 
     def gap(self, value: np.ndarray, bound: np.ndarray) -> np.ndarray:
         """Size of the violation: positive if violated, −∞ without a valid comparison."""
-        gap = np.abs(value - bound) if self.relation == "==" else (value - bound if self.relation == "<=" else bound - value)
+        gap = (
+            np.abs(value - bound)
+            if self.relation == "=="
+            else (value - bound if self.relation == "<=" else bound - value)
+        )
         return np.where(np.isnan(bound), -np.inf, gap)
 
 
@@ -108,13 +126,18 @@ def any_q(c: Candidate) -> Candidate:
 def dirac(c: Candidate) -> Candidate:
     """All members agree."""
     atoms, weights = support(c.q)
-    return replace(c, q=Ensemble(np.broadcast_to(atoms[:1], atoms.shape), weights=weights, member_axis=0))
+    return replace(
+        c, q=Ensemble(np.broadcast_to(atoms[:1], atoms.shape), weights=weights, member_axis=0)
+    )
 
 
 def corners(c: Candidate) -> Candidate:
     """Each member is certain of one class: the mixtures of Dirac measures on Dirac measures."""
     atoms, weights = support(c.q)
-    return replace(c, q=Ensemble(np.eye(atoms.shape[-1])[atoms.argmax(axis=-1)], weights=weights, member_axis=0))
+    return replace(
+        c,
+        q=Ensemble(np.eye(atoms.shape[-1])[atoms.argmax(axis=-1)], weights=weights, member_axis=0),
+    )
 
 
 def zero(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
@@ -138,28 +161,46 @@ def uniform(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
 def spread(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A mean-preserving spread."""
     atoms, weights = support(c.q)
-    z = _from_to(c.down * (atoms > 0), c.up * (atoms > 0))  # along the face of the simplex that contains the member
+    z = _from_to(
+        c.down * (atoms > 0), c.up * (atoms > 0)
+    )  # along the face of the simplex that contains the member
     p = c.p[..., None]
     factor = np.minimum(largest_steps(atoms, (1 - p) * z), largest_steps(atoms, -p * z))
     z = (c.share * np.where(np.isfinite(factor), factor, 0.0))[..., None] * z
     size = np.sqrt(np.sum(weights * c.p * (1 - c.p) * np.sum(z * z, axis=-1), axis=0))
-    return _other(setting, c, value, size, lambda q, rows: mean_preserving_spread(q, z[:, rows], p=c.p[:, rows]))
+    return _other(
+        setting,
+        c,
+        value,
+        size,
+        lambda q, rows: mean_preserving_spread(q, z[:, rows], p=c.p[:, rows]),
+    )
 
 
 def shift(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A location shift."""
-    free = np.all(support(c.q)[0] > 0, axis=0)  # a class with probability 0 for some member cannot become less probable
+    free = np.all(
+        support(c.q)[0] > 0, axis=0
+    )  # a class with probability 0 for some member cannot become less probable
     z = _from_to(c.down[0] * free, c.up[0])
     factor = largest_step(c.q, z)
     z = (c.share[0] * np.where(np.isfinite(factor), factor, 0.0))[:, None] * z
-    return _other(setting, c, value, np.linalg.norm(z, axis=-1), lambda q, rows: location_shift(q, z[rows]))
+    return _other(
+        setting, c, value, np.linalg.norm(z, axis=-1), lambda q, rows: location_shift(q, z[rows])
+    )
 
 
 def center(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     """A center shift."""
     z = to_center(c.q)
     step = c.share[0] * np.minimum(largest_step(c.q, z), 0.9)
-    return _other(setting, c, value, step * np.linalg.norm(z, axis=-1), lambda q, rows: center_shift(q, 1 - step[rows]))
+    return _other(
+        setting,
+        c,
+        value,
+        step * np.linalg.norm(z, axis=-1),
+        lambda q, rows: center_shift(q, 1 - step[rows]),
+    )
 
 
 def restricted(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
@@ -176,14 +217,23 @@ def coarsened(setting: Setting, c: Candidate, value: np.ndarray) -> Comparison:
     part, rest = setting.part, setting.rest
     coarse = []
     for inside, outside in ((part, rest), (rest, part)):
-        probs = np.concatenate([atoms[..., inside], atoms[..., outside].sum(axis=-1, keepdims=True)], axis=-1)
+        probs = np.concatenate(
+            [atoms[..., inside], atoms[..., outside].sum(axis=-1, keepdims=True)], axis=-1
+        )
         coarse.append(Ensemble(probs.clip(0, 1), weights=weights, member_axis=0))
-    first, second = (setting.measure.merged(inside)(q).sum(axis=-1) for inside, q in zip((part, rest), coarse, strict=True))
+    first, second = (
+        setting.measure.merged(inside)(q).sum(axis=-1)
+        for inside, q in zip((part, rest), coarse, strict=True)
+    )
     return Comparison(first + second, np.ones(value.shape[1]), tuple(coarse))
 
 
 def _other(
-    setting: Setting, c: Candidate, value: np.ndarray, size: np.ndarray, move: Callable[[Ensemble, np.ndarray], Ensemble]
+    setting: Setting,
+    c: Candidate,
+    value: np.ndarray,
+    size: np.ndarray,
+    move: Callable[[Ensemble, np.ndarray], Ensemble],
 ) -> Comparison:
     """The measure at Q' = move(Q), where the move is long enough."""
     rows = np.flatnonzero(size >= SHORTEST)
@@ -197,7 +247,9 @@ def _other(
 
 
 def _from_to(down: np.ndarray, up: np.ndarray) -> np.ndarray:
-    """The direction that moves probability from classes in proportion to ``down`` to classes in proportion to ``up``; 0 if impossible."""
+    """The direction that moves probability from classes in proportion to ``down`` to classes in
+    proportion to ``up``; 0 if impossible.
+    """
     give, take = up.sum(axis=-1, keepdims=True), down.sum(axis=-1, keepdims=True)
     possible = (give > 0) & (take > 0)
     z = up / np.where(possible, give, 1) - down / np.where(possible, take, 1)
@@ -214,13 +266,67 @@ _AGAINST_PARTS = "{m}(Q) = {value:.6g} {sign} {m}(Q1) + {m}(Q2) = {bound:.6g}"
 # A6 is more tolerant, because a custom loss is evaluated near 1, not at 1: √(1 − f) leaves 1e-8.
 RULES = (
     Rule("A0", "nonnegative", ("TU", "AU", "EU"), ">=", _AGAINST_0, zero, any_q),
-    Rule("A1", _A1, ("EU",), "==", "EU(Q) = {value:.6g}, though Q is a Dirac measure", zero, dirac, evolves=False),
-    Rule("A1", _A1, ("EU",), ">", "EU(Q) = {value:.6g}, though Q is not a Dirac measure", zero_unless_dirac, any_q),
-    Rule("A2", "largest for the uniform distribution on the simplex", ("TU", "EU"), "<=", _AGAINST_OTHER, uniform, any_q),
-    Rule("A3", "not lower after a mean-preserving spread", ("TU", "EU"), "<=", _AGAINST_OTHER, spread, any_q, two_versions=True, order=2),
-    Rule("A4", "not lower after a shift toward the center", ("TU", "AU"), "<=", _AGAINST_OTHER, center, any_q, two_versions=True),
+    Rule(
+        "A1",
+        _A1,
+        ("EU",),
+        "==",
+        "EU(Q) = {value:.6g}, though Q is a Dirac measure",
+        zero,
+        dirac,
+        evolves=False,
+    ),
+    Rule(
+        "A1",
+        _A1,
+        ("EU",),
+        ">",
+        "EU(Q) = {value:.6g}, though Q is not a Dirac measure",
+        zero_unless_dirac,
+        any_q,
+    ),
+    Rule(
+        "A2",
+        "largest for the uniform distribution on the simplex",
+        ("TU", "EU"),
+        "<=",
+        _AGAINST_OTHER,
+        uniform,
+        any_q,
+    ),
+    Rule(
+        "A3",
+        "not lower after a mean-preserving spread",
+        ("TU", "EU"),
+        "<=",
+        _AGAINST_OTHER,
+        spread,
+        any_q,
+        two_versions=True,
+        order=2,
+    ),
+    Rule(
+        "A4",
+        "not lower after a shift toward the center",
+        ("TU", "AU"),
+        "<=",
+        _AGAINST_OTHER,
+        center,
+        any_q,
+        two_versions=True,
+    ),
     Rule("A5", "the same after a location shift", ("EU",), "==", _AGAINST_OTHER, shift, any_q),
-    Rule("A6", "0 where each member is certain of a class", ("AU",), "==", _AGAINST_0, zero, corners, tolerance=1e-7, evolves=False),
+    Rule(
+        "A6",
+        "0 where each member is certain of a class",
+        ("AU",),
+        "==",
+        _AGAINST_0,
+        zero,
+        corners,
+        tolerance=1e-7,
+        evolves=False,
+    ),
     Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, restricted, any_q, evolves=False),
     Rule("A7", _A7, ("TU", "AU", "EU"), "<=", _AGAINST_PARTS, coarsened, any_q),
 )

@@ -1,4 +1,6 @@
-"""The search for counterexamples: random distributions, then evolution of those closest to violating a rule."""
+"""The search for counterexamples: random distributions, then evolution of those closest to
+violating a rule.
+"""
 
 from __future__ import annotations
 
@@ -19,11 +21,16 @@ TIE = 1e-12
 
 # (K classes, M members, whether to evolve): few atoms and many. Rare failures show with few.
 SHAPES = ((2, 2, True), (3, 2, False), (2, 3, False), (4, 3, True), (3, 4, False), (6, 15, False))
-NUMBERS, FEWEST, MOST = 4000, 50, 1000  # probabilities in a batch of distributions, and bounds on its length
+NUMBERS, FEWEST, MOST = (
+    4000,
+    50,
+    1000,
+)  # probabilities in a batch of distributions, and bounds on its length
 PARENTS, CHILDREN, GENERATIONS = 12, 3, 20  # children of each parent
 
-# How far a child is from its parent. Steps are inherited and adapt, so that the search converges geometrically, however narrow the
-# region where a rule is violated; a share of new long steps keeps exploring.
+# How far a child is from its parent. Steps are inherited and adapt, so that the search converges
+# geometrically, however narrow the region where a rule is violated; a share of new long steps keeps
+# exploring.
 LONGEST_STEP, SHORTEST_NEW_STEP = 1.0, 0.003
 STEP_SPREAD = 4.5  # a child's step is its parent's times a factor between 1 / 4.5 and 4.5
 SHRINK = 0.4  # factor for the step of a parent that no child has replaced
@@ -43,7 +50,16 @@ class Entry:
         holds = self.counterexample is None
         strict = holds and self.tie is None if self.rule.two_versions else None
         tie = self.tie if holds else None
-        return AxiomResult(self.rule.axiom, measure, self.rule.statement, holds, strict, self.trials, self.counterexample, tie)
+        return AxiomResult(
+            self.rule.axiom,
+            measure,
+            self.rule.statement,
+            holds,
+            strict,
+            self.trials,
+            self.counterexample,
+            tie,
+        )
 
 
 def examine(measure: Measure, seed: int) -> Iterator[AxiomResult]:
@@ -63,7 +79,9 @@ def examine(measure: Measure, seed: int) -> Iterator[AxiomResult]:
 class Group:
     """Candidates of one shape, from their own random stream."""
 
-    def __init__(self, measure: Measure, n_classes: int, n_members: int, seed: tuple[int, int]) -> None:
+    def __init__(
+        self, measure: Measure, n_classes: int, n_members: int, seed: tuple[int, int]
+    ) -> None:
         rng = np.random.default_rng(seed)
         part = sorted(rng.permutation(n_classes)[: n_classes // 2].tolist())
         self.setting = Setting(measure, n_classes, tuple(part))
@@ -75,12 +93,24 @@ class Group:
     def compare(self, rule: Rule, params: np.ndarray) -> tuple[Ensemble, np.ndarray, Comparison]:
         """Q, the measure at Q, and what the rule compares it with."""
         c = rule.domain(decode(params))
-        value = self.values if params is self.params and rule.domain is any_q else self.setting.measure(c.q)
+        value = (
+            self.values
+            if params is self.params and rule.domain is any_q
+            else self.setting.measure(c.q)
+        )
         return c.q, value.sum(axis=-1), rule.compare(self.setting, c, value)
 
-    def judge(self, rule: Rule, params: np.ndarray, entries: dict[tuple[str, str], Entry]) -> np.ndarray:
-        """Evaluate candidates and record violations and ties; return how close each is to violating the rule, (3, B)."""
-        open_entries = {m: entry for m in rule.measures if (entry := entries[rule.axiom, m]).counterexample is None}
+    def judge(
+        self, rule: Rule, params: np.ndarray, entries: dict[tuple[str, str], Entry]
+    ) -> np.ndarray:
+        """Evaluate candidates and record violations and ties; return how close each is to violating
+        the rule, (3, B).
+        """
+        open_entries = {
+            m: entry
+            for m in rule.measures
+            if (entry := entries[rule.axiom, m]).counterexample is None
+        }
         if not open_entries:
             return np.empty((3, 0))
         _, value, comparison = self.compare(rule, params)
@@ -96,27 +126,48 @@ class Group:
                 best = int(np.argmax(far))
                 if self.ties(far[best]):
                     entry.tie = self.show(rule, m, params[:, [best]])
-        # relative to the length of the move, else the shortest moves would always come closest; a violation is clearer for longer moves
+        # relative to the length of the move, else the shortest moves would always come closest; a
+        # violation is clearer for longer moves
         return np.where(gaps > 0, gaps, gaps / np.maximum(comparison.size, SHORTEST) ** rule.order)
 
     def breaks(self, rule: Rule, gap: float) -> bool:
-        return bool(gap >= -TIE * self.scale if rule.relation == ">" else gap > rule.tolerance * self.scale)
+        return bool(
+            gap >= -TIE * self.scale if rule.relation == ">" else gap > rule.tolerance * self.scale
+        )
 
     def ties(self, gap: float) -> bool:
         return bool(gap >= -TIE * self.scale)
 
-    def evolve(self, rule: Rule, scores: np.ndarray, entries: dict[tuple[str, str], Entry], rng: np.random.Generator) -> None:
-        """Mutate the candidates closest to violating the rule, in shorter steps when long ones no longer help."""
+    def evolve(
+        self,
+        rule: Rule,
+        scores: np.ndarray,
+        entries: dict[tuple[str, str], Entry],
+        rng: np.random.Generator,
+    ) -> None:
+        """Mutate the candidates closest to violating the rule, in shorter steps when long ones no
+        longer help.
+        """
         params = self.params
         steps = _new_steps(rng, params.shape[1])
         for _ in range(GENERATIONS):
-            rows = [MEASURES.index(m) for m in rule.measures if entries[rule.axiom, m].counterexample is None]
+            rows = [
+                MEASURES.index(m)
+                for m in rule.measures
+                if entries[rule.axiom, m].counterexample is None
+            ]
             if not rows:
                 return
             parents = np.concatenate([self.parents(scores[i]) for i in rows])
             old = np.repeat(parents, CHILDREN)
-            inherited = steps[old] * np.exp(rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size))
-            new_steps = np.where(rng.random(old.size) < NEW_STEPS, _new_steps(rng, old.size), np.minimum(inherited, LONGEST_STEP))
+            inherited = steps[old] * np.exp(
+                rng.uniform(-np.log(STEP_SPREAD), np.log(STEP_SPREAD), old.size)
+            )
+            new_steps = np.where(
+                rng.random(old.size) < NEW_STEPS,
+                _new_steps(rng, old.size),
+                np.minimum(inherited, LONGEST_STEP),
+            )
             children = mutate(rng, params[:, old], new_steps)
             new_scores = self.judge(rule, children, entries)
             params = np.concatenate([params[:, parents], children], axis=1)
@@ -124,14 +175,18 @@ class Group:
             scores = np.concatenate([scores[:, parents], new_scores], axis=1)
 
     def parents(self, score: np.ndarray) -> np.ndarray:
-        """The best candidates, distinct scores first: on a plateau, equal ones would crowd out those that can still improve."""
+        """The best candidates, distinct scores first: on a plateau, equal ones would crowd out
+        those that can still improve.
+        """
         order = np.argsort(score)
         score = score[order]
         repeated = np.append(score[1:] <= score[:-1] + TIE * self.scale, False)
         return np.concatenate([order[repeated], order[~repeated]])[-PARENTS:]
 
     def show(self, rule: Rule, measure: str, params: np.ndarray) -> Counterexample:
-        """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the rule."""
+        """One candidate as a counterexample, rounded to as few digits as still violate (or tie) the
+        rule.
+        """
         i = MEASURES.index(measure)
 
         def gap(x: np.ndarray) -> float:

@@ -1,7 +1,8 @@
 r"""Definition 2.1 for finitely supported Q: three transformations of a second-order distribution.
 
-Each maps an `Ensemble` of M members, Q = Σ_m w_m δ_{θ_m}, for any number of instances, to another one, and raises an error if the
-result would leave the probability simplex; `largest_step` gives the limit.
+Each maps an `Ensemble` of M members, Q = Σ_m w_m δ_{θ_m}, for any number of instances, to another
+one, and raises an error if the result would leave the probability simplex; `largest_step` gives the
+limit.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ EDGE = 1e-15
 def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     r"""Definition 2.1 (i): Θ' = Θ + Z with E[Z | Θ] = 0 and max_k Var Z_k > 0.
 
-    Each member is split in two: θ_m + (1−p) z_m with probability p, and θ_m − p z_m with probability 1 − p.
+    Each member is split in two: θ_m + (1−p) z_m with probability p, and θ_m − p z_m with
+    probability 1 − p.
 
     Parameters
     ----------
@@ -46,10 +48,17 @@ def mean_preserving_spread(q: Ensemble, z: Any, *, p: Any = 0.5) -> Ensemble:
     p = _broadcast(p, weights.shape, "p")
     _between_0_and_1(p, "p")
     if not np.all(np.any((z != 0) & (weights > 0)[..., None], axis=(0, -1))):
-        raise ValueError("`z` must not be 0 for all members of an instance: the spread would change nothing")
+        raise ValueError(
+            "`z` must not be 0 for all members of an instance: the spread would change nothing"
+        )
     up, down = (1 - p)[..., None] * z, -p[..., None] * z
     split = np.concatenate([atoms + up, atoms + down])
-    return Ensemble(_inside(split, "z"), weights=np.concatenate([weights * p, weights * (1 - p)]), member_axis=0, class_names=q.class_names)
+    return Ensemble(
+        _inside(split, "z"),
+        weights=np.concatenate([weights * p, weights * (1 - p)]),
+        member_axis=0,
+        class_names=q.class_names,
+    )
 
 
 def location_shift(q: Ensemble, z: Any) -> Ensemble:
@@ -72,17 +81,21 @@ def location_shift(q: Ensemble, z: Any) -> Ensemble:
     z = _direction(z, atoms.shape[1:])
     if not np.all(np.any(z != 0, axis=-1)):
         raise ValueError("`z` must not be 0: the shift would change nothing")
-    return Ensemble(_inside(atoms + z, "z"), weights=weights, member_axis=0, class_names=q.class_names)
+    return Ensemble(
+        _inside(atoms + z, "z"), weights=weights, member_axis=0, class_names=q.class_names
+    )
 
 
 def center_shift(q: Ensemble, lam: Any) -> Ensemble:
-    r"""Definition 2.1 (iii): the location shift to the mean λ E Θ + (1−λ)(1/K, …, 1/K), toward the center of the simplex.
+    r"""Definition 2.1 (iii): the location shift to the mean λ E Θ + (1−λ)(1/K, …, 1/K), toward the
+    center of the simplex.
 
     Parameters
     ----------
     q : Ensemble (M, ..., K)
     lam : float or array, broadcast to (...)
-        λ, strictly between 0 and 1. Not every λ is possible: ``1 - lam`` must not exceed the `largest_step` to the center.
+        λ, strictly between 0 and 1. Not every λ is possible: ``1 - lam`` must not exceed the
+        `largest_step` to the center.
 
     Examples
     --------
@@ -101,7 +114,8 @@ def center_shift(q: Ensemble, lam: Any) -> Ensemble:
 
 
 def largest_step(q: Ensemble, z: Any) -> np.ndarray:
-    """The largest factor f ≥ 0 for which Θ + f·z stays in the simplex, shape (...); ``z`` broadcasts to (M, ..., K).
+    """The largest factor f ≥ 0 for which Θ + f·z stays in the simplex, shape (...); ``z``
+    broadcasts to (M, ..., K).
 
     >>> q = lw.Ensemble(np.array([[0.5, 0.5], [0.2, 0.8]]), member_axis=0)
     >>> float(largest_step(q, [-0.1, 0.1]))
@@ -131,15 +145,24 @@ def support(q: Distribution) -> tuple[np.ndarray, np.ndarray]:
     probs, given = q.members
     atoms = to_numpy(probs).astype(float)
     batch = atoms.shape[1:-1]
-    weights = np.full(atoms.shape[0], 1 / atoms.shape[0]) if given is None else to_numpy(given).astype(float)
-    return atoms, np.broadcast_to(weights.reshape(weights.shape + (1,) * (1 + len(batch) - weights.ndim)), atoms.shape[:-1])
+    weights = (
+        np.full(atoms.shape[0], 1 / atoms.shape[0])
+        if given is None
+        else to_numpy(given).astype(float)
+    )
+    return atoms, np.broadcast_to(
+        weights.reshape(weights.shape + (1,) * (1 + len(batch) - weights.ndim)), atoms.shape[:-1]
+    )
 
 
 def _direction(z: Any, shape: tuple[int, ...]) -> np.ndarray:
     direction = _broadcast(z, shape, "z")
     off = np.abs(direction.sum(axis=-1)).max(initial=0)
     if not off <= 1e-9:
-        raise ValueError(f"`z` must sum to 0 over the classes, or probabilities no longer sum to 1; sums differ from 0 by up to {off:.4g}")
+        raise ValueError(
+            "`z` must sum to 0 over the classes, or probabilities no longer sum to 1; sums differ "
+            f"from 0 by up to {off:.4g}"
+        )
     return direction
 
 
@@ -153,7 +176,10 @@ def _broadcast(x: Any, shape: tuple[int, ...], name: str) -> np.ndarray:
 
 def _between_0_and_1(x: np.ndarray, name: str) -> None:
     if not np.all((x > 0) & (x < 1)):
-        raise ValueError(f"`{name}` must lie strictly between 0 and 1; values range from {x.min():.4g} to {x.max():.4g}")
+        raise ValueError(
+            f"`{name}` must lie strictly between 0 and 1; values range from {x.min():.4g} to "
+            f"{x.max():.4g}"
+        )
 
 
 def _inside(atoms: np.ndarray, name: str) -> np.ndarray:

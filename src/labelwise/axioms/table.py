@@ -16,7 +16,8 @@ MEASURES = ("TU", "AU", "EU")
 
 @dataclass(frozen=True, eq=False)
 class Counterexample:
-    """A Q at which an axiom (or its strict version) fails, and the distributions it is compared with.
+    """A Q at which an axiom (or its strict version) fails, and the distributions it is compared
+    with.
 
     ``print`` shows it; ``lw.decompose(c.q, loss).sum()`` and the same for ``c.others`` verify it.
     """
@@ -24,7 +25,9 @@ class Counterexample:
     q: Ensemble
     """Q with M members and no batch axis: ``q.probs`` (M, K), ``q.weights`` (M,)."""
     others: tuple[Q, ...]
-    """Q' of A3–A5, the uniform distribution of A2, the two coarsened distributions of A7; else empty."""
+    """Q' of A3–A5, the uniform distribution of A2, the two coarsened distributions of A7; else
+    empty.
+    """
     value: float
     """The measure at Q."""
     other_value: float
@@ -44,7 +47,11 @@ class Counterexample:
 
     def __str__(self) -> str:
         names = ["Q'"] if len(self.others) == 1 else ["Q1", "Q2"]
-        parts = [f"Q = {_show(self.q)}", *(f"{name} = {_show(q)}" for name, q in zip(names, self.others, strict=False)), self.sentence]
+        parts = [
+            f"Q = {_show(self.q)}",
+            *(f"{name} = {_show(q)}" for name, q in zip(names, self.others, strict=False)),
+            self.sentence,
+        ]
         return "; ".join(parts)
 
 
@@ -52,7 +59,10 @@ def _show(q: Q) -> str:
     if not q.finite:
         return f"uniform on the simplex of {q.n_classes} classes"
     atoms, weights = support(q)
-    shown = [f"{w:.4g} δ({', '.join(f'{x:.4g}' for x in atom)})" for atom, w in zip(atoms[:6], weights, strict=False)]
+    shown = [
+        f"{w:.4g} δ({', '.join(f'{x:.4g}' for x in atom)})"
+        for atom, w in zip(atoms[:6], weights, strict=False)
+    ]
     return " + ".join(shown) + (f" + … ({len(atoms)} atoms)" if len(atoms) > 6 else "")
 
 
@@ -72,11 +82,15 @@ class AxiomResult:
     counterexample: Counterexample | None = None
     """A Q at which the axiom fails; ``None`` if it holds."""
     tie: Counterexample | None = None
-    """A Q at which equality holds, so only the weak version does; ``None`` if there is no strict version or it holds."""
+    """A Q at which equality holds, so only the weak version does; ``None`` if there is no strict
+    version or it holds.
+    """
 
     @property
     def verdict(self) -> str:
-        """``"holds"`` or ``"fails"``; ``"strict"`` or ``"weak"`` where a holding axiom has two versions."""
+        """``"holds"`` or ``"fails"``; ``"strict"`` or ``"weak"`` where a holding axiom has two
+        versions.
+        """
         if not self.holds:
             return "fails"
         return {None: "holds", True: "strict", False: "weak"}[self.strict]
@@ -107,8 +121,13 @@ class AxiomTable:
         if isinstance(key, tuple) and key in known:
             return known[key]
         axioms = list(dict.fromkeys(r.axiom for r in self.results))
-        if not (isinstance(key, tuple) and len(key) == 2 and key[0] in axioms and key[1] in MEASURES):
-            raise KeyError(f"ask for an axiom ({axioms[0]} … {axioms[-1]}) and a measure (TU, AU, EU), as table['A3', 'EU']; got {key!r}")
+        if not (
+            isinstance(key, tuple) and len(key) == 2 and key[0] in axioms and key[1] in MEASURES
+        ):
+            raise KeyError(
+                f"ask for an axiom ({axioms[0]} … {axioms[-1]}) and a measure (TU, AU, EU), as "
+                f"table['A3', 'EU']; got {key!r}"
+            )
         spoken = " and ".join(r.measure for r in self.results if r.axiom == key[0])
         raise KeyError(f"axiom {key[0]} is not about {key[1]}, only about {spoken}")
 
@@ -116,5 +135,7 @@ class AxiomTable:
         cells = {(r.axiom, r.measure): r.verdict for r in self.results}
         lines = [f"{self.name:<16}" + "".join(f"{m:<8}" for m in MEASURES)]
         for axiom in dict.fromkeys(r.axiom for r in self.results):
-            lines.append(f"{axiom:<16}" + "".join(f"{cells.get((axiom, m), '-'):<8}" for m in MEASURES))
+            lines.append(
+                f"{axiom:<16}" + "".join(f"{cells.get((axiom, m), '-'):<8}" for m in MEASURES)
+            )
         return "\n".join(line.rstrip() for line in lines)

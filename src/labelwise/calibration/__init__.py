@@ -1,4 +1,6 @@
-"""Calibration of probabilities and of uncertainty: errors, curves, recalibration, and people's votes against claims."""
+"""Calibration of probabilities and of uncertainty: errors, curves, recalibration, and people's
+votes against claims.
+"""
 
 from __future__ import annotations
 

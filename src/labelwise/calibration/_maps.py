@@ -1,4 +1,6 @@
-"""Monotone maps of probabilities, fitted to outcomes: isotonic, and logistic in log p and log(1 − p)."""
+"""Monotone maps of probabilities, fitted to outcomes: isotonic, and logistic in log p and log(1 −
+p).
+"""
 
 from __future__ import annotations
 
@@ -23,21 +25,27 @@ class IsotonicMap:
 
 
 def ordered(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different values of ``x``, ascending, and which of them each is: what takes longest in `fit_isotonic`."""
+    """The different values of ``x``, ascending, and which of them each is: what takes longest in
+    `fit_isotonic`.
+    """
     knots, which = np.unique(x, return_inverse=True)
     return knots, which
 
 
 def fit_isotonic(
-    x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None, order: tuple[np.ndarray, np.ndarray] | None = None
+    x: np.ndarray,
+    y: np.ndarray,
+    weights: np.ndarray | None = None,
+    order: tuple[np.ndarray, np.ndarray] | None = None,
 ) -> IsotonicMap:
-    """The nondecreasing function of ``x`` with the least (weighted) squared error; equal ``x`` have equal values.
+    """The nondecreasing function of ``x`` with the least (weighted) squared error; equal ``x`` have
+    equal values.
 
     ``order`` is `ordered` of ``x``, if it is known already.
 
     >>> fit_isotonic(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.9]))(np.array([0.0, 2.0, 2.5])).round(3)
     array([0.15 , 0.15 , 0.525])
-    """
+    """  # noqa: E501
     from scipy.optimize import isotonic_regression
 
     w = np.ones_like(x, float) if weights is None else weights
@@ -48,7 +56,9 @@ def fit_isotonic(
         raise ValueError("an isotonic map needs at least one value of positive weight")
     knots, mean = knots[used], sums[used] / size[used]
     fitted = isotonic_regression(mean, weights=size[used])
-    ends = np.stack([fitted.blocks[:-1], fitted.blocks[1:] - 1], axis=1).ravel()  # between the ends of a block the function is constant
+    ends = np.stack(
+        [fitted.blocks[:-1], fitted.blocks[1:] - 1], axis=1
+    ).ravel()  # between the ends of a block the function is constant
     ends = ends[np.append(True, ends[1:] > ends[:-1])]
     return IsotonicMap(knots[ends], fitted.x[ends])
 
@@ -66,12 +76,22 @@ class LogisticMap:
         return np.asarray(_sigmoid(self.a + self.b * up - self.c * down))
 
 
-KINDS = {"temperature": np.array([[0.0], [1.0], [1.0]]), "platt": np.array([[1.0, 0], [0, 1], [0, 1]]), "beta": np.eye(3)}
+KINDS = {
+    "temperature": np.array([[0.0], [1.0], [1.0]]),
+    "platt": np.array([[1.0, 0], [0, 1], [0, 1]]),
+    "beta": np.eye(3),
+}
 """How the free parameters of each kind of logistic map make up (a, b, c)."""
 
 
 def fit_logistic(
-    p: np.ndarray, y: np.ndarray, kind: str, *, weights: np.ndarray | None = None, members: np.ndarray | None = None, prior_sd: float = 1.0
+    p: np.ndarray,
+    y: np.ndarray,
+    kind: str,
+    *,
+    weights: np.ndarray | None = None,
+    members: np.ndarray | None = None,
+    prior_sd: float = 1.0,
 ) -> LogisticMap:
     r"""The map under which the (weighted) *mean* over the members has the highest likelihood.
 
@@ -85,33 +105,51 @@ def fit_logistic(
     p : array (M, N)
         Probabilities of the members.
     y : array (N,)
-        Outcomes, or shares of outcomes. With one member, values outside [0, 1] are a quasi-likelihood.
+        Outcomes, or shares of outcomes. With one member, values outside [0, 1] are a
+        quasi-likelihood.
     kind : {"temperature", "platt", "beta"}
     weights : array (N,), optional
     members : array (M, 1) or (M, N), optional
         Weights of the members, summing to 1.
     prior_sd : float
         σ of each parameter.
-    """
+    """  # noqa: E501
     from scipy.optimize import minimize
 
     up, down = _logs(p)
-    design = np.stack([np.ones_like(up), up, -down]).transpose(1, 2, 0) @ KINDS[kind]  # (M, N, parameters)
+    design = (
+        np.stack([np.ones_like(up), up, -down]).transpose(1, 2, 0) @ KINDS[kind]
+    )  # (M, N, parameters)
     start = np.linalg.lstsq(KINDS[kind], np.array([0.0, 1.0, 1.0]), rcond=None)[0]
     w = np.ones(p.shape[1]) if weights is None else weights
-    log_v = np.log(np.maximum(np.full((len(p), 1), 1 / len(p)) if members is None else members, TINY))
+    log_v = np.log(
+        np.maximum(np.full((len(p), 1), 1 / len(p)) if members is None else members, TINY)
+    )
 
     def objective(beta: np.ndarray) -> tuple[float, np.ndarray]:
         eta = design @ beta
         yes, no = -np.logaddexp(0, -eta), -np.logaddexp(0, eta)  # log σ(η) and log σ(−η)
         log_p, log_q = (np.logaddexp.reduce(log_v + x, axis=0) for x in (yes, no))
-        slope = w * (y * np.exp(log_v + yes - log_p + no) - (1 - y) * np.exp(log_v + no - log_q + yes))
+        slope = w * (
+            y * np.exp(log_v + yes - log_p + no) - (1 - y) * np.exp(log_v + no - log_q + yes)
+        )
         away = (beta - start) / prior_sd
         value = -np.sum(w * (y * log_p + (1 - y) * log_q)) + np.sum(away**2) / 2
         return float(value), np.asarray(away / prior_sd - np.einsum("mn,mnp->p", slope, design))
 
-    bounds = [(None, None)] + [(0.0, None)] * 2 if kind == "beta" else [(None, None)] * (len(start) - 1) + [(0.0, None)]
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", bounds=bounds, options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8})
+    bounds = (
+        [(None, None)] + [(0.0, None)] * 2
+        if kind == "beta"
+        else [(None, None)] * (len(start) - 1) + [(0.0, None)]
+    )
+    found = minimize(
+        objective,
+        start,
+        jac=True,
+        method="L-BFGS-B",
+        bounds=bounds,
+        options={"maxiter": 500, "ftol": 1e-12, "gtol": 1e-8},
+    )
     a, b, c = KINDS[kind] @ found.x
     return LogisticMap(float(a), float(b), float(c))
 

@@ -21,10 +21,14 @@ BINNINGS = (1, 3, 10)
 
 @dataclass(frozen=True, eq=False)
 class CalibrationCheck(Check):
-    """How far probabilities are off, and whether that exceeds the tolerances; returned by `check_calibration`."""
+    """How far probabilities are off, and whether that exceeds the tolerances; returned by
+    `check_calibration`.
+    """
 
     ok: bool
-    """Whether the errors are not shown to exceed the tolerances. This does not mean that there are none."""
+    """Whether the errors are not shown to exceed the tolerances. This does not mean that there are
+    none.
+    """
     overconfidence: Estimate
     """Expected minus observed accuracy: positive if over-confident, negative if under-confident."""
     accuracy: float
@@ -36,7 +40,9 @@ class CalibrationCheck(Check):
     at_least: float
     """Lower confidence bound of ``ece``."""
     classes: dict[str, float]
-    """Badly calibrated classes, each with a lower bound on the share of its expected cases that are misplaced."""
+    """Badly calibrated classes, each with a lower bound on the share of its expected cases that are
+    misplaced.
+    """
     tolerance: float
     n: int
 
@@ -54,22 +60,35 @@ class CalibrationCheck(Check):
         problems = []
         if self.at_least > self.tolerance:
             problems.append(
-                f"the top label's probability is off by {points(self.ece)} percentage points on average (at least {points(self.at_least)})"
+                f"the top label's probability is off by {points(self.ece)} percentage points on "
+                f"average (at least {points(self.at_least)})"
             )
         if self.classes:
             worst = max(self.classes, key=lambda name: self.classes[name])
             problems.append(
-                f"the probability of {', '.join(map(repr, self.classes))} does not say how often it happens (for {worst!r} at least "
+                f"the probability of {', '.join(map(repr, self.classes))} does not say how often "
+                f"it happens (for {worst!r} at least "
                 f"{count(100 * self.classes[worst])} of 100 expected cases are misplaced)"
             )
         return [f"Badly calibrated: {'; '.join(problems)}."] if problems else []
 
     def __str__(self) -> str:
-        return self.sentence if self.ok else f"{self.sentence} Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
+        return (
+            self.sentence
+            if self.ok
+            else (
+                f"{self.sentence} Recalibrate on held-out data: lw.calibration.fit_calibration(q, "
+                "y_true)."
+            )
+        )
 
 
-def accuracy_and_confidence(p: np.ndarray, outcomes: np.ndarray, exclusive: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Whether each instance is right, and how probable that was, (N,); of labels that may occur together, the share that are."""
+def accuracy_and_confidence(
+    p: np.ndarray, outcomes: np.ndarray, exclusive: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """Whether each instance is right, and how probable that was, (N,); of labels that may occur
+    together, the share that are.
+    """
     if not exclusive:
         return ((p > 0.5) == outcomes).mean(axis=1), np.maximum(p, 1 - p).mean(axis=1)
     top = p.argmax(axis=1)
@@ -77,33 +96,47 @@ def accuracy_and_confidence(p: np.ndarray, outcomes: np.ndarray, exclusive: bool
     return outcomes[instances, top].astype(float), p[instances, top]
 
 
-def mean_overconfidence(accuracy: np.ndarray, confidence: np.ndarray, groups: Any = None, level: float = 0.95) -> Estimate:
-    """Mean of ``confidence`` − ``accuracy`` over the instances, with an interval of confidence ``level``."""
+def mean_overconfidence(
+    accuracy: np.ndarray, confidence: np.ndarray, groups: Any = None, level: float = 0.95
+) -> Estimate:
+    """Mean of ``confidence`` − ``accuracy`` over the instances, with an interval of confidence
+    ``level``.
+    """
     excess = mean_excess(accuracy, confidence, bounds=(0.0, 1.0), groups=groups, confidence=level)
-    return Estimate(-float(excess.value), -float(excess.high), -float(excess.low), level, excess.method)
+    return Estimate(
+        -float(excess.value), -float(excess.high), -float(excess.low), level, excess.method
+    )
 
 
-def confidence_sentence(overconfidence: Estimate, accuracy: float, expected: float, among: str) -> str:
+def confidence_sentence(
+    overconfidence: Estimate, accuracy: float, expected: float, among: str
+) -> str:
     """Direction, size and interval of the difference between expected and observed accuracy.
 
     >>> print(confidence_sentence(Estimate(-0.075, -0.09, -0.06), 0.868, 0.793, "2,000 instances"))
     Under-confident by 7.5 percentage points (95 % interval 6.0 to 9.0): 86.8 % right, 79.3 % expected, of 2,000 instances.
     >>> print(confidence_sentence(Estimate(0.004, -0.011, 0.019), 0.789, 0.793, "2,000 instances"))
     78.9 % right, 79.3 % expected, of 2,000 instances: chance can explain the difference (95 % interval: 1.1 percentage points under-confident to 1.9 over-confident).
-    """
+    """  # noqa: E501
     shares = f"{percent(accuracy)} right, {percent(expected)} expected, of {among}"
-    value, low, high = (float(x) for x in (overconfidence.value, overconfidence.low, overconfidence.high))
+    value, low, high = (
+        float(x) for x in (overconfidence.value, overconfidence.low, overconfidence.high)
+    )
     if np.isnan(low):
         return f"{shares}."
     interval = f"{100 * overconfidence.confidence:g} % interval"
     if low <= 0 <= high:
         return (
-            f"{shares}: chance can explain the difference ({interval}: {points(-low)} percentage points under-confident "
+            f"{shares}: chance can explain the difference ({interval}: {points(-low)} percentage "
+            "points under-confident "
             f"to {points(high)} over-confident)."
         )
     direction = "Over" if value > 0 else "Under"
     nearest, farthest = sorted((abs(low), abs(high)))
-    size = f"{points(abs(value))} percentage points ({interval} {points(nearest)} to {points(farthest)})"
+    size = (
+        f"{points(abs(value))} percentage points ({interval} {points(nearest)} to "
+        f"{points(farthest)})"
+    )
     return f"{direction}-confident by {size}: {shares}."
 
 
@@ -120,14 +153,17 @@ def check_calibration(
 ) -> CalibrationCheck:
     """Test whether probabilities are too badly calibrated to base decisions on.
 
-    No model is perfectly calibrated, and enough data always show it. The test therefore asks whether the error exceeds what is
-    acceptable: ``tolerance`` for the top label (0.05: five percentage points), or ``class_tolerance`` of the expected cases of a
-    class (0.5: half of the probability assigned to the class is misplaced, even if it is rare). Errors are computed in 1, 3 and 10
-    bins of equal mass: few bins have little noise and reveal general overconfidence, many reveal the rest, and no binning overstates
-    the error. The lower bounds hold simultaneously with probability ``confidence``, so calibrated predictions are flagged at
-    most 5 % of the time at the default level. Without sufficient evidence the result is negative, which does not show that the probabilities
-    are right: the sentence tells how far the mean probability of the prediction is from the accuracy, with its interval. False alarms in
-    simulations were 0 % with the default tolerances; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
+    No model is perfectly calibrated, and enough data always show it. The test therefore asks
+    whether the error exceeds what is acceptable: ``tolerance`` for the top label (0.05: five
+    percentage points), or ``class_tolerance`` of the expected cases of a class (0.5: half of the
+    probability assigned to the class is misplaced, even if it is rare). Errors are computed in 1, 3
+    and 10 bins of equal mass: few bins have little noise and reveal general overconfidence, many
+    reveal the rest, and no binning overstates the error. The lower bounds hold simultaneously with
+    probability ``confidence``, so calibrated predictions are flagged at most 5 % of the time at the
+    default level. Without sufficient evidence the result is negative, which does not show that the
+    probabilities are right: the sentence tells how far the mean probability of the prediction is
+    from the accuracy, with its interval. False alarms in simulations were 0 % with the default
+    tolerances; without any tolerance 5 % for independent instances, and 9 % with 40 or 10 groups.
     Instances that belong to groups which are not given raise false alarms most of the time.
 
     Parameters
@@ -142,7 +178,8 @@ def check_calibration(
     Returns
     -------
     CalibrationCheck
-        ``.ok`` is false if badly calibrated; prints as a sentence with the size and direction of the error.
+        ``.ok`` is false if badly calibrated; prints as a sentence with the size and direction of
+        the error.
 
     Examples
     --------
@@ -154,15 +191,32 @@ def check_calibration(
     >>> sharper = p**4 / (p**4).sum(axis=1, keepdims=True)
     >>> check_calibration(sharper, y, rng=0).ok
     False
-    """
+    """  # noqa: E501
     for name, x in (("tolerance", tolerance), ("class_tolerance", class_tolerance)):
         if isinstance(x, bool) or not isinstance(x, int | float) or not x >= 0:
             raise ValueError(f"`{name}` must be a number, not negative; got {x!r}")
-    errors = BinnedErrors(q, y_true, BINNINGS, True, groups, check_replicates(n_bootstrap, required=True), confidence, rng)
-    tested = np.r_[0, 2 + errors.k : 2 + 2 * errors.k]  # the top label, and each class relative to its expected cases
-    low = _together(errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence).max(axis=0)
+    errors = BinnedErrors(
+        q,
+        y_true,
+        BINNINGS,
+        True,
+        groups,
+        check_replicates(n_bootstrap, required=True),
+        confidence,
+        rng,
+    )
+    tested = np.r_[
+        0, 2 + errors.k : 2 + 2 * errors.k
+    ]  # the top label, and each class relative to its expected cases
+    low = _together(
+        errors.value[:, tested], [x[..., tested] for x in (errors.noise, errors.null)], confidence
+    ).max(axis=0)
     finest = errors.value[-1, 0]
-    classes = {name: float(x) for name, x in zip(errors.class_names, low[1:], strict=True) if x > class_tolerance}
+    classes = {
+        name: float(x)
+        for name, x in zip(errors.class_names, low[1:], strict=True)
+        if x > class_tolerance
+    }
     ok = not low[0] > tolerance and not classes
     p, outcomes, _, exclusive = forecasts(q, y_true)
     right, expected = accuracy_and_confidence(p, outcomes, exclusive)

@@ -10,12 +10,14 @@ from .._labels import as_scores, same_length
 
 
 def disentanglement_error(size: tuple[Any, Any, Any], noise: tuple[Any, Any, Any]) -> float:
-    r"""Disentanglement error (de Jong et al., arXiv 2408.12175): 0 is best, and 0.5 if nothing correlates with anything.
+    r"""Disentanglement error (de Jong et al., arXiv 2408.12175): 0 is best, and 0.5 if nothing
+    correlates with anything.
 
     .. math:: \tfrac14 \big( |r^\text{size}_\mathrm{AU}| + |r^\text{size}_\mathrm{EU} - 1| + |r^\text{noise}_\mathrm{AU} - 1| + |r^\text{noise}_\mathrm{EU}| \big)
 
-    r are Pearson correlations of mean uncertainty with the error rate over a series of models. Less training data should raise epistemic uncertainty
-    alone, noise in the labels aleatoric uncertainty alone. A correlation of a constant is 0.
+    r are Pearson correlations of mean uncertainty with the error rate over a series of models. Less
+    training data should raise epistemic uncertainty alone, noise in the labels aleatoric
+    uncertainty alone. A correlation of a constant is 0.
 
     Parameters
     ----------
@@ -29,11 +31,14 @@ def disentanglement_error(size: tuple[Any, Any, Any], noise: tuple[Any, Any, Any
     >>> error = [0.1, 0.2, 0.3]
     >>> disentanglement_error((error, [0.5, 0.5, 0.5], [1, 2, 3]), (error, [1, 2, 3], [0.2, 0.2, 0.2]))
     0.0
-    """
+    """  # noqa: E501
     parts = []
     for name, series, wanted in (("size", size, (0, 1)), ("noise", noise, (1, 0))):
         if not isinstance(series, tuple | list) or len(series) != 3:
-            raise ValueError(f"`{name}` must be three series: error rate, mean AU, mean EU; got {type(series).__name__}")
+            raise ValueError(
+                f"`{name}` must be three series: error rate, mean AU, mean EU; got "
+                f"{type(series).__name__}"
+            )
         error = as_scores(series[0], name)
         for x, target in zip(series[1:], wanted, strict=True):
             values = same_length(as_scores(x, name), name, len(error), "error rate")

@@ -1,9 +1,10 @@
 """Calibration errors with valid confidence intervals.
 
-Binned calibration errors are biased upwards: even perfect probabilities show one, because frequencies are noisy. Bootstrap
-percentiles double that bias and never cover the true value of a calibrated model. The lower bound here uses the triangle
-inequality: the observed error is at most the true error plus the summed noise of the bins. The quantile of that noise is
-estimated by a (cluster) bootstrap and by outcomes simulated from the forecasts; the larger one is used.
+Binned calibration errors are biased upwards: even perfect probabilities show one, because
+frequencies are noisy. Bootstrap percentiles double that bias and never cover the true value of a
+calibrated model. The lower bound here uses the triangle inequality: the observed error is at most
+the true error plus the summed noise of the bins. The quantile of that noise is estimated by a
+(cluster) bootstrap and by outcomes simulated from the forecasts; the larger one is used.
 """
 
 from __future__ import annotations
@@ -33,20 +34,34 @@ class CalibrationErrors:
     classwise_mean: Estimate
     """Mean over the classes."""
     relative: Estimate
-    """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per expected case. For rare classes."""
+    """Class-wise error divided by the mean probability of the class, (K,): misplaced cases per
+    expected case. For rare classes.
+    """
     if_calibrated: CalibrationErrors | None
-    """Expected errors of perfect probabilities for the same number of instances; needs ``n_bootstrap`` > 0."""
+    """Expected errors of perfect probabilities for the same number of instances; needs
+    ``n_bootstrap`` > 0.
+    """
     class_names: tuple[str, ...]
 
 
 class BinnedErrors:
-    """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals of any confidence.
+    """Errors of forecasts for one or more numbers of bins, with bootstrap replicates for intervals
+    of any confidence.
 
-    All arrays end in (binnings, 1 + K + 1 + K): ece, class-wise errors, their mean, relative errors.
+    All arrays end in (binnings, 1 + K + 1 + K): ece, class-wise errors, their mean, relative
+    errors.
     """
 
     def __init__(
-        self, q: Any, y_true: Any, binnings: Sequence[int], adaptive: bool, groups: Any, n_bootstrap: int, confidence: float, rng: Any
+        self,
+        q: Any,
+        y_true: Any,
+        binnings: Sequence[int],
+        adaptive: bool,
+        groups: Any,
+        n_bootstrap: int,
+        confidence: float,
+        rng: Any,
     ) -> None:
         for n_bins in binnings:
             check_positive(n_bins, "n_bins")
@@ -58,7 +73,9 @@ class BinnedErrors:
         self.binnings = len(binnings)
         columns = with_top_label(p, outcomes) if self.exclusive else (p, outcomes)
         tiled = [np.tile(x, self.binnings) for x in columns]
-        binned = Binned(tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive)
+        binned = Binned(
+            tiled[0], tiled[1], np.repeat(binnings, columns[0].shape[1]).tolist(), adaptive
+        )
         gaps = binned.gaps
         self.value = self._errors(gaps)
         rng = as_rng(rng)
@@ -67,24 +84,37 @@ class BinnedErrors:
         if self.wanted:
             sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
             again = sums / size[:, None, None]
-            self.again, self.noise = self._errors(again), widening(resampling.n_groups, confidence) * self._errors(again - gaps)
-            self.null = np.stack([self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)])
+            self.again, self.noise = (
+                self._errors(again),
+                widening(resampling.n_groups, confidence) * self._errors(again - gaps),
+            )
+            self.null = np.stack(
+                [self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)]
+            )
 
     def _errors(self, gaps: np.ndarray) -> np.ndarray:
         """Errors from gaps (..., columns, bins)."""
         each = np.abs(gaps).sum(axis=-1)
         each = each.reshape(*each.shape[:-1], self.binnings, -1)
-        top, classes = (each[..., :1], each[..., 1:]) if self.exclusive else (np.nan * each[..., :1], each)
-        return np.concatenate([top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1)
+        top, classes = (
+            (each[..., :1], each[..., 1:]) if self.exclusive else (np.nan * each[..., :1], each)
+        )
+        return np.concatenate(
+            [top, classes, classes.mean(axis=-1, keepdims=True), classes / self.expected], axis=-1
+        )
 
-    def _chance(self, binned: Binned, p: np.ndarray, n: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    def _chance(
+        self, binned: Binned, p: np.ndarray, n: int, rng: np.random.Generator
+    ) -> Iterator[np.ndarray]:
         """Gaps of outcomes simulated ``n`` times from the forecasts, as if these were right."""
         forecast = binned.sums(binned.forecast)
         cell = binned.cell.reshape(self.n, self.binnings, -1)
         top, cumulative, every = p.argmax(axis=1), np.cumsum(p, axis=1), np.arange(self.n)
         for _ in range(n):
             if self.exclusive:  # one class occurs, which may be the top label
-                drawn = (rng.random((self.n, 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(axis=1)
+                drawn = (rng.random((self.n, 1)) * cumulative[:, -1:] >= cumulative[:, :-1]).sum(
+                    axis=1
+                )
                 hit = np.concatenate([cell[every, :, 1 + drawn], cell[drawn == top, :, 0]])
             else:
                 hit = np.moveaxis(cell, 1, 2)[rng.random(p.shape) < p]
@@ -97,12 +127,18 @@ class BinnedErrors:
         return np.asarray(np.maximum(self.value - noise, 0))
 
     def upper(self, confidence: float) -> np.ndarray:
-        """Upper bounds (not simultaneous): the estimate, itself biased upwards, plus the bootstrap spread without its bias."""
-        return np.asarray(self.value + np.maximum(quantile(self.again, confidence) - self.again.mean(axis=0), 0))
+        """Upper bounds (not simultaneous): the estimate, itself biased upwards, plus the bootstrap
+        spread without its bias.
+        """
+        return np.asarray(
+            self.value + np.maximum(quantile(self.again, confidence) - self.again.mean(axis=0), 0)
+        )
 
 
 def widening(n_groups: int, confidence: float) -> float:
-    """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the normal distribution."""
+    """What the noise of a bootstrap of few groups lacks: its bias, and Student's t instead of the
+    normal distribution.
+    """
     from scipy.special import ndtri, stdtrit
 
     side = (1 + confidence) / 2
@@ -136,7 +172,8 @@ def calibration_errors(
     q : distribution, or array (N, K)
         Its mean prediction is evaluated.
     y_true : array (N,) or bool array (N, K)
-        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
+        True classes as names or positions (integers are names if all class names are integers), or
+        0/1 for each label.
     n_bins : int
         Number of bins.
     adaptive : bool
@@ -144,8 +181,9 @@ def calibration_errors(
     groups : array (N,), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) all errors have intervals, and `if_calibrated` tells what perfect
-        probabilities would show; ``rng`` is the random seed or generator.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) all errors have intervals, and
+        `if_calibrated` tells what perfect probabilities would show; ``rng`` is the random seed or
+        generator.
 
     Returns
     -------
@@ -157,24 +195,45 @@ def calibration_errors(
     >>> errors = calibration_errors(p, [0, 1, 1, 1], n_bins=2)
     >>> round(float(errors.ece), 3), errors.classwise.value.round(3)
     (0.05, array([0.35, 0.35]))
-    """
+    """  # noqa: E501
     errors = BinnedErrors(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
     if not errors.wanted:
         return _errors(errors, errors.value, None, None, confidence, None)
     side = (1 + confidence) / 2
-    chance = _errors(errors, errors.null.mean(axis=0), quantile(errors.null, 1 - side), quantile(errors.null, side), confidence, None)
+    chance = _errors(
+        errors,
+        errors.null.mean(axis=0),
+        quantile(errors.null, 1 - side),
+        quantile(errors.null, side),
+        confidence,
+        None,
+    )
     return _errors(errors, errors.value, errors.lower(side), errors.upper(side), confidence, chance)
 
 
 def _errors(
-    errors: BinnedErrors, value: Array, low: Any, high: Any, confidence: float, chance: CalibrationErrors | None
+    errors: BinnedErrors,
+    value: Array,
+    low: Any,
+    high: Any,
+    confidence: float,
+    chance: CalibrationErrors | None,
 ) -> CalibrationErrors:
     k = errors.k
     bounds = [np.full_like(value, np.nan) if x is None else x for x in (low, high)]
     method = "none" if low is None else "bootstrap and forecasts"
 
     def estimate(where: Any) -> Estimate:
-        return Estimate(value[0, where], bounds[0][0, where], bounds[1][0, where], confidence, method)
+        return Estimate(
+            value[0, where], bounds[0][0, where], bounds[1][0, where], confidence, method
+        )
 
     ece = estimate(0) if errors.exclusive else None
-    return CalibrationErrors(ece, estimate(slice(1, 1 + k)), estimate(1 + k), estimate(slice(2 + k, None)), chance, errors.class_names)
+    return CalibrationErrors(
+        ece,
+        estimate(slice(1, 1 + k)),
+        estimate(1 + k),
+        estimate(slice(2 + k, None)),
+        chance,
+        errors.class_names,
+    )

@@ -1,4 +1,6 @@
-"""Recalibrate an ensemble's probabilities: temperature, Platt, beta and isotonic maps, per label where labels may occur together."""
+"""Recalibrate an ensemble's probabilities: temperature, Platt, beta and isotonic maps, per label
+where labels may occur together.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +33,9 @@ class Calibration:
 
     method: Method
     maps: Temperature | tuple[tuple[Callable[[np.ndarray], np.ndarray], ...], ...]
-    """The map of each label, for all members (one row) or for each of them (M rows); or a temperature for all classes."""
+    """The map of each label, for all members (one row) or for each of them (M rows); or a
+    temperature for all classes.
+    """
     log_loss: tuple[float, float]
     """Of the mean prediction on the fitting data, before and after, in bits."""
     brier: tuple[float, float]
@@ -46,12 +50,18 @@ class Calibration:
         probs = _check(q).probs
         p = to_numpy(probs).astype(float)
         if len(self.maps) not in (1, len(p)):
-            raise ValueError(f"`q` must have the {len(self.maps)} members the maps were fitted for; got {len(p)}")
+            raise ValueError(
+                f"`q` must have the {len(self.maps)} members the maps were fitted for; got {len(p)}"
+            )
         if p.shape[-1] != len(self.maps[0]):
-            raise ValueError(f"`q` must have the {len(self.maps[0])} classes the maps were fitted for; got {p.shape[-1]}")
+            raise ValueError(
+                f"`q` must have the {len(self.maps[0])} classes the maps were fitted for; got "
+                f"{p.shape[-1]}"
+            )
         if None not in (self.class_names, q.class_names) and self.class_names != q.class_names:
             raise InputError(
-                f"`q` must have the classes the maps were fitted for, in their order, {some(self.class_names or ())}; got {some(q.class_names or ())}"
+                "`q` must have the classes the maps were fitted for, in their order, "
+                f"{some(self.class_names or ())}; got {some(q.class_names or ())}"
             )
         new = np.empty_like(p)
         for m, member in enumerate(p):
@@ -64,21 +74,26 @@ class Calibration:
         return with_ids(result, q.ids)
 
 
-def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", per_member: bool = False) -> Calibration:
+def fit_calibration(
+    q: Members, y_true: Any, *, method: Method = "temperature", per_member: bool = False
+) -> Calibration:
     r"""Fit a recalibration to the true classes.
 
-    Temperature divides the logits by one number. Platt's σ(a + b · logit p), beta calibration's σ(a + b · log p − c · log(1 − p)) (Kull et al. 2017)
-    and isotonic regression map the probability of each label; for classes that exclude each other the results are divided by their sum. For labels that
-    may occur together temperature also has one number per label.
+    Temperature divides the logits by one number. Platt's σ(a + b · logit p), beta calibration's σ(a
+    + b · log p − c · log(1 − p)) (Kull et al. 2017) and isotonic regression map the probability of
+    each label; for classes that exclude each other the results are divided by their sum. For labels
+    that may occur together temperature also has one number per label.
 
-    All members share one map, fitted so that their *mean* has the highest likelihood (isotonic: fitted to the mean), or each has its own with
-    ``per_member``: see `calibrate_members`. Fit on data used neither for training nor for evaluation.
+    All members share one map, fitted so that their *mean* has the highest likelihood (isotonic:
+    fitted to the mean), or each has its own with ``per_member``: see `calibrate_members`. Fit on
+    data used neither for training nor for evaluation.
 
     Parameters
     ----------
     q : Ensemble or MultiLabelEnsemble
     y_true : array (N,), or (N, K) of 0 and 1
-        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label.
+        True classes as names or positions (integers are names if all class names are integers), or
+        0/1 for each label.
     method : {"temperature", "platt", "beta", "isotonic"}
     per_member : bool
         Fit each member separately.
@@ -106,16 +121,24 @@ def fit_calibration(q: Members, y_true: Any, *, method: Method = "temperature", 
         if not len(y):
             raise ValueError("`y_true` must have at least one instance; got none")
         p = np.clip(to_numpy(q.probs).astype(float).reshape(q.n_members, len(y), -1), 0, 1)
-        weights = None if q.weights is None else to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
+        weights = (
+            None
+            if q.weights is None
+            else to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
+        )
         rows = [(p[m : m + 1], None) for m in range(len(p))] if per_member else [(p, weights)]
-        maps = tuple(tuple(_fit(x[..., k], w, y[:, k], method) for k in range(y.shape[1])) for x, w in rows)
+        maps = tuple(
+            tuple(_fit(x[..., k], w, y[:, k], method) for k in range(y.shape[1])) for x, w in rows
+        )
     after = Calibration(method, maps, (0.0, 0.0), (0.0, 0.0))(q)
     logs = tuple(float(log_loss(x, y_true)) for x in (q, after))
     squares = tuple(float(brier_score(x, y_true)) for x in (q, after))
     return Calibration(method, maps, (logs[0], logs[1]), (squares[0], squares[1]), q.class_names)
 
 
-def _fit(p: np.ndarray, weights: np.ndarray | None, y: np.ndarray, method: str) -> Callable[[np.ndarray], np.ndarray]:
+def _fit(
+    p: np.ndarray, weights: np.ndarray | None, y: np.ndarray, method: str
+) -> Callable[[np.ndarray], np.ndarray]:
     """A map of probabilities (M, N) of one label."""
     if method != "isotonic":
         return fit_logistic(p, y, method, members=weights)
@@ -127,7 +150,9 @@ def _fit(p: np.ndarray, weights: np.ndarray | None, y: np.ndarray, method: str) 
 def _check(q: Any) -> Members:
     if not isinstance(q, Ensemble | MultiLabelEnsemble):
         what = (
-            f"{type(q).__name__}, which has no members" if isinstance(q, Distribution) else f"{type(q).__name__}. Pass lw.Ensemble(probs)"
+            f"{type(q).__name__}, which has no members"
+            if isinstance(q, Distribution)
+            else f"{type(q).__name__}. Pass lw.Ensemble(probs)"
         )
         raise TypeError(f"`q` must be an Ensemble or a MultiLabelEnsemble; got {what}")
     return q

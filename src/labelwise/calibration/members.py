@@ -1,4 +1,6 @@
-"""Calibrate all members alike or each separately? Both are judged on held-out data by their mean and by what EU detects."""
+"""Calibrate all members alike or each separately? Both are judged on held-out data by their mean
+and by what EU detects.
+"""
 
 from __future__ import annotations
 
@@ -25,14 +27,20 @@ class HeldOutScores:
     """Of the mean prediction, in bits."""
     brier: Estimate
     epistemic: float
-    """Mean epistemic uncertainty under log loss, summed over the labels. Less of it is no success by itself."""
+    """Mean epistemic uncertainty under log loss, summed over the labels. Less of it is no success
+    by itself.
+    """
     auroc: Estimate | None
-    """How well epistemic uncertainty detects wrong predictions; ``None`` if none or all are wrong."""
+    """How well epistemic uncertainty detects wrong predictions; ``None`` if none or all are
+    wrong.
+    """
 
 
 @dataclass(frozen=True, eq=False)
 class MemberCalibration:
-    """A comparison of shared and separate calibration, returned by `calibrate_members`. Call it to apply the better one."""
+    """A comparison of shared and separate calibration, returned by `calibrate_members`. Call it to
+    apply the better one.
+    """
 
     scores: dict[str, HeldOutScores]
     """``"raw"``, ``"shared"`` and ``"per member"``."""
@@ -50,7 +58,7 @@ class MemberCalibration:
         for name, x in self.scores.items():
             auroc = "–" if x.auroc is None else f"{float(x.auroc):.3f}"
             lines.append(
-                f"{name:12}{float(x.log_loss):10.4f}{float(x.brier):10.4f}{x.epistemic:10.4f}{auroc:>13}{' *' if name == self.best else ''}"
+                f"{name:12}{float(x.log_loss):10.4f}{float(x.brier):10.4f}{x.epistemic:10.4f}{auroc:>13}{' *' if name == self.best else ''}"  # noqa: E501
             )
         return "\n".join(lines)
 
@@ -67,20 +75,24 @@ def calibrate_members(
 ) -> MemberCalibration:
     """Calibrate each member, all alike, or none: whichever has the best mean on held-out data.
 
-    Members that are miscalibrated in different ways disagree for that reason alone, which looks like epistemic uncertainty. Separate calibration
-    removes this, but leaves the mean underconfident where the members disagree for good reasons. So the three are compared on cases that were not fitted:
-    by log loss and Brier score of the mean, and by how well EU detects errors.
+    Members that are miscalibrated in different ways disagree for that reason alone, which looks
+    like epistemic uncertainty. Separate calibration removes this, but leaves the mean
+    underconfident where the members disagree for good reasons. So the three are compared on cases
+    that were not fitted: by log loss and Brier score of the mean, and by how well EU detects
+    errors.
 
     Parameters
     ----------
     q, y_true, method
         As for `fit_calibration`.
     test_size : float
-        Share of the cases, or groups, that are held out for the comparison. The result is fitted to all.
+        Share of the cases, or groups, that are held out for the comparison. The result is fitted to
+        all.
     groups : array (N,), optional
         Group of each case (patient): none is split, and bootstrap intervals resample them.
     n_bootstrap, rng
-        Bootstrap intervals of the scores if ``n_bootstrap`` > 0; random seed or generator of the split and of the bootstrap.
+        Bootstrap intervals of the scores if ``n_bootstrap`` > 0; random seed or generator of the
+        split and of the bootstrap.
 
     Returns
     -------
@@ -97,35 +109,58 @@ def calibrate_members(
     raw             0.8771    0.3442    0.3119        0.375
     shared          0.8601    0.3416    0.3004        0.487
     per member      0.8562    0.3418    0.0000        0.312 *
-    """
-    if isinstance(test_size, bool) or not isinstance(test_size, int | float) or not 0 < test_size < 1:
+    """  # noqa: E501
+    if (
+        isinstance(test_size, bool)
+        or not isinstance(test_size, int | float)
+        or not 0 < test_size < 1
+    ):
         raise ValueError(f"`test_size` must lie between 0 and 1, such as 0.5; got {test_size!r}")
     rng = as_rng(rng)
     if len(q.batch_shape) != 1:
         raise ValueError(f"`q` must have one axis of cases; got batch shape {q.batch_shape}")
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
-    n, y = q.batch_shape[0], plain_labels(columns_by_class(y_true, q.class_names or (), "y_true"), "y_true")
+    n, y = (
+        q.batch_shape[0],
+        plain_labels(columns_by_class(y_true, q.class_names or (), "y_true"), "y_true"),
+    )
     code, n_groups = group_codes(groups, n)
     held = min(max(round(test_size * n_groups), 1), n_groups - 1)
     if n_groups < 2 or len(y) != n:
         raise ValueError(
-            f"`y_true` must have one entry for each of at least 2 cases or groups; got {len(y)} for {n} cases in {n_groups} groups"
+            f"`y_true` must have one entry for each of at least 2 cases or groups; got {len(y)} "
+            f"for {n} cases in {n_groups} groups"
         )
     chosen = np.isin(np.arange(n) if code is None else code, rng.permutation(n_groups)[:held])
     fits = {"shared": False, "per member": True}
-    fitted = {name: fit_calibration(q[~chosen], y[~chosen], method=method, per_member=each) for name, each in fits.items()}
+    fitted = {
+        name: fit_calibration(q[~chosen], y[~chosen], method=method, per_member=each)
+        for name, each in fits.items()
+    }
     options: dict[str, Any] = {"n_bootstrap": n_bootstrap, "rng": rng}
     if n_bootstrap and groups is not None:
         options["groups"] = to_numpy(groups)[chosen]
     scores = {"raw": _scores(q[chosen], y[chosen], options)}
     scores |= {name: _scores(f(q[chosen]), y[chosen], options) for name, f in fitted.items()}
     best = min(scores, key=lambda name: float(scores[name].log_loss))
-    return MemberCalibration(scores, best, None if best == "raw" else fit_calibration(q, y, method=method, per_member=fits[best]))
+    return MemberCalibration(
+        scores,
+        best,
+        None if best == "raw" else fit_calibration(q, y, method=method, per_member=fits[best]),
+    )
 
 
 def _scores(q: Members, y: np.ndarray, options: dict[str, Any]) -> HeldOutScores:
     mean, eu = to_numpy(q.mean()), to_numpy(decompose(q).sum().epistemic).astype(float)
-    happened = outcomes_by_class(y, q.class_names or tuple(map(str, range(q.n_classes))), q.batch_shape)
-    wrong = mean.argmax(-1) != happened.argmax(-1) if q.exclusive else ((mean > 0.5) != happened).any(-1)
+    happened = outcomes_by_class(
+        y, q.class_names or tuple(map(str, range(q.n_classes))), q.batch_shape
+    )
+    wrong = (
+        mean.argmax(-1) != happened.argmax(-1)
+        if q.exclusive
+        else ((mean > 0.5) != happened).any(-1)
+    )
     auroc = detection_scores(eu[~wrong], eu[wrong]).auroc if 0 < wrong.sum() < len(wrong) else None
-    return HeldOutScores(log_loss(q, y, **options), brier_score(q, y, **options), float(eu.mean()), auroc)
+    return HeldOutScores(
+        log_loss(q, y, **options), brier_score(q, y, **options), float(eu.mean()), auroc
+    )

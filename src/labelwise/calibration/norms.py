@@ -24,14 +24,17 @@ class CalibrationNorms:
     class_names: tuple[str, ...]
 
 
-def calibration_norms(q: Any, y_true: Any, *, p: float = 2.0, n_bins: int = 15, adaptive: bool = False) -> CalibrationNorms:
-    r"""Calibration errors by a p-norm: the ECE (p = 1), the root-mean-square (p = 2) or the maximum (p = ∞, MCE).
+def calibration_norms(
+    q: Any, y_true: Any, *, p: float = 2.0, n_bins: int = 15, adaptive: bool = False
+) -> CalibrationNorms:
+    r"""Calibration errors by a p-norm: the ECE (p = 1), the root-mean-square (p = 2) or the maximum
+    (p = ∞, MCE).
 
     .. math:: \Big( \sum_b \frac{n_b}{n} \left| \text{frequency}_b - \text{mean forecast}_b \right|^p \Big)^{1/p}, \qquad
               \max_{b: n_b > 0} \left| \text{frequency}_b - \text{mean forecast}_b \right|
 
-    The maximum depends mostly on the bins with fewest instances, where chance dominates. For intervals, and for the error of perfect
-    probabilities, use `calibration_errors`.
+    The maximum depends mostly on the bins with fewest instances, where chance dominates. For
+    intervals, and for the error of perfect probabilities, use `calibration_errors`.
 
     Parameters
     ----------
@@ -50,7 +53,7 @@ def calibration_norms(q: Any, y_true: Any, *, p: float = 2.0, n_bins: int = 15, 
     >>> worst = calibration_norms(forecast, [0, 1, 1, 1], p=np.inf, n_bins=2)
     >>> worst.classwise.round(3)
     array([0.4, 0.4])
-    """
+    """  # noqa: E501
     check_positive(n_bins, "n_bins")
     if isinstance(p, bool) or not isinstance(p, int | float | np.number) or not p >= 1:
         raise ValueError(f"`p` must be a number from 1 to np.inf; got {p!r}")
@@ -58,6 +61,15 @@ def calibration_norms(q: Any, y_true: Any, *, p: float = 2.0, n_bins: int = 15, 
     columns = with_top_label(mean, happened) if exclusive else (mean, happened)
     binned = Binned(*columns, [n_bins] * columns[0].shape[1], adaptive)
     count = binned.sums(np.ones_like(columns[0]))
-    gap = np.abs(binned.gaps) * binned.n / np.maximum(count, 1)  # |frequency − mean forecast| of each bin
-    norm = gap.max(axis=-1) if np.isinf(p) else np.sum(count / binned.n * gap**p, axis=-1) ** (1 / p)
-    return CalibrationNorms(float(p), float(norm[0]) if exclusive else None, norm[1:] if exclusive else norm, class_names)
+    gap = (
+        np.abs(binned.gaps) * binned.n / np.maximum(count, 1)
+    )  # |frequency − mean forecast| of each bin
+    norm = (
+        gap.max(axis=-1) if np.isinf(p) else np.sum(count / binned.n * gap**p, axis=-1) ** (1 / p)
+    )
+    return CalibrationNorms(
+        float(p),
+        float(norm[0]) if exclusive else None,
+        norm[1:] if exclusive else norm,
+        class_names,
+    )

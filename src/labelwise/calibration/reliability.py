@@ -1,8 +1,8 @@
 """Reliability curves for the top label and for each class.
 
-Forecasts are binned. The gap of a bin is its number of occurrences minus the sum of its forecasts, divided by the number of all
-instances; the calibration error is the sum of the absolute gaps. Gaps are linear in the instances, so a (cluster) bootstrap is one
-sparse matrix product.
+Forecasts are binned. The gap of a bin is its number of occurrences minus the sum of its forecasts,
+divided by the number of all instances; the calibration error is the sum of the absolute gaps. Gaps
+are linear in the instances, so a (cluster) bootstrap is one sparse matrix product.
 """
 
 from __future__ import annotations
@@ -15,7 +15,13 @@ import numpy as np
 
 from .._arrays import Array, to_numpy
 from .._frames import same_rows
-from .._resampling import Resampling, binomial_interval, check_confidence, group_codes, share_estimate
+from .._resampling import (
+    Resampling,
+    binomial_interval,
+    check_confidence,
+    group_codes,
+    share_estimate,
+)
 from .._validation import check_positive
 from ..evaluation._forecasts import forecasts
 
@@ -34,18 +40,27 @@ class ReliabilityCurve:
     edges: Array
     """Edges of all bins; the upper edge belongs to its bin."""
     error: float
-    """Calibration error: mean absolute difference between frequency and forecast, weighted by count."""
+    """Calibration error: mean absolute difference between frequency and forecast, weighted by
+    count.
+    """
 
 
 class Binned:
     """Forecasts (N, columns) of binary outcomes; each column has its own bins."""
 
-    def __init__(self, forecast: np.ndarray, outcomes: np.ndarray, n_bins: Sequence[int], adaptive: bool) -> None:
+    def __init__(
+        self, forecast: np.ndarray, outcomes: np.ndarray, n_bins: Sequence[int], adaptive: bool
+    ) -> None:
         """``n_bins`` is the number of bins of each column."""
         self.forecast, self.outcomes, self.n_bins = forecast, outcomes.astype(float), max(n_bins)
         self.n, self.columns = forecast.shape
-        self.edges = [_edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)]
-        self.bin = np.stack([np.searchsorted(e[1:-1], p) for e, p in zip(self.edges, forecast.T, strict=True)], axis=-1)
+        self.edges = [
+            _edges(column, n, adaptive) for column, n in zip(forecast.T, n_bins, strict=True)
+        ]
+        self.bin = np.stack(
+            [np.searchsorted(e[1:-1], p) for e, p in zip(self.edges, forecast.T, strict=True)],
+            axis=-1,
+        )
         self.cell = self.bin + self.n_bins * np.arange(self.columns)
 
     def sums(self, x: np.ndarray) -> np.ndarray:
@@ -59,20 +74,32 @@ class Binned:
         return np.asarray(self.sums(self.outcomes - self.forecast) / self.n)
 
     def bootstrap(self, resampling: Resampling, *values: np.ndarray) -> list[np.ndarray]:
-        """`sums` of each of ``values`` in every replicate, (replicates, columns, n_bins), and the replicates' sizes."""
+        """`sums` of each of ``values`` in every replicate, (replicates, columns, n_bins), and the
+        replicates' sizes.
+        """
         from scipy.sparse import csr_array
 
         rows = np.arange(self.n) if resampling.code is None else resampling.code
-        where, shape = (np.repeat(rows, self.columns), self.cell.ravel()), (resampling.n_groups, self.columns * self.n_bins)
+        where, shape = (
+            (np.repeat(rows, self.columns), self.cell.ravel()),
+            (resampling.n_groups, self.columns * self.n_bins),
+        )
         groups = [csr_array((x.ravel(), where), shape=shape).T for x in values]
         size = np.bincount(rows, minlength=resampling.n_groups)
-        parts = [([x @ counts.T for x in groups], counts @ size) for counts in resampling.group_counts()]
-        sums = [np.concatenate([part[i].T for part, _ in parts]).reshape(-1, self.columns, self.n_bins) for i in range(len(values))]
+        parts = [
+            ([x @ counts.T for x in groups], counts @ size) for counts in resampling.group_counts()
+        ]
+        sums = [
+            np.concatenate([part[i].T for part, _ in parts]).reshape(-1, self.columns, self.n_bins)
+            for i in range(len(values))
+        ]
         return [*sums, np.concatenate([sizes for _, sizes in parts])]
 
 
 def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:
-    """Bins of equal width on [0, 1], or of equal mass (possibly fewer, because ties stay together)."""
+    """Bins of equal width on [0, 1], or of equal mass (possibly fewer, because ties stay
+    together).
+    """
     if not adaptive:
         return np.linspace(0, 1, n_bins + 1)
     inner = np.unique(np.quantile(p, np.arange(1, n_bins) / n_bins, method="inverted_cdf"))
@@ -95,14 +122,16 @@ def reliability_curves(
     groups: Any = None,
     confidence: float = 0.95,
 ) -> dict[str, ReliabilityCurve]:
-    """Reliability curve of each class's probability by class name and, for multiclass data, of the ``"top label"``.
+    """Reliability curve of each class's probability by class name and, for multiclass data, of the
+    ``"top label"``.
 
     Parameters
     ----------
     q, y_true, n_bins, adaptive, groups
         As for `calibration_errors`.
     confidence : float
-        Of the intervals of the frequency in each bin: Clopper–Pearson, or with ``groups`` t-intervals over the groups of the bin.
+        Of the intervals of the frequency in each bin: Clopper–Pearson, or with ``groups``
+        t-intervals over the groups of the bin.
 
     Returns
     -------
@@ -145,7 +174,9 @@ def reliability_curves(
     }
 
 
-def _intervals_over_groups(binned: Binned, code: np.ndarray, confidence: float) -> tuple[np.ndarray, np.ndarray]:
+def _intervals_over_groups(
+    binned: Binned, code: np.ndarray, confidence: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Intervals of the frequency in each bin, (columns, n_bins); from 0 to 1 without cases."""
     low, high = np.zeros((binned.columns, binned.n_bins)), np.ones((binned.columns, binned.n_bins))
     for column in range(binned.columns):

@@ -4,8 +4,9 @@ For two votes of one case, with v = 1 for label k and the predicted mean θ̄,
 
     ½ (v₁ − v₂)²  +  (v₁ − θ̄)(v₂ − θ̄)  =  ½ [(v₁ − θ̄)² + (v₂ − θ̄)²]
 
-If both people vote for k with probability p, independently of each other given the case, the expectations are p(1 − p), (p − θ̄)² and their sum: what
-squared loss calls aleatoric, epistemic and total uncertainty when p is distributed as Θ. So 2 AU_k is the claimed probability that two people
+If both people vote for k with probability p, independently of each other given the case, the
+expectations are p(1 − p), (p − θ̄)² and their sum: what squared loss calls aleatoric, epistemic and
+total uncertainty when p is distributed as Θ. So 2 AU_k is the claimed probability that two people
 disagree about label k, and two votes per case suffice to check it, without bias.
 """
 
@@ -30,7 +31,9 @@ from ..events import Family, as_events
 
 @dataclass(frozen=True, eq=False)
 class Votes:
-    """Claims of squared loss and votes about the same events, of the cases with at least two votes."""
+    """Claims of squared loss and votes about the same events, of the cases with at least two
+    votes.
+    """
 
     u: Uncertainty
     """The claims: (N, E)."""
@@ -41,7 +44,9 @@ class Votes:
     n: np.ndarray
     """Number of votes, (N, 1)."""
     labels: np.ndarray | None
-    """The class that each annotator chose, (N, A), −1 for none; ``None`` if the annotators are not known."""
+    """The class that each annotator chose, (N, A), −1 for none; ``None`` if the annotators are not
+    known.
+    """
     inside: np.ndarray
     """Which classes belong to each event, (K, E)."""
     code: np.ndarray
@@ -92,26 +97,38 @@ def pair_statistics(yes: np.ndarray, n: np.ndarray, mean: np.ndarray) -> np.ndar
     .. math:: \overline{(v - \bar\theta)^2}, \qquad \overline{\tfrac12 (v_1 - v_2)^2} = \frac{y (n - y)}{n (n - 1)}, \qquad
               \overline{(v_1 - \bar\theta)(v_2 - \bar\theta)}
 
-    Unbiased for p(1 − p) + (p − θ̄)², p(1 − p) and (p − θ̄)² from two votes on; the last includes the bias of the mean and may be negative.
+    Unbiased for p(1 − p) + (p − θ̄)², p(1 − p) and (p − θ̄)² from two votes on; the last includes
+    the bias of the mean and may be negative.
 
     >>> pair_statistics(np.array([1.0]), np.array([2.0]), np.array([0.3])).ravel().round(3)  # one of two people chose the label
     array([ 0.29,  0.5 , -0.21])
-    """
+    """  # noqa: E501
     no, pairs = n - yes, n * (n - 1)
     squares = yes * (1 - mean) ** 2 + no * mean**2
-    return np.stack([squares / n, yes * no / pairs, ((yes * (1 - mean) - no * mean) ** 2 - squares) / pairs])
+    return np.stack(
+        [squares / n, yes * no / pairs, ((yes * (1 - mean) - no * mean) ** 2 - squares) / pairs]
+    )
 
 
 def read_votes(
-    q: Distribution, votes: Any, *, events: Family | None = None, annotators: Sequence[str] | None = None, groups: Any = None
+    q: Distribution,
+    votes: Any,
+    *,
+    events: Family | None = None,
+    annotators: Sequence[str] | None = None,
+    groups: Any = None,
 ) -> Votes:
     """Validate predictions and votes of the same N cases."""
     if not isinstance(q, Distribution):
         raise not_a_distribution(q)
     if not q.exclusive:
-        raise TypeError(f"`q` must be about classes of which one is chosen in each vote; got {type(q).__name__}")
+        raise TypeError(
+            f"`q` must be about classes of which one is chosen in each vote; got {type(q).__name__}"
+        )
     if len(q.batch_shape) != 1:
-        raise ValueError(f"`q` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}")
+        raise ValueError(
+            f"`q` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}"
+        )
     votes, groups = same_rows(q, votes=votes, groups=groups)
     k, n = q.n_classes, q.batch_shape[0]
     class_names = q.class_names or tuple(map(str, range(k)))
@@ -124,7 +141,8 @@ def read_votes(
     family = as_events(events)
     if family is not None and family.given is not None:
         raise ValueError(
-            "`events` must not be conditional: which cases have votes inside the condition depends on the votes, so that claims about them "
+            "`events` must not be conditional: which cases have votes inside the condition depends "
+            "on the votes, so that claims about them "
             "cannot be checked without bias"
         )
     inside = np.eye(k)
@@ -136,53 +154,79 @@ def read_votes(
     keep = total[:, 0] >= 2
     if keep.sum() < 2:
         raise ValueError(
-            f"`votes` must have at least 2 cases with 2 votes or more; got {int(keep.sum())} of {n}. One vote cannot tell disagreement from error"
+            f"`votes` must have at least 2 cases with 2 votes or more; got {int(keep.sum())} of "
+            f"{n}. One vote cannot tell disagreement from error"
         )
     code, _ = group_codes(None if groups is None else to_numpy(groups).reshape(-1), n)
     kept = np.arange(n)[keep] if code is None else code[keep]
     values, kept = np.unique(kept, return_inverse=True)
     if len(values) < 2:
-        raise ValueError("`groups` must name at least 2 groups; got 1, which says nothing about the spread")
+        raise ValueError(
+            "`groups` must name at least 2 groups; got 1, which says nothing about the spread"
+        )
     q = q if keep.all() else q[keep]
     u = decompose(q, "squared", events=family)
     mean = np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1)
-    return Votes(u, mean, counts[keep] @ inside, total[keep], None if labels is None else labels[keep], inside, kept, len(values), keep)
+    return Votes(
+        u,
+        mean,
+        counts[keep] @ inside,
+        total[keep],
+        None if labels is None else labels[keep],
+        inside,
+        kept,
+        len(values),
+        keep,
+    )
 
 
 def _counts(votes: Any, n: int, k: int) -> np.ndarray:
     counts = as_numpy(votes, "votes").astype(float)
     if counts.shape != (n, k):
         raise ValueError(
-            f"`votes` must count the votes for each class, shape ({n}, {k}); got shape {counts.shape}. If they are the classes that each annotator "
+            f"`votes` must count the votes for each class, shape ({n}, {k}); got shape "
+            f"{counts.shape}. If they are the classes that each annotator "
             "chose, pass the `annotators` too"
         )
     wrong = counts[(counts < 0) | (counts != np.floor(counts))]
     if wrong.size:
         raise ValueError(
-            f"`votes` must be whole numbers of votes, not negative; got {wrong[0]:g}. Shares do not tell how many people voted: multiply by their "
+            f"`votes` must be whole numbers of votes, not negative; got {wrong[0]:g}. Shares do "
+            "not tell how many people voted: multiply by their "
             "number. Classes chosen by each annotator (−1 = none) need `annotators`"
         )
     return counts
 
 
-def _by_annotator(votes: Any, class_names: Sequence[str], n: int, annotators: Sequence[str]) -> np.ndarray:
+def _by_annotator(
+    votes: Any, class_names: Sequence[str], n: int, annotators: Sequence[str]
+) -> np.ndarray:
     """Positions of the classes that were chosen, (N, A); −1 for none."""
     names = tuple(map(str, annotators)) if not isinstance(annotators, str) else ()
     if len(names) < 2 or len(set(names)) < len(names):
         raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
     labels = plain_labels(votes, "votes")
     if labels.shape != (n, len(names)):
-        raise ValueError(f"`votes` must have one class per case and annotator, shape ({n}, {len(names)}); got shape {labels.shape}")
+        raise ValueError(
+            f"`votes` must have one class per case and annotator, shape ({n}, {len(names)}); got "
+            f"shape {labels.shape}"
+        )
     if labels.dtype.kind == "U":
         none = (labels == "") | (labels == "-1")
         order = {name: i for i, name in enumerate(class_names)}
-        found = np.array([order.get(word, -2) for word in labels.ravel().tolist()]).reshape(labels.shape)
+        found = np.array([order.get(word, -2) for word in labels.ravel().tolist()]).reshape(
+            labels.shape
+        )
         unknown = labels[(found == -2) & ~none]
         if unknown.size:
-            raise ValueError(f"`votes` names the unknown class {str(unknown[0])!r}; an empty name is no vote")
+            raise ValueError(
+                f"`votes` names the unknown class {str(unknown[0])!r}; an empty name is no vote"
+            )
         labels = np.where(none, -1, found)
     if labels.dtype.kind not in "iu":
-        raise TypeError(f"`votes` must be class positions or names, −1 or empty for none; got {labels.dtype}")
+        raise TypeError(
+            f"`votes` must be class positions or names, −1 or empty for none; got {labels.dtype}"
+        )
     given = labels != -1
     place = np.full(labels.shape, -1, np.int64)
     place[given] = positions(labels[given].astype(np.int64), "votes", class_names)

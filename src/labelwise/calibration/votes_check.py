@@ -24,15 +24,21 @@ ENOUGH = 20
 
 @dataclass(frozen=True, eq=False)
 class VoteCheck(Check):
-    """Whether claims of aleatoric uncertainty are compatible with votes, returned by `check_votes`."""
+    """Whether claims of aleatoric uncertainty are compatible with votes, returned by
+    `check_votes`.
+    """
 
     ok: bool
     """Whether the claims are compatible with the votes: not rejected at the chosen level."""
     p_value: float
     equivalent: bool
-    """Whether all labels' mean claims are within ``tolerance`` of what is observed, with the chosen confidence for all labels at once."""
+    """Whether all labels' mean claims are within ``tolerance`` of what is observed, with the chosen
+    confidence for all labels at once.
+    """
     within: float
-    """The smallest tolerance at which they would be; infinite if a label is never disagreed about."""
+    """The smallest tolerance at which they would be; infinite if a label is never disagreed
+    about.
+    """
     tolerance: float
     claimed: dict[str, float]
     """Mean claimed aleatoric uncertainty of each label that was tested."""
@@ -41,16 +47,27 @@ class VoteCheck(Check):
     """Labels with too few disagreements, tested together as ``"other labels"``."""
 
     def __str__(self) -> str:
-        size = f"within {100 * self.within:.0f} %" if np.isfinite(self.within) else "within no bound"
+        size = (
+            f"within {100 * self.within:.0f} %" if np.isfinite(self.within) else "within no bound"
+        )
         if self.ok:
             verdict = (
-                "The votes do not contradict the claims" if self.equivalent else "No contradiction found, which may be for lack of votes"
+                "The votes do not contradict the claims"
+                if self.equivalent
+                else "No contradiction found, which may be for lack of votes"
             )
             return f"{verdict} (p = {self.p_value:.3f}); they agree {size}."
-        worst = max(self.claimed, key=lambda name: abs(np.log(max(self.claimed[name], 1e-12) / max(self.observed[name], 1e-12))))
+        worst = max(
+            self.claimed,
+            key=lambda name: abs(
+                np.log(max(self.claimed[name], 1e-12) / max(self.observed[name], 1e-12))
+            ),
+        )
         return (
-            f"The votes contradict the claims (p = {self.p_value:.3f}): two people disagree about {worst!r} in {200 * self.observed[worst]:.2f} % of the "
-            f"cases, claimed are {200 * self.claimed[worst]:.2f} %. Claimed and observed agree {size}."
+            f"The votes contradict the claims (p = {self.p_value:.3f}): two people disagree about "
+            f"{worst!r} in {200 * self.observed[worst]:.2f} % of the "
+            f"cases, claimed are {200 * self.claimed[worst]:.2f} %. Claimed and observed agree "
+            f"{size}."
         )
 
 
@@ -69,18 +86,21 @@ def check_votes(
 ) -> VoteCheck:
     """Test whether claimed aleatoric uncertainty under squared loss is compatible with votes.
 
-    The gap between claim and observed disagreement is taken for each label over all cases and in three bins by size of the claim. The statistic is the
-    largest gap in units of its bootstrap standard error; its distribution under the null hypothesis is that of the bootstrap gaps around the
-    observed ones. Labels with few disagreements are tested together. A large data set rejects every model; `equivalent` asks instead whether the
-    claims are right within a tolerance. In simulations with right claims the test rejected 3 to 6 % at the 5 % level, repaired claims 4 to 8 %.
+    The gap between claim and observed disagreement is taken for each label over all cases and in
+    three bins by size of the claim. The statistic is the largest gap in units of its bootstrap
+    standard error; its distribution under the null hypothesis is that of the bootstrap gaps around
+    the observed ones. Labels with few disagreements are tested together. A large data set rejects
+    every model; `equivalent` asks instead whether the claims are right within a tolerance. In
+    simulations with right claims the test rejected 3 to 6 % at the 5 % level, repaired claims 4 to
+    8 %.
 
     Parameters
     ----------
     q, votes, events
         As for `vote_reliability`; ``votes`` are counts (N, K).
     fitted_on : tuple (q, votes) or (q, votes, groups), optional
-        Test the claims repaired by `fit_vote_calibration` on these other cases. The error of the fit is part of the null hypothesis: each
-        replicate resamples both sets and fits again.
+        Test the claims repaired by `fit_vote_calibration` on these other cases. The error of the
+        fit is part of the null hypothesis: each replicate resamples both sets and fits again.
     method : {"isotonic", "platt"}
         That of the repair.
     groups : array (N,), optional
@@ -88,7 +108,8 @@ def check_votes(
     tolerance : float
         Relative error of a label's mean claim that does not matter.
     confidence, n_bootstrap, rng
-        The test has level 1 − ``confidence``; number of replicates, and their random seed or generator.
+        The test has level 1 − ``confidence``; number of replicates, and their random seed or
+        generator.
 
     Returns
     -------
@@ -103,7 +124,7 @@ def check_votes(
     >>> votes = rng.binomial(2, p)
     >>> print(check_votes(q, np.stack([votes, 2 - votes], axis=1), rng=0))
     The votes do not contradict the claims (p = 0.990); they agree within 6 %.
-    """
+    """  # noqa: E501
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance > 0:
         raise ValueError(f"`tolerance` must be a positive number, such as 0.2; got {tolerance!r}")
     n_bootstrap, rng = check_replicates(n_bootstrap, required=True), as_rng(rng)
@@ -111,33 +132,53 @@ def check_votes(
     fit = None
     if fitted_on is not None:
         if not isinstance(fitted_on, tuple) or len(fitted_on) not in (2, 3):
-            raise ValueError("`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair is fitted on")
-        fit = read_votes(fitted_on[0], fitted_on[1], events=events, groups=fitted_on[2] if len(fitted_on) == 3 else None)
+            raise ValueError(
+                "`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair "
+                "is fitted on"
+            )
+        fit = read_votes(
+            fitted_on[0],
+            fitted_on[1],
+            events=events,
+            groups=fitted_on[2] if len(fitted_on) == 3 else None,
+        )
         if fit.class_names != test.class_names:
             raise ValueError(
-                f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got {', '.join(fit.class_names[:5])}"
+                f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got "
+                f"{', '.join(fit.class_names[:5])}"
             )
     claims = test.claimed[1] if fit is None else apply_maps(*fit_maps(fit, method)[:2], test)[1]
     return _test(claims, test, fit, method, (tolerance, confidence, n_bootstrap, rng))
 
 
 def _test(
-    claims: np.ndarray, test: Votes, fit: Votes | None, method: str, options: tuple[float, float, int, np.random.Generator]
+    claims: np.ndarray,
+    test: Votes,
+    fit: Votes | None,
+    method: str,
+    options: tuple[float, float, int, np.random.Generator],
 ) -> VoteCheck:
     tolerance, confidence, n_bootstrap, rng = options
     observed = test.observed[1]
     cells = Binned(
         test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True
     )  # bins by repaired claims would select errors of the fit
-    expected = np.minimum(1.0, test.n * claims)  # about the probability that at least two people disagree
-    informative = np.maximum(cells.sums(expected), cells.sums((observed > 0).astype(float)))  # (E, bins)
+    expected = np.minimum(
+        1.0, test.n * claims
+    )  # about the probability that at least two people disagree
+    informative = np.maximum(
+        cells.sums(expected), cells.sums((observed > 0).astype(float))
+    )  # (E, bins)
     enough = informative.sum(axis=1) >= ENOUGH
     rest = bool(informative[~enough].sum() >= ENOUGH)
     if not enough.any() and not rest:
         raise ValueError(
-            f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got {informative.sum():.1f}. Collect more votes before testing"
+            f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
+            f"{informative.sum():.1f}. Collect more votes before testing"
         )
-    names = [name for name, there in zip(test.class_names, enough, strict=True) if there] + ["other labels"] * rest
+    names = [name for name, there in zip(test.class_names, enough, strict=True) if there] + [
+        "other labels"
+    ] * rest
 
     def gather(sums: np.ndarray) -> np.ndarray:
         """Sums (E, bins) as those of the tested cells: first the labels', then the bins'."""
@@ -147,22 +188,34 @@ def _test(
     n = len(claims)
     gap = gather(cells.sums(claims - observed)) / n
     again = np.stack(
-        [gather(cells.sums(w[:, None] * (c - observed))) / w.sum() for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)]
+        [
+            gather(cells.sums(w[:, None] * (c - observed))) / w.sum()
+            for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)
+        ]
     )
     noise, bias = again - gap, again.mean(axis=0) - gap
-    se, others = np.sqrt((noise**2).mean(axis=0)), ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1)
+    se, others = (
+        np.sqrt((noise**2).mean(axis=0)),
+        ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1),
+    )
     scale = np.where(se > 0, se, np.inf)
-    beyond = np.minimum(np.abs(gap), np.abs(gap - bias))  # shares are at most 1, which biases fits near 1; that is no fault of the claims
+    beyond = np.minimum(
+        np.abs(gap), np.abs(gap - bias)
+    )  # shares are at most 1, which biases fits near 1; that is no fault of the claims
     statistic = np.max(beyond / scale)
     null = np.max(
         np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1
     )  # in units that leave the replicate itself out, as the gap is
     p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
     k = len(names)
-    width = float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]
+    width = (
+        float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]
+    )
     seen = gather(cells.sums(observed))[:k] / n
     off = np.abs(gap[:k]) + width
-    within = float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), np.where(off > 0, np.inf, 0))))
+    within = float(
+        np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), np.where(off > 0, np.inf, 0)))
+    )
     claimed = dict(zip(names, (gap[:k] + seen).tolist(), strict=True))
     pooled = tuple(name for name, there in zip(test.class_names, enough, strict=True) if not there)
     return VoteCheck(
@@ -178,15 +231,28 @@ def _test(
 
 
 def _replicates(
-    claims: np.ndarray, test: Votes, fit: Votes | None, method: str, n_bootstrap: int, rng: np.random.Generator
+    claims: np.ndarray,
+    test: Votes,
+    fit: Votes | None,
+    method: str,
+    n_bootstrap: int,
+    rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Weights of the cases (N,) and claims (N, E) in each replicate."""
-    drawn = (w for block in Resampling(len(test.code), test.code, n_bootstrap, 0.95, rng).counts() for w in block)
+    drawn = (
+        w
+        for block in Resampling(len(test.code), test.code, n_bootstrap, 0.95, rng).counts()
+        for w in block
+    )
     if fit is None:
         for w in drawn:
             yield w, claims
         return
-    refit = (w for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts() for w in block)
+    refit = (
+        w
+        for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts()
+        for w in block
+    )
     orders: dict[Any, Any] = {}
     for w, w_fit in zip(drawn, refit, strict=True):
         yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float), orders)[:2], test)[1]

@@ -1,4 +1,6 @@
-"""Are claims of uncertainty right? Claimed against observed disagreement of people, label by label."""
+"""Are claims of uncertainty right? Claimed against observed disagreement of people, label by
+label.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +12,13 @@ from typing import Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from .._arrays import Array, to_numpy
-from .._resampling import Estimate, Resampling, check_confidence, t_interval, t_interval_with_extremes
+from .._resampling import (
+    Estimate,
+    Resampling,
+    check_confidence,
+    t_interval,
+    t_interval_with_extremes,
+)
 from .._validation import check_positive
 from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
@@ -19,7 +27,15 @@ from ._maps import IsotonicMap, fit_isotonic
 from .errors import quantile
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_intervals import Claim, added_cases, case_bounds, first_column, mean_claim, pair_bounds, without_each_annotator
+from .votes_intervals import (
+    Claim,
+    added_cases,
+    case_bounds,
+    first_column,
+    mean_claim,
+    pair_bounds,
+    without_each_annotator,
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +60,9 @@ class VotePart:
     summed: Claim | None
     """The sum over the labels; ``None`` for events that overlap."""
     error: Estimate
-    """Mean absolute gap over the bins of the curve, (E,). It is biased upwards, as binned errors are; the lower bound allows for that."""
+    """Mean absolute gap over the bins of the curve, (E,). It is biased upwards, as binned errors
+    are; the lower bound allows for that.
+    """
     curves: dict[str, VoteCurve]
 
 
@@ -56,19 +74,35 @@ class VoteReliability:
     aleatoric: VotePart
     """Twice these numbers: the probability that two people disagree about the label."""
     epistemic: VotePart
-    """Observed: the squared difference between vote probability and predicted mean, so it includes the bias of the mean."""
+    """Observed: the squared difference between vote probability and predicted mean, so it includes
+    the bias of the mean.
+    """
     class_names: tuple[str, ...]
     n_cases: int
     left_out: int
     """Cases with fewer than two votes, which are not used."""
 
     def __str__(self) -> str:
-        lines = [f"claimed ÷ observed, {self.n_cases:,} cases".ljust(32) + "".join(f"{part:>12}" for part in PARTS)]
+        lines = [
+            f"claimed ÷ observed, {self.n_cases:,} cases".ljust(32)
+            + "".join(f"{part:>12}" for part in PARTS)
+        ]
         parts = [getattr(self, part) for part in PARTS]
-        rows = [(name, [part.labels.ratio.value[k] for part in parts]) for k, name in enumerate(self.class_names)]
+        rows = [
+            (name, [part.labels.ratio.value[k] for part in parts])
+            for k, name in enumerate(self.class_names)
+        ]
         if parts[0].summed is not None:
             rows.append(("sum of all", [part.summed.ratio.value for part in parts]))
-        return "\n".join([*lines, *(f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in values) for name, values in rows)])
+        return "\n".join(
+            [
+                *lines,
+                *(
+                    f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in values)
+                    for name, values in rows
+                ),
+            ]
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,14 +111,18 @@ class EntropyBounds:
 
     claimed: np.ndarray
     low: Estimate
-    """4a, a the observed aleatoric uncertainty under squared loss; its lower confidence bound holds for the truth."""
+    """4a, a the observed aleatoric uncertainty under squared loss; its lower confidence bound holds
+    for the truth.
+    """
     high: Estimate
     """(4a)^(1/ln 4)."""
     class_names: tuple[str, ...]
 
     @property
     def verdict(self) -> tuple[str, ...]:
-        """For each label whether the mean claim is "too low", "too high" or "possible", by the confidence bounds."""
+        """For each label whether the mean claim is "too low", "too high" or "possible", by the
+        confidence bounds.
+        """
         return tuple(
             "too low" if claim < low else "too high" if claim > high else "possible"
             for claim, low, high in zip(self.claimed, self.low.low, self.high.high, strict=True)
@@ -102,9 +140,13 @@ class _Options(TypedDict, total=False):
 
 
 @overload
-def vote_reliability(q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Unpack[_Options]) -> VoteReliability: ...
+def vote_reliability(
+    q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Unpack[_Options]
+) -> VoteReliability: ...
 @overload
-def vote_reliability(q: Distribution, votes: Any, loss: Literal["log"], **options: Unpack[_Options]) -> EntropyBounds: ...
+def vote_reliability(
+    q: Distribution, votes: Any, loss: Literal["log"], **options: Unpack[_Options]
+) -> EntropyBounds: ...
 def vote_reliability(
     q: Distribution,
     votes: Any,
@@ -123,12 +165,14 @@ def vote_reliability(
     .. math:: \mathrm{AU} \leftrightarrow \tfrac12 (v_1 - v_2)^2, \quad \mathrm{EU} \leftrightarrow (v_1 - \bar\theta_k)(v_2 - \bar\theta_k), \quad
               \mathrm{TU} \leftrightarrow \tfrac12 [(v_1 - \bar\theta_k)^2 + (v_2 - \bar\theta_k)^2]
 
-    for pairs of votes of one case (v = 1 for label k), averaged over the pairs of a case and then over the cases, which weigh equally. The three
-    add up exactly and are unbiased if the predictions were fixed before the votes. The claim under test: a label of the model means the
-    vote of one random person, and two people vote independently given Θ. If the model was trained on curated labels, the ratio also measures
-    that mismatch.
+    for pairs of votes of one case (v = 1 for label k), averaged over the pairs of a case and then
+    over the cases, which weigh equally. The three add up exactly and are unbiased if the
+    predictions were fixed before the votes. The claim under test: a label of the model means the
+    vote of one random person, and two people vote independently given Θ. If the model was trained
+    on curated labels, the ratio also measures that mismatch.
 
-    Under log loss no unbiased estimate exists from finitely many votes. Bounds are returned instead: with a = E p(1 − p),
+    Under log loss no unbiased estimate exists from finitely many votes. Bounds are returned
+    instead: with a = E p(1 − p),
     :math:`4a \le \mathbb{E}\,h(p) \le (4a)^{1/\ln 4}` bits (Topsøe 2001, and Jensen's inequality).
 
     Parameters
@@ -136,21 +180,24 @@ def vote_reliability(
     q : Distribution
         Predictions for N cases.
     votes : array (N, K), or (N, A) with ``annotators``
-        Numbers of votes for each class; or the class chosen by each annotator (position or name; −1 or an empty name for none).
+        Numbers of votes for each class; or the class chosen by each annotator (position or name; −1
+        or an empty name for none).
     loss : {"squared", "log"}
     events : mapping or Events, optional
         Groups of classes or ordinal cuts instead of single labels.
     annotators : sequence of str, optional
-        Names of the A annotators. Intervals then allow for the choice of annotators too (jackknife, at least three).
+        Names of the A annotators. Intervals then allow for the choice of annotators too (jackknife,
+        at least three).
     groups : array (N,), optional
         Group of each case (patient); defaults to one group per case.
     n_bins : int
         Number of bins of the curves.
     confidence : float
-        Level of the intervals: cluster-robust, with Student's t, within the bounds of what two votes can show. Where nobody
-        disagreed, they allow for as much as could have been missed.
+        Level of the intervals: cluster-robust, with Student's t, within the bounds of what two
+        votes can show. Where nobody disagreed, they allow for as much as could have been missed.
     n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates the binned errors have intervals; ``rng`` is the random seed or generator.
+        With ``n_bootstrap`` > 0 replicates the binned errors have intervals; ``rng`` is the random
+        seed or generator.
 
     Returns
     -------
@@ -164,21 +211,38 @@ def vote_reliability(
     >>> q = lw.Ensemble(np.stack([[p, 1 - p]] * 2).transpose(0, 2, 1), class_names=["ill", "healthy"])
     >>> print(vote_reliability(q, np.stack([votes, 2 - votes], axis=1)).aleatoric.summed.ratio)
     0.991 (95 % interval 0.941 to 1.045)
-    """
+    """  # noqa: E501
     if loss not in ("squared", "log"):
-        raise ValueError(f"`loss` must be 'squared' or 'log', for which votes can be compared with claims; got {loss!r}")
+        raise ValueError(
+            "`loss` must be 'squared' or 'log', for which votes can be compared with claims; got "
+            f"{loss!r}"
+        )
     check_confidence(confidence)
     check_positive(n_bins, "n_bins")
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     if loss == "log":
-        claimed_log = to_numpy(decompose(q[read.keep], "log", events=events).aleatoric).astype(float).mean(axis=0)
+        claimed_log = (
+            to_numpy(decompose(q[read.keep], "log", events=events).aleatoric)
+            .astype(float)
+            .mean(axis=0)
+        )
         return _bounds(read, claimed_log, confidence)
     without = without_each_annotator(read)
     parts = [_part(read, i, without, n_bins, confidence, n_bootstrap, rng) for i in range(3)]
-    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), read.left_out)
+    return VoteReliability(
+        parts[0], parts[1], parts[2], read.class_names, len(read.n), read.left_out
+    )
 
 
-def _part(read: Votes, part: int, without: np.ndarray | None, n_bins: int, confidence: float, n_bootstrap: int, rng: Any) -> VotePart:
+def _part(
+    read: Votes,
+    part: int,
+    without: np.ndarray | None,
+    n_bins: int,
+    confidence: float,
+    n_bootstrap: int,
+    rng: Any,
+) -> VotePart:
     claimed, observed = read.claimed[part], read.observed[part]
     jackknife = None if without is None else without[:, part]
     *pairs, pair_of_sum = pair_bounds(read)
@@ -188,7 +252,18 @@ def _part(read: Votes, part: int, without: np.ndarray | None, n_bins: int, confi
     if read.u.structure != "overlapping":
         sums = [x.sum(axis=-1, keepdims=True) for x in (claimed, observed)]
         again = None if jackknife is None else jackknife.sum(axis=-1, keepdims=True)
-        summed = first_column(mean_claim(read, sums[0], sums[1], again, confidence, part=part, pair=np.array([pair_of_sum]), of_sum=True))
+        summed = first_column(
+            mean_claim(
+                read,
+                sums[0],
+                sums[1],
+                again,
+                confidence,
+                part=part,
+                pair=np.array([pair_of_sum]),
+                of_sum=True,
+            )
+        )
     binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
     curves = _curves(read, binned, case_bounds(part, pair, read), confidence, part)
     return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), curves)
@@ -201,35 +276,58 @@ def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng
     resampling = Resampling(binned.n, read.code, n_bootstrap, confidence, rng)
     sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
     again = sums / size[:, None, None]
-    noise, errors, side = np.abs(again - binned.gaps).sum(axis=-1), np.abs(again).sum(axis=-1), (1 + confidence) / 2
+    noise, errors, side = (
+        np.abs(again - binned.gaps).sum(axis=-1),
+        np.abs(again).sum(axis=-1),
+        (1 + confidence) / 2,
+    )
     high = value + np.maximum(quantile(errors, side) - errors.mean(axis=0), 0)
-    return Estimate(value, np.maximum(value - quantile(noise, side), 0), high, confidence, resampling.method)
+    return Estimate(
+        value, np.maximum(value - quantile(noise, side), 0), high, confidence, resampling.method
+    )
 
 
-def _curves(read: Votes, binned: Binned, bounds: tuple[np.ndarray, np.ndarray], confidence: float, part: int) -> dict[str, VoteCurve]:
-    """The curve of each label; the units of its intervals are the groups in a bin, as those of `mean_claim` are all groups."""
+def _curves(
+    read: Votes, binned: Binned, bounds: tuple[np.ndarray, np.ndarray], confidence: float, part: int
+) -> dict[str, VoteCurve]:
+    """The curve of each label; the units of its intervals are the groups in a bin, as those of
+    `mean_claim` are all groups.
+    """
     from scipy.sparse import csr_array
 
-    count, claimed, observed = (binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes))
+    count, claimed, observed = (
+        binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes)
+    )
     there = count > 0
-    claimed, observed = (np.where(there, x / np.where(there, count, 1), 0) for x in (claimed, observed))
+    claimed, observed = (
+        np.where(there, x / np.where(there, count, 1), 0) for x in (claimed, observed)
+    )
     place = np.repeat(read.code, binned.columns), binned.cell.ravel()
 
     def group_sums(x: np.ndarray) -> Any:
         return csr_array((x.ravel(), place), shape=(read.n_groups, count.size))
 
     sums = group_sums(binned.outcomes - observed.ravel()[binned.cell])
-    groups = np.asarray((group_sums(np.ones_like(binned.outcomes)) > 0).sum(axis=0)).reshape(count.shape)
+    groups = np.asarray((group_sums(np.ones_like(binned.outcomes)) > 0).sum(axis=0)).reshape(
+        count.shape
+    )
     several = groups > 1
-    variance = np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
+    variance = (
+        np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
+    )
     se = np.sqrt(variance * groups / np.where(several, groups - 1, 1))
     freedom = np.maximum(groups - 1, 1)
     lowest, highest = (np.broadcast_to(x[:, None], count.shape) for x in bounds)
     if part == 1:
         low, high = t_interval(observed, se, freedom, confidence, (0.0, highest), groups)
     else:
-        low, high = t_interval_with_extremes(observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read))
-    low, high = np.where(several, low, lowest), np.where(several, high, highest)  # one group says nothing about the spread
+        low, high = t_interval_with_extremes(
+            observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read)
+        )
+    low, high = (
+        np.where(several, low, lowest),
+        np.where(several, high, highest),
+    )  # one group says nothing about the spread
     return {
         name: VoteCurve(
             claimed[c, there[c]],

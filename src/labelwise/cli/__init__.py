@@ -27,11 +27,22 @@ USER_ERROR, BUG = 2, 70
 """Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
 
 
-COMMANDS = ("acquire", "axioms", "completion", "decide", "demo", "evaluate", "quantify", "report", "sets")
+COMMANDS = (
+    "acquire",
+    "axioms",
+    "completion",
+    "decide",
+    "demo",
+    "evaluate",
+    "quantify",
+    "report",
+    "sets",
+)
 
 
 class Commands(Group):
-    """Subcommands that are imported when they are asked for; every error becomes a short message and an exit code.
+    """Subcommands that are imported when they are asked for; every error becomes a short message
+    and an exit code.
 
     ``names`` are modules of ``package``, each with its ``command``.
     """
@@ -50,20 +61,28 @@ class Commands(Group):
         command: click.Command = import_module(f"{self.package}.{name}").command
         return command
 
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        """The subcommand that is asked for; of a mistyped one, the name that was probably meant is said."""
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The subcommand that is asked for; of a mistyped one, the name that was probably meant is
+        said.
+        """
         if args and not args[0].startswith("-") and self.get_command(ctx, args[0]) is None:
             ctx.fail(f"No such command {args[0]!r}{suggest(args[0], self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
 
     def invoke(self, ctx: click.Context) -> object:
-        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line on Ctrl-C."""
+        """Run a subcommand. Unlike click, do not treat EOFError as Ctrl-D, nor print an empty line
+        on Ctrl-C.
+        """
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as error:
             raise click.Abort from error
         except EOFError as error:
-            raise ValueError(f"the input ends too early: {error}" if str(error) else "the input ends too early") from error
+            raise ValueError(
+                f"the input ends too early: {error}" if str(error) else "the input ends too early"
+            ) from error
 
     def main(
         self,
@@ -73,9 +92,13 @@ class Commands(Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Parse and run; the only place that handles errors, from importing a subcommand to closing its context."""
+        """Parse and run; the only place that handles errors, from importing a subcommand to closing
+        its context.
+        """
         words = list(sys.argv[1:] if args is None else args)
-        run: Callable[[], Any] = functools.partial(super().main, words, prog_name, complete_var, standalone_mode=False, **extra)
+        run: Callable[[], Any] = functools.partial(
+            super().main, words, prog_name, complete_var, standalone_mode=False, **extra
+        )
         if not standalone_mode:
             return run()
         print_on_any_terminal()
@@ -128,7 +151,8 @@ def explain(error: Exception) -> tuple[str, int]:
     what = f"{name}: {error}" if str(error) else name
     return (
         f"this is a bug in labelwise ({what}). "
-        "Run the command again as `labelwise --debug …` and report what it prints, with the output of `labelwise --version`.",
+        "Run the command again as `labelwise --debug …` and report what it prints, with the output "
+        "of `labelwise --version`.",
         BUG,
     )
 
@@ -148,15 +172,33 @@ def show_version(context: click.Context, option: click.Parameter, wanted: bool) 
     from .. import kernel_info
 
     kernel = kernel_info()
-    echo(f"labelwise {__version__}, kernel {kernel['kernel']}, {counted(kernel['threads'], 'thread')}")
-    echo(f"Python {python_version()}, NumPy {version('numpy')}, SciPy {version('scipy')}, {platform()}")
+    echo(
+        f"labelwise {__version__}, kernel {kernel['kernel']}, "
+        f"{counted(kernel['threads'], 'thread')}"
+    )
+    echo(
+        f"Python {python_version()}, NumPy {version('numpy')}, SciPy {version('scipy')}, "
+        f"{platform()}"
+    )
     if "missing" in kernel:
         echo(f"There is no compiled kernel, so that computing takes longer: {kernel['missing']}")
     context.exit()
 
 
-@click.group(cls=Commands, package=__name__, names=COMMANDS, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.option("--version", is_flag=True, is_eager=True, expose_value=False, callback=show_version, help="Show the version and exit.")
+@click.group(
+    cls=Commands,
+    package=__name__,
+    names=COMMANDS,
+    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
+)
+@click.option(
+    "--version",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=show_version,
+    help="Show the version and exit.",
+)
 @click.option("--debug", is_flag=True, help="Show the traceback of an error.")
 def main(debug: bool) -> None:
     """Label-wise aleatoric and epistemic uncertainty of classifiers.

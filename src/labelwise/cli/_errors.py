@@ -1,4 +1,6 @@
-"""Errors and notes of the library in the words of the command: its options instead of Python's arguments."""
+"""Errors and notes of the library in the words of the command: its options instead of Python's
+arguments.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +14,16 @@ __all__ = ["OPTION_FIXES", "in_options"]
 OPTION_FIXES: Mapping[str, str] = {
     "batch": "Use --batch top or --batch diverse",
     "class_axis": "They do over axis {axis}: if the classes are there, use --class-axis {axis}",
-    "class_axis_first": "They do over axis 0: if the classes are there, use --class-axis 0 and --member-axis",
+    "class_axis_first": (
+        "They do over axis 0: if the classes are there, use --class-axis 0 and --member-axis"
+    ),
     "class_names": "Use --class-names",
     "class_names_or_costs": "Use --class-names",
     "clip": "If that is rounding, clip it before it is saved: {name}.clip(0, 1)",
     "file_classes": "Use --class-axis {axis}",
-    "file_members": "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0",
+    "file_members": (
+        "If it was saved as (N, M, K), use --member-axis 1; to keep this reading, --member-axis 0"
+    ),
     "file_percentages": "Percentages? Divide by 100, or use --normalize",
     "file_multilabel": "If labels may occur together, use --multilabel",
     "file_not_logits": "Leave out --logits",
@@ -26,28 +32,43 @@ OPTION_FIXES: Mapping[str, str] = {
     "integers": "If 255 stands for 1, divide by 255, or use --normalize",
     "label_wise": "Use --strategy label_wise",
     "logits": "If these are logits, use --logits",
-    "logits_or_labels": "Class labels must be one-hot encoded first; if these are logits, use --logits",
-    "logits_or_multilabel": "If these are logits, use --logits; if labels may occur together, use --multilabel",
-    "maybe_not_logits": "If a sigmoid or softmax has been taken already, they are probabilities: leave out --logits",
+    "logits_or_labels": (
+        "Class labels must be one-hot encoded first; if these are logits, use --logits"
+    ),
+    "logits_or_multilabel": (
+        "If these are logits, use --logits; if labels may occur together, use --multilabel"
+    ),
+    "maybe_not_logits": (
+        "If a sigmoid or softmax has been taken already, they are probabilities: leave out --logits"
+    ),
     "more_cases": "Collect more, or lower --coverage",
     "multiclass": "Use --task multiclass",
-    "name_classes": "Leave it out of the file, or name the columns of the classes: --class-names {names:option}",
+    "name_classes": (
+        "Leave it out of the file, or name the columns of the classes: --class-names {names:option}"
+    ),
     "no_seed": "Leave out --seed",
     "normalize": "If that is rounding, use --normalize; if a class is left out, add it",
     "not_alpha": "Save them as `probs`",
     "not_logits": "Leave out --logits",
-    "overflow": "If a softmax overflowed, start from the logits: use --logits; else drop these instances first",
+    "overflow": (
+        "If a softmax overflowed, start from the logits: use --logits; else drop these instances "
+        "first"
+    ),
     "per_label": "Use --task per_label",
-    "per_label_or_matrix": "Use --task per_label, or if a wrong class costs its false positive plus the truth's false negative, "
-    "give that `matrix`: false_negative of the row plus false_positive of the column, 0 on the diagonal",
-    "pool": "Collect more, lower --coverage, or pool rare classes in a file for --events, such as {rare!r} with a common class added until it "
+    "per_label_or_matrix": "Use --task per_label, or if a wrong class costs its false positive "
+    "plus the truth's false negative, "
+    "give that `matrix`: false_negative of the row plus false_positive of the column, 0 on the "
+    "diagonal",
+    "pool": "Collect more, lower --coverage, or pool rare classes in a file for --events, such as "
+    "{rare!r} with a common class added until it "
     "suffices: that guarantees coverage of the pool, not of each class in it",
     "positions": "If these are positions 0 … {last}, save the names instead",
     "rows_together": "If labels may occur together, use --multilabel; else correct these rows",
     "saved_axes": "Saved as {saved}? Use --member-axis {member} and --class-axis {classes}",
     "saved_classes": "Saved as {saved}? Use --class-axis {classes}",
     "saved_members": "Saved as {saved}? Use --member-axis {member}",
-    "second_class": "If these are (M, N) probabilities of the second of two classes, give both class names: "
+    "second_class": "If these are (M, N) probabilities of the second of two classes, give both "
+    "class names: "
     "--class-names no,yes; for one member of labels that may occur together, use --multilabel",
     "seed": "Use --seed 0, or another number",
 }

@@ -1,4 +1,6 @@
-"""Where the commands read from: a file, or standard input. Every file that a command opens itself is opened here."""
+"""Where the commands read from: a file, or standard input. Every file that a command opens itself
+is opened here.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ class Given:
         return (
             self.files[0].name
             if len(self.files) == 1
-            else f"{self.files[0].name} and {len(self.files) - 1} other{'s' * (len(self.files) > 2)}"
+            else (
+                f"{self.files[0].name} and {len(self.files) - 1} other{'s' * (len(self.files) > 2)}"
+            )
         )
 
     @property
@@ -55,11 +59,15 @@ class Given:
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
-        return Given((path,), {key: value for key, value in self.options.items() if key != "labels"})
+        return Given(
+            (path,), {key: value for key, value in self.options.items() if key != "labels"}
+        )
 
 
 class PredictionFile(PredictionPath):
-    """A prediction file; ``-`` is an .npz file from standard input, kept in a temporary file until the command ends."""
+    """A prediction file; ``-`` is an .npz file from standard input, kept in a temporary file until
+    the command ends.
+    """
 
     def __init__(self) -> None:
         super().__init__(allow_dash=True)
@@ -76,9 +84,15 @@ class PredictionFile(PredictionPath):
 
 
 def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``PREDICTIONS...`` and the options about reading them; the command gets both as one `Given`."""
+    """``PREDICTIONS...`` and the options about reading them; the command gets both as one
+    `Given`.
+    """
     options = (
-        click.option("--logits", is_flag=True, help="The numbers are logits (network outputs before softmax)."),
+        click.option(
+            "--logits",
+            is_flag=True,
+            help="The numbers are logits (network outputs before softmax).",
+        ),
         click.option(
             "--class-names",
             metavar="NAMES",
@@ -86,29 +100,66 @@ def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None
             help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
         ),
         click.option(
-            "--labels", type=READ_FILE, help="True labels (.npy, .npz, .txt or a table), matched by id; by number if they have none."
+            "--labels",
+            type=READ_FILE,
+            help=(
+                "True labels (.npy, .npz, .txt or a table), matched by id; by number if they have "
+                "none."
+            ),
         ),
-        click.option("--member-axis", type=int, help="Where the members are in arrays of three axes or more.  [default: 0]"),
-        click.option("--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"),
-        click.option("--normalize", is_flag=True, help="Divide probabilities by their sums, and say how far these were off."),
-        click.option("--multilabel", is_flag=True, help="The labels may occur together; their probabilities need not sum to 1."),
+        click.option(
+            "--member-axis",
+            type=int,
+            help="Where the members are in arrays of three axes or more.  [default: 0]",
+        ),
+        click.option(
+            "--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"
+        ),
+        click.option(
+            "--normalize",
+            is_flag=True,
+            help="Divide probabilities by their sums, and say how far these were off.",
+        ),
+        click.option(
+            "--multilabel",
+            is_flag=True,
+            help="The labels may occur together; their probabilities need not sum to 1.",
+        ),
     )
-    names = ("logits", "class_names", "labels", "member_axis", "class_axis", "normalize", "multilabel")
+    names = (
+        "logits",
+        "class_names",
+        "labels",
+        "member_axis",
+        "class_axis",
+        "normalize",
+        "multilabel",
+    )
 
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(command)
         def run(files: tuple[Path, ...], **rest: Any) -> None:
             chosen = {name: rest.pop(name) for name in names}
-            command(predictions=Given(files, {name: value for name, value in chosen.items() if value not in (None, False)}), **rest)
+            command(
+                predictions=Given(
+                    files,
+                    {name: value for name, value in chosen.items() if value not in (None, False)},
+                ),
+                **rest,
+            )
 
         for option in reversed(options):
             run = option(run)
-        return click.argument("files", metavar="PREDICTIONS...", nargs=-1, required=True, type=PredictionFile())(run)
+        return click.argument(
+            "files", metavar="PREDICTIONS...", nargs=-1, required=True, type=PredictionFile()
+        )(run)
 
     return decorate
 
 
-def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) -> tuple[str, ...] | None:
+def _class_names(
+    ctx: click.Context, param: click.Parameter, value: str | None
+) -> tuple[str, ...] | None:
     if value is None:
         return None
     path = Path(value)
@@ -123,7 +174,9 @@ def _class_names(ctx: click.Context, param: click.Parameter, value: str | None) 
             if isinstance(content, dict) and "id2label" in content:  # config.json of Hugging Face
                 content = content["id2label"]
             if not isinstance(content, list | dict):
-                raise ValueError('class names must be a list, or a dictionary such as {"0": "cat", "1": "dog"}')
+                raise ValueError(
+                    'class names must be a list, or a dictionary such as {"0": "cat", "1": "dog"}'
+                )
             return as_class_names(content)
     if path.suffix == ".txt" or path.is_file():
         from ..io.files import read_text
@@ -141,13 +194,17 @@ def notes() -> Iterator[None]:
         try:
             yield
         finally:
-            said = [in_options(one.message) for one in found if one.category in (UserWarning, InputNote)]
+            said = [
+                in_options(one.message) for one in found if one.category in (UserWarning, InputNote)
+            ]
             for text in dict.fromkeys(said):
                 echo(f"Note: {one_line(text)}", err=True)
 
 
 def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions:
-    """Predictions of any format, opened; unless ``quiet``, what they were taken for is said on standard error."""
+    """Predictions of any format, opened; unless ``quiet``, what they were taken for is said on
+    standard error.
+    """
     from ..io import load_predictions
 
     if isinstance(given, Path):
@@ -159,7 +216,9 @@ def read_predictions(given: Given | Path, *, quiet: bool = False) -> Predictions
     return predictions
 
 
-def echo_reading(given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]) -> None:
+def echo_reading(
+    given: Given, shape: tuple[int, ...], n_members: int | None, assumptions: Sequence[str]
+) -> None:
     """What predictions were taken for and what was assumed, on standard error."""
     echo(f"{given.name}: {in_words(shape, n_members)}", err=True)
     for sentence in assumptions:
@@ -199,7 +258,10 @@ def read_costs(path: Path) -> Costs:
     if costs.matrix is not None and np.any(np.diagonal(costs.matrix)):
         k = int(np.flatnonzero(np.diagonal(costs.matrix))[0])
         name = k if costs.class_names is None else costs.class_names[k]
-        words = f"the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} even if it is right"
+        words = (
+            f"the matrix says that predicting {name!r} costs {costs.matrix[k, k]:g} even if it is "
+            "right"
+        )
         echo(f"Note: {path.name}: {one_line(words)}; its diagonal is usually 0", err=True)
     return costs
 
@@ -221,5 +283,8 @@ def read_events(path: Path) -> dict[str, list[str]]:
         groups = read_toml(path)
         for name, classes in groups.items():
             if not isinstance(classes, list):
-                raise ValueError(f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got {classes!r:.100}')
+                raise ValueError(
+                    f'{name!r} must be a list of classes, such as ["lung", "lymphoma"]; got '
+                    f"{classes!r:.100}"
+                )
     return groups

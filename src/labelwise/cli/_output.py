@@ -20,15 +20,38 @@ from .._tables import plain, shortened
 if TYPE_CHECKING:
     from .._resampling import Estimate
 
-# Characters that could control a terminal or reorder text: C0 and C1 controls, line separators, bidirectional
-# embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be encoded.
-_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+# Characters that could control a terminal or reorder text: C0 and C1 controls, line separators,
+# bidirectional embeddings, overrides and isolates; and halves of surrogate pairs, which cannot be
+# encoded.
+_CONTROL = re.compile(
+    "[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
 LONGEST_NAME, LONGEST_ERROR = 80, 2000
-# What is printed instead of a character that the encoding of a terminal lacks. Every other one is escaped.
+# What is printed instead of a character that the encoding of a terminal lacks. Every other one is
+# escaped.
 _PLAIN = {
-    "−": "-", "–": "-", "—": "-", "×": "x", "÷": "/", "·": "*", "±": "+/-", "…": "...", "→": "->", "←": "<-", "≤": "<=", "≥": ">=",
-    "≠": "!=", "½": "1/2", "²": "^2", "“": '"', "”": '"', "‘": "'", "’": "'", "′": "'", "\u00a0": " ",
-}  # fmt: skip
+    "−": "-",
+    "–": "-",
+    "—": "-",
+    "×": "x",
+    "÷": "/",
+    "·": "*",
+    "±": "+/-",
+    "…": "...",
+    "→": "->",
+    "←": "<-",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "½": "1/2",
+    "²": "^2",
+    "“": '"',
+    "”": '"',
+    "‘": "'",
+    "’": "'",
+    "′": "'",
+    "\u00a0": " ",
+}
 _LOOK_ALIKE = "labelwise-look-alike"
 
 
@@ -36,7 +59,9 @@ def _look_alikes(error: UnicodeError) -> tuple[str, int]:
     if not isinstance(error, UnicodeEncodeError):
         raise error
     missing = error.object[error.start : error.end]
-    return "".join(_PLAIN.get(char, char.encode("ascii", "backslashreplace").decode()) for char in missing), error.end
+    return "".join(
+        _PLAIN.get(char, char.encode("ascii", "backslashreplace").decode()) for char in missing
+    ), error.end
 
 
 codecs.register_error(_LOOK_ALIKE, _look_alikes)
@@ -53,14 +78,17 @@ def encodable(text: str, encoding: str | None) -> str:
 
 
 def print_on_any_terminal() -> None:
-    """Let libraries print too what the terminal's encoding lacks; all that is printed here is `encodable` anyway."""
+    """Let libraries print too what the terminal's encoding lacks; all that is printed here is
+    `encodable` anyway.
+    """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # not what tests and notebooks put in its place
             stream.reconfigure(errors=_LOOK_ALIKE)
 
 
 def printable(text: str, *, err: bool = False) -> str:
-    r"""``text`` with control characters escaped, except line feeds, and in the encoding of standard output or error.
+    r"""``text`` with control characters escaped, except line feeds, and in the encoding of standard
+    output or error.
 
     >>> print(printable("mel\x1b[31manoma\u202e"))
     mel\x1b[31manoma\u202e
@@ -81,18 +109,32 @@ def one_line(text: str, longest: int = LONGEST_ERROR) -> str:
 
 
 def echo(text: str, *, err: bool = False) -> None:
-    """Print text for people, with control characters escaped: it may come from an untrusted file."""
+    """Print text for people, with control characters escaped: it may come from an untrusted
+    file.
+    """
     click.echo(printable(text, err=err), err=err)
 
 
 def echo_data(text: str) -> None:
-    """Write a file to standard output, in UTF-8 as all files; on a terminal, with control characters escaped."""
-    click.echo(printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text.encode(), nl=False)
+    """Write a file to standard output, in UTF-8 as all files; on a terminal, with control
+    characters escaped.
+    """
+    click.echo(
+        printable(text.replace("\r\n", "\n")) if sys.stdout.isatty() else text.encode(), nl=False
+    )
 
 
 def echo_json(value: Any) -> None:
-    """``value`` as JSON; NaN and infinity become null, and characters are escaped unless the output is in UTF-8."""
-    text = json.dumps(plain(value), indent=2, ensure_ascii=not (getattr(sys.stdout, "encoding", None) or "utf-8").lower().startswith("utf"))
+    """``value`` as JSON; NaN and infinity become null, and characters are escaped unless the output
+    is in UTF-8.
+    """
+    text = json.dumps(
+        plain(value),
+        indent=2,
+        ensure_ascii=not (getattr(sys.stdout, "encoding", None) or "utf-8")
+        .lower()
+        .startswith("utf"),
+    )
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
@@ -108,7 +150,14 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
     from rich.table import Table
 
     def cell(x: Any) -> str:
-        return escape(printable(one_line(number(float(x), 4) if isinstance(x, float | np.floating) else str(x), LONGEST_NAME)))
+        return escape(
+            printable(
+                one_line(
+                    number(float(x), 4) if isinstance(x, float | np.floating) else str(x),
+                    LONGEST_NAME,
+                )
+            )
+        )
 
     table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):
@@ -120,11 +169,21 @@ def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]
 
 @contextmanager
 def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
-    """A function to call with (steps done, all steps); draws a bar on a terminal and nothing in a pipe."""
+    """A function to call with (steps done, all steps); draws a bar on a terminal and nothing in a
+    pipe.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        TextColumn,
+        TimeRemainingColumn,
+    )
 
-    hidden = not sys.stderr.isatty()  # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
+    hidden = (
+        not sys.stderr.isatty()
+    )  # before rich 14.3 a disabled bar ends with an empty line unless its console is quiet
     bar = Progress(
         TextColumn(word), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=Console(stderr=True, quiet=hidden), disable=hidden, transient=True,
@@ -136,7 +195,9 @@ def progress_bar(word: str) -> Iterator[Callable[[int, int], None]]:
 
 def json_option(instead_of: str = "tables") -> Callable[[Callable[..., None]], Callable[..., None]]:
     """``--json``, as the argument ``as_json``."""
-    return click.option("--json", "as_json", is_flag=True, help=f"Print JSON instead of {instead_of}.")
+    return click.option(
+        "--json", "as_json", is_flag=True, help=f"Print JSON instead of {instead_of}."
+    )
 
 
 def write_csv(output: Path, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bool:

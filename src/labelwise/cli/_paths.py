@@ -1,4 +1,6 @@
-"""The paths of a command: what it reads and what it writes. No output may be a file that is read."""
+"""The paths of a command: what it reads and what it writes. No output may be a file that is
+read.
+"""
 
 from __future__ import annotations
 
@@ -71,7 +73,9 @@ class InputName(click.types.StringParamType):
 
 
 class OutputPath(click.Path):
-    """A file that the command writes, or, with ``replaced=False``, a folder that it adds files to."""
+    """A file that the command writes, or, with ``replaced=False``, a folder that it adds files
+    to.
+    """
 
     def __init__(self, *, replaced: bool = True, **options: Any) -> None:
         super().__init__(path_type=Path, **options)
@@ -86,7 +90,9 @@ class OutputPath(click.Path):
 
 READ_FILE, READ_FOLDER, READ_PREDICTIONS = InputPath(), InputPath(file_okay=False), PredictionPath()
 DATA_FOLDER = click.Path(path_type=Path, file_okay=False)
-"""A folder of data sets beside other files: it is not read as a whole. The command tells which of its files are, with `will_read`."""
+"""A folder of data sets beside other files: it is not read as a whole. The command tells which of
+its files are, with `will_read`.
+"""
 WRITE_FILE, WRITE_FILE_OR_DASH = OutputPath(), OutputPath(allow_dash=True)
 WRITE_FOLDER = OutputPath(file_okay=False, replaced=False)
 

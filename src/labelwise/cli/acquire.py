@@ -14,8 +14,16 @@ from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 @click.command(cls=Command)
 @predictions_argument()
 @click.option("--budget", required=True, type=click.IntRange(1), help="Number of cases to label.")
-@click.option("--label", help="Choose cases where the members disagree about this class.  [default: all classes]")
-@click.option("--costs", "costs_file", type=READ_FILE, help="Weight the classes by the cost of missing them (.toml).")
+@click.option(
+    "--label",
+    help="Choose cases where the members disagree about this class.  [default: all classes]",
+)
+@click.option(
+    "--costs",
+    "costs_file",
+    type=READ_FILE,
+    help="Weight the classes by the cost of missing them (.toml).",
+)
 @click.option(
     "--strategy",
     type=click.Choice(["label_wise", "entropy", "bald", "margin", "random"]),
@@ -28,8 +36,12 @@ from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
     default="top",
     help="The highest scores, classes taking turns, or cases unlike each other.",
 )
-@click.option("-o", "--output", type=WRITE_FILE_OR_DASH, help="Write the chosen cases as .csv; - for stdout.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random.")
+@click.option(
+    "-o", "--output", type=WRITE_FILE_OR_DASH, help="Write the chosen cases as .csv; - for stdout."
+)
+@click.option(
+    "--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random."
+)
 @click.option("--show", type=click.IntRange(0), default=5, help="Number of choices to explain.")
 @json_option("sentences")
 def command(
@@ -44,10 +56,11 @@ def command(
     show: int,
     as_json: bool,
 ) -> None:
-    """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the members disagree most come first.
+    """Choose the cases of PREDICTIONS (a pool without labels) to label next: those about which the
+    members disagree most come first.
 
-    A case counts by its label-wise epistemic uncertainty, divided by the prevalence of the class in the pool; with --label only
-    that class counts, and no costs are needed.
+    A case counts by its label-wise epistemic uncertainty, divided by the prevalence of the class in
+    the pool; with --label only that class counts, and no costs are needed.
 
     \b
     Examples:
@@ -59,15 +72,28 @@ def command(
     to_pipe = check_csv(output, "the chosen cases")
     stored = read_predictions(predictions, quiet=as_json or to_pipe)
     costs = None if costs_file is None else read_costs(costs_file)
-    choice = acquire(stored.distribution(), costs, budget=budget, label=label, strategy=strategy, batch=batch, rng=seed)
+    choice = acquire(
+        stored.distribution(),
+        costs,
+        budget=budget,
+        label=label,
+        strategy=strategy,
+        batch=batch,
+        rng=seed,
+    )
     ids = list(range(len(stored))) if stored.ids is None else [str(name) for name in stored.ids]
     labels = choice.label or ("",) * budget
-    rows = [(i + 1, ids[k], float(choice.score[k]), labels[i]) for i, k in enumerate(choice.index.tolist())]
+    rows = [
+        (i + 1, ids[k], float(choice.score[k]), labels[i])
+        for i, k in enumerate(choice.index.tolist())
+    ]
     columns = ("rank", "id", "score", "label")
     if output is not None and write_csv(output, columns, rows):
         return
     if as_json:
-        echo_json({"cases": len(stored), "chosen": [dict(zip(columns, row, strict=True)) for row in rows]})
+        echo_json(
+            {"cases": len(stored), "chosen": [dict(zip(columns, row, strict=True)) for row in rows]}
+        )
         return
     echo(f"{budget:,} of {len(stored):,} cases to label next" + (f", for {label}" if label else ""))
     for j in range(min(show, budget)):

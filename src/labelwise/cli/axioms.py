@@ -35,10 +35,20 @@ def command(loss: LossName | Literal["joint"], seed: int, as_json: bool) -> None
     failed = [r for r in table if not r.holds]
     if as_json:
         keys = ("axiom", "measure", "verdict", "trials")
-        echo_json([{key: getattr(r, key) for key in keys} | {"counterexample": r.counterexample and str(r.counterexample)} for r in table])
+        echo_json(
+            [
+                {key: getattr(r, key) for key in keys}
+                | {"counterexample": r.counterexample and str(r.counterexample)}
+                for r in table
+            ]
+        )
         return
     cells = {(r.axiom, r.measure): r.verdict for r in table}
     axioms = list(dict.fromkeys(r.axiom for r in table))
-    echo_table(table.name, ("axiom", "TU", "AU", "EU"), [(a, *(cells.get((a, m), "–") for m in ("TU", "AU", "EU"))) for a in axioms])
+    echo_table(
+        table.name,
+        ("axiom", "TU", "AU", "EU"),
+        [(a, *(cells.get((a, m), "–") for m in ("TU", "AU", "EU"))) for a in axioms],
+    )
     for r in failed:
         echo(f"{r.axiom} {r.measure}: {r.counterexample}")

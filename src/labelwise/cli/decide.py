@@ -9,7 +9,17 @@ import click
 
 from .._format import number, percent
 from ._input import Given, notes, predictions_argument, read_costs, read_predictions
-from ._output import check_csv, echo, echo_json, echo_table, interval_of, json_option, one_line, progress_bar, write_csv
+from ._output import (
+    check_csv,
+    echo,
+    echo_json,
+    echo_table,
+    interval_of,
+    json_option,
+    one_line,
+    progress_bar,
+    write_csv,
+)
 from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 
 if TYPE_CHECKING:
@@ -18,23 +28,44 @@ if TYPE_CHECKING:
 
 @click.command(cls=Command)
 @predictions_argument()
-@click.option("--costs", "costs_file", required=True, type=READ_FILE, help="Costs by class name (.toml).")
+@click.option(
+    "--costs", "costs_file", required=True, type=READ_FILE, help="Costs by class name (.toml)."
+)
 @click.option(
     "--task",
     type=click.Choice(["multiclass", "per_label"]),
-    help="Choose one class, or act on each label.  [default: multiclass; per_label where labels may occur together]",
+    help=(
+        "Choose one class, or act on each label.  [default: multiclass; per_label where labels may "
+        "occur together]"
+    ),
 )
-@click.option("-o", "--output", type=WRITE_FILE_OR_DASH, help="Write the decisions as .csv; - for standard output.")
-@click.option("--show", type=click.IntRange(0), default=5, help="Number of costliest cases to explain.")
+@click.option(
+    "-o",
+    "--output",
+    type=WRITE_FILE_OR_DASH,
+    help="Write the decisions as .csv; - for standard output.",
+)
+@click.option(
+    "--show", type=click.IntRange(0), default=5, help="Number of costliest cases to explain."
+)
 @json_option()
-def command(predictions: Given, costs_file: Path, task: Task | None, output: Path | None, show: int, as_json: bool) -> None:
+def command(
+    predictions: Given,
+    costs_file: Path,
+    task: Task | None,
+    output: Path | None,
+    show: int,
+    as_json: bool,
+) -> None:
     """Choose the cheapest action for each case of PREDICTIONS: predict, abstain or ask an expert.
 
-    With true labels, it tells for each class what is called, missed and a false alarm before (the most probable class) and after, what
-    that saves, and compares the realized cost with other policies. On the page of `labelwise report --costs` you can explore costs
-    interactively and export them as a costs file.
+    With true labels, it tells for each class what is called, missed and a false alarm before (the
+    most probable class) and after, what that saves, and compares the realized cost with other
+    policies. On the page of `labelwise report --costs` you can explore costs interactively and
+    export them as a costs file.
 
-    The CSV file has one line per case: truth, most probable class, action, expected cost, the reason, and all probabilities.
+    The CSV file has one line per case: truth, most probable class, action, expected cost, the
+    reason, and all probabilities.
 
     \b
     Examples:
@@ -64,7 +95,13 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
     if task is None:
         task = "per_label" if stored.multilabel else "multiclass"
         if stored.multilabel:
-            echo("Note: the labels may occur together, so each is decided by itself (--task per_label)", err=True)
+            echo(
+                (
+                    "Note: the labels may occur together, so each is decided by itself (--task "
+                    "per_label)"
+                ),
+                err=True,
+            )
     costs = read_costs(costs_file)
     with notes(), progress_bar("decide"):  # notes: that the probabilities are badly calibrated
         plan = decide(stored.distribution(), costs, task=task, y_true=stored.y_true)
@@ -72,7 +109,9 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
     ids = np.arange(len(stored)) if stored.ids is None else np.asarray(stored.ids)
     per_case = plan.expected_cost if task == "multiclass" else plan.expected_cost.sum(-1)
     per_answer = plan.value_of_label if task == "multiclass" else plan.value_of_label.sum(-1)
-    worst = np.lexsort((-per_answer, -per_case))[:show]  # asked cases often cost the same: first those where the answer saves most
+    worst = np.lexsort((-per_answer, -per_case))[
+        :show
+    ]  # asked cases often cost the same: first those where the answer saves most
     if output is not None and write_csv(output, *case_rows(plan, ids, stored.y_true)):
         return
     report = None if stored.y_true is None else evaluate_policy(plan, stored.y_true)
@@ -86,10 +125,15 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
                 "expected_cost": float(per_case.mean()),
                 "value_of_label": float(plan.value_of_label.mean()),
                 "value_of_knowledge": float(plan.value_of_knowledge.mean()),
-                "break_even": {"some_case": plan.break_even.some_case, "average": plan.break_even.average},
+                "break_even": {
+                    "some_case": plan.break_even.some_case,
+                    "average": plan.break_even.average,
+                },
                 "realized_minus_expected": None if story is None else interval_of(story.excess),
                 "classes": None if story is None else story.to_dict(),
-                "realized": None if report is None else {name: outcome.cost for name, outcome in report.outcomes.items()},
+                "realized": None
+                if report is None
+                else {name: outcome.cost for name, outcome in report.outcomes.items()},
                 "explanations": {str(ids[i]): plan.explain(int(i)) for i in worst},
             }
         )
@@ -97,7 +141,10 @@ def command(predictions: Given, costs_file: Path, task: Task | None, output: Pat
     echo_table(
         f"{len(stored):,} cases, expected cost {number(per_case.mean(), 4)} each",
         ("action", "cases" if task == "multiclass" else "labels", "share"),
-        [(name, count, percent(count / counts.sum())) for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])],
+        [
+            (name, count, percent(count / counts.sum()))
+            for name, count in sorted(zip(names, counts, strict=True), key=lambda x: -x[1])
+        ],
     )
     echo(f"{plan.break_even}." if story is None else f"\n{story}")
     if report is not None:

@@ -13,12 +13,15 @@ from ._paths import WRITE_FILE, Command
 
 
 @click.command(cls=Command)
-@click.option("-o", "--output", default="report.html", type=WRITE_FILE, help="Page to write (.html).")
+@click.option(
+    "-o", "--output", default="report.html", type=WRITE_FILE, help="Page to write (.html)."
+)
 @json_option()
 def command(output: Path, as_json: bool) -> None:
     """Show the label-wise uncertainty of five networks on FashionMNIST, in seconds.
 
-    The predictions are bundled: nothing is trained or downloaded. The report page shows individual images.
+    The predictions are bundled: nothing is trained or downloaded. The report page shows individual
+    images.
 
     \b
     Examples:
@@ -44,7 +47,10 @@ def command(output: Path, as_json: bool) -> None:
     if as_json:
         echo_json({**found, "output": str(output)})
         return
-    echo(f"Five networks, {count(found['instances'])} test images: accuracy {percent(found['accuracy'])}.\n{found['calibration']}\n")
+    echo(
+        f"Five networks, {count(found['instances'])} test images: accuracy "
+        f"{percent(found['accuracy'])}.\n{found['calibration']}\n"
+    )
     echo_table(
         "Mean uncertainty over the images of each class, in bits",
         ("class", "total", "aleatoric", "epistemic", "epistemic share"),
@@ -68,7 +74,10 @@ def command(output: Path, as_json: bool) -> None:
     echo_table(
         "Out-of-distribution detection (AUROC)",
         ("data set", "total", "aleatoric", "epistemic"),
-        [(name, *(fixed(x, 3) for x in scores.values())) for name, scores in found["detection"].items()],
+        [
+            (name, *(fixed(x, 3) for x in scores.values()))
+            for name, scores in found["detection"].items()
+        ],
     )
     echo(f"To explore single images and costs, open {output.resolve().as_uri()} in a browser.")
 
@@ -94,9 +103,14 @@ def summary(data: dict[str, Any]) -> dict[str, Any]:
             }
             for k in order
         ],
-        "accuracy_at_80": {part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()},
+        "accuracy_at_80": {
+            part: float(curve["value"][fifth]) for part, curve in loss["rejection"].items()
+        },
         "detection": {
-            other["name"]: {part: found["auroc"] for part, found in other["losses"][loss["key"]].items()} for other in data["detection"]
+            other["name"]: {
+                part: found["auroc"] for part, found in other["losses"][loss["key"]].items()
+            }
+            for other in data["detection"]
         },
     }
 
@@ -104,4 +118,6 @@ def summary(data: dict[str, Any]) -> dict[str, Any]:
 def _refuse_foreign_file(path: Path) -> None:
     """Do not overwrite a file that is not a report."""
     if path.is_file() and b"labelwise</title>" not in path.read_bytes()[:2000]:
-        raise FileExistsError(f"{str(path)!r} exists and is not a labelwise report; choose another name with -o")
+        raise FileExistsError(
+            f"{str(path)!r} exists and is not a labelwise report; choose another name with -o"
+        )

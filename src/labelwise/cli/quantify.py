@@ -21,22 +21,34 @@ if TYPE_CHECKING:
     "-o",
     "--output",
     type=WRITE_FILE,
-    help="File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format of the predictions, or .npz]",
+    help=(
+        "File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format "
+        "of the predictions, or .npz]"
+    ),
 )
 @loss_option(multiple=True)
 @click.option("--sums-only", is_flag=True, help="Write only the sums over the classes.")
 @click.option("--memory", default="500MB", help="How much to hold at once.")
-@click.option("--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute.")
+@click.option(
+    "--scheduler", metavar="ADDRESS", help="Let the workers of a running Dask scheduler compute."
+)
 @json_option("a table")
 def command(
-    predictions: Given, output: Path | None, loss: tuple[LossName, ...], sums_only: bool, memory: str, scheduler: str | None, as_json: bool
+    predictions: Given,
+    output: Path | None,
+    loss: tuple[LossName, ...],
+    sums_only: bool,
+    memory: str,
+    scheduler: str | None,
+    as_json: bool,
 ) -> None:
-    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (- for an .npz from standard input); several
-    files, or a folder of them, are the members.
+    """Write the label-wise total, aleatoric and epistemic uncertainty of PREDICTIONS (- for an .npz
+    from standard input); several files, or a folder of them, are the members.
 
-    The predictions are read a block at a time. After an interruption the same command resumes where it stopped; predictions that
-    have changed meanwhile are computed again. The output holds, for each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic`
-    (instances x classes) and their sums `LOSS_sum_total` and so on.
+    The predictions are read a block at a time. After an interruption the same command resumes where
+    it stopped; predictions that have changed meanwhile are computed again. The output holds, for
+    each loss, `LOSS_total`, `LOSS_aleatoric` and `LOSS_epistemic` (instances x classes) and their
+    sums `LOSS_sum_total` and so on.
 
     \b
     Examples:
@@ -54,16 +66,33 @@ def command(
         echo(f"Connecting to the scheduler at {scheduler} …", err=True)
     with notes(), progress_bar("quantify") as progress:
         done = quantify(
-            predictions.path, output, losses=tuple(dict.fromkeys(loss or ("log",))), labelwise=not sums_only, memory=memory, scheduler=scheduler,
-            progress=progress, **predictions.options,
-        )  # fmt: skip
+            predictions.path,
+            output,
+            losses=tuple(dict.fromkeys(loss or ("log",))),
+            labelwise=not sums_only,
+            memory=memory,
+            scheduler=scheduler,
+            progress=progress,
+            **predictions.options,
+        )
     if as_json:
         echo_json(
-            {"output": str(done.path), "instances": done.instances, "blocks": done.blocks, "computed": done.computed, "means": done.means}
+            {
+                "output": str(done.path),
+                "instances": done.instances,
+                "blocks": done.blocks,
+                "computed": done.computed,
+                "means": done.means,
+            }
         )
         return
-    echo_reading(predictions, done.shape, done.shape[0] if len(done.shape) == 3 else None, done.notes)
+    echo_reading(
+        predictions, done.shape, done.shape[0] if len(done.shape) == 3 else None, done.notes
+    )
     single = len(done.shape) == 3 and done.shape[0] == 1
-    rows = [(name, *("–" if single and part == "epistemic" else means[part] for part in PARTS)) for name, means in done.means.items()]
+    rows = [
+        (name, *("–" if single and part == "epistemic" else means[part] for part in PARTS))
+        for name, means in done.means.items()
+    ]
     echo_table(f"{done.instances:,} instances", ("loss", *PARTS), rows)
     echo(f"Means of the sums over the classes; written to {output}")

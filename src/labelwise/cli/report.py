@@ -7,22 +7,62 @@ from typing import Any
 
 import click
 
-from ._input import Given, predictions_argument, read_costs, read_events, read_predictions, read_sets
+from ._input import (
+    Given,
+    predictions_argument,
+    read_costs,
+    read_events,
+    read_predictions,
+    read_sets,
+)
 from ._output import echo, echo_data, echo_json, progress_bar
 from ._paths import READ_FILE, READ_PREDICTIONS, WRITE_FILE_OR_DASH, Command
 
 
 @click.command(cls=Command)
 @predictions_argument()
-@click.option("-o", "--output", type=WRITE_FILE_OR_DASH, help="Page to write (.html); - for standard output.  [default: NAME-report.html]")
-@click.option("--ood", multiple=True, type=READ_PREDICTIONS, help="Predictions for out-of-distribution cases to detect; may be repeated.")
-@click.option("--events", "events_file", type=READ_FILE, help="Groups of classes as events (.toml: name = [classes]).")
-@click.option("--ordinal", is_flag=True, help="The classes are ordered grades: use the cuts between them as events.")
-@click.option("--costs", "costs_file", type=READ_FILE, help="Costs that the page starts with (.toml).")
-@click.option("--sets", "sets_file", type=READ_FILE, help="Fitted prediction sets (labelwise sets fit) to evaluate.")
+@click.option(
+    "-o",
+    "--output",
+    type=WRITE_FILE_OR_DASH,
+    help="Page to write (.html); - for standard output.  [default: NAME-report.html]",
+)
+@click.option(
+    "--ood",
+    multiple=True,
+    type=READ_PREDICTIONS,
+    help="Predictions for out-of-distribution cases to detect; may be repeated.",
+)
+@click.option(
+    "--events",
+    "events_file",
+    type=READ_FILE,
+    help="Groups of classes as events (.toml: name = [classes]).",
+)
+@click.option(
+    "--ordinal",
+    is_flag=True,
+    help="The classes are ordered grades: use the cuts between them as events.",
+)
+@click.option(
+    "--costs", "costs_file", type=READ_FILE, help="Costs that the page starts with (.toml)."
+)
+@click.option(
+    "--sets",
+    "sets_file",
+    type=READ_FILE,
+    help="Fitted prediction sets (labelwise sets fit) to evaluate.",
+)
 @click.option("--title", help="Heading of the page.  [default: the file's name]")
-@click.option("--instances", type=click.IntRange(1), default=10_000, help="Maximum number of cases to embed.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed for sampling cases, if there are more.")
+@click.option(
+    "--instances", type=click.IntRange(1), default=10_000, help="Maximum number of cases to embed."
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    help="Random seed for sampling cases, if there are more.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print what was written as JSON.")
 def command(
     predictions: Given,
@@ -39,8 +79,9 @@ def command(
 ) -> None:
     """Write an interactive report about PREDICTIONS: one HTML file that works offline.
 
-    It shows which classes are uncertain, and what the members disagree about, accuracy after rejecting the most uncertain cases, single
-    cases, and decisions at given costs. `y_true`, `ids` and `images` in the file add more.
+    It shows which classes are uncertain, and what the members disagree about, accuracy after
+    rejecting the most uncertain cases, single cases, and decisions at given costs. `y_true`, `ids`
+    and `images` in the file add more.
 
     \b
     Examples:

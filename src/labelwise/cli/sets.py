@@ -11,7 +11,9 @@ from ._input import Given, predictions_argument, read_events, read_predictions, 
 from ._output import check_csv, echo, echo_json, json_option, write_csv
 from ._paths import READ_FILE, WRITE_FILE, WRITE_FILE_OR_DASH, Group
 
-SETS = click.option("--sets", "sets_file", required=True, type=READ_FILE, help="Fitted sets (labelwise sets fit).")
+SETS = click.option(
+    "--sets", "sets_file", required=True, type=READ_FILE, help="Fitted sets (labelwise sets fit)."
+)
 
 
 @click.group(cls=Group)
@@ -28,38 +30,95 @@ def command() -> None:
 
 @command.command()
 @predictions_argument()
-@click.option("-o", "--output", required=True, type=WRITE_FILE, help="File for the fitted sets (.npz).")
-@click.option("--coverage", type=float, default=0.9, help="Guaranteed probability that the set holds the true class.")
-@click.option("--per", type=click.Choice(["class", "marginal"]), default="class", help="For each class, or for all cases.")
-@click.option("--events", "events_file", type=READ_FILE, help="Pools of classes to guarantee for (.toml: name = [classes]).")
-@click.option("--score", type=click.Choice(["lac", "aps"]), default="lac", help="Smallest sets, or adaptive ones.")
-@click.option("--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets.")
+@click.option(
+    "-o", "--output", required=True, type=WRITE_FILE, help="File for the fitted sets (.npz)."
+)
+@click.option(
+    "--coverage",
+    type=float,
+    default=0.9,
+    help="Guaranteed probability that the set holds the true class.",
+)
+@click.option(
+    "--per",
+    type=click.Choice(["class", "marginal"]),
+    default="class",
+    help="For each class, or for all cases.",
+)
+@click.option(
+    "--events",
+    "events_file",
+    type=READ_FILE,
+    help="Pools of classes to guarantee for (.toml: name = [classes]).",
+)
+@click.option(
+    "--score",
+    type=click.Choice(["lac", "aps"]),
+    default="lac",
+    help="Smallest sets, or adaptive ones.",
+)
+@click.option(
+    "--ordinal", is_flag=True, help="The classes are ordered grades: no gaps in the sets."
+)
 @click.option(
     "--cover",
     type=click.Choice(["case", "group"]),
-    help="If the file has `groups`: a random case, or all cases, of a new group.  [default: case; groups are always used]",
+    help=(
+        "If the file has `groups`: a random case, or all cases, of a new group.  [default: case; "
+        "groups are always used]"
+    ),
 )
-@click.option("--miss-rate", type=float, default=0.1, help="For labels that may occur together: share of present labels answered no.")
-@click.option("--false-alarm-rate", type=float, default=0.1, help="Likewise: share of absent labels answered yes.")
 @click.option(
-    "--confidence", type=float, help="Likewise: guarantee the rates with this confidence (Learn then Test) instead of on average."
+    "--miss-rate",
+    type=float,
+    default=0.1,
+    help="For labels that may occur together: share of present labels answered no.",
+)
+@click.option(
+    "--false-alarm-rate",
+    type=float,
+    default=0.1,
+    help="Likewise: share of absent labels answered yes.",
+)
+@click.option(
+    "--confidence",
+    type=float,
+    help=(
+        "Likewise: guarantee the rates with this confidence (Learn then Test) instead of on "
+        "average."
+    ),
 )
 @click.option("--family-wise", is_flag=True, help="Likewise: for all labels at once.")
-def fit(predictions: Given, output: Path, events_file: Path | None, per: str, ordinal: bool, cover: str | None, **options: Any) -> None:
+def fit(
+    predictions: Given,
+    output: Path,
+    events_file: Path | None,
+    per: str,
+    ordinal: bool,
+    cover: str | None,
+    **options: Any,
+) -> None:
     """Fit prediction sets on labeled calibration cases PREDICTIONS.
 
-    The cases must have been used neither for training nor for choosing the model. If the file has `groups` (patients), whole groups are
-    the unit. Where labels may occur together, thresholds for yes, no and unsure are fitted for each label.
+    The cases must have been used neither for training nor for choosing the model. If the file has
+    `groups` (patients), whole groups are the unit. Where labels may occur together, thresholds for
+    yes, no and unsure are fitted for each label.
     """
     from ..events import ordinal as cuts
     from ..sets import fit_labels, fit_sets
 
     stored = read_predictions(predictions)
     if stored.y_true is None:
-        raise ValueError(f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use --labels")
+        raise ValueError(
+            f"{predictions.name} has no true labels (`y_true`), which calibration needs. Use "
+            "--labels"
+        )
     if cover is not None and stored.groups is None:
         raise ValueError("--cover needs `groups` in the file: which cases belong together")
-    rates = {key: options.pop(key) for key in ("miss_rate", "false_alarm_rate", "confidence", "family_wise")}
+    rates = {
+        key: options.pop(key)
+        for key in ("miss_rate", "false_alarm_rate", "confidence", "family_wise")
+    }
     fitted: Any
     if stored.multilabel:
         method = "risk_control" if rates["confidence"] is None else "learn_then_test"
@@ -82,15 +141,27 @@ def fit(predictions: Given, output: Path, events_file: Path | None, per: str, or
 @command.command()
 @predictions_argument()
 @SETS
-@click.option("-o", "--output", required=True, type=WRITE_FILE_OR_DASH, help="Table (.csv); - for standard output.")
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=WRITE_FILE_OR_DASH,
+    help="Table (.csv); - for standard output.",
+)
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
 def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None) -> None:
-    """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each class whether it is in."""
+    """Write the prediction set of each case of PREDICTIONS: its classes, its size, and for each
+    class whether it is in.
+    """
     from ..sets import SetPredictor
 
     stored = read_predictions(predictions, quiet=check_csv(output, "sets"))
     fitted = read_sets(sets_file)
-    result: Any = fitted.predict(stored, rng=seed) if isinstance(fitted, SetPredictor) else fitted.predict(stored)
+    result: Any = (
+        fitted.predict(stored, rng=seed)
+        if isinstance(fitted, SetPredictor)
+        else fitted.predict(stored)
+    )
     columns = result.columns(ids=stored.ids)
     if write_csv(output, list(columns), zip(*columns.values(), strict=True)):
         return
@@ -122,7 +193,10 @@ def evaluate(predictions: Given, sets_file: Path, seed: int | None, as_json: boo
                 {
                     "guarantee": fitted.guarantee,
                     "note": answers.note,
-                    "labels": [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)],
+                    "labels": [
+                        dict(zip(columns, row, strict=True))
+                        for row in zip(*columns.values(), strict=True)
+                    ],
                 }
             )
         else:

@@ -1,4 +1,6 @@
-"""Decisions under uncertainty: costs, actions, rejection thresholds with a guarantee, and active learning."""
+"""Decisions under uncertainty: costs, actions, rejection thresholds with a guarantee, and active
+learning.
+"""
 
 from __future__ import annotations
 

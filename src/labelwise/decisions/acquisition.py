@@ -1,4 +1,6 @@
-"""Active learning: which instances to label next, by the members' disagreement about each class, weighted by costs and class prevalence."""
+"""Active learning: which instances to label next, by the members' disagreement about each class,
+weighted by costs and class prevalence.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +38,9 @@ class Acquisition(Shown):
     score: np.ndarray
     """The score of every case in the pool, (N,)."""
     label: tuple[str, ...] | None
-    """For ``"label_wise"``: the class each case was chosen for; unless ``batch="balanced"``, the one with the largest part of its score."""
+    """For ``"label_wise"``: the class each case was chosen for; unless ``batch="balanced"``, the
+    one with the largest part of its score.
+    """
     label_index: np.ndarray | None
     """Positions of these classes, (budget,)."""
     need: np.ndarray | None
@@ -46,17 +50,38 @@ class Acquisition(Shown):
     """What all cases of the pool are called, where they came with an index."""
 
     def to_frame(self, *, ids: Any = None, library: str = "pandas") -> Any:
-        """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name all cases of the pool."""
+        """A row for each chosen case, best first, as a data frame of pandas or polars; ``ids`` name
+        all cases of the pool.
+        """
         columns: dict[str, Any] = {"score": self.score[self.index]}
         if self.label is not None:
             columns["label"] = np.asarray(self.label)
-        return instance_frame(columns, self.score.shape, library, ids=ids, known=self.instance_ids, where=self.index, rank=True)
+        return instance_frame(
+            columns,
+            self.score.shape,
+            library,
+            ids=ids,
+            known=self.instance_ids,
+            where=self.index,
+            rank=True,
+        )
 
     def _summary(self) -> Summary:
         labels = self.label or ("",) * len(self.index)
-        rows = [(str(i), float(self.score[i]), label) for i, label in zip(self.index[:10].tolist(), labels, strict=False)]
-        title = f"Acquisition ({self.strategy}): {len(self.index):,} of {len(self.score):,} cases, best first"
-        return Summary(title, ("case", "score", "label"), rows, f"… and {len(self.index) - 10:,} more" if len(self.index) > 10 else "")
+        rows = [
+            (str(i), float(self.score[i]), label)
+            for i, label in zip(self.index[:10].tolist(), labels, strict=False)
+        ]
+        title = (
+            f"Acquisition ({self.strategy}): {len(self.index):,} of {len(self.score):,} cases, "
+            "best first"
+        )
+        return Summary(
+            title,
+            ("case", "score", "label"),
+            rows,
+            f"… and {len(self.index) - 10:,} more" if len(self.index) > 10 else "",
+        )
 
     def explain(self, j: int = 0) -> str:
         """Explain the ``j``-th choice in one sentence."""
@@ -64,32 +89,54 @@ class Acquisition(Shown):
         if self.label is None or self.label_index is None or self.need is None:
             return f"case {i}: {self.strategy} score {number(self.score[i])}"
         if np.count_nonzero(self.need.any(axis=0)) <= 1:
-            return f"case {i}, for {self.label[j]}: score {number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
+            return (
+                f"case {i}, for {self.label[j]}: score {number(self.score[i])} (the pool's mean is "
+                f"{number(self.score.mean())})"
+            )
         if not self.need[i].any():
             return f"case {i}: score 0, the members agree about it"
         share = self.need[i, self.label_index[j]] / self.need[i].sum()
-        return f"case {i}, for {self.label[j]}: {percent(share, 0)} of its score of {number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
+        return (
+            f"case {i}, for {self.label[j]}: {percent(share, 0)} of its score of "
+            f"{number(self.score[i])} (the pool's mean is {number(self.score.mean())})"
+        )
 
 
-def class_need(q: Distribution, costs: Costs | None = None, *, loss: LossName | Loss = "log", prevalence: Any = None) -> np.ndarray:
-    r"""How much the members disagree about each class of each case, weighted, (N, K): :math:`w_k\, \mathrm{EU}_k(x) / \pi_k`.
+def class_need(
+    q: Distribution,
+    costs: Costs | None = None,
+    *,
+    loss: LossName | Loss = "log",
+    prevalence: Any = None,
+) -> np.ndarray:
+    r"""How much the members disagree about each class of each case, weighted, (N, K): :math:`w_k\,
+    \mathrm{EU}_k(x) / \pi_k`.
 
-    A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence :math:`\pi_k` in the pool (defaults
-    to the mean predicted probability, at least 1/N) puts the classes on one scale. The weight :math:`w_k` is the cost of missing the
-    class: ``false_negative``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
+    A rare class has little epistemic uncertainty because it is rare; dividing by its prevalence
+    :math:`\pi_k` in the pool (defaults to the mean predicted probability, at least 1/N) puts the
+    classes on one scale. The weight :math:`w_k` is the cost of missing the class:
+    ``false_negative``, or the mean off-diagonal cost of its row of the matrix; 1 without costs.
     """
     if q.finite and q.n_members == 1:
-        raise ValueError("one member says nothing about epistemic uncertainty; label-wise acquisition needs at least 2")
+        raise ValueError(
+            "one member says nothing about epistemic uncertainty; label-wise acquisition needs at "
+            "least 2"
+        )
     epistemic = to_numpy(decompose(q, loss).epistemic).astype(float)
     if epistemic.ndim != 2:
-        raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {epistemic.shape[:-1]}")
+        raise ValueError(
+            "`q` must be a pool of cases, one axis of instances; got instances of shape "
+            f"{epistemic.shape[:-1]}"
+        )
     if prevalence is None:
         share = to_numpy(q.mean()).astype(float).mean(axis=0)
     else:
         names = q.class_names or tuple(map(str, range(q.n_classes)))
         share = np.asarray(values_by_class(prevalence, names, "prevalence"), dtype=float)
         if share.shape != (q.n_classes,) or not np.all(np.isfinite(share)) or np.any(share < 0):
-            raise ValueError(f"`prevalence` must be K = {q.n_classes} shares, not negative; got {prevalence!r}")
+            raise ValueError(
+                f"`prevalence` must be K = {q.n_classes} shares, not negative; got {prevalence!r}"
+            )
     weights = np.ones(q.n_classes) if costs is None else _stakes(costs, q)
     return np.asarray(weights * epistemic / np.maximum(share, 1 / len(epistemic)))
 
@@ -117,9 +164,10 @@ def acquire(
 ) -> Acquisition:
     r"""Choose ``budget`` cases of a pool to label: those about which the members disagree most.
 
-    That labels of these cases improve the model is not known beforehand; compare with ``"random"`` on held-out data.
-    ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k` (see `class_need`). ``"entropy"``, ``"bald"`` (mutual
-    information), ``"margin"`` and ``"random"`` are the usual baselines, which ignore classes and costs.
+    That labels of these cases improve the model is not known beforehand; compare with ``"random"``
+    on held-out data. ``"label_wise"`` scores a case by :math:`\sum_k w_k\, \mathrm{EU}_k / \pi_k`
+    (see `class_need`). ``"entropy"``, ``"bald"`` (mutual information), ``"margin"`` and
+    ``"random"`` are the usual baselines, which ignore classes and costs.
 
     Parameters
     ----------
@@ -130,13 +178,13 @@ def acquire(
     budget : int
         Number of cases.
     label : str or int, optional
-        Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed. A whole number is a class name where
-        all names are integers, else a position.
+        Choose for this class alone: only its epistemic uncertainty counts, and no costs are needed.
+        A whole number is a class name where all names are integers, else a position.
     strategy : {"label_wise", "entropy", "bald", "margin", "random"}
     batch : {"top", "balanced", "diverse"}
-        ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it needs most, as long as it needs one
-        (label-wise only).
-        ``"diverse"``: greedily the largest product of the score and the distance to the nearest chosen case.
+        ``"top"``: the highest scores. ``"balanced"``: classes take turns, each choosing the case it
+        needs most, as long as it needs one (label-wise only). ``"diverse"``: greedily the largest
+        product of the score and the distance to the nearest chosen case.
     features : array (N, D), optional
         Space of the distances for ``"diverse"``; defaults to the mean probabilities.
     loss, prevalence
@@ -152,20 +200,28 @@ def acquire(
     (array([2]), array([1]))
     >>> acquire(q, budget=1, label="melanoma").explain()
     "case 2, for melanoma: score 0.887 (the pool's mean is 0.296)"
-    """
+    """  # noqa: E501
     check_choice(strategy, "strategy", STRATEGIES)
     check_choice(batch, "batch", BATCHES)
     mean = to_numpy(q.mean()).astype(float)
     if mean.ndim != 2:
-        raise ValueError(f"`q` must be a pool of cases, one axis of instances; got instances of shape {mean.shape[:-1]}")
+        raise ValueError(
+            "`q` must be a pool of cases, one axis of instances; got instances of shape "
+            f"{mean.shape[:-1]}"
+        )
     n = len(mean)
     if check_positive(budget, "budget") > n:
         raise ValueError(f"the budget must be at most the pool's {n} cases; got {budget!r}")
     if batch == "balanced" and strategy != "label_wise":
-        raise InputError(f"a balanced batch takes turns between classes, which the strategy {strategy!r} ignores", fix="label_wise")
+        raise InputError(
+            f"a balanced batch takes turns between classes, which the strategy {strategy!r} ignores",  # noqa: E501
+            fix="label_wise",
+        )
     class_names = q.class_names or tuple(map(str, range(q.n_classes)))
     chosen = None if label is None else _check_label(label, class_names, strategy, batch)
-    need = class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
+    need = (
+        class_need(q, costs, loss=loss, prevalence=prevalence) if strategy == "label_wise" else None
+    )
     if need is not None and chosen is not None:
         need = np.where(np.arange(q.n_classes) == chosen, need, 0.0)
     score = _baseline(q, mean, strategy, rng) if need is None else need.sum(axis=1)
@@ -183,12 +239,19 @@ def acquire(
 
 
 def _check_label(label: Any, class_names: tuple[str, ...], strategy: str, batch: str) -> int:
-    """The position of a class, after choices that have no meaning for a single class were refused."""
+    """The position of a class, after choices that have no meaning for a single class were
+    refused.
+    """
     position = class_position(label, class_names, "label")
     if strategy != "label_wise":
-        raise InputError(f"`label` asks for one class, and the strategy {strategy!r} ignores classes", fix="label_wise")
+        raise InputError(
+            f"`label` asks for one class, and the strategy {strategy!r} ignores classes",
+            fix="label_wise",
+        )
     if batch == "balanced":
-        raise InputError("a balanced batch takes turns between classes, and `label` asks for one", fix="batch")
+        raise InputError(
+            "a balanced batch takes turns between classes, and `label` asks for one", fix="batch"
+        )
     return position
 
 
@@ -204,12 +267,16 @@ def _baseline(q: Distribution, mean: np.ndarray, strategy: str, rng: Any) -> np.
 def _features(features: Any, n: int) -> np.ndarray:
     x = to_numpy(features).astype(float)
     if x.ndim != 2 or len(x) != n or not np.all(np.isfinite(x)):
-        raise ValueError(f"`features` must be finite, one row for each of the {n} cases; got shape {x.shape}")
+        raise ValueError(
+            f"`features` must be finite, one row for each of the {n} cases; got shape {x.shape}"
+        )
     return x
 
 
 def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
-    """Classes take turns, largest total need first; each takes the remaining case it needs most, until it needs none of them."""
+    """Classes take turns, largest total need first; each takes the remaining case it needs most,
+    until it needs none of them.
+    """
     turns = deque(np.argsort(-need.sum(axis=0), kind="stable").tolist())
     queues = np.argsort(-need, axis=0, kind="stable")
     free = np.ones(len(need), dtype=bool)
@@ -227,11 +294,15 @@ def _take_turns(need: np.ndarray, budget: int) -> tuple[np.ndarray, np.ndarray]:
             chosen.append(case)
             taught.append(k)
     rest = np.flatnonzero(free)[: budget - len(chosen)]  # about these the members agree
-    return np.append(chosen, rest).astype(int), np.append(taught, need[rest].argmax(axis=1)).astype(int)
+    return np.append(chosen, rest).astype(int), np.append(taught, need[rest].argmax(axis=1)).astype(
+        int
+    )
 
 
 def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
-    """Weighted greedy k-center: the next case has the largest score × distance to the nearest chosen one."""
+    """Weighted greedy k-center: the next case has the largest score × distance to the nearest
+    chosen one.
+    """
     chosen = [int(np.argmax(score))]
     nearest = np.full(len(x), np.inf)
     free = np.ones(len(x), dtype=bool)
@@ -248,21 +319,29 @@ def _spread(score: np.ndarray, x: np.ndarray, budget: int) -> np.ndarray:
 
 
 def class_quotas(
-    q: Distribution, costs: Costs | None = None, *, budget: int, loss: LossName | Loss = "log", prevalence: Any = None
+    q: Distribution,
+    costs: Costs | None = None,
+    *,
+    budget: int,
+    loss: LossName | Loss = "log",
+    prevalence: Any = None,
 ) -> dict[str, int]:
-    r"""Divide a budget of new examples among the classes by the members' disagreement, if examples come by class.
+    r"""Divide a budget of new examples among the classes by the members' disagreement, if examples
+    come by class.
 
-    In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see `class_need`), rounded by largest
-    remainders to sum to ``budget``.
+    In proportion to each class's mean need :math:`w_k\, \overline{\mathrm{EU}}_k / \pi_k` (see
+    `class_need`), rounded by largest remainders to sum to ``budget``.
 
     >>> q = lw.Ensemble(np.array([[[0.9, 0.1, 0.0]], [[0.1, 0.9, 0.0]]]), class_names=["lung", "lymphoma", "melanoma"])
     >>> class_quotas(q, budget=10)
     {'lung': 5, 'lymphoma': 5, 'melanoma': 0}
-    """
+    """  # noqa: E501
     check_positive(budget, "budget")
     need = class_need(q, costs, loss=loss, prevalence=prevalence).mean(axis=0)
     if need.sum() <= 0:
-        raise ValueError("the members agree on every case, so their disagreement does not favor any class")
+        raise ValueError(
+            "the members agree on every case, so their disagreement does not favor any class"
+        )
     exact = budget * need / need.sum()
     quota = np.floor(exact).astype(int)
     rest = np.argsort(quota - exact, kind="stable")[: budget - quota.sum()]

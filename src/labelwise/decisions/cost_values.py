@@ -1,4 +1,6 @@
-"""Costs as users write them (numbers, sequences, mappings from class names), validated and in one order."""
+"""Costs as users write them (numbers, sequences, mappings from class names), validated and in one
+order.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +17,9 @@ from .._suggestions import suggest
 
 
 def matrix_by_name(matrix: Any) -> Any:
-    """A data frame of costs as a mapping of mappings; anything else, and a frame without names, as it is."""
+    """A data frame of costs as a mapping of mappings; anything else, and a frame without names, as
+    it is.
+    """
     if library_of_frame(matrix) is None or len(matrix.shape) != 2:
         return matrix
     values, (rows, columns) = named_axes(matrix, "matrix")
@@ -25,24 +29,34 @@ def matrix_by_name(matrix: Any) -> Any:
         known, without = (rows, "columns") if columns is None else (columns, "index")
         if values.shape[0] == values.shape[1]:
             warnings.warn(
-                f"The {without} of `matrix` has no class names: they are taken to be in the order of the other axis, {', '.join(known or ())}",
+                (
+                    f"The {without} of `matrix` has no class names: they are taken to be in the "
+                    f"order of the other axis, {', '.join(known or ())}"
+                ),
                 stacklevel=3,
             )
         rows = columns = known
     if len(values) != len(rows or ()):  # refused below, where its shape is checked
         return values
-    return {truth: dict(zip(columns or (), row.tolist(), strict=True)) for truth, row in zip(rows or (), values, strict=True)}
+    return {
+        truth: dict(zip(columns or (), row.tolist(), strict=True))
+        for truth, row in zip(rows or (), values, strict=True)
+    }
 
 
 def series_by_name(value: Any) -> Any:
-    """A series from class names as a mapping; anything else, and a series without names, as it is."""
+    """A series from class names as a mapping; anything else, and a series without names, as it
+    is.
+    """
     if library_of_frame(value) is None or len(value.shape) != 1:
         return value
     values, (names,) = named_axes(value, "costs")
     return values if names is None else dict(zip(names, values.tolist(), strict=True))
 
 
-def known_names(matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | Mapping[Any, str] | None) -> tuple[str, ...] | None:
+def known_names(
+    matrix: Any, prices: Mapping[str, Any], class_names: Sequence[str] | Mapping[Any, str] | None
+) -> tuple[str, ...] | None:
     """The given class names, or the keys of the first mapping."""
     if class_names is not None:
         if isinstance(class_names, str) or not isinstance(class_names, Sequence | Mapping):
@@ -61,13 +75,20 @@ def check_number(value: Any, where: str) -> float:
     try:
         number = float(value)
     except OverflowError:  # an integer with hundreds of digits
-        raise ValueError(f"{where} must be below 1e308; got a number of more than 300 digits") from None
+        raise ValueError(
+            f"{where} must be below 1e308; got a number of more than 300 digits"
+        ) from None
     if not isfinite(number) or number < 0:
-        raise ValueError(f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering the alternative's cost")
+        raise ValueError(
+            f"{where} must be finite and not negative; got {value!r}. Express a gain by lowering "
+            "the alternative's cost"
+        )
     return number
 
 
-def check_price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool) -> float | np.ndarray | None:
+def check_price(
+    name: str, value: Any, known: tuple[str, ...] | None, *, ordered: bool
+) -> float | np.ndarray | None:
     """A cost as one number, or as one per class in the order of the class names."""
     if value is None:
         return None
@@ -78,11 +99,21 @@ def check_price(name: str, value: Any, known: tuple[str, ...] | None, *, ordered
     if isinstance(value, str) or np.ndim(value) == 0:
         return check_number(value.item() if isinstance(value, np.ndarray) else value, f"`{name}`")
     if np.ndim(value) != 1 or (known is not None and len(value) != len(known)):
-        expected = "one number per class" if known is None else f"one for each of the {len(known)} classes"
+        expected = (
+            "one number per class" if known is None else f"one for each of the {len(known)} classes"
+        )
         raise ValueError(f"`{name}` must be a number or {expected}; got shape {np.shape(value)}")
     if known is not None and not ordered:
-        raise ValueError(f"`{name}` is a sequence while other costs are by class name: pass `class_names` for its order, or a mapping")
-    return np.asarray([check_number(cost, f"`{name}` of class {i}") for i, cost in enumerate(np.asarray(value).tolist())])
+        raise ValueError(
+            f"`{name}` is a sequence while other costs are by class name: pass `class_names` for "
+            "its order, or a mapping"
+        )
+    return np.asarray(
+        [
+            check_number(cost, f"`{name}` of class {i}")
+            for i, cost in enumerate(np.asarray(value).tolist())
+        ]
+    )
 
 
 def check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
@@ -92,7 +123,10 @@ def check_same(what: str, got: tuple[str, ...], known: tuple[str, ...]) -> None:
             raise ValueError(f"`{what}` names the unknown class {key!r}{suggest(key, known)}")
     missing = [key for key in known if key not in got]
     if missing:
-        raise ValueError(f"`{what}` must give a number for every class; missing: {', '.join(map(repr, missing[:5]))}")
+        raise ValueError(
+            f"`{what}` must give a number for every class; missing: "
+            f"{', '.join(map(repr, missing[:5]))}"
+        )
 
 
 def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | None:
@@ -102,34 +136,51 @@ def check_matrix(matrix: Any, known: tuple[str, ...] | None) -> np.ndarray | Non
     if isinstance(matrix, Mapping):
         classes = known or ()
         check_same("matrix", tuple(map(str, matrix)), classes)
-        rows = {str(truth): {str(key): cost for key, cost in row.items()} for truth, row in _each_row(matrix)}
+        rows = {
+            str(truth): {str(key): cost for key, cost in row.items()}
+            for truth, row in _each_row(matrix)
+        }
         for truth, row in rows.items():
             row.setdefault(truth, 0.0)
             check_same(f"matrix of {truth!r}", tuple(row), classes)
-        matrix = [[check_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes] for k in classes]
+        matrix = [
+            [check_number(rows[k][j], f"`matrix` of {k!r}, predicted {j!r},") for j in classes]
+            for k in classes
+        ]
     try:
         table = np.asarray(matrix)
     except ValueError as error:
-        raise ValueError("`matrix` must be square, one row per true class; its rows have unequal lengths") from error
+        raise ValueError(
+            "`matrix` must be square, one row per true class; its rows have unequal lengths"
+        ) from error
     if table.dtype.kind not in "iuf":
         raise TypeError(f"`matrix` must be numbers; got {table.dtype}")
     if table.ndim != 2 or table.shape[0] != table.shape[1] or len(table) < 2:
-        raise ValueError(f"`matrix` must be square, [true class, predicted class], with at least 2 classes; got shape {table.shape}")
+        raise ValueError(
+            "`matrix` must be square, [true class, predicted class], with at least 2 classes; got "
+            f"shape {table.shape}"
+        )
     if not np.all(np.isfinite(table)) or np.any(table < 0):
         bad = np.argwhere(~np.isfinite(table) | (table < 0))[0]
         raise ValueError(
-            f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class {bad[0]}, predicted class {bad[1]}. "
+            f"`matrix` must be finite and not negative; got {table[tuple(bad)]} for true class "
+            f"{bad[0]}, predicted class {bad[1]}. "
             "Subtract the minimum of each row to convert gains into costs"
         )
     if known is not None and len(table) != len(known):
-        raise ValueError(f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows")
+        raise ValueError(
+            f"`matrix` must have a row for each of the {len(known)} names; got {len(table)} rows"
+        )
     return table.astype(float)
 
 
 def _each_row(matrix: Mapping[Any, Any]) -> list[tuple[Any, Mapping[Any, Any]]]:
     for truth, row in matrix.items():
         if not isinstance(row, Mapping):
-            raise TypeError(f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got {row!r}")
+            raise TypeError(
+                f"`matrix` of {truth!r} must be a mapping from predicted classes to costs; got "
+                f"{row!r}"
+            )
     return list(matrix.items())
 
 
@@ -149,13 +200,20 @@ def check_exceptions(name: str, value: Any, known: tuple[str, ...] | None) -> di
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise TypeError(f"`{name}` must be a mapping from class names to costs, such as {{'melanoma': 20}}; got {value!r}")
+        raise TypeError(
+            f"`{name}` must be a mapping from class names to costs, such as {{'melanoma': 20}}; "
+            f"got {value!r}"
+        )
     for key in value:
         if known is not None and str(key) not in known:
             raise ValueError(f"`{name}` names the unknown class {str(key)!r}{suggest(key, known)}")
-    return {str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()}
+    return {
+        str(key): check_number(cost, f"`{name}` of {str(key)!r}") for key, cost in value.items()
+    }
 
 
-def with_default(costs: Mapping[str, float], default: float, class_names: Sequence[str]) -> np.ndarray:
+def with_default(
+    costs: Mapping[str, float], default: float, class_names: Sequence[str]
+) -> np.ndarray:
     """The cost of each class, ``default`` for those without one."""
     return np.asarray([costs.get(name, default) for name in class_names], dtype=float)

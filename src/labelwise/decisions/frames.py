@@ -40,12 +40,16 @@ def plan_frame(plan: Decisions, ids: Any, y_true: Any, library: str) -> Any:
     columns["action"] = plan.action_names.reshape(-1)
     columns |= {name: to_numpy(getattr(plan, name)).astype(float).reshape(-1) for name in VALUES}
     rows = k if plan.task == "per_label" else 1
-    return instance_frame(columns, shape, library, ids=ids, known=plan.distribution.ids, repeat=rows)
+    return instance_frame(
+        columns, shape, library, ids=ids, known=plan.distribution.ids, repeat=rows
+    )
 
 
 def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterator[list[Any]]]:
-    """The header and a row for each case: the truth if known, the likely and the chosen action, its numbers, the reason in one
-    sentence, and the probability ``p_…`` of each class. Per label, several labels in one cell are joined by semicolons."""
+    """The header and a row for each case: the truth if known, the likely and the chosen action, its
+    numbers, the reason in one sentence, and the probability ``p_…`` of each class. Per label,
+    several labels in one cell are joined by semicolons.
+    """
     p = to_numpy(plan.mean).astype(float)
     names = np.asarray(plan.class_names, dtype=object)
     columns: dict[str, Any] = {"id": ids}
@@ -55,10 +59,23 @@ def case_rows(plan: Decisions, ids: Any, y_true: Any) -> tuple[list[str], Iterat
         columns |= {"most_probable": names[p.argmax(axis=-1)], "action": plan.action_names}
     else:
         action = to_numpy(plan.action)
-        sets = {} if y_true is None else {"y_true": outcomes_by_class(y_true, plan.class_names, p.shape[:-1])}
-        sets |= {"above_half": p > 0.5, "act": action == 1, "abstain": action == ABSTAIN, "ask": action == ASK}
+        sets = (
+            {}
+            if y_true is None
+            else {"y_true": outcomes_by_class(y_true, plan.class_names, p.shape[:-1])}
+        )
+        sets |= {
+            "above_half": p > 0.5,
+            "act": action == 1,
+            "abstain": action == ABSTAIN,
+            "ask": action == ASK,
+        }
         columns |= {name: ["; ".join(names[row]) for row in rows] for name, rows in sets.items()}
     values = {name: to_numpy(getattr(plan, name)).astype(float) for name in VALUES}
-    columns |= values if plan.task == "multiclass" else {name: x.sum(axis=-1) for name, x in values.items()}
+    columns |= (
+        values
+        if plan.task == "multiclass"
+        else {name: x.sum(axis=-1) for name, x in values.items()}
+    )
     rows = ([*(x[i] for x in columns.values()), plan.explain(i), *p[i]] for i in range(len(p)))
     return [*columns, "reason", *(f"p_{name}" for name in names)], rows

@@ -1,9 +1,12 @@
-"""Tests for `choose_threshold` where cases come in groups (the slices of a patient): groups are independent, their cases are not.
+"""Tests for `choose_threshold` where cases come in groups (the slices of a patient): groups are
+independent, their cases are not.
 
-Draw a group, then one of its cases. With the share :math:`A_g` of the group's cases that are accepted and the share :math:`W_g` that are accepted and
-wrong, the error among the accepted is :math:`E W_g / E A_g`. It is above the target τ only if :math:`Z_g = W_g - τ A_g`, which lies between −τ and
-1 − τ, has a positive mean. That is tested by betting: a fortune that is multiplied by :math:`1 - η_g Z_g`, with bets η that depend only on earlier
-groups, is expected never to grow if it does, so that it exceeds 1/δ with probability at most δ (Ville; Waudby-Smith & Ramdas 2024).
+Draw a group, then one of its cases. With the share :math:`A_g` of the group's cases that are
+accepted and the share :math:`W_g` that are accepted and wrong, the error among the accepted is
+:math:`E W_g / E A_g`. It is above the target τ only if :math:`Z_g = W_g - τ A_g`, which lies
+between −τ and 1 − τ, has a positive mean. That is tested by betting: a fortune that is multiplied
+by :math:`1 - η_g Z_g`, with bets η that depend only on earlier groups, is expected never to grow if
+it does, so that it exceeds 1/δ with probability at most δ (Ville; Waudby-Smith & Ramdas 2024).
 """
 
 from __future__ import annotations
@@ -21,13 +24,23 @@ CAUTION = 0.95
 
 
 def largest_threshold(
-    score: np.ndarray, wrong: np.ndarray, share: np.ndarray, code: np.ndarray, n_groups: int, target: float, delta: float
+    score: np.ndarray,
+    wrong: np.ndarray,
+    share: np.ndarray,
+    code: np.ndarray,
+    n_groups: int,
+    target: float,
+    delta: float,
 ) -> tuple[float, str]:
-    """The largest threshold proven to keep the error below ``target`` with probability 1 − ``delta``, or −∞ and the reason.
+    """The largest threshold proven to keep the error below ``target`` with probability 1 −
+    ``delta``, or −∞ and the reason.
 
-    ``share`` is what each case is of its group. Every tenth group provides candidates; with the others they are tested from strict to lenient
-    until one fails, from a few starts that share δ. The candidates are independent of the groups they are tested with, so fixed-sequence
-    testing is valid as it is. Without candidates, such as with fewer than ten groups, only accepting everything is tested. Groups are taken in the order of their names, which must have nothing to do with their scores.
+    ``share`` is what each case is of its group. Every tenth group provides candidates; with the
+    others they are tested from strict to lenient until one fails, from a few starts that share δ.
+    The candidates are independent of the groups they are tested with, so fixed-sequence testing is
+    valid as it is. Without candidates, such as with fewer than ten groups, only accepting
+    everything is tested. Groups are taken in the order of their names, which must have nothing to
+    do with their scores.
     """
     n = n_groups - n_groups // PILOT
     pilot = code % PILOT == PILOT - 1
@@ -38,17 +51,37 @@ def largest_threshold(
     fewest = _fewest(target, delta / number)
     if n < fewest:
         needed = next(g for g in range(fewest, 2 * fewest + 1) if g - g // PILOT >= fewest)
-        return -inf, f"{n_groups} groups cannot prove it even without errors; at least {needed} are needed"
+        return (
+            -inf,
+            f"{n_groups} groups cannot prove it even without errors; at least {needed} are needed",
+        )
     alone = not levels.size
-    levels = np.append(levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))], inf) if not alone else np.array([inf])
+    levels = (
+        np.append(levels[np.unique(np.linspace(0, len(levels) - 1, MOST).astype(int))], inf)
+        if not alone
+        else np.array([inf])
+    )
     covered = np.searchsorted(np.sort(score[pilot]), levels, side="right") / (pilot.sum() + 1)
-    starts = np.minimum(covered.searchsorted([(fewest << i) / n for i in range(number)]), len(levels) - 1).tolist()
+    starts = np.minimum(
+        covered.searchsorted([(fewest << i) / n for i in range(number)]), len(levels) - 1
+    ).tolist()
     z = _excess(score[~pilot], share[~pilot] * (wrong[~pilot] - target), code[~pilot], levels)
     passed = np.append(log_fortunes(z, target) >= log(number / delta), False)
-    best = max(start + int(np.argmin(passed[start:])) - 1 if passed[start] else -1 for start in starts)
+    best = max(
+        start + int(np.argmin(passed[start:])) - 1 if passed[start] else -1 for start in starts
+    )
     if best < 0:
-        where = "if all cases are accepted, and no other group has a case to take a stricter threshold from"
-        return -inf, f"the {n} groups tested with do not prove it {where if alone else f'at any of {number} starting points'}"
+        where = (
+            "if all cases are accepted, and no other group has a case to take a stricter threshold "
+            "from"
+        )
+        return (
+            -inf,
+            (
+                f"the {n} groups tested with do not prove it "
+                f"{where if alone else f'at any of {number} starting points'}"
+            ),
+        )
     return float(levels[best]), ""
 
 
@@ -57,8 +90,12 @@ def _fewest(target: float, delta: float) -> int:
     return ceil(log(1 / delta) / log1p(CAUTION * target / (1 - target)))
 
 
-def _excess(score: np.ndarray, each: np.ndarray, code: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """:math:`Z_g` at each level, (groups, levels): sums of ``each`` over the cases with scores up to the level."""
+def _excess(
+    score: np.ndarray, each: np.ndarray, code: np.ndarray, levels: np.ndarray
+) -> np.ndarray:
+    """:math:`Z_g` at each level, (groups, levels): sums of ``each`` over the cases with scores up
+    to the level.
+    """
     groups, row = np.unique(code, return_inverse=True)
     z = np.zeros((len(groups), len(levels) + 1))
     np.add.at(z, (row, np.searchsorted(levels, score)), each)
@@ -66,11 +103,18 @@ def _excess(score: np.ndarray, each: np.ndarray, code: np.ndarray, levels: np.nd
 
 
 def log_fortunes(z: np.ndarray, target: float) -> np.ndarray:
-    """The logarithm of the largest fortune on the way for each column of ``z`` (groups, levels); the fortune starts with 1."""
+    """The logarithm of the largest fortune on the way for each column of ``z`` (groups, levels);
+    the fortune starts with 1.
+    """
     fortune, largest = np.zeros(z.shape[1]), np.zeros(z.shape[1])
-    total, squares = np.full(z.shape[1], -target), np.full(z.shape[1], target)  # as if seen before: bets start at 1
+    total, squares = (
+        np.full(z.shape[1], -target),
+        np.full(z.shape[1], target),
+    )  # as if seen before: bets start at 1
     for row in z:
-        bet = np.clip(-total / squares, 0, CAUTION / (1 - target))  # to second order the logarithm grows fastest there
+        bet = np.clip(
+            -total / squares, 0, CAUTION / (1 - target)
+        )  # to second order the logarithm grows fastest there
         fortune = fortune + np.log1p(-bet * row)
         largest = np.maximum(largest, fortune)
         total, squares = total + row, squares + row**2

@@ -53,33 +53,46 @@ class PolicyReport:
     entropy_threshold: float
     """The tuned threshold of the ``"entropy"`` policy, in bits."""
     largest_saving: float = field(repr=False)
-    """The largest possible saving of one case, which bounds what the cases at hand could have missed."""
+    """The largest possible saving of one case, which bounds what the cases at hand could have
+    missed.
+    """
 
     def __getitem__(self, policy: str) -> Outcome:
         if policy not in self.outcomes:
             raise KeyError(f"no policy {policy!r}{suggest(policy, tuple(self.outcomes))}")
         return self.outcomes[policy]
 
-    def saving(self, over: str, *, of: str = "decide", confidence: float = 0.95) -> tuple[float, float, float]:
-        """Mean saving per case of policy ``of`` over policy ``over``, with a paired interval: (mean, low, high).
+    def saving(
+        self, over: str, *, of: str = "decide", confidence: float = 0.95
+    ) -> tuple[float, float, float]:
+        """Mean saving per case of policy ``of`` over policy ``over``, with a paired interval:
+        (mean, low, high).
 
-        Student's t after one more case with the largest possible saving and one with the largest loss: high costs may be too rare
-        to be among the cases.
+        Student's t after one more case with the largest possible saving and one with the largest
+        loss: high costs may be too rare to be among the cases.
         """
         check_confidence(confidence)
         return paired_saving(self[over].costs - self[of].costs, self.largest_saving, confidence)
 
     def __str__(self) -> str:
-        rows = [f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>9}{'error':>9}"]
+        rows = [
+            f"{'policy':<10}{'cost':>10}{'predicted':>11}{'abstained':>11}{'asked':>9}{'error':>9}"
+        ]
         for name, o in self.outcomes.items():
             shares = [percent(x) for x in (o.coverage, o.abstained, o.asked, o.error)]
             predicted, abstained, asked, error = shares
-            rows.append(f"{name:<10}{number(o.cost, 4):>10}{predicted:>11}{abstained:>11}{asked:>9}{error:>9}")
+            rows.append(
+                f"{name:<10}{number(o.cost, 4):>10}{predicted:>11}{abstained:>11}{asked:>9}{error:>9}"  # noqa: E501
+            )
         return "\n".join(rows)
 
 
-def paired_saving(saved: np.ndarray, largest: float, confidence: float) -> tuple[float, float, float]:
-    """Mean of the savings of single cases, each within ± ``largest``, and its interval: (mean, low, high); NaN without cases."""
+def paired_saving(
+    saved: np.ndarray, largest: float, confidence: float
+) -> tuple[float, float, float]:
+    """Mean of the savings of single cases, each within ± ``largest``, and its interval: (mean, low,
+    high); NaN without cases.
+    """
     n = len(saved)
     if n == 0:
         return nan, nan, nan
@@ -90,15 +103,21 @@ def paired_saving(saved: np.ndarray, largest: float, confidence: float) -> tuple
 
 
 def evaluate_policy(
-    decisions: Decisions, y_true: Any, costs: Costs | None = None, *, tune: tuple[Decisions, Any] | None = None
+    decisions: Decisions,
+    y_true: Any,
+    costs: Costs | None = None,
+    *,
+    tune: tuple[Decisions, Any] | None = None,
 ) -> PolicyReport:
     r"""Realized cost of the decisions, compared with other policies on the same predictions.
 
-    ``"decide"`` are the decisions; ``"argmax"`` always predicts the most probable class (per label: acts above 0.5); ``"entropy"``
-    does so below an entropy threshold and otherwise abstains or asks, threshold and alternative tuned to the lowest cost; ``"chow"``
-    is the cheapest prediction or abstention under the mean, without asking; ``"oracle"`` knows the truth.
+    ``"decide"`` are the decisions; ``"argmax"`` always predicts the most probable class (per label:
+    acts above 0.5); ``"entropy"`` does so below an entropy threshold and otherwise abstains or
+    asks, threshold and alternative tuned to the lowest cost; ``"chow"`` is the cheapest prediction
+    or abstention under the mean, without asking; ``"oracle"`` knows the truth.
 
-    Where the expert is asked, the cost is averaged over the expert's possible answers, which removes their randomness.
+    Where the expert is asked, the cost is averaged over the expert's possible answers, which
+    removes their randomness.
 
     Parameters
     ----------
@@ -109,7 +128,8 @@ def evaluate_policy(
     costs : Costs, optional
         Costs to evaluate with; defaults to those of the decisions.
     tune : (Decisions, labels), optional
-        Held-out cases to tune the entropy threshold on. Defaults to the evaluated cases, which favors the entropy policy.
+        Held-out cases to tune the entropy threshold on. Defaults to the evaluated cases, which
+        favors the entropy policy.
 
     Examples
     --------
@@ -123,7 +143,7 @@ def evaluate_policy(
     entropy       0.1667     66.7 %        0 %   33.3 %      0 %
     chow          0.3333      100 %        0 %      0 %   33.3 %
     oracle             0      100 %        0 %      0 %      0 %
-    """
+    """  # noqa: E501
     problem = _problem(decisions, costs)
     p = beliefs(decisions)
     truth = true_outcomes(decisions, y_true)
@@ -131,7 +151,9 @@ def evaluate_policy(
     other, labels = (decisions, y_true) if tune is None else tune
     if other.task != decisions.task or other.class_names != decisions.class_names:
         raise ValueError("`tune` must be decisions of the same task and classes")
-    threshold, refuse = _tune_entropy(_problem(other, costs), beliefs(other), true_outcomes(other, labels))
+    threshold, refuse = _tune_entropy(
+        _problem(other, costs), beliefs(other), true_outcomes(other, labels)
+    )
     likely = np.argmax(p, axis=-1)
     own = to_numpy(decisions.after_answer)
     policies = {
@@ -139,23 +161,35 @@ def evaluate_policy(
         "argmax": (likely, response),
         "entropy": (np.where(_entropy(p) <= threshold, likely, refuse), response),
         "chow": (problem.now(p)[0], response),
-        "oracle": (problem.now(np.eye(problem.n_outcomes)[truth])[0], response),  # the cheapest action given the truth
+        "oracle": (
+            problem.now(np.eye(problem.n_outcomes)[truth])[0],
+            response,
+        ),  # the cheapest action given the truth
     }
-    outcomes = {name: _outcome(problem, action, answer, truth) for name, (action, answer) in policies.items()}
+    outcomes = {
+        name: _outcome(problem, action, answer, truth)
+        for name, (action, answer) in policies.items()
+    }
     largest = problem.largest_difference
-    largest_saving = largest.max() if largest.ndim == 1 else largest.max(axis=-1).sum()  # per label: of all labels together
+    largest_saving = (
+        largest.max() if largest.ndim == 1 else largest.max(axis=-1).sum()
+    )  # per label: of all labels together
     return PolicyReport(outcomes, decisions.class_names, threshold, float(largest_saving))
 
 
 def _problem(decisions: Decisions, costs: Costs | None) -> Problem:
     if costs is None:
         return decisions.problem
-    class_names = None if costs.class_names is None and costs.default is None else decisions.class_names
+    class_names = (
+        None if costs.class_names is None and costs.default is None else decisions.class_names
+    )
     return costs.problem(decisions.task, len(decisions.class_names), class_names)[0]
 
 
 def beliefs(decisions: Decisions) -> np.ndarray:
-    """Mean probabilities of the classes (N, K), or of each label being absent and present (N, K, 2)."""
+    """Mean probabilities of the classes (N, K), or of each label being absent and present (N, K,
+    2).
+    """
     p = to_numpy(decisions.mean).astype(float)
     if p.ndim != 2:
         raise ValueError(f"`decisions` must be about cases on one axis; got shape {p.shape[:-1]}")
@@ -177,14 +211,18 @@ def _entropy(p: np.ndarray) -> np.ndarray:
 
 
 def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[float, int]:
-    """The entropy threshold and the refusal (abstain or ask) with the lowest cost on these cases."""
+    """The entropy threshold and the refusal (abstain or ask) with the lowest cost on these
+    cases.
+    """
     likely = np.argmax(p, axis=-1)
     response, _ = problem.answered(p)
     entropy = _entropy(p).ravel()
     order = np.argsort(entropy, kind="stable")
     predicted = problem.cost_of(likely, truth).ravel()[order]
     best: tuple[float, float, int] = (float(predicted.sum()), float("inf"), ABSTAIN)
-    last = np.append(entropy[order][1:] != entropy[order][:-1], True)[: entropy.size]  # ties are refused together
+    last = np.append(entropy[order][1:] != entropy[order][:-1], True)[
+        : entropy.size
+    ]  # ties are refused together
     for refuse, price in ((ABSTAIN, problem.abstain), (ASK, problem.ask)):
         if price is None or not entropy.size:
             continue
@@ -192,17 +230,26 @@ def _tune_entropy(problem: Problem, p: np.ndarray, truth: np.ndarray) -> tuple[f
         nothing = float(refused.sum())
         cost = np.where(last, nothing + np.cumsum(predicted - refused), np.inf)
         m = int(np.argmin(cost))
-        best = min(best, (float(cost[m]), float(entropy[order][m]), refuse), (nothing, float("-inf"), refuse))
+        best = min(
+            best,
+            (float(cost[m]), float(entropy[order][m]), refuse),
+            (nothing, float("-inf"), refuse),
+        )
     return best[1], best[2]
 
 
-def _outcome(problem: Problem, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> Outcome:
+def _outcome(
+    problem: Problem, action: np.ndarray, response: np.ndarray, truth: np.ndarray
+) -> Outcome:
     paid = problem.paid(action, response, truth)
     predicted = action >= 0
     wrong = predicted & (action != truth)
     if problem.table.ndim == 2:
         k = problem.n_outcomes
-        errors, total = np.bincount(truth[wrong], minlength=k), np.bincount(truth[predicted], minlength=k)
+        errors, total = (
+            np.bincount(truth[wrong], minlength=k),
+            np.bincount(truth[predicted], minlength=k),
+        )
         costs = paid
     else:
         errors, total, costs = wrong.sum(axis=0), predicted.sum(axis=0), paid.sum(axis=1)

@@ -1,4 +1,6 @@
-"""The cheapest action for each case, its expected cost, and the value of more information about it."""
+"""The cheapest action for each case, its expected cost, and the value of more information about
+it.
+"""
 
 from __future__ import annotations
 
@@ -28,7 +30,9 @@ if TYPE_CHECKING:
     from .summary import DecisionSummary
 
 SAMPLES = 512
-"""Draws for the value of knowledge under a cost matrix, where the distribution has to be sampled."""
+"""Draws for the value of knowledge under a cost matrix, where the distribution has to be
+sampled.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,28 +40,41 @@ class BreakEven:
     """Prices of asking below which it pays; prints as a sentence."""
 
     some_case: float
-    """Below this price, asking is the cheapest action for at least one case (per label: one label of a case)."""
+    """Below this price, asking is the cheapest action for at least one case (per label: one label
+    of a case).
+    """
     average: float
-    """Below this price, asking about every case (per label: every label) is cheaper on average than never asking."""
+    """Below this price, asking about every case (per label: every label) is cheaper on average than
+    never asking.
+    """
 
     def __str__(self) -> str:
         if self.some_case <= 0:
             return "Asking saves nothing at any price"
-        return f"Asking pays below {number(self.some_case)} for at least one decision, and below {number(self.average)} on average over all"
+        return (
+            f"Asking pays below {number(self.some_case)} for at least one decision, and below "
+            f"{number(self.average)} on average over all"
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Decisions(Shown):
-    """The action for each case: arrays (...,) for ``"multiclass"``, (..., K) for ``"per_label"``, of the prediction's array library."""
+    """The action for each case: arrays (...,) for ``"multiclass"``, (..., K) for ``"per_label"``,
+    of the prediction's array library.
+    """
 
     action: Array
     """The class to predict (per label: 1 = act, 0 = leave it), or `ABSTAIN` (−1) or `ASK` (−2)."""
     expected_cost: Array
     """Expected cost of that action, including the price of asking."""
     value_of_label: Array
-    """Expected saving from the expert's answer, before its price; equals TU if the expert is perfect and correct predictions cost 0."""
+    """Expected saving from the expert's answer, before its price; equals TU if the expert is
+    perfect and correct predictions cost 0.
+    """
     after_answer: Array
-    """The decision after each possible answer; the added last axis holds the classes or, per label, absent and present."""
+    """The decision after each possible answer; the added last axis holds the classes or, per label,
+    absent and present.
+    """
     mean: Array
     """The mean probabilities, (..., K)."""
     task: Task
@@ -73,21 +90,27 @@ class Decisions(Shown):
 
     @property
     def value_of_knowledge(self) -> Array:
-        """EU: expected saving from knowing the class probabilities exactly, when no expert is consulted. It bounds what better probabilities
-        can save only if the distribution is right; members that are alike, or random, make it too small or too large. Computed on first
-        access: unlike the decisions it needs the whole distribution, which may have to be sampled."""
+        """EU: expected saving from knowing the class probabilities exactly, when no expert is
+        consulted. It bounds what better probabilities can save only if the distribution is right;
+        members that are alike, or random, make it too small or too large. Computed on first access:
+        unlike the decisions it needs the whole distribution, which may have to be sampled.
+        """
         return self._knowledge[0]
 
     @property
     def error(self) -> Array | None:
-        """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if only rounding matters."""
+        """95 % bound on the numerical error of ``value_of_knowledge`` if it is sampled; ``None`` if
+        only rounding matters.
+        """
         return self._knowledge[1]
 
     @property
     def action_names(self) -> np.ndarray:
         """The actions by name: a class name (per label: "act" or "leave"), "abstain" or "ask"."""
         predictions = self.class_names if self.task == "multiclass" else ("leave", "act")
-        names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[to_numpy(self.action)]  # −2 and −1 count from the end
+        names: np.ndarray = np.asarray([*predictions, "ask", "abstain"])[
+            to_numpy(self.action)
+        ]  # −2 and −1 count from the end
         return names
 
     @property
@@ -96,15 +119,19 @@ class Decisions(Shown):
         value = to_numpy(self.value_of_label).astype(float)
         return BreakEven(float(value.max(initial=0.0)), float(value.mean()) if value.size else 0.0)
 
-    def summary(self, y_true: Any, *, groups: Any = None, confidence: float = 0.95) -> DecisionSummary:
-        """For each class what was called, missed and a false alarm before (always the most probable class; per label: acting above
-        0.5) and after (these decisions), what that costs and saves, with paired intervals, and whether it costs what was expected.
+    def summary(
+        self, y_true: Any, *, groups: Any = None, confidence: float = 0.95
+    ) -> DecisionSummary:
+        """For each class what was called, missed and a false alarm before (always the most probable
+        class; per label: acting above 0.5) and after (these decisions), what that costs and saves,
+        with paired intervals, and whether it costs what was expected.
 
         Parameters
         ----------
         y_true : array (N,) of classes, or (N, K) of 0 and 1 for ``"per_label"``
         groups : array (N,), optional
-            Cases of the same group (patient) may depend on each other: for the difference between realized and expected cost.
+            Cases of the same group (patient) may depend on each other: for the difference between
+            realized and expected cost.
         confidence : float
             Of the intervals.
 
@@ -115,16 +142,18 @@ class Decisions(Shown):
         >>> story = lw.decisions.decide(q, costs, task="multiclass").summary([0, 1, 0, 1])
         >>> story.before.missed, story.after.missed, story.after.false_alarms
         (array([0, 1]), array([2, 0]), array([0, 2]))
-        """
+        """  # noqa: E501
         from .summary import summarize_decisions
 
         return summarize_decisions(self, y_true, confidence, groups)
 
     def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
-        """A data frame of pandas or polars with a row for each case (per label: each case and label), as `Uncertainty.to_frame` has them.
+        """A data frame of pandas or polars with a row for each case (per label: each case and
+        label), as `Uncertainty.to_frame` has them.
 
-        Columns: the case, ``y_true`` if given, the most probable class (per label: the label) and its ``probability``, the ``action``,
-        its ``expected_cost``, ``value_of_label`` and ``value_of_knowledge``.
+        Columns: the case, ``y_true`` if given, the most probable class (per label: the label) and
+        its ``probability``, the ``action``, its ``expected_cost``, ``value_of_label`` and
+        ``value_of_knowledge``.
         """
         from .frames import plan_frame
 
@@ -135,43 +164,62 @@ class Decisions(Shown):
         order = np.argsort(-counts, kind="stable")
         cost = to_numpy(self.expected_cost).astype(float)
         title = (
-            f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost {number(cost.mean() if cost.size else 0.0, 4)}"
+            f"Decisions ({self.task}): {counted(cost.size, 'decision')}, mean expected cost "
+            f"{number(cost.mean() if cost.size else 0.0, 4)}"
         )
-        return Summary(title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]])
+        return Summary(
+            title, ("action", "number"), [(str(names[i]), f"{counts[i]:,}") for i in order[:10]]
+        )
 
     def explain(self, i: int | tuple[int, ...] = (), *, label: str | int | None = None) -> str:
-        """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of knowing the probabilities.
+        """Explain case ``i`` in one sentence: the action, its cost, the value of an answer and of
+        knowing the probabilities.
 
-        For ``"per_label"``, ``label`` picks one label, by name or position (integers are names if all class names are integers). Without it, labels to ask about are explained; the others are listed by action.
+        For ``"per_label"``, ``label`` picks one label, by name or position (integers are names if
+        all class names are integers). Without it, labels to ask about are explained; the others are
+        listed by action.
         """
         from .sentences import about_class, about_label, about_labels
 
         i = i if isinstance(i, tuple) else (i,)
         if self.task == "multiclass":
             if label is not None:
-                raise ValueError("`label` is for task='per_label'; this decision is about the whole case")
+                raise ValueError(
+                    "`label` is for task='per_label'; this decision is about the whole case"
+                )
             return about_class(self, i)
         if label is None:
             return about_labels(self, i)
         return about_label(self, (*i, class_position(label, self.class_names, "label")))
 
 
-def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, sets: PredictionSets | None = None) -> Decisions:
+def decide(
+    q: Distribution,
+    costs: Costs,
+    *,
+    task: Task,
+    y_true: Any = None,
+    sets: PredictionSets | None = None,
+) -> Decisions:
     r"""Choose the cheapest action for each case and compute the value of more information about it.
 
-    ``task="multiclass"`` chooses one of the K classes under a cost matrix; ``task="per_label"`` decides for each label
-    independently whether to act on it. These are different problems: label-wise risks do not determine which single class to choose.
+    ``task="multiclass"`` chooses one of the K classes under a cost matrix; ``task="per_label"``
+    decides for each label independently whether to act on it. These are different problems:
+    label-wise risks do not determine which single class to choose.
 
-    The action depends only on the mean of ``q`` (the Bayes rule; with abstention, Chow's rule). With the Bayes risk
+    The action depends only on the mean of ``q`` (the Bayes rule; with abstention, Chow's rule).
+    With the Bayes risk
     :math:`G(\theta)` of predicting or abstaining, the reported values are
 
     .. math:: \text{value of label} = G(\bar\theta) - \mathbb{E}_S\, G(\bar\theta \mid \text{answer } S), \qquad
               \text{value of knowledge} = G(\bar\theta) - \mathbb{E}\, G(\Theta)
 
-    A perfect expert's answer saves the whole risk (TU) if correct predictions cost nothing; ask when the saving exceeds the price.
-    The value of knowledge (EU) never exceeds that of a perfect label and does not tell whether to ask. If ``q`` is right, it bounds what
-    better probabilities can save when no expert is consulted; where asking is possible, they may also save the price of asking,
-    or show when it is worth paying. A single ensemble does not tell whether its spread is right.
+    A perfect expert's answer saves the whole risk (TU) if correct predictions cost nothing; ask
+    when the saving exceeds the price. The value of knowledge (EU) never exceeds that of a perfect
+    label and does not tell whether to ask. If ``q`` is right, it bounds what better probabilities
+    can save when no expert is consulted; where asking is possible, they may also save the price of
+    asking, or show when it is worth paying. A single ensemble does not tell whether its spread is
+    right.
 
     Parameters
     ----------
@@ -180,10 +228,12 @@ def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, set
     costs : Costs
     task : {"multiclass", "per_label"}
     y_true : array (...,) of classes, or (..., K) of 0 and 1, optional
-        True labels, used only to warn if the probabilities are badly calibrated (`calibration.check_calibration`).
+        True labels, used only to warn if the probabilities are badly calibrated
+        (`calibration.check_calibration`).
     sets : PredictionSets, optional
-        Prediction sets of the same cases (`labelwise.sets`). Then a set of one class is predicted, and every other case is asked about (or
-        abstained from, if the costs have no ``ask``), whatever is cheapest: the guarantee of the sets decides. Only for ``"multiclass"``.
+        Prediction sets of the same cases (`labelwise.sets`). Then a set of one class is predicted,
+        and every other case is asked about (or abstained from, if the costs have no ``ask``),
+        whatever is cheapest: the guarantee of the sets decides. Only for ``"multiclass"``.
 
     Returns
     -------
@@ -199,13 +249,16 @@ def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, set
     (array(['ask'], dtype='<U8'), array([0.5]))
     >>> plan.explain(0)
     "ask an expert for the class of this case: the expert's answer saves 0.85 on average and costs 0.5; knowing the exact probabilities would save at most 0 if no expert is asked and the predicted spread is right"
-    """
+    """  # noqa: E501
     if not isinstance(cast(Any, q), Distribution):
         raise not_a_distribution(q)
     if not isinstance(costs, Costs):
         raise TypeError(f"`costs` must be lw.decisions.Costs(...); got {type(costs).__name__}")
     if not q.exclusive and task == "multiclass":
-        sentence = f"the labels of a {type(q).__name__} may occur together, so there is no single class to choose"
+        sentence = (
+            f"the labels of a {type(q).__name__} may occur together, so there is no single class "
+            "to choose"
+        )
         raise InputError(sentence, fix="per_label")
     problem, class_names = costs.problem(task, q.n_classes, q.class_names)
     present, absent = q.marginal().mean
@@ -238,32 +291,51 @@ def decide(q: Distribution, costs: Costs, *, task: Task, y_true: Any = None, set
 
 
 def _from_sets(
-    sets: PredictionSets, problem: Problem, p: np.ndarray, after: np.ndarray, class_names: tuple[str, ...]
+    sets: PredictionSets,
+    problem: Problem,
+    p: np.ndarray,
+    after: np.ndarray,
+    class_names: tuple[str, ...],
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Predict where the set is one class, else ask or abstain; and what that is expected to cost."""
+    """Predict where the set is one class, else ask or abstain; and what that is expected to
+    cost.
+    """
     if not isinstance(cast(Any, sets), PredictionSets):
-        raise TypeError(f"`sets` must be prediction sets, made by lw.sets.fit_sets(...).predict(q); got {type(sets).__name__}")
+        raise TypeError(
+            "`sets` must be prediction sets, made by lw.sets.fit_sets(...).predict(q); got "
+            f"{type(sets).__name__}"
+        )
     if problem.table.ndim != 2:
-        raise ValueError("`sets` are about one class per case: use task='multiclass'. For labels see lw.sets.fit_labels")
+        raise ValueError(
+            "`sets` are about one class per case: use task='multiclass'. For labels see "
+            "lw.sets.fit_labels"
+        )
     if sets.member.shape != p.shape or sets.class_names != class_names:
-        raise ValueError(f"`sets` must be of the same cases and classes as `q`, shape {p.shape}; got shape {sets.member.shape}")
+        raise ValueError(
+            f"`sets` must be of the same cases and classes as `q`, shape {p.shape}; got shape "
+            f"{sets.member.shape}"
+        )
     one, guess = sets.size == 1, sets.member.argmax(axis=-1)
     predicted = np.take_along_axis(problem.risks(p), guess[..., None], axis=-1)[..., 0]
     if problem.ask is not None:
         return np.where(one, guess, ASK), np.where(one, predicted, problem.ask + after)
     if problem.abstain is None:
-        raise ValueError("`costs` must have a price of asking (`ask`) or abstaining (`abstain`): sets of several classes are not predicted")
+        raise ValueError(
+            "`costs` must have a price of asking (`ask`) or abstaining (`abstain`): sets of "
+            "several classes are not predicted"
+        )
     return np.where(one, guess, ABSTAIN), np.where(one, predicted, problem.abstain)
 
 
 def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array | None]:
     r"""EU of predicting or abstaining, and the bound on its numerical error.
 
-    For one label, abstaining at a price c below ab/(a+b) caps the risk min(bt, a(1−t)) at c. The capped risk is the sum of two
-    cost losses, for the choices "leave or abstain" and "abstain or act":
+    For one label, abstaining at a price c below ab/(a+b) caps the risk min(bt, a(1−t)) at c. The
+    capped risk is the sum of two cost losses, for the choices "leave or abstain" and "abstain or
+    act":
 
     .. math:: \min(bt,\ c,\ a(1-t)) = \min\big((b-c)\,t,\ c\,(1-t)\big) + \min\big(c\,t,\ (a-c)(1-t)\big)
-    """
+    """  # noqa: E501
     if problem.table.ndim == 2:
         price = None if problem.abstain is None else float(problem.abstain)
         joint = decompose_jointly(q, CostMatrix(problem.table, abstain=price), n_samples=SAMPLES)
@@ -275,9 +347,16 @@ def _value_of_knowledge(q: Distribution, problem: Problem) -> tuple[Array, Array
     else:
         c = problem.abstain
         useful = c * (a + b) < a * b
-        losses = [(np.where(useful, c, a), np.where(useful, b - c, b)), (np.where(useful, a - c, 0.0), np.where(useful, c, 0.0))]
+        losses = [
+            (np.where(useful, c, a), np.where(useful, b - c, b)),
+            (np.where(useful, a - c, 0.0), np.where(useful, c, 0.0)),
+        ]
     parts = [decompose(q, CostLoss(fp, fn)) for fp, fn in losses]
-    error = None if parts[0].error is None else sum(u.error.epistemic for u in parts if u.error is not None)
+    error = (
+        None
+        if parts[0].error is None
+        else sum(u.error.epistemic for u in parts if u.error is not None)
+    )
     return sum(u.epistemic for u in parts), error
 
 
@@ -287,4 +366,7 @@ def _warn_if_badly_calibrated(q: Distribution, y_true: Any) -> None:
 
     check = check_calibration(q, y_true, rng=0)
     if not check.ok:
-        warnings.warn(f"The expected costs and values of these decisions are unreliable. {check}", stacklevel=3)
+        warnings.warn(
+            f"The expected costs and values of these decisions are unreliable. {check}",
+            stacklevel=3,
+        )

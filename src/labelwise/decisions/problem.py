@@ -1,7 +1,8 @@
 r"""A decision problem: the cheapest action, the effect of an expert's answer, and realized costs.
 
-Both tasks share this code. Choosing one of K classes has a table C[truth, action]; acting on a label is the same with two
-classes, absent and present, and one table per label. Only the mean of the second-order distribution matters here.
+Both tasks share this code. Choosing one of K classes has a table C[truth, action]; acting on a
+label is the same with two classes, absent and present, and one table per label. Only the mean of
+the second-order distribution matters here.
 """
 
 from __future__ import annotations
@@ -19,7 +20,9 @@ ASK = -2
 
 @dataclass(frozen=True, eq=False)
 class Problem:
-    """Costs C[..., truth, action] (K × K, or labels × 2 × 2) and the prices of abstaining and asking (one, or per label)."""
+    """Costs C[..., truth, action] (K × K, or labels × 2 × 2) and the prices of abstaining and
+    asking (one, or per label).
+    """
 
     table: np.ndarray
     abstain: np.ndarray | None
@@ -32,13 +35,17 @@ class Problem:
         return int(self.table.shape[-1])
 
     def risks(self, p: np.ndarray) -> np.ndarray:
-        r"""Expected cost :math:`R_j = \sum_k p_k C_{kj}` of each prediction, for beliefs ``p`` (..., K)."""
+        r"""Expected cost :math:`R_j = \sum_k p_k C_{kj}` of each prediction, for beliefs ``p``
+        (..., K).
+        """
         if self.table.ndim == 2:
             return np.asarray(p @ self.table)
         return np.asarray(np.sum(p[..., None] * self.table, axis=-2))
 
     def _best(self, risks: np.ndarray, probability: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The cheapest prediction or abstention and its cost, for an outcome with this total ``probability``."""
+        """The cheapest prediction or abstention and its cost, for an outcome with this total
+        ``probability``.
+        """
         action = np.argmin(risks, axis=-1)
         cost = np.min(risks, axis=-1)
         if self.abstain is None:
@@ -47,20 +54,26 @@ class Problem:
         return np.where(price < cost, ABSTAIN, action), np.minimum(price, cost)
 
     def now(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The best decision without asking and its expected cost: Bayes' rule, or Chow's rule with abstention, on the mean."""
+        """The best decision without asking and its expected cost: Bayes' rule, or Chow's rule with
+        abstention, on the mean.
+        """
         return self._best(self.risks(p), np.sum(p, axis=-1))
 
     @property
     def _answers(self) -> tuple[np.ndarray, np.ndarray]:
-        """P(answer s | truth k) = wrong + (right − wrong) [s = k], as the pair (wrong, right − wrong)."""
+        """P(answer s | truth k) = wrong + (right − wrong) [s = k], as the pair (wrong, right −
+        wrong).
+        """
         wrong = self.error / (self.n_outcomes - 1)
         return wrong, 1 - self.error - wrong
 
     def answered(self, p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        r"""The decision after each answer, (..., K), and the expected cost of deciding with the answer, before the price of asking.
+        r"""The decision after each answer, (..., K), and the expected cost of deciding with the
+        answer, before the price of asking.
 
         .. math:: \sum_s \min_a \sum_k p_k\, P(s \mid k)\, C_{ka}, \qquad
-                  \sum_k p_k P(s \mid k) C_{ka} = w R_a + (1 - e - w)\, p_s C_{sa}, \quad w = \tfrac{e}{K-1}
+                  \sum_k p_k P(s \mid k) C_{ka} = w R_a + (1 - e - w)\, p_s C_{sa}, \quad w =
+                  \tfrac{e}{K-1}
 
         The minimum over actions is taken for each answer s under the posterior given s.
         """
@@ -70,14 +83,18 @@ class Problem:
         response = np.empty(p.shape, dtype=np.int64)
         cost = np.zeros(p.shape[:-1])
         for s in range(self.n_outcomes):
-            told = wrong[..., None] * risks + excess[..., None] * p[..., s, None] * self.table[..., s, :]
+            told = (
+                wrong[..., None] * risks
+                + excess[..., None] * p[..., s, None] * self.table[..., s, :]
+            )
             response[..., s], after = self._best(told, wrong * total + excess * p[..., s])
             cost = cost + after
         return response, cost
 
     @property
     def largest_difference(self) -> np.ndarray:
-        """By how much the realized costs of two policies can differ, given the truth: (K,), or (labels, 2).
+        """By how much the realized costs of two policies can differ, given the truth: (K,), or
+        (labels, 2).
 
         Asking adds its price to whatever is done after the answer.
         """
@@ -90,12 +107,18 @@ class Problem:
 
     def cost_of(self, action: np.ndarray, truth: np.ndarray) -> np.ndarray:
         """Realized cost of a prediction or abstention; arrays of the same shape (...,)."""
-        rows = self.table[truth] if self.table.ndim == 2 else self.table[np.arange(len(self.table)), truth]
+        rows = (
+            self.table[truth]
+            if self.table.ndim == 2
+            else self.table[np.arange(len(self.table)), truth]
+        )
         cost = np.take_along_axis(rows, np.maximum(action, 0)[..., None], axis=-1)[..., 0]
         return cost if self.abstain is None else np.where(action == ABSTAIN, self.abstain, cost)
 
     def paid(self, action: np.ndarray, response: np.ndarray, truth: np.ndarray) -> np.ndarray:
-        """Realized cost of each case; for asked cases, averaged over the expert's possible answers."""
+        """Realized cost of each case; for asked cases, averaged over the expert's possible
+        answers.
+        """
         for code, price, name in ((ABSTAIN, self.abstain, "abstain"), (ASK, self.ask, "ask")):
             if price is None and np.any(action == code):
                 raise ValueError(f"some decisions are to {name}, but the costs have no `{name}`")
@@ -109,23 +132,38 @@ class Problem:
         return np.where(action == ASK, asked, cost)
 
     def cost_range(self, action: np.ndarray, response: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Bounds on what each decision can turn out to cost, whatever the truth; arrays of the shape of ``action``."""
+        """Bounds on what each decision can turn out to cost, whatever the truth; arrays of the
+        shape of ``action``.
+        """
         bounds = []
         for extreme in (np.min, np.max):
-            of_prediction = np.broadcast_to(extreme(self.table, axis=-2), (*action.shape, self.n_outcomes))
-            cost = np.take_along_axis(of_prediction, np.maximum(action, 0)[..., None], axis=-1)[..., 0]
+            of_prediction = np.broadcast_to(
+                extreme(self.table, axis=-2), (*action.shape, self.n_outcomes)
+            )
+            cost = np.take_along_axis(of_prediction, np.maximum(action, 0)[..., None], axis=-1)[
+                ..., 0
+            ]
             if self.abstain is not None:
                 cost = np.where(action == ABSTAIN, self.abstain, cost)
             if self.ask is not None:
-                cost = np.where(action == ASK, self.ask + self._answer_bound(response, extreme), cost)
+                cost = np.where(
+                    action == ASK, self.ask + self._answer_bound(response, extreme), cost
+                )
             bounds.append(cost)
         return bounds[0], bounds[1]
 
     def _answer_bound(self, response: np.ndarray, extreme: Callable[..., np.ndarray]) -> np.ndarray:
-        """The lowest or highest cost after asking: of the decisions after right answers, and of any after wrong ones."""
+        """The lowest or highest cost after asking: of the decisions after right answers, and of any
+        after wrong ones.
+        """
         outcomes = np.arange(self.n_outcomes)
         labels = () if self.table.ndim == 2 else (np.arange(len(self.table))[:, None],)
         after_right = self.table[(*labels, outcomes, np.maximum(response, 0))]
         if self.abstain is not None:
-            after_right = np.where(response == ABSTAIN, np.asarray(self.abstain)[..., None], after_right)
-        return np.asarray((1 - self.error) * extreme(after_right, axis=-1) + self.error * extreme(self.table, axis=(-2, -1)))
+            after_right = np.where(
+                response == ABSTAIN, np.asarray(self.abstain)[..., None], after_right
+            )
+        return np.asarray(
+            (1 - self.error) * extreme(after_right, axis=-1)
+            + self.error * extreme(self.table, axis=(-2, -1))
+        )

@@ -33,7 +33,11 @@ def _numbers(plan: Decisions, i: tuple[int, ...]) -> dict[str, Any]:
 
 
 def _answer(n: dict[str, Any]) -> str:
-    who = "the expert's answer" if n["errs"] == 0 else f"the answer of an expert with error rate {number(n['errs'])}"
+    who = (
+        "the expert's answer"
+        if n["errs"] == 0
+        else f"the answer of an expert with error rate {number(n['errs'])}"
+    )
     price = "" if n["ask"] is None else f" and costs {number(n['ask'])}"
     return f"{who} saves {number(n['answer'])} on average{price}"
 
@@ -46,14 +50,22 @@ def _sentence(n: dict[str, Any], ask: str, abstain: str, predict: str) -> str:
     else:
         head = f"{predict}, which costs {number(n['cost'])} on average"
     unasked = "" if n["ask"] is None else "no expert is asked and "
-    more = f"knowing the exact probabilities would save at most {number(n['knowledge'])} if {unasked}the predicted spread is right"
+    more = (
+        f"knowing the exact probabilities would save at most {number(n['knowledge'])} if "
+        f"{unasked}the predicted spread is right"
+    )
     return f"{head}{':' if n['action'] == ASK else ';'} {_answer(n)}; {more}"
 
 
 def about_class(plan: Decisions, i: tuple[int, ...]) -> str:
     """Predict a class, abstain, or ask."""
     n = _numbers(plan, i)
-    return _sentence(n, "ask an expert for the class of this case", "abstain on this case", f"predict {plan.class_names[n['action']]}")
+    return _sentence(
+        n,
+        "ask an expert for the class of this case",
+        "abstain on this case",
+        f"predict {plan.class_names[n['action']]}",
+    )
 
 
 def about_label(plan: Decisions, i: tuple[int, ...]) -> str:
@@ -74,7 +86,10 @@ def about_labels(plan: Decisions, i: tuple[int, ...]) -> str:
         chosen = np.flatnonzero(action == code)
         if chosen.size:
             cost = float(to_numpy(plan.expected_cost)[i][chosen].sum())
-            parts.append(f"{verb.format(_list([plan.class_names[k] for k in chosen]))} (expected cost {number(cost)})")
+            parts.append(
+                f"{verb.format(_list([plan.class_names[k] for k in chosen]))} (expected cost "
+                f"{number(cost)})"
+            )
     return "; ".join(parts)
 
 

@@ -23,7 +23,9 @@ SHOWN = 20
 
 @dataclass(frozen=True, eq=False)
 class ClassCalls:
-    """What a policy did about each class, arrays (K,). Abstained and asked cases are neither called, missed nor false alarms."""
+    """What a policy did about each class, arrays (K,). Abstained and asked cases are neither
+    called, missed nor false alarms.
+    """
 
     called: np.ndarray
     """Cases predicted to be of the class (per label: acted on)."""
@@ -41,7 +43,9 @@ class ClassCalls:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class DecisionSummary(Shown):
-    """Decisions compared with always predicting the most probable class (per label: acting above 0.5); prints as a table."""
+    """Decisions compared with always predicting the most probable class (per label: acting above
+    0.5); prints as a table.
+    """
 
     class_names: tuple[str, ...]
     cases: np.ndarray
@@ -51,15 +55,18 @@ class DecisionSummary(Shown):
     after: ClassCalls
     """The decisions."""
     cost_before: float
-    """Realized cost per case; where the expert is asked, with the price and averaged over the expert's possible answers."""
+    """Realized cost per case; where the expert is asked, with the price and averaged over the
+    expert's possible answers.
+    """
     cost_after: float
     expected_cost: float
     """What the decisions were expected to cost per case, by the predicted probabilities."""
     excess: Estimate
     """Realized minus expected cost per case, with an interval."""
     saving: Estimate
-    """Saving per case, with a paired t-interval after one more case with the largest possible saving and one with the largest
-    loss: high costs may be too rare to be among the cases."""
+    """Saving per case, with a paired t-interval after one more case with the largest possible
+    saving and one with the largest loss: high costs may be too rare to be among the cases.
+    """
     saving_by_class: Estimate
     """Saving per case of each class (per label: per case, about the label), arrays (K,)."""
     fewer_missed: Estimate
@@ -75,11 +82,18 @@ class DecisionSummary(Shown):
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
         """The numbers of each class by its name."""
-        columns = {name: np.asarray(x).tolist() for name, x in self._columns().items() if name != "class"}
-        return {name: {key: x[k] for key, x in columns.items()} for k, name in enumerate(self.class_names)}
+        columns = {
+            name: np.asarray(x).tolist() for name, x in self._columns().items() if name != "class"
+        }
+        return {
+            name: {key: x[k] for key, x in columns.items()}
+            for k, name in enumerate(self.class_names)
+        }
 
     def sentences(self, most: int = 2) -> list[str]:
-        """The classes whose missed cases changed for certain, those with the largest change of cost first."""
+        """The classes whose missed cases changed for certain, those with the largest change of cost
+        first.
+        """
         fewer = self.fewer_missed
         certain = np.flatnonzero((fewer.low > 0) | (fewer.high < 0))
         change = np.abs(self.before.cost - self.after.cost)[certain]
@@ -91,40 +105,72 @@ class DecisionSummary(Shown):
         falls = fewer.value[k] > 0
         low, high = sorted(abs(float(x)) for x in (fewer.low[k], fewer.high[k]))
         return (
-            f"Missed cases of {self.class_names[k]} {'fall' if falls else 'rise'} from {self.before.missed[k]:,} to {self.after.missed[k]:,} "
+            f"Missed cases of {self.class_names[k]} {'fall' if falls else 'rise'} from "
+            f"{self.before.missed[k]:,} to {self.after.missed[k]:,} "
             f"of {self.cases[k]:,}: {count(abs(fewer.value[k]))} {'fewer' if falls else 'more'} "
-            f"({100 * fewer.confidence:g} % interval {count(low)} to {count(high)}); called {self.before.called[k]:,} → {self.after.called[k]:,}."
+            f"({100 * fewer.confidence:g} % interval {count(low)} to {count(high)}); called "
+            f"{self.before.called[k]:,} → {self.after.called[k]:,}."
         )
 
     def cost_sentence(self) -> str:
         """Whether the decisions cost what the probabilities promised."""
-        costs = f"Realized cost {number(self.cost_after)} per case, expected {number(self.expected_cost)}"
-        excess, low, high = (float(x) for x in (self.excess.value, self.excess.low, self.excess.high))
+        costs = (
+            f"Realized cost {number(self.cost_after)} per case, expected "
+            f"{number(self.expected_cost)}"
+        )
+        excess, low, high = (
+            float(x) for x in (self.excess.value, self.excess.low, self.excess.high)
+        )
         if np.isnan(low):
             return f"{costs}."
         if low == high == 0:  # all cases cost what was expected, such as the price of asking
             return f"Realized cost {number(self.cost_after)} per case, as expected."
         interval = f"{100 * self.excess.confidence:g} % interval"
         if low <= 0 <= high:
-            return f"{costs}: chance can explain the difference ({interval} {number(low)} to {number(high)})."
+            return (
+                f"{costs}: chance can explain the difference ({interval} {number(low)} to "
+                f"{number(high)})."
+            )
         nearest, farthest = sorted((abs(low), abs(high)))
         direction = "higher" if excess > 0 else "lower"
-        return f"{costs}: {number(abs(excess))} {direction} ({interval} {number(nearest)} to {number(farthest)})."
+        return (
+            f"{costs}: {number(abs(excess))} {direction} ({interval} {number(nearest)} to "
+            f"{number(farthest)})."
+        )
 
     def _columns(self) -> dict[str, Any]:
-        columns: dict[str, Any] = {"class": np.asarray(self.class_names, dtype=object), "cases": self.cases}
+        columns: dict[str, Any] = {
+            "class": np.asarray(self.class_names, dtype=object),
+            "cases": self.cases,
+        }
         for name in ("called", "missed", "false_alarms"):
-            columns |= {f"{name}_before": getattr(self.before, name), f"{name}_after": getattr(self.after, name)}
+            columns |= {
+                f"{name}_before": getattr(self.before, name),
+                f"{name}_after": getattr(self.after, name),
+            }
         columns |= {"abstained": self.after.abstained, "asked": self.after.asked}
-        columns |= {"cost_before": self.before.cost, "cost_after": self.after.cost, "saving": self.saving_by_class.value}
-        columns |= {"saving_low": self.saving_by_class.low, "saving_high": self.saving_by_class.high}
+        columns |= {
+            "cost_before": self.before.cost,
+            "cost_after": self.after.cost,
+            "saving": self.saving_by_class.value,
+        }
+        columns |= {
+            "saving_low": self.saving_by_class.low,
+            "saving_high": self.saving_by_class.high,
+        }
         fewer = self.fewer_missed
-        return {**columns, "fewer_missed": fewer.value, "fewer_missed_low": fewer.low, "fewer_missed_high": fewer.high}
+        return {
+            **columns,
+            "fewer_missed": fewer.value,
+            "fewer_missed_low": fewer.low,
+            "fewer_missed_high": fewer.high,
+        }
 
     def _summary(self) -> Summary:
         often = "the most probable class" if self.task == "multiclass" else "acting above 0.5"
         title = (
-            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {often}: cost {number(self.cost_before, 4)} → "
+            f"Decisions ({self.task}) on {counted(self.n, 'case')}, compared with {often}: cost "
+            f"{number(self.cost_before, 4)} → "
             f"{number(self.cost_after, 4)} per case, saving {self.saving}"
         )
         k = len(self.class_names)
@@ -132,32 +178,66 @@ class DecisionSummary(Shown):
         chosen = np.arange(k) if k <= SHOWN else np.sort(np.argsort(-change, kind="stable")[:SHOWN])
         header = ["class", "cases", "called", "missed", "false alarms", "cost", "saving per case"]
         extra = [name for name in ("abstained", "asked") if np.any(getattr(self.after, name))]
-        note = f"{SHOWN} of {k:,} classes, those with the largest change of cost. " if k > SHOWN else ""
+        note = (
+            f"{SHOWN} of {k:,} classes, those with the largest change of cost. "
+            if k > SHOWN
+            else ""
+        )
         after = " ".join([self.cost_sentence(), *self.sentences(), f"{note}{self.break_even}."])
         return Summary(title, (*header, *extra), [self._row(int(i), extra) for i in chosen], after)
 
     def _row(self, k: int, extra: list[str]) -> list[str]:
         def change(name: str) -> str:
             before, after = getattr(self.before, name)[k], getattr(self.after, name)[k]
-            return f"{number(before, 4)} → {number(after, 4)}" if name == "cost" else f"{before:,} → {after:,}"
+            return (
+                f"{number(before, 4)} → {number(after, 4)}"
+                if name == "cost"
+                else f"{before:,} → {after:,}"
+            )
 
-        value, low, high = (float(x[k]) for x in (self.saving_by_class.value, self.saving_by_class.low, self.saving_by_class.high))
-        saving = MISSING if np.isnan(value) else signed(value) + (f" ({signed(low)} to {signed(high)})" if np.isfinite(low) else "")
+        value, low, high = (
+            float(x[k])
+            for x in (
+                self.saving_by_class.value,
+                self.saving_by_class.low,
+                self.saving_by_class.high,
+            )
+        )
+        saving = (
+            MISSING
+            if np.isnan(value)
+            else signed(value) + (f" ({signed(low)} to {signed(high)})" if np.isfinite(low) else "")
+        )
         counts = [f"{getattr(self.after, name)[k]:,}" for name in extra]
-        return [self.class_names[k], f"{self.cases[k]:,}", *map(change, ("called", "missed", "false_alarms", "cost")), saving, *counts]
+        return [
+            self.class_names[k],
+            f"{self.cases[k]:,}",
+            *map(change, ("called", "missed", "false_alarms", "cost")),
+            saving,
+            *counts,
+        ]
 
 
-def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95, groups: Any = None) -> DecisionSummary:
+def summarize_decisions(
+    plan: Decisions, y_true: Any, confidence: float = 0.95, groups: Any = None
+) -> DecisionSummary:
     """See `Decisions.summary`."""
     check_confidence(confidence)
     p, truth = beliefs(plan), true_outcomes(plan, y_true)
     k = len(plan.class_names)
     likely, action = np.argmax(p, axis=-1), to_numpy(plan.action)
-    paid = [plan.problem.cost_of(likely, truth), plan.problem.paid(action, to_numpy(plan.after_answer), truth)]
-    before, after = (_calls(chosen, truth, cost, k) for chosen, cost in zip((likely, action), paid, strict=True))
+    paid = [
+        plan.problem.cost_of(likely, truth),
+        plan.problem.paid(action, to_numpy(plan.after_answer), truth),
+    ]
+    before, after = (
+        _calls(chosen, truth, cost, k) for chosen, cost in zip((likely, action), paid, strict=True)
+    )
     present = truth[:, None] == np.arange(k) if truth.ndim == 1 else truth == 1
     missed = [_missed(chosen, truth) for chosen in (likely, action)]
-    saved_cases, lost_cases = (np.sum(present & x, axis=0) for x in (missed[0] & ~missed[1], missed[1] & ~missed[0]))
+    saved_cases, lost_cases = (
+        np.sum(present & x, axis=0) for x in (missed[0] & ~missed[1], missed[1] & ~missed[0])
+    )
     saved = paid[0] - paid[1]
     if truth.ndim == 1:
         totals, parts = saved, [saved[truth == c] for c in range(k)]
@@ -167,7 +247,12 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95, 
     largest = plan.problem.largest_difference
     largest_by_class = largest if truth.ndim == 1 else largest.max(axis=-1)
     largest_of_all = largest.max() if truth.ndim == 1 else largest_by_class.sum()
-    by_class = np.asarray([paired_saving(part, most, confidence) for part, most in zip(parts, largest_by_class, strict=True)]).T
+    by_class = np.asarray(
+        [
+            paired_saving(part, most, confidence)
+            for part, most in zip(parts, largest_by_class, strict=True)
+        ]
+    ).T
     mean, low, high = paired_saving(totals, largest_of_all, confidence)
     n = len(truth)
     cost_before, cost_after = (float(cost.sum() / n) if n else float("nan") for cost in paid)
@@ -188,7 +273,9 @@ def summarize_decisions(plan: Decisions, y_true: Any, confidence: float = 0.95, 
     )
 
 
-def _compare_with_expected(plan: Decisions, paid: np.ndarray, groups: Any, confidence: float) -> tuple[float, Estimate]:
+def _compare_with_expected(
+    plan: Decisions, paid: np.ndarray, groups: Any, confidence: float
+) -> tuple[float, Estimate]:
     """Expected cost per case, and how much more was paid."""
     expected = to_numpy(plan.expected_cost).astype(float)
     if not len(expected):
@@ -197,19 +284,26 @@ def _compare_with_expected(plan: Decisions, paid: np.ndarray, groups: Any, confi
     if paid.ndim == 2:  # per label: a case costs what all its labels do
         paid, expected, lowest, highest = (x.sum(axis=1) for x in (paid, expected, lowest, highest))
     bounds = (float(lowest.min()), float(highest.max()))
-    return float(expected.mean()), mean_excess(paid, expected, bounds=bounds, groups=groups, confidence=confidence)
+    return float(expected.mean()), mean_excess(
+        paid, expected, bounds=bounds, groups=groups, confidence=confidence
+    )
 
 
 def _missed(action: np.ndarray, truth: np.ndarray) -> np.ndarray:
     """Whether the true class of each case was missed, (N, 1); per label (N, K)."""
-    return np.asarray((action == 0) & (truth == 1) if truth.ndim == 2 else ((action >= 0) & (action != truth))[:, None])
+    return np.asarray(
+        (action == 0) & (truth == 1)
+        if truth.ndim == 2
+        else ((action >= 0) & (action != truth))[:, None]
+    )
 
 
 def fewer_missed(saved: np.ndarray, lost: np.ndarray, n: np.ndarray, confidence: float) -> Estimate:
-    """How many fewer of ``n`` cases are missed, if ``saved`` of them are no longer and ``lost`` are only now missed.
+    """How many fewer of ``n`` cases are missed, if ``saved`` of them are no longer and ``lost`` are
+    only now missed.
 
-    With the interval of Bonett and Price (2012) for paired shares: Wald's after one more case of either change, so that it does not
-    shrink to a point where all cases change alike.
+    With the interval of Bonett and Price (2012) for paired shares: Wald's after one more case of
+    either change, so that it does not shrink to a point where all cases change alike.
     """
     from scipy.special import ndtri
 
@@ -223,9 +317,22 @@ def _calls(action: np.ndarray, truth: np.ndarray, paid: np.ndarray, k: int) -> C
     if truth.ndim == 2:
         acted = action == 1
         missed, alarms = (action == 0) & (truth == 1), acted & (truth == 0)
-        return ClassCalls(*(x.sum(axis=0) for x in (acted, missed, alarms, action == ABSTAIN, action == ASK, paid)))
+        return ClassCalls(
+            *(
+                x.sum(axis=0)
+                for x in (acted, missed, alarms, action == ABSTAIN, action == ASK, paid)
+            )
+        )
     predicted = action >= 0
     wrong = predicted & (action != truth)
-    at = (action[predicted], truth[wrong], action[wrong], truth[action == ABSTAIN], truth[action == ASK])
+    at = (
+        action[predicted],
+        truth[wrong],
+        action[wrong],
+        truth[action == ABSTAIN],
+        truth[action == ASK],
+    )
     called, missed, alarms, abstained, asked = (np.bincount(x, minlength=k) for x in at)
-    return ClassCalls(called, missed, alarms, abstained, asked, np.bincount(truth, paid, minlength=k))
+    return ClassCalls(
+        called, missed, alarms, abstained, asked, np.bincount(truth, paid, minlength=k)
+    )

@@ -1,4 +1,6 @@
-"""Rejection thresholds that bound the error among accepted cases, with a finite-sample guarantee."""
+"""Rejection thresholds that bound the error among accepted cases, with a finite-sample
+guarantee.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ from .grouped_thresholds import largest_threshold
 
 @dataclass(frozen=True)
 class Threshold:
-    """Accept a case if its score is at most ``value``; ``found`` tells whether any threshold reaches the target."""
+    """Accept a case if its score is at most ``value``; ``found`` tells whether any threshold
+    reaches the target.
+    """
 
     value: float
     """−∞ (accept nothing) when no threshold reaches the target."""
@@ -50,11 +54,19 @@ class Threshold:
         return score <= self.value
 
     def __str__(self) -> str:
-        of = "" if self.n_groups is None else f" of a random case of a random group (of {self.n_groups})"
+        of = (
+            ""
+            if self.n_groups is None
+            else f" of a random case of a random group (of {self.n_groups})"
+        )
         if not self.found:
-            return f"no threshold keeps the error{of} below {number(self.target, 4)} with confidence {number(self.confidence, 4)}: {self.reason}"
+            return (
+                f"no threshold keeps the error{of} below {number(self.target, 4)} with confidence "
+                f"{number(self.confidence, 4)}: {self.reason}"
+            )
         return (
-            f"accept scores up to {number(self.value, 6)}: {percent(self.coverage)} of the cases, {self.errors} of {self.n_accepted} wrong, "
+            f"accept scores up to {number(self.value, 6)}: {percent(self.coverage)} of the cases, "
+            f"{self.errors} of {self.n_accepted} wrong, "
             f"error{of} below {number(self.target, 4)} with confidence {number(self.confidence, 4)}"
         )
 
@@ -83,16 +95,25 @@ class ClassThresholds:
 
 
 def choose_threshold(
-    score: Array, correct: Any, *, target: float, confidence: float, y_pred: Any = None, groups: Any = None
+    score: Array,
+    correct: Any,
+    *,
+    target: float,
+    confidence: float,
+    y_pred: Any = None,
+    groups: Any = None,
 ) -> Threshold | ClassThresholds:
     r"""The largest threshold for which the error among accepted cases is provably below ``target``.
 
-    For independent cases from the same distribution, :math:`P\big(P(\text{wrong} \mid \text{score} \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`,
-    for every sample size and distribution. Thresholds are tested from strict to lenient by exact binomial (Clopper–Pearson) tests
-    until one fails (fixed-sequence testing, as in Learn then Test), from a few starting points that share the error probability.
+    For independent cases from the same distribution, :math:`P\big(P(\text{wrong} \mid \text{score}
+    \le \hat\lambda) \le \text{target}\big) \ge \text{confidence}`, for every sample size and
+    distribution. Thresholds are tested from strict to lenient by exact binomial (Clopper–Pearson)
+    tests until one fails (fixed-sequence testing, as in Learn then Test), from a few starting
+    points that share the error probability.
 
-    Cases of the same patient are not independent: without ``groups`` the guarantee then does not hold. With ``groups`` the groups are independent, and
-    the error that is bounded is that of a random case of a random group, among the accepted; every group counts the same.
+    Cases of the same patient are not independent: without ``groups`` the guarantee then does not
+    hold. With ``groups`` the groups are independent, and the error that is bounded is that of a
+    random case of a random group, among the accepted; every group counts the same.
 
     The score and the predictions must not have been fitted on these cases.
 
@@ -107,24 +128,27 @@ def choose_threshold(
     confidence : float
         Probability with which the guarantee must hold, e.g. 0.95.
     y_pred : array (n,), optional
-        Predicted class of each case, for one threshold per class. The error probability is divided by the number of classes, so
-        that all thresholds hold simultaneously.
+        Predicted class of each case, for one threshold per class. The error probability is divided
+        by the number of classes, so that all thresholds hold simultaneously.
     groups : array (n,), optional
-        Group of each case. One test is possible per group, not per case: a target of 0.05 at confidence 0.95 needs 68 groups or more. A
-        tenth of the groups provides the thresholds that are tested with the others, in the order of their names; with fewer than ten groups only
+        Group of each case. One test is possible per group, not per case: a target of 0.05 at
+        confidence 0.95 needs 68 groups or more. A tenth of the groups provides the thresholds that
+        are tested with the others, in the order of their names; with fewer than ten groups only
         accepting all cases is tested.
 
     Returns
     -------
     Threshold, or ClassThresholds if ``y_pred`` is given
-        Prints as one sentence. If no threshold can be shown to reach the target, ``.found`` is false and ``.reason`` tells why.
+        Prints as one sentence. If no threshold can be shown to reach the target, ``.found`` is
+        false and ``.reason`` tells why.
 
     Notes
     -----
-    Let λ* be a point where the error among the accepted rises to the target. The errors among the N cases with scores up to λ* are
-    binomial(N, target), so the test there passes with probability at most δ, and no threshold beyond it is reached without
-    passing. The first test uses the k most certain cases, which given the next one are independent draws below it. Ties
-    are accepted or rejected together.
+    Let λ* be a point where the error among the accepted rises to the target. The errors among the N
+    cases with scores up to λ* are binomial(N, target), so the test there passes with probability at
+    most δ, and no threshold beyond it is reached without passing. The first test uses the k most
+    certain cases, which given the next one are independent draws below it. Ties are accepted or
+    rejected together.
 
     Examples
     --------
@@ -134,12 +158,18 @@ def choose_threshold(
     >>> t = choose_threshold(score, correct, target=0.05, confidence=0.95)
     >>> print(t)
     accept scores up to 0.759779: 75.5 % of the cases, 55 of 1509 wrong, error below 0.05 with confidence 0.95
-    """
-    score, correct, y_pred, groups = same_rows(score=score, correct=correct, y_pred=y_pred, groups=groups)
+    """  # noqa: E501
+    score, correct, y_pred, groups = same_rows(
+        score=score, correct=correct, y_pred=y_pred, groups=groups
+    )
     score = as_scores(score, "score")
     wrong = ~as_correct(correct, len(score))
     for name, value in (("target", target), ("confidence", confidence)):
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0 < value < 1:
+        if (
+            isinstance(value, bool)
+            or not isinstance(value, int | float | np.number)
+            or not 0 < value < 1
+        ):
             raise ValueError(f"`{name}` must lie between 0 and 1; got {value!r}")
     code, n_groups = group_codes(groups, len(score))
     share = None if code is None else 1 / np.bincount(code)[code]
@@ -147,25 +177,36 @@ def choose_threshold(
     def choose(here: Any, delta: float) -> Threshold:
         if code is None or share is None:
             return _choose(score[here], wrong[here], target, delta, confidence)
-        value, reason = largest_threshold(score[here], wrong[here], share[here], code[here], n_groups, target, delta)
+        value, reason = largest_threshold(
+            score[here], wrong[here], share[here], code[here], n_groups, target, delta
+        )
         accepted = score[here] <= value
         errors = int(np.sum(wrong[here][accepted]))
-        return Threshold(value, target, confidence, len(accepted), int(accepted.sum()), errors, reason, n_groups)
+        return Threshold(
+            value, target, confidence, len(accepted), int(accepted.sum()), errors, reason, n_groups
+        )
 
     if y_pred is None:
         return choose(slice(None), 1 - confidence)
     y_pred = to_numpy(y_pred)
     if y_pred.shape != score.shape:
-        raise ValueError(f"`y_pred` must have one class per case, shape {score.shape}; got shape {y_pred.shape}")
+        raise ValueError(
+            f"`y_pred` must have one class per case, shape {score.shape}; got shape {y_pred.shape}"
+        )
     labels = np.unique(y_pred)
-    return ClassThresholds({k.item(): choose(y_pred == k, (1 - confidence) / len(labels)) for k in labels}, target, confidence)
+    return ClassThresholds(
+        {k.item(): choose(y_pred == k, (1 - confidence) / len(labels)) for k in labels},
+        target,
+        confidence,
+    )
 
 
 def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
     """Starting sizes of the test sequences, and the error probability of each sequence.
 
-    Sizes double from the smallest that can pass: one early error stops a sequence that starts with few cases, and a late start
-    misses strict thresholds. They depend only on n, target and δ, never on the data.
+    Sizes double from the smallest that can pass: one early error stops a sequence that starts with
+    few cases, and a late start misses strict thresholds. They depend only on n, target and δ, never
+    on the data.
     """
     number = 1
     while fewest_with_confidence(target, delta / number) << number < n:
@@ -174,10 +215,14 @@ def _starts(n: int, target: float, delta: float) -> tuple[list[int], float]:
     return [first << i for i in range(number) if first << i < n], delta / number
 
 
-def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, confidence: float) -> Threshold:
+def _choose(
+    score: np.ndarray, wrong: np.ndarray, target: float, delta: float, confidence: float
+) -> Threshold:
     n = len(score)
     starts, share = _starts(n, target, delta)
-    order = np.lexsort((~wrong, score))  # errors first among ties: the first test must not depend on the order of ties
+    order = np.lexsort(
+        (~wrong, score)
+    )  # errors first among ties: the first test must not depend on the order of ties
     score, errors = score[order], np.cumsum(wrong[order])
     counts = np.arange(1, n + 1)
     passed = proven(errors, counts, target, share)
@@ -193,11 +238,15 @@ def _choose(score: np.ndarray, wrong: np.ndarray, target: float, delta: float, c
         if accepted.size:
             best = max(best, k + int(accepted[-1]))
     if best < 0:
-        return Threshold(-inf, target, confidence, n, 0, 0, _reason(n, target, delta, starts, share, errors))
+        return Threshold(
+            -inf, target, confidence, n, 0, 0, _reason(n, target, delta, starts, share, errors)
+        )
     return Threshold(float(score[best]), target, confidence, n, best + 1, int(errors[best]))
 
 
-def _reason(n: int, target: float, delta: float, starts: list[int], share: float, errors: np.ndarray) -> str:
+def _reason(
+    n: int, target: float, delta: float, starts: list[int], share: float, errors: np.ndarray
+) -> str:
     from scipy.special import bdtr
 
     if not starts:

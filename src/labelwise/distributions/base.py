@@ -31,7 +31,9 @@ DistributionT = TypeVar("DistributionT", bound="Distribution[Any]")
 
 
 class ArrayOf(Protocol[ArrayT_co]):
-    """An array, whose parts have the type of its results: the type of a NumPy array without its number of axes."""
+    """An array, whose parts have the type of its results: the type of a NumPy array without its
+    number of axes.
+    """
 
     @property
     def shape(self) -> Any: ...
@@ -41,16 +43,19 @@ class ArrayOf(Protocol[ArrayT_co]):
 class Distribution(Shown, ABC, Generic[ArrayT]):
     """What a predictor believes about the class probabilities Θ of each instance.
 
-    Subclass it to bring your own: give `class_names`, `batch_shape`, `n_classes`, `marginal`, `sample` and indexing. `mean` and
-    `expect` follow from `marginal`, and everything in labelwise works on it. If Θ has no convenient law, draw from it and let
-    `Ensemble` be the law: ``Ensemble(draws, member_axis=0).marginal(events)``.
+    Subclass it to bring your own: give `class_names`, `batch_shape`, `n_classes`, `marginal`,
+    `sample` and indexing. `mean` and `expect` follow from `marginal`, and everything in labelwise
+    works on it. If Θ has no convenient law, draw from it and let `Ensemble` be the law:
+    ``Ensemble(draws, member_axis=0).marginal(events)``.
     """
 
     class_names: tuple[str, ...] | None = None
     weights: Any = None
     """Of the members, (M,) or (M, ...), summing to 1; ``None``: equal, or there are none."""
     ids: Any = None
-    """What the instances are called: the index of the frames it was made of, or ``None``. Not a field: blocks of work go without."""
+    """What the instances are called: the index of the frames it was made of, or ``None``. Not a
+    field: blocks of work go without.
+    """
     exclusive: ClassVar[bool] = True
     """Whether exactly one class is true; ``False``: the labels may occur together."""
     finite: ClassVar[bool] = False
@@ -96,14 +101,20 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
         return self.batch_shape[0]
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise TypeError(f"{type(self).__name__} is a distribution, not an array: use its mean, q.mean(), or lw.decompose(q)")
+        raise TypeError(
+            f"{type(self).__name__} is a distribution, not an array: use its mean, q.mean(), or "
+            "lw.decompose(q)"
+        )
 
     def _summary(self) -> Summary:
         members = "" if self.n_members is None else counted(self.n_members, "member") + " × "
         instances = " × ".join(f"{n:,}" for n in self.batch_shape) or "1"
         names = "" if self.class_names is None else f" ({some(self.class_names)})"
         what = "instance" if instances == "1" else "instances"
-        return Summary(f"{type(self).__name__}: {members}{instances} {what} × {counted(self.n_classes, 'class', 'classes')}{names}")
+        return Summary(
+            f"{type(self).__name__}: {members}{instances} {what} × "
+            f"{counted(self.n_classes, 'class', 'classes')}{names}"
+        )
 
     @property
     def n_members(self) -> int | None:
@@ -112,11 +123,15 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
     @property
     def members(self) -> tuple[Array, Array | None] | None:
-        """The members' probabilities (M, ..., K) and weights, where it is a finite ensemble; else ``None``."""
+        """The members' probabilities (M, ..., K) and weights, where it is a finite ensemble; else
+        ``None``.
+        """
         return None
 
     def log_density(self, theta: np.ndarray) -> np.ndarray | None:
-        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant, where it is known."""
+        """The logarithm of the density of one instance at ``theta`` (..., K), up to a constant,
+        where it is known.
+        """
         return None
 
     # For the engine: how the work is cut into blocks.
@@ -132,11 +147,19 @@ class Distribution(Shown, ABC, Generic[ArrayT]):
 
 
 def batch_index(index: Any, n_axes: int) -> tuple[Any, ...]:
-    """An index of the instances with one entry for each of their axes, so that it can be put between those of members and classes."""
+    """An index of the instances with one entry for each of their axes, so that it can be put
+    between those of members and classes.
+    """
     given = index if isinstance(index, tuple) else (index,)
     if any(part is Ellipsis or part is None for part in given):
-        raise IndexError("index the instances with integers, slices or one array; `...` and None are not supported")
-    used = sum(int(getattr(part, "ndim", 1)) if str(getattr(part, "dtype", "")).endswith("bool") else 1 for part in given)
+        raise IndexError(
+            "index the instances with integers, slices or one array; `...` and None are not "
+            "supported"
+        )
+    used = sum(
+        int(getattr(part, "ndim", 1)) if str(getattr(part, "dtype", "")).endswith("bool") else 1
+        for part in given
+    )
     if used > n_axes:
         raise IndexError(f"there are {n_axes} axes of instances; got {used} indices")
     return (*given, *(slice(None),) * (n_axes - used))
@@ -158,4 +181,6 @@ def with_ids(q: DistributionT, ids: Any, index: tuple[Any, ...] | None = None) -
 def not_a_distribution(q: Any) -> TypeError:
     """The error for what is not a distribution."""
     given = f"the class {q.__name__}" if isinstance(q, type) else type(q).__name__
-    return TypeError(f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}")
+    return TypeError(
+        f"`q` must be a distribution such as lw.Ensemble(probs) or lw.Dirichlet(alpha); got {given}"
+    )

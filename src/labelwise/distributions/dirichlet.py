@@ -9,11 +9,30 @@ from typing import Any, ClassVar, Self, cast, overload
 
 import numpy as np
 
-from .._arrays import Array, ClassNames, as_floating, check_finite, check_names, like, namespace, to_numpy, values_known, without_gradient
+from .._arrays import (
+    Array,
+    ClassNames,
+    as_floating,
+    check_finite,
+    check_names,
+    like,
+    namespace,
+    to_numpy,
+    values_known,
+    without_gradient,
+)
 from .._engine.blocks import with_values
 from .._errors import InputError
 from .._frames import has_names, moved_last, read_names
-from .._validation import as_rng, check_classes, check_count, event_sums, normalized_weights, set_fields, sum_to_one_everywhere
+from .._validation import (
+    as_rng,
+    check_classes,
+    check_count,
+    event_sums,
+    normalized_weights,
+    set_fields,
+    sum_to_one_everywhere,
+)
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, weights_at, with_ids
 from .marginals import Beta, BetaMixture
@@ -25,11 +44,13 @@ MOST_MEMBERS = 32  # a first axis that is longer is seldom an ensemble
 class Dirichlet(Distribution[ArrayT]):
     r"""Θ ~ Dir(α), so that every event has a Beta law: Θ_A ~ Beta(Σ_{A} α, Σ_{not A} α).
 
-    Relative accuracy in double precision for α from 1e-3 to 1e6, tails included: log loss 5e-16 for TU and AU and 2e-14 for EU; squared
-    loss 1e-15; spherical loss 1e-14 for TU and AU and 2e-13 for EU; zero-one loss and costs 1e-14 TU for AU and 1e-11 for EU, also where
-    it is 1e-40 TU. Tensors to be differentiated, other losses, and all losses without the compiled code: log and squared loss the same,
-    the others by quadrature with errors below 1e-11 TU (5e-6 TU in single precision). For α from 1e-8 to 1e30 all errors are below 1e-8
-    TU, in single precision (α from 1e-6) below 1e-5 TU.
+    Relative accuracy in double precision for α from 1e-3 to 1e6, tails included: log loss 5e-16 for
+    TU and AU and 2e-14 for EU; squared loss 1e-15; spherical loss 1e-14 for TU and AU and 2e-13 for
+    EU; zero-one loss and costs 1e-14 TU for AU and 1e-11 for EU, also where it is 1e-40 TU. Tensors
+    to be differentiated, other losses, and all losses without the compiled code: log and squared
+    loss the same, the others by quadrature with errors below 1e-11 TU (5e-6 TU in single
+    precision). For α from 1e-8 to 1e30 all errors are below 1e-8 TU, in single precision (α from
+    1e-6) below 1e-5 TU.
 
     Parameters
     ----------
@@ -47,12 +68,18 @@ class Dirichlet(Distribution[ArrayT]):
     alpha: Array
     class_names: tuple[str, ...] | None
     has_beta_laws: ClassVar[bool] = True
-    """For the engine: each event has a Beta law, or a mixture of them, that ``alpha`` alone says."""
+    """For the engine: each event has a Beta law, or a mixture of them, that ``alpha`` alone
+    says.
+    """
 
     @overload
-    def __init__(self, alpha: ArrayOf[ArrayT], *, class_names: ClassNames | None = None) -> None: ...
+    def __init__(
+        self, alpha: ArrayOf[ArrayT], *, class_names: ClassNames | None = None
+    ) -> None: ...
     @overload
-    def __init__(self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: ClassNames | None = None) -> None: ...
+    def __init__(
+        self: Dirichlet[np.ndarray], alpha: Sequence[Any], *, class_names: ClassNames | None = None
+    ) -> None: ...
     def __init__(self, alpha: Any, *, class_names: ClassNames | None = None) -> None:
         if type(alpha) is not np.ndarray and has_names(alpha):
             given = read_names(alpha, "alpha", class_names, members=False)
@@ -60,9 +87,14 @@ class Dirichlet(Distribution[ArrayT]):
             with_ids(self, given.ids)
         alpha = check_alpha(alpha)
         _refuse_probabilities(alpha)
-        if alpha.ndim == 3 and alpha.shape[0] <= MOST_MEMBERS and alpha.shape[1] >= 4 * alpha.shape[0]:
+        if (
+            alpha.ndim == 3
+            and alpha.shape[0] <= MOST_MEMBERS
+            and alpha.shape[1] >= 4 * alpha.shape[0]
+        ):
             warnings.warn(
-                f"`alpha` of shape {tuple(alpha.shape)} is interpreted as {alpha.shape[0]} × {alpha.shape[1]} instances. If the first axis is "
+                f"`alpha` of shape {tuple(alpha.shape)} is interpreted as {alpha.shape[0]} × "
+                f"{alpha.shape[1]} instances. If the first axis is "
                 f"{alpha.shape[0]} networks, use lw.DirichletMixture(alpha)",
                 stacklevel=2,
             )
@@ -100,7 +132,8 @@ class Dirichlet(Distribution[ArrayT]):
 class DirichletMixture(Distribution[ArrayT]):
     r"""Θ ~ Σ_m w_m Dir(α_m): an ensemble of evidential networks.
 
-    Both parts of the epistemic uncertainty are exact: the members' own and the disagreement of their means,
+    Both parts of the epistemic uncertainty are exact: the members' own and the disagreement of
+    their means,
     :math:`\mathrm{EU} = \sum_m w_m \mathrm{EU}_m + \sum_m w_m D(\bar\theta_m \Vert \bar\theta)`.
 
     Parameters
@@ -121,25 +154,46 @@ class DirichletMixture(Distribution[ArrayT]):
     has_beta_laws: ClassVar[bool] = True
 
     @overload
-    def __init__(self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: ClassNames | None = None) -> None: ...
+    def __init__(
+        self, alpha: ArrayOf[ArrayT], weights: Any = None, *, class_names: ClassNames | None = None
+    ) -> None: ...
     @overload
     def __init__(
-        self: DirichletMixture[np.ndarray], alpha: Sequence[Any], weights: Any = None, *, class_names: ClassNames | None = None
+        self: DirichletMixture[np.ndarray],
+        alpha: Sequence[Any],
+        weights: Any = None,
+        *,
+        class_names: ClassNames | None = None,
     ) -> None: ...
-    def __init__(self, alpha: Any, weights: Any = None, *, class_names: ClassNames | None = None) -> None:
+    def __init__(
+        self, alpha: Any, weights: Any = None, *, class_names: ClassNames | None = None
+    ) -> None:
         if type(alpha) is not np.ndarray and has_names(alpha):
             given = read_names(alpha, "alpha", class_names)
-            alpha, class_names, weights = moved_last(given), given.class_names, given.weights(weights)
+            alpha, class_names, weights = (
+                moved_last(given),
+                given.class_names,
+                given.weights(weights),
+            )
             with_ids(self, given.ids)
         alpha = check_alpha(alpha)
         if alpha.ndim > 1 and alpha.shape[0] > 1:
             _refuse_probabilities(alpha)
         if alpha.ndim < 2:
-            raise ValueError(f"`alpha` of a mixture must have at least 2 axes (members, ..., classes); got shape {tuple(alpha.shape)}")
+            raise ValueError(
+                "`alpha` of a mixture must have at least 2 axes (members, ..., classes); got "
+                f"shape {tuple(alpha.shape)}"
+            )
         if alpha.shape[0] == 0:
-            raise ValueError(f"`alpha` of a mixture must have at least one member; got shape {tuple(alpha.shape)}")
+            raise ValueError(
+                "`alpha` of a mixture must have at least one member; got shape "
+                f"{tuple(alpha.shape)}"
+            )
         set_fields(
-            self, alpha=alpha, weights=normalized_weights(weights, alpha, "alpha"), class_names=check_names(class_names, alpha.shape[-1])
+            self,
+            alpha=alpha,
+            weights=normalized_weights(weights, alpha, "alpha"),
+            class_names=check_names(class_names, alpha.shape[-1]),
         )
 
     @property
@@ -156,7 +210,11 @@ class DirichletMixture(Distribution[ArrayT]):
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
-        part = with_values(self, alpha=self.alpha[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        part = with_values(
+            self,
+            alpha=self.alpha[(slice(None), *i, slice(None))],
+            weights=weights_at(self.weights, i),
+        )
         return with_ids(part, self.ids, i)
 
     def checked(self) -> Self:
@@ -172,14 +230,18 @@ class DirichletMixture(Distribution[ArrayT]):
 
     def marginal(self, events: Family | None = None) -> BetaMixture:
         """The law of each event's probability."""
-        return BetaMixture(Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights)
+        return BetaMixture(
+            Beta(*beta_parameters(self.alpha, events, self.class_names)), self.weights
+        )
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
         """``n`` draws of Θ, shape (n, ..., K)."""
         from .ensemble import draw_members
 
         rng = as_rng(rng)
-        return cast(ArrayT, draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0])
+        return cast(
+            ArrayT, draw_dirichlet(draw_members(self.alpha, self.weights, n, rng), 1, rng)[0]
+        )
 
 
 def check_alpha(alpha: Any) -> Array:
@@ -193,13 +255,16 @@ def check_alpha(alpha: Any) -> Array:
         lowest = float(namespace(alpha).min(without_gradient(alpha)))
         if lowest <= 0:
             raise ValueError(
-                f"`alpha` must be positive; the lowest is {lowest:.4g} for shape {tuple(alpha.shape)}. From evidence e ≥ 0, alpha is e + 1"
+                f"`alpha` must be positive; the lowest is {lowest:.4g} for shape "
+                f"{tuple(alpha.shape)}. From evidence e ≥ 0, alpha is e + 1"
             )
     return alpha
 
 
 def _refuse_probabilities(alpha: Array) -> None:
-    """Concentrations of several instances that all sum to 1, each in its own way, are probabilities."""
+    """Concentrations of several instances that all sum to 1, each in its own way, are
+    probabilities.
+    """
     if not values_known(alpha) or 0 in alpha.shape or not sum_to_one_everywhere(alpha):
         return
     xp, values = namespace(alpha), without_gradient(alpha)
@@ -207,12 +272,20 @@ def _refuse_probabilities(alpha: Array) -> None:
     if bool(xp.all(rows == rows[:1, :])):  # one prior for all, such as 1/K
         return
     raise InputError(
-        f"`alpha` of shape {tuple(alpha.shape)} sums to 1 over the classes everywhere: it holds probabilities", fix="not_alpha"
+        (
+            f"`alpha` of shape {tuple(alpha.shape)} sums to 1 over the classes everywhere: it "
+            "holds probabilities"
+        ),
+        fix="not_alpha",
     )
 
 
-def beta_parameters(alpha: Array, events: Family | None, class_names: tuple[str, ...] | None) -> tuple[Array, Array]:
-    """The Beta parameters of each event: α summed over its classes, and over the others (never by subtraction)."""
+def beta_parameters(
+    alpha: Array, events: Family | None, class_names: tuple[str, ...] | None
+) -> tuple[Array, Array]:
+    """The Beta parameters of each event: α summed over its classes, and over the others (never by
+    subtraction).
+    """
     family = as_events(events)
     if family is not None:
         return event_sums(alpha, family, class_names)
@@ -220,12 +293,16 @@ def beta_parameters(alpha: Array, events: Family | None, class_names: tuple[str,
     before = xp.cumulative_sum(alpha, axis=-1)
     after = xp.flip(xp.cumulative_sum(xp.flip(alpha, axis=-1), axis=-1), axis=-1)
     nothing = 0 * alpha[..., :1]
-    others = xp.concat([nothing, before[..., :-1]], axis=-1) + xp.concat([after[..., 1:], nothing], axis=-1)
+    others = xp.concat([nothing, before[..., :-1]], axis=-1) + xp.concat(
+        [after[..., 1:], nothing], axis=-1
+    )
     return alpha, others
 
 
 def draw_dirichlet(alpha: Array, n: int, rng: np.random.Generator) -> Array:
-    """``n`` draws; below 0.1 in logarithms: a Gamma variable of small shape underflows, its logarithm does not."""
+    """``n`` draws; below 0.1 in logarithms: a Gamma variable of small shape underflows, its
+    logarithm does not.
+    """
     shape = to_numpy(alpha).astype(float)
     size = (check_count(n), *shape.shape)
     if shape.size and shape.min() >= 0.1:

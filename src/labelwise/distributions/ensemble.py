@@ -10,7 +10,18 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self, TypedDict, Unpack, cast, 
 import numpy as np
 from array_api_compat import is_dask_array, is_numpy_array
 
-from .._arrays import Array, ClassNames, at_most_one, check_finite, check_names, index_like, namespace, to_numpy, values_known, widen
+from .._arrays import (
+    Array,
+    ClassNames,
+    at_most_one,
+    check_finite,
+    check_names,
+    index_like,
+    namespace,
+    to_numpy,
+    values_known,
+    widen,
+)
 from .._engine.blocks import in_one_chunk, with_values
 from .._engine.host import on_host
 from .._frames import has_names, read_names
@@ -46,7 +57,9 @@ class MemberOptions(TypedDict, total=False):
 
 @dataclass(frozen=True, eq=False, init=False, repr=False)
 class Members(Distribution[ArrayT]):
-    """What ensembles with and without the sum to 1 have in common; subclasses say what an event is (`law`)."""
+    """What ensembles with and without the sum to 1 have in common; subclasses say what an event is
+    (`law`).
+    """
 
     stored: Array
     """The predictions as they came, (M, ..., K); see `probs`."""
@@ -68,13 +81,22 @@ class Members(Distribution[ArrayT]):
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> None:
         if type(probs) is not np.ndarray and has_names(probs):
-            given = read_names(probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis)
-            probs, member_axis, class_axis, class_names = given.values, given.member_axis, given.class_axis, given.class_names
+            given = read_names(
+                probs, "probs", class_names, member_axis=member_axis, class_axis=class_axis
+            )
+            probs, member_axis, class_axis, class_names = (
+                given.values,
+                given.member_axis,
+                given.class_axis,
+                given.class_names,
+            )
             weights = given.weights(weights)
             with_ids(self, given.ids)
         stored = members_first(probs, "probs", member_axis, class_axis)
         check_classes(stored, "probs", exclusive=self.exclusive)
-        if prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None:  # checked when they are first used
+        if (
+            prod(stored.shape) > CHECKED_AT_ONCE and on_host(stored) is not None
+        ):  # checked when they are first used
             set_fields(self, pending=True)
         else:
             probabilities(stored, "probs", sum_to_one=self.exclusive)
@@ -95,7 +117,9 @@ class Members(Distribution[ArrayT]):
 
     @property
     def probs(self) -> ArrayT:
-        """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16 as float32."""
+        """Class probabilities (M, ..., K) in the type that is computed with: float16 and bfloat16
+        as float32.
+        """
         if self.pending:
             self.check()
         return cast(ArrayT, self.stored if self.stored.dtype in _WIDE else widen(self.stored))
@@ -123,7 +147,11 @@ class Members(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         self.check()
         i = batch_index(index, len(self.batch_shape))
-        part = with_values(self, stored=self.stored[(slice(None), *i, slice(None))], weights=weights_at(self.weights, i))
+        part = with_values(
+            self,
+            stored=self.stored[(slice(None), *i, slice(None))],
+            weights=weights_at(self.weights, i),
+        )
         return part if self.ids is None else with_ids(part, self.ids, i)
 
     def checked(self) -> Self:
@@ -140,10 +168,16 @@ class Members(Distribution[ArrayT]):
         if isinstance(probs, np.ndarray):
             probs = np.ascontiguousarray(probs)  # the same bits for every layout
         probs = at_most_one(probs)
-        return Atoms(probs, self.weights) if events is None else self.law(probs, self.weights, as_events(events))
+        return (
+            Atoms(probs, self.weights)
+            if events is None
+            else self.law(probs, self.weights, as_events(events))
+        )
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
-        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each instance."""
+        """``n`` draws of Θ, shape (n, ..., K): members drawn by weight, independently for each
+        instance.
+        """
         return cast(ArrayT, draw_members(self.probs, self.weights, n, as_rng(rng)))
 
 
@@ -154,25 +188,29 @@ class Ensemble(Members[ArrayT]):
     Parameters
     ----------
     probs : array (M, ..., K), or sequence or mapping of data frames
-        Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m in models])`` gives them.
-        They must sum to 1 and are never renormalized. float16 and bfloat16 are widened to float32. Up to 262,144 values are validated
-        here; larger arrays in main memory on first use.
+        Class probabilities, members first and classes last, as ``np.stack([m.predict_proba(X) for m
+        in models])`` gives them. They must sum to 1 and are never renormalized. float16 and
+        bfloat16 are widened to float32. Up to 262,144 values are validated here; larger arrays in
+        main memory on first use.
     weights : array (M,) or (M, ...), optional
-        Weights of the members (for all, or for each instance), used in every expectation. They need not sum to 1.
+        Weights of the members (for all, or for each instance), used in every expectation. They need
+        not sum to 1.
     member_axis, class_axis : int
-        Where the members and classes are, if not first and last; the array is viewed, not copied, where that is possible.
-        Two-dimensional input is accepted only with ``member_axis``.
+        Where the members and classes are, if not first and last; the array is viewed, not copied,
+        where that is possible. Two-dimensional input is accepted only with ``member_axis``.
     class_names : sequence of str, or mapping from positions to names, optional
         Class names.
     factors : mapping, optional
-        What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the level of each member, for `Uncertainty.sources`.
+        What distinguishes the members: for each factor, such as ``"prompt"`` and ``"model"``, the
+        level of each member, for `Uncertainty.sources`.
 
     Notes
     -----
-    Data frames of pandas and polars and arrays of xarray are matched by name, not by position: the classes by their columns, the instances
-    by their index (in polars by a column of text), in the order of the first member. Names or rows that only some members have are refused.
-    Columns and rows that are only numbered from 0 are positions. ``class_names`` must then be the names of the columns, and their order is
-    that of the result. `ids` is the index.
+    Data frames of pandas and polars and arrays of xarray are matched by name, not by position: the
+    classes by their columns, the instances by their index (in polars by a column of text), in the
+    order of the first member. Names or rows that only some members have are refused. Columns and
+    rows that are only numbered from 0 are positions. ``class_names`` must then be the names of the
+    columns, and their order is that of the result. `ids` is the index.
 
     Examples
     --------
@@ -194,15 +232,23 @@ class Ensemble(Members[ArrayT]):
         @overload
         def __init__(self, probs: ArrayOf[ArrayT], **options: Unpack[MemberOptions]) -> None: ...
         @overload
-        def __init__(self: Ensemble[np.ndarray], probs: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> None: ...
+        def __init__(
+            self: Ensemble[np.ndarray],
+            probs: Sequence[Any] | Mapping[str, Any],
+            **options: Unpack[MemberOptions],
+        ) -> None: ...
         def __init__(self, probs: Any, **options: Any) -> None: ...
 
     @overload
     @classmethod
-    def from_logits(cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]) -> Ensemble[GivenT]: ...
+    def from_logits(
+        cls, logits: ArrayOf[GivenT], **options: Unpack[MemberOptions]
+    ) -> Ensemble[GivenT]: ...
     @overload
     @classmethod
-    def from_logits(cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]) -> Ensemble[np.ndarray]: ...
+    def from_logits(
+        cls, logits: Sequence[Any] | Mapping[str, Any], **options: Unpack[MemberOptions]
+    ) -> Ensemble[np.ndarray]: ...
     @classmethod
     def from_logits(
         cls,
@@ -214,22 +260,37 @@ class Ensemble(Members[ArrayT]):
         class_names: ClassNames | None = None,
         factors: Mapping[str, Sequence[Any]] | None = None,
     ) -> Ensemble[Any]:
-        """An ensemble from unnormalized log-probabilities (network outputs before softmax), same options as the class.
+        """An ensemble from unnormalized log-probabilities (network outputs before softmax), same
+        options as the class.
 
-        A logit of −∞ stands for a class that a member rules out. Probabilities are refused: a second softmax would level them.
+        A logit of −∞ stands for a class that a member rules out. Probabilities are refused: a
+        second softmax would level them.
 
         >>> Ensemble.from_logits(np.array([[[1000.0, 0.0]]])).mean()
         array([[1., 0.]])
         """
         ids = None
         if type(logits) is not np.ndarray and has_names(logits):
-            given = read_names(logits, "logits", class_names, member_axis=member_axis, class_axis=class_axis)
-            logits, member_axis, class_axis, class_names = given.values, given.member_axis, given.class_axis, given.class_names
+            given = read_names(
+                logits, "logits", class_names, member_axis=member_axis, class_axis=class_axis
+            )
+            logits, member_axis, class_axis, class_names = (
+                given.values,
+                given.member_axis,
+                given.class_axis,
+                given.class_names,
+            )
             weights, ids = given.weights(weights), given.ids
         logits = members_first(logits, "logits", member_axis, class_axis)
         check_classes(logits, "logits")
         check_logits(logits, exclusive=True)
-        q: Ensemble[Any] = cls(softmax_of(logits), weights=weights, member_axis=0, class_names=class_names, factors=factors)
+        q: Ensemble[Any] = cls(
+            softmax_of(logits),
+            weights=weights,
+            member_axis=0,
+            class_names=class_names,
+            factors=factors,
+        )
         return with_ids(q, ids)
 
     def law(self, probs: Array, weights: Array | None, events: Events | None) -> Atoms:
@@ -241,7 +302,9 @@ class Ensemble(Members[ArrayT]):
             whole = inside + rest
             possible = whole > 0
             whole = xp.where(possible, whole, xp.ones_like(whole))
-            inside, rest = (xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest))
+            inside, rest = (
+                xp.where(possible, x / whole, xp.ones_like(x) / 2) for x in (inside, rest)
+            )
         return Atoms(at_most_one(inside), weights, at_most_one(rest))
 
 
@@ -250,7 +313,9 @@ def softmax_of(logits: Array) -> Array:
     if not is_dask_array(logits):
         return _softmax(logits)
     kind = widen(logits[:0, ...]).dtype
-    return in_one_chunk(logits, [-1], "logits", stacklevel=4).map_blocks(_softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind))
+    return in_one_chunk(logits, [-1], "logits", stacklevel=4).map_blocks(
+        _softmax, dtype=kind, meta=np.empty((0,) * logits.ndim, kind)
+    )
 
 
 def _softmax(logits: Array) -> Array:
@@ -260,8 +325,13 @@ def _softmax(logits: Array) -> Array:
     xp = namespace(logits)
     largest = xp.max(logits, axis=-1, keepdims=True)
     if values_known(logits) and not bool(xp.all(xp.isfinite(largest))):
-        check_finite(xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits")
-        raise ValueError("`logits` must leave at least one class possible; got −∞ for all classes of some instance")
+        check_finite(
+            xp.where(xp.isinf(logits) & (logits < 0), xp.zeros_like(logits), logits), "logits"
+        )
+        raise ValueError(
+            "`logits` must leave at least one class possible; got −∞ for all classes of some "
+            "instance"
+        )
     if not is_numpy_array(logits):
         odds = xp.exp(widen(logits) - widen(largest))
         return odds / xp.sum(odds, axis=-1, keepdims=True)
@@ -275,7 +345,10 @@ def _softmax(logits: Array) -> Array:
 def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator) -> Array:
     """Rows of ``probs`` (M, ..., K) drawn by weight, (n, ..., K)."""
     if is_dask_array(probs):
-        raise TypeError("`sample` draws from values in memory; got a Dask array. Compute it first: lw.Ensemble(probs.compute())")
+        raise TypeError(
+            "`sample` draws from values in memory; got a Dask array. Compute it first: "
+            "lw.Ensemble(probs.compute())"
+        )
     xp = namespace(probs)
     batch = tuple(probs.shape[1:-1])
     uniform = rng.random((check_count(n), *batch))
@@ -284,5 +357,7 @@ def draw_members(probs: Array, weights: Array, n: int, rng: np.random.Generator)
     else:
         w = to_numpy(weights).astype(float)
         cumulative = np.cumsum(w.reshape(w.shape + (1,) * (1 + len(batch) - w.ndim)), axis=0)
-        index = np.minimum((uniform[:, None] * cumulative[-1] >= cumulative).sum(axis=1), probs.shape[0] - 1)
+        index = np.minimum(
+            (uniform[:, None] * cumulative[-1] >= cumulative).sum(axis=1), probs.shape[0] - 1
+        )
     return xp.take_along_axis(probs, index_like(index, probs)[..., None], axis=0)

@@ -1,4 +1,6 @@
-"""Gaussian logits (Laplace approximations, heteroscedastic heads): Θ = softmax(z), z ~ N(mean, cov)."""
+"""Gaussian logits (Laplace approximations, heteroscedastic heads): Θ = softmax(z), z ~ N(mean,
+cov).
+"""
 
 from __future__ import annotations
 
@@ -24,7 +26,14 @@ from .._arrays import (
 )
 from .._engine.blocks import with_values
 from .._errors import InputError
-from .._frames import columns_by_class, has_names, library_of_frame, moved_last, read_names, same_rows
+from .._frames import (
+    columns_by_class,
+    has_names,
+    library_of_frame,
+    moved_last,
+    read_names,
+    same_rows,
+)
 from .._validation import as_rng, as_seed, check_classes, check_count, set_fields
 from ..events import Family, as_events
 from .base import ArrayOf, ArrayT, Distribution, batch_index, with_ids
@@ -42,19 +51,21 @@ class _Options(TypedDict, total=False):
 class LogisticNormal(Distribution[ArrayT]):
     r"""Θ = softmax(z) with Gaussian logits z ~ N(mean, cov).
 
-    Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds and are integrated by
-    quadrature (error below 1e-9 TU in double, 1e-5 TU in single precision). All others are integrated by randomized quasi-Monte
-    Carlo (16 scrambled Sobol' sequences) with a 95 % error bound in ``decompose(...).error``; with 128 points each it is typically
-    2e-3 TU for K = 3 and 1e-2 TU for K = 10. The error of EU is 2.4 to 7.6 times smaller than that of 1,000 plain draws (K = 10, logit
-    standard deviations of 0.1 to 8; least for zero-one loss and wide logits).
+    Events that set one class against one other (K = 2, `events.one_vs_one`) have normal log-odds
+    and are integrated by quadrature (error below 1e-9 TU in double, 1e-5 TU in single precision).
+    All others are integrated by randomized quasi-Monte Carlo (16 scrambled Sobol' sequences) with a
+    95 % error bound in ``decompose(...).error``; with 128 points each it is typically 2e-3 TU for K
+    = 3 and 1e-2 TU for K = 10. The error of EU is 2.4 to 7.6 times smaller than that of 1,000 plain
+    draws (K = 10, logit standard deviations of 0.1 to 8; least for zero-one loss and wide logits).
 
     Parameters
     ----------
     mean : array (..., K)
     cov : array (..., K) or (..., K, K)
-        Variances of independent logits, or covariance matrices (symmetric, positive semi-definite). A (K, K) array is a
-        covariance if it has one axis more than ``mean``. What rounding has left asymmetric (relative to the largest entry
-        2e-3 in single, 8e-8 in double precision) is averaged with its transpose.
+        Variances of independent logits, or covariance matrices (symmetric, positive semi-definite).
+        A (K, K) array is a covariance if it has one axis more than ``mean``. What rounding has left
+        asymmetric (relative to the largest entry 2e-3 in single, 8e-8 in double precision) is
+        averaged with its transpose.
     class_names : sequence of str, optional
     rng : int, Generator or None
         Random seed or generator of the Sobol' sequences.
@@ -78,9 +89,17 @@ class LogisticNormal(Distribution[ArrayT]):
     @overload
     def __init__(self, mean: ArrayOf[ArrayT], cov: Any, **options: Unpack[_Options]) -> None: ...
     @overload
-    def __init__(self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]) -> None: ...
     def __init__(
-        self, mean: Any, cov: Any, *, class_names: ClassNames | None = None, rng: int | np.random.Generator | None = 0, points: int = 128
+        self: LogisticNormal[np.ndarray], mean: Sequence[Any], cov: Any, **options: Unpack[_Options]
+    ) -> None: ...
+    def __init__(
+        self,
+        mean: Any,
+        cov: Any,
+        *,
+        class_names: ClassNames | None = None,
+        rng: int | np.random.Generator | None = 0,
+        points: int = 128,
     ) -> None:
         if has_names(mean) or has_names(cov):
             mean, cov, class_names, ids = _without_names(mean, cov, class_names)
@@ -94,16 +113,30 @@ class LogisticNormal(Distribution[ArrayT]):
         full = (*mean.shape, mean.shape[-1])
         if tuple(cov.shape) not in (tuple(mean.shape), full):
             shape = tuple(cov.shape)
-            fits = next((target for target in (full, full[:-1]) if shape == target[mean.ndim - 1 :]), None)
-            hint = f". To share it among the instances: np.broadcast_to(cov, {fits})" if fits and mean.ndim > 1 else ""
+            fits = next(
+                (target for target in (full, full[:-1]) if shape == target[mean.ndim - 1 :]), None
+            )
+            hint = (
+                f". To share it among the instances: np.broadcast_to(cov, {fits})"
+                if fits and mean.ndim > 1
+                else ""
+            )
             raise ValueError(
-                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} (covariances); got {shape}{hint}"
+                f"`cov` must have the shape of `mean`, {tuple(mean.shape)} (variances), or {full} "
+                f"(covariances); got {shape}{hint}"
             )
         if not isinstance(points, int) or points < 16 or points & (points - 1):
             raise ValueError(f"`points` must be a power of 2, at least 16; got {points!r}")
         if values_known(mean) and values_known(cov) and 0 not in mean.shape:
             cov = _checked_covariance(mean, cov, rounding)
-        set_fields(self, loc=mean, cov=cov, class_names=check_names(class_names, mean.shape[-1]), seed=as_seed(rng), points=int(points))
+        set_fields(
+            self,
+            loc=mean,
+            cov=cov,
+            class_names=check_names(class_names, mean.shape[-1]),
+            seed=as_seed(rng),
+            points=int(points),
+        )
 
     @property
     def n_classes(self) -> int:
@@ -116,16 +149,22 @@ class LogisticNormal(Distribution[ArrayT]):
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
         after = (slice(None),) * (self.cov.ndim - len(self.batch_shape))
-        return with_ids(with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)]), self.ids, i)
+        return with_ids(
+            with_values(self, loc=self.loc[(*i, slice(None))], cov=self.cov[(*i, *after)]),
+            self.ids,
+            i,
+        )
 
     def checked(self) -> Self:
         return with_values(self, cov=_checked_covariance(self.loc, self.cov, smallest(self.cov)[1]))
 
     @property
     def _factor(self) -> Array:
-        """L with L Lᵀ = cov; a tiny ridge keeps singular matrices (a known logit, a removed constant) factorizable.
+        """L with L Lᵀ = cov; a tiny ridge keeps singular matrices (a known logit, a removed
+        constant) factorizable.
 
-        It also makes up for eigenvalues that rounding has left below 0, as far as these were let in.
+        It also makes up for eigenvalues that rounding has left below 0, as far as these were let
+        in.
         """
         xp = namespace(self.loc)
         if self.cov.ndim == self.loc.ndim:
@@ -134,7 +173,9 @@ class LogisticNormal(Distribution[ArrayT]):
         k = self.n_classes
         diagonal = xp.linalg.diagonal(self.cov)
         lowest = xp.linalg.eigvalsh(without_gradient(self.cov))[..., 0]
-        ridge = 4 * k * smallest(self.cov)[1] * xp.max(diagonal, axis=-1) + smallest(self.cov)[0] * 1e8
+        ridge = (
+            4 * k * smallest(self.cov)[1] * xp.max(diagonal, axis=-1) + smallest(self.cov)[0] * 1e8
+        )
         ridge = ridge + xp.where(lowest < 0, -lowest, 0 * lowest)
         return xp.linalg.cholesky(self.cov + ridge[..., None, None] * like(np.eye(k), self.cov))
 
@@ -158,10 +199,16 @@ class LogisticNormal(Distribution[ArrayT]):
         if self.cov.ndim == self.loc.ndim:
             variance = pick(self.cov, first) + pick(self.cov, second)
         else:
-            variance = self.cov[..., first, first] + self.cov[..., second, second] - 2 * self.cov[..., first, second]
+            variance = (
+                self.cov[..., first, first]
+                + self.cov[..., second, second]
+                - 2 * self.cov[..., first, second]
+            )
         tiny = smallest(variance)[0] * 1e8
         known = variance <= tiny  # a point mass: the slope of the square root would be infinite
-        spread = xp.where(known, 0 * variance, xp.sqrt(xp.where(known, like(tiny, variance), variance)))
+        spread = xp.where(
+            known, 0 * variance, xp.sqrt(xp.where(known, like(tiny, variance), variance))
+        )
         return LogitNormal(pick(self.loc, first) - pick(self.loc, second), spread)
 
     def sample(self, n: int, *, rng: int | np.random.Generator | None = None) -> ArrayT:
@@ -170,18 +217,35 @@ class LogisticNormal(Distribution[ArrayT]):
 
 
 def _without_names(mean: Any, cov: Any, class_names: Any) -> tuple[Any, Any, Any, Any]:
-    """Means and variances of frames with the same rows and classes in one order, the class names, and the names of the instances."""
+    """Means and variances of frames with the same rows and classes in one order, the class names,
+    and the names of the instances.
+    """
     if not has_names(mean):
         raise InputError("`mean` must be a frame with names where `cov` is one", fix="to_numpy")
     given = read_names(mean, "mean", None, members=False, any_column=class_names is not None)
     order = given if class_names is None else read_names(mean, "mean", class_names, members=False)
     if library_of_frame(cov) is None:
-        if order.class_names is not None and given.class_names is not None and order.class_names != given.class_names:
-            raise InputError("`class_names` must have the order of the columns of `mean` where `cov` has no names", fix="to_numpy")
+        if (
+            order.class_names is not None
+            and given.class_names is not None
+            and order.class_names != given.class_names
+        ):
+            raise InputError(
+                (
+                    "`class_names` must have the order of the columns of `mean` where `cov` has no "
+                    "names"
+                ),
+                fix="to_numpy",
+            )
         return moved_last(given), cov, order.class_names, given.ids
     (cov,) = same_rows(given, cov=cov)
     names = order.class_names
-    return moved_last(order), cov if names is None else columns_by_class(cov, names, "cov"), names, given.ids
+    return (
+        moved_last(order),
+        cov if names is None else columns_by_class(cov, names, "cov"),
+        names,
+        given.ids,
+    )
 
 
 def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:
@@ -192,18 +256,24 @@ def _checked_covariance(mean: Array, cov: Array, rounding: float) -> Array:
     values = without_gradient(cov)
     if cov.ndim == mean.ndim:
         if float(xp.min(values)) < 0:
-            raise ValueError(f"`cov` holds variances and must not be negative; the lowest is {float(xp.min(values)):.4g}")
+            raise ValueError(
+                "`cov` holds variances and must not be negative; the lowest is "
+                f"{float(xp.min(values)):.4g}"
+            )
         return cov
     scale = max(float(xp.max(xp.abs(values))), 1e-300)
     gap = float(xp.max(xp.abs(values - xp.matrix_transpose(values))))
     # The inverse of a precision matrix of condition 1 / √rounding is no more exact than this.
     if gap > 8 * rounding**0.5 * scale:
         raise ValueError(
-            f"`cov` must be symmetric; cov and its transpose differ by up to {gap:.4g}. Use (cov + cov.T) / 2 if that is rounding"
+            f"`cov` must be symmetric; cov and its transpose differ by up to {gap:.4g}. Use (cov + "
+            "cov.T) / 2 if that is rounding"
         )
     if gap > 0:
         cov = (cov + xp.matrix_transpose(cov)) / 2
     lowest = float(xp.min(xp.linalg.eigvalsh(without_gradient(cov))))
     if lowest < -max(1e3 * rounding * scale, gap) * cov.shape[-1]:
-        raise ValueError(f"`cov` must be positive semi-definite; its lowest eigenvalue is {lowest:.4g}")
+        raise ValueError(
+            f"`cov` must be positive semi-definite; its lowest eigenvalue is {lowest:.4g}"
+        )
     return cov

@@ -1,4 +1,6 @@
-"""Evaluate uncertainty: rejection, out-of-distribution detection, classes, agreement, and confidence intervals."""
+"""Evaluate uncertainty: rejection, out-of-distribution detection, classes, agreement, and
+confidence intervals.
+"""
 
 from __future__ import annotations
 

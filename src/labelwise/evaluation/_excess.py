@@ -1,4 +1,6 @@
-"""How far realized outcomes are from their expectation, with an interval that is right for rare outcomes too."""
+"""How far realized outcomes are from their expectation, with an interval that is right for rare
+outcomes too.
+"""
 
 from __future__ import annotations
 
@@ -15,17 +17,23 @@ ROUNDING = 1e-12
 """Differences below this share of the largest possible outcome are none."""
 
 
-def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = None, confidence: float = 0.95) -> Estimate:
-    r"""Mean of ``realized`` − ``expected``: accuracy against confidence, paid against expected cost.
+def mean_excess(
+    realized: Any, expected: Any, *, bounds: Bounds, groups: Any = None, confidence: float = 0.95
+) -> Estimate:
+    r"""Mean of ``realized`` − ``expected``: accuracy against confidence, paid against expected
+    cost.
 
-    A t-interval is too narrow where an outcome that matters was not seen: of 50 cases that all went well it says that nothing ever
-    goes wrong. Each end is therefore the farther of Student's t and of Wilson's interval, extended from shares to bounded numbers.
-    An end at distance :math:`\delta` supposes that a share :math:`\delta / R` of the cases turns out as extreme as ``bounds`` allow, at
-    a distance R from the mean. Their variance is then :math:`(1 - \delta / R)(s^2 + \delta R)`, and :math:`\delta` is t standard errors if
+    A t-interval is too narrow where an outcome that matters was not seen: of 50 cases that all went
+    well it says that nothing ever goes wrong. Each end is therefore the farther of Student's t and
+    of Wilson's interval, extended from shares to bounded numbers. An end at distance :math:`\delta`
+    supposes that a share :math:`\delta / R` of the cases turns out as extreme as ``bounds`` allow,
+    at a distance R from the mean. Their variance is then :math:`(1 - \delta / R)(s^2 + \delta R)`,
+    and :math:`\delta` is t standard errors if
 
     .. math:: \delta^2\, n / t^2 = (1 - \delta / R)\, (s^2 + \delta R)
 
-    With groups, n is divided by the design effect, and t has the number of groups − 1 as degrees of freedom.
+    With groups, n is divided by the design effect, and t has the number of groups − 1 as degrees of
+    freedom.
 
     Parameters
     ----------
@@ -44,7 +52,7 @@ def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = N
 
     >>> print(mean_excess(np.ones(50), np.full(50, 0.98), bounds=(0, 1)))  # all right, 98 % expected: that can happen
     0.020 (95 % interval -0.055 to 0.020)
-    """
+    """  # noqa: E501
     check_confidence(confidence)
     outcome = as_scores(realized, "realized").astype(float)
     difference = outcome - as_scores(expected, "expected").astype(float)
@@ -60,7 +68,9 @@ def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = N
     if groups is not None:  # the number of independent cases that would say as much
         se_of_groups = (float(plain.high) - float(plain.low)) / (2 * t)
         varies = se > rounding
-        n = n / max((se_of_groups / se) ** 2, 1) if varies else units  # where nothing varies, nobody knows, and each group counts once
+        n = (
+            n / max((se_of_groups / se) ** 2, 1) if varies else units
+        )  # where nothing varies, nobody knows, and each group counts once
         se = max(se, se_of_groups)
     mean = float(difference.mean())
     reaches = (float(outcome.mean()) - bounds[0], bounds[1] - float(outcome.mean()))
@@ -70,7 +80,9 @@ def mean_excess(realized: Any, expected: Any, *, bounds: Bounds, groups: Any = N
 
 
 def _wilson(n: float, variance: float, t: float, reach: float) -> float:
-    """The distance δ of the docstring above: the positive root of a quadratic equation; ``reach`` is R."""
+    """The distance δ of the docstring above: the positive root of a quadratic equation; ``reach``
+    is R.
+    """
     square = n / t**2 + 1
     linear = reach - variance / reach
     return (linear + sqrt(linear**2 + 4 * square * variance)) / (2 * square)

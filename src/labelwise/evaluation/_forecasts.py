@@ -1,4 +1,6 @@
-"""Mean probabilities and what happened, validated: what proper scores and calibration are computed from."""
+"""Mean probabilities and what happened, validated: what proper scores and calibration are computed
+from.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ from ..distributions import Distribution
 
 
 def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, ...], bool]:
-    """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the classes happens."""
+    """Mean probabilities (N, K), what happened (N, K), class names, and whether exactly one of the
+    classes happens.
+    """
     distribution = isinstance(q, Distribution)
     (y_true,) = same_rows(q, y_true=y_true)
     names = q.class_names if distribution else None
@@ -21,11 +25,16 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
         q, _, _, names, _, _ = read_names(q, "q", None, members=False)
     p = as_numpy(q.mean() if distribution else q, "q").astype(float)
     if p.ndim < 2:
-        raise ValueError(f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}")
+        raise ValueError(
+            f"`q` must be a distribution or mean probabilities of shape (N, K); got shape {p.shape}"
+        )
     if not p.size:
         raise ValueError("`q` must have at least one instance")
     if p.min() < 0 or p.max() > 1 + 1e-3:
-        raise ValueError(f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
+        raise ValueError(
+            f"`q` must hold probabilities between 0 and 1; values range from {p.min():.4g} to "
+            f"{p.max():.4g}"
+        )
     class_names = names or tuple(str(k) for k in range(p.shape[-1]))
     happened = outcomes_by_class(y_true, class_names, p.shape[:-1])
     single = to_numpy(y_true).ndim < p.ndim
@@ -37,7 +46,9 @@ def forecasts(q: Any, y_true: Any) -> tuple[np.ndarray, np.ndarray, tuple[str, .
     one_hot = bool(np.all(happened.sum(axis=1) == 1))
     if (single or one_hot) and not exclusive:
         raise ValueError(
-            f"`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums range from {sums.min():.4g} to "
-            f"{sums.max():.4g}. For labels that may occur together, pass lw.MultiLabelEnsemble(q[None])"
+            "`q` must sum to 1 over the classes where `y_true` gives one class per instance; sums "
+            f"range from {sums.min():.4g} to "
+            f"{sums.max():.4g}. For labels that may occur together, pass "
+            "lw.MultiLabelEnsemble(q[None])"
         )
     return np.minimum(p, 1.0), happened, class_names, exclusive and one_hot

@@ -1,7 +1,7 @@
 """Uncertainty by class, and a ranking of the classes by the members' disagreement about them.
 
-A rare class has a small mean EU_k because it has negligible probability on most instances. The ranking therefore uses means
-that depend little or not at all on prevalence.
+A rare class has a small mean EU_k because it has negligible probability on most instances. The
+ranking therefore uses means that depend little or not at all on prevalence.
 """
 
 from __future__ import annotations
@@ -43,9 +43,11 @@ class ClassMeans:
 
 
 def epistemic_share(epistemic: Any, total: Any) -> np.ndarray:
-    """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same instances (a ratio of means).
+    """The share of the uncertainty that is epistemic: mean EU divided by mean TU, over the same
+    instances (a ratio of means).
 
-    A mean of ratios would give certain and uncertain instances the same weight. NaN without any uncertainty.
+    A mean of ratios would give certain and uncertain instances the same weight. NaN without any
+    uncertainty.
 
     >>> epistemic_share([0.1, 0.0], [0.4, 0.0])
     array([0.25,  nan])
@@ -66,14 +68,20 @@ class ByClass:
     likely: ClassMeans | None
     """Means weighted by the predicted probability of each class; needs ``mean``."""
     ratio: Estimate
-    """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class with no uncertainty on any instance."""
+    """ΣEU_k / ΣTU_k, the `epistemic_share` over all instances; NaN for a class with no uncertainty
+    on any instance.
+    """
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
     first: dict[str, Array] | None
-    """For each rule the share of bootstrap replicates in which a class ranks first; needs ``n_bootstrap`` > 0."""
+    """For each rule the share of bootstrap replicates in which a class ranks first; needs
+    ``n_bootstrap`` > 0.
+    """
     together: dict[str, Estimate] | None
-    """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each class with Student's t of its own cases);
-    NaN for a class with a single case or group. Needs ``n_bootstrap`` > 0."""
+    """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each
+    class with Student's t of its own cases); NaN for a class with a single case or group. Needs
+    ``n_bootstrap`` > 0.
+    """
     values: dict[str, Array]
     """The uncertainties themselves, (N, K)."""
     outcomes: Array | None
@@ -81,7 +89,9 @@ class ByClass:
 
     @property
     def rule(self) -> str:
-        """The default ranking rule: ``"own"`` if ``y_true`` was given, else ``"likely"`` if ``mean`` was, else ``"ratio"``."""
+        """The default ranking rule: ``"own"`` if ``y_true`` was given, else ``"likely"`` if
+        ``mean`` was, else ``"ratio"``.
+        """
         return "own" if self.own is not None else "likely" if self.likely is not None else "ratio"
 
     @property
@@ -90,35 +100,46 @@ class ByClass:
         return self.rank()
 
     def rank(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes from most to least disputed among the members, by the given rule; classes without a value come last.
+        """The classes from most to least disputed among the members, by the given rule; classes
+        without a value come last.
 
-        ``"own"`` does not depend on class prevalence, ``"likely"`` and ``"ratio"`` hardly do, ``"everywhere"`` does. The ratio is a
-        share, not an amount: a class with almost no uncertainty can rank first.
+        ``"own"`` does not depend on class prevalence, ``"likely"`` and ``"ratio"`` hardly do,
+        ``"everywhere"`` does. The ratio is a share, not an amount: a class with almost no
+        uncertainty can rank first.
         """
         value = self._by_rule(self.rule if rule is None else rule)
         order = np.argsort(np.where(np.isnan(value), np.inf, -value), kind="stable")
         return tuple(self.class_names[k] for k in order)
 
     def most_disputed(self, rule: str | None = None) -> tuple[str, ...]:
-        """The classes that the members may disagree about most: those whose simultaneous interval is not below that of another class.
+        """The classes that the members may disagree about most: those whose simultaneous interval
+        is not below that of another class.
 
-        More than one name means that the data do not tell which it is. Nothing excludes a class without an interval (one with a
-        single case, or none). Needs ``n_bootstrap`` > 0.
+        More than one name means that the data do not tell which it is. Nothing excludes a class
+        without an interval (one with a single case, or none). Needs ``n_bootstrap`` > 0.
         """
         if self.together is None:
-            raise ValueError("which classes are disputed most needs intervals: pass `n_bootstrap` to by_class, such as n_bootstrap=1000")
+            raise ValueError(
+                "which classes are disputed most needs intervals: pass `n_bootstrap` to by_class, "
+                "such as n_bootstrap=1000"
+            )
         rule = self.rule if rule is None else rule
         names = self.rank(rule)
         found = self.together[rule]
         below = found.high < np.max(found.low, initial=0.0, where=~np.isnan(found.low))
-        excluded = {name for name, is_below in zip(self.class_names, below, strict=True) if is_below}
+        excluded = {
+            name for name, is_below in zip(self.class_names, below, strict=True) if is_below
+        }
         return tuple(name for name in names if name not in excluded)
 
     def _by_rule(self, rule: str) -> np.ndarray:
         check_choice(rule, "rule", RULES)
         found = getattr(self, rule)
         if found is None:
-            raise ValueError(f"rule {rule!r} needs `{'y_true' if rule == 'own' else 'mean'}`: pass it to by_class")
+            raise ValueError(
+                f"rule {rule!r} needs `{'y_true' if rule == 'own' else 'mean'}`: pass it to "
+                "by_class"
+            )
         return np.asarray(found.value if rule == "ratio" else found.epistemic.value)
 
     def _column(self, name: str, measure: str, own: bool) -> np.ndarray:
@@ -132,13 +153,19 @@ class ByClass:
             raise ValueError("own=True needs `y_true`: pass it to by_class")
         return np.asarray(self.values[measure][self.outcomes[:, k], k])
 
-    def ecdf(self, name: str, measure: str = "epistemic", *, own: bool = False) -> tuple[Array, Array]:
-        """The distinct values of one class in increasing order, and the share of instances at or below each."""
+    def ecdf(
+        self, name: str, measure: str = "epistemic", *, own: bool = False
+    ) -> tuple[Array, Array]:
+        """The distinct values of one class in increasing order, and the share of instances at or
+        below each.
+        """
         x = self._column(name, measure, own)
         values, counts = np.unique(x, return_counts=True)
         return values, np.cumsum(counts) / max(1, len(x))
 
-    def quantiles(self, p: float | Sequence[float], measure: str = "epistemic", *, own: bool = False) -> Array:
+    def quantiles(
+        self, p: float | Sequence[float], measure: str = "epistemic", *, own: bool = False
+    ) -> Array:
         """Quantiles of each class, (K,) or (len(p), K); NaN for a class without instances."""
         columns = [self._column(name, measure, own) for name in self.class_names]
         empty = np.full(np.shape(p), np.nan)
@@ -152,7 +179,10 @@ class ByClass:
         for name in self.ranking:
             k = self.class_names.index(name)
             everywhere = self.everywhere.epistemic.value[k]
-            lines.append(f"  {name:<20} {self.rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU {share[k]:.2f}")
+            lines.append(
+                f"  {name:<20} {self.rule} {value[k]:.4f}   over all {everywhere:.4f}   EU/TU "
+                f"{share[k]:.2f}"
+            )
         return "\n".join(lines)
 
 
@@ -166,29 +196,35 @@ def by_class(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> ByClass:
-    r"""Label-wise uncertainty by class: means, ratios, distributions, and which class the members disagree about most.
+    r"""Label-wise uncertainty by class: means, ratios, distributions, and which class the members
+    disagree about most.
 
-    Four summaries of the EU of class k. The first depends on the prevalence of the class, the second does not, the third and
-    fourth do only through probability assigned to the class on other classes' instances:
+    Four summaries of the EU of class k. The first depends on the prevalence of the class, the
+    second does not, the third and fourth do only through probability assigned to the class on other
+    classes' instances:
 
     .. math::
-        \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i = k\}}, \qquad
-        \frac{\sum_i \bar\theta_{ik} \mathrm{EU}_{ik}}{\sum_i \bar\theta_{ik}}, \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
+        \frac1N \sum_i \mathrm{EU}_{ik}, \qquad \frac{\sum_{i: y_i = k} \mathrm{EU}_{ik}}{\#\{i: y_i
+        = k\}}, \qquad \frac{\sum_i \bar\theta_{ik} \mathrm{EU}_{ik}}{\sum_i \bar\theta_{ik}},
+        \qquad \frac{\sum_i \mathrm{EU}_{ik}}{\sum_i \mathrm{TU}_{ik}}
 
-    The classes are ranked by the second if ``y_true`` is given, else by the third if ``mean`` is, else by the fourth.
+    The classes are ranked by the second if ``y_true`` is given, else by the third if ``mean`` is,
+    else by the fourth.
 
     Parameters
     ----------
     u : Uncertainty
         Result of `labelwise.decompose`, arrays (..., K).
     y_true : array (...) or bool array (..., K), optional
-        True classes as names or positions (integers are names if all class names are integers), or 0/1 for each label or event.
+        True classes as names or positions (integers are names if all class names are integers), or
+        0/1 for each label or event.
     mean : array (..., K), optional
         Predicted probabilities, ``q.mean()``.
     groups : array (...), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) all means have bootstrap intervals; ``rng`` is their random seed or generator.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) all means have bootstrap intervals;
+        ``rng`` is their random seed or generator.
 
     Returns
     -------
@@ -201,7 +237,7 @@ def by_class(
     >>> summary = by_class(decompose(q), ["common", "common", "rare"])
     >>> summary.ranking, summary.own.epistemic.value.round(3)
     (('rare', 'common'), array([0.007, 0.278]))
-    """
+    """  # noqa: E501
     values = {measure: as_numpy(measure_of(u, measure), measure).astype(float) for measure in PARTS}
     y_true, mean, groups = same_rows(u, y_true=y_true, mean=mean, groups=groups)
     shape, k = values["total"].shape[:-1], len(u.class_names)
@@ -214,15 +250,25 @@ def by_class(
     if outcomes is not None:
         weights["own"] = outcomes.astype(float)
     if mean is not None:
-        weights["likely"] = _probabilities(columns_by_class(mean, u.class_names, "mean"), (*shape, k)).reshape(n, k)
+        weights["likely"] = _probabilities(
+            columns_by_class(mean, u.class_names, "mean"), (*shape, k)
+        ).reshape(n, k)
     # per instance (N, weightings, 1 + measures, K): every summary is a ratio of sums of these
-    parts = np.stack([np.stack([w, *(w * values[measure] for measure in PARTS)], axis=1) for w in weights.values()], axis=1)
+    parts = np.stack(
+        [
+            np.stack([w, *(w * values[measure] for measure in PARTS)], axis=1)
+            for w in weights.values()
+        ],
+        axis=1,
+    )
     resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
     sums = parts.sum(axis=0)
     replicates = None
     if resampling.wanted:
         columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
-        replicates = np.concatenate([counts @ columns for counts in resampling.group_counts()]).reshape(-1, *sums.shape)
+        replicates = np.concatenate(
+            [counts @ columns for counts in resampling.group_counts()]
+        ).reshape(-1, *sums.shape)
 
     def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
@@ -231,16 +277,24 @@ def by_class(
             return Estimate(value, confidence=confidence)
         again = _ratio(replicates[:, w, top], replicates[:, w, bottom])
         units = _effective_number(resampling.group_sums(parts[:, w, bottom]))
-        highest = np.fmax(u.maximum, value) if bottom == 0 else 1.0  # a corrected mean may exceed the maximum
+        highest = (
+            np.fmax(u.maximum, value) if bottom == 0 else 1.0
+        )  # a corrected mean may exceed the maximum
         if together:
             return _simultaneous(value, again, units, highest, confidence)
         return resampling.estimate(value, again, (0.0, highest), units)
 
-    means = {name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3)) for w, name in enumerate(weights)}
+    means = {
+        name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
+        for w, name in enumerate(weights)
+    }
     first = together = None
     if replicates is not None:
         sums_by_rule = {name: (w, 3, 0) for w, name in enumerate(weights)} | {"ratio": (0, 3, 1)}
-        first = {name: _share_first(_ratio(replicates[:, w, a], replicates[:, w, b])) for name, (w, a, b) in sums_by_rule.items()}
+        first = {
+            name: _share_first(_ratio(replicates[:, w, a], replicates[:, w, b]))
+            for name, (w, a, b) in sums_by_rule.items()
+        }
         together = {name: estimate(*which, together=True) for name, which in sums_by_rule.items()}
     return ByClass(
         u.class_names,
@@ -264,19 +318,31 @@ def _ratio(top: np.ndarray, bottom: np.ndarray) -> np.ndarray:
 
 
 def _effective_number(weights: np.ndarray) -> np.ndarray:
-    """How many equally weighted groups would say as much as groups with these weights (G, K), by class (Kish)."""
+    """How many equally weighted groups would say as much as groups with these weights (G, K), by
+    class (Kish).
+    """
     return _ratio(weights.sum(axis=0) ** 2, np.sum(weights**2, axis=0))
 
 
-def _simultaneous(value: np.ndarray, replicates: np.ndarray, units: np.ndarray, highest: Any, confidence: float) -> Estimate:
+def _simultaneous(
+    value: np.ndarray, replicates: np.ndarray, units: np.ndarray, highest: Any, confidence: float
+) -> Estimate:
     """Intervals that hold for all classes at once; NaN for a class with a single unit or none.
 
-    Bonferroni loses little here, since classes have different instances, and lets each class have the t quantile of its own units.
+    Bonferroni loses little here, since classes have different instances, and lets each class have
+    the t quantile of its own units.
     """
     some = np.isfinite(value) & (units > 1)
     family = int(some.sum())
     level = 1 - (1 - confidence) / max(family, 1)
-    ends = t_interval(value, bootstrap_error(replicates, units), np.fmax(units - 1, 1), level, (0.0, highest), units)
+    ends = t_interval(
+        value,
+        bootstrap_error(replicates, units),
+        np.fmax(units - 1, 1),
+        level,
+        (0.0, highest),
+        units,
+    )
     low, high = (np.where(some, end, np.nan) for end in ends)
     return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
 
@@ -291,7 +357,13 @@ def _share_first(x: np.ndarray) -> np.ndarray:
 def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:
     p = as_numpy(mean, "mean").astype(float)
     if p.shape != shape:
-        raise ValueError(f"`mean` must have the probabilities of all labels, shape {shape}; got shape {p.shape}. Use q.mean()")
+        raise ValueError(
+            f"`mean` must have the probabilities of all labels, shape {shape}; got shape "
+            f"{p.shape}. Use q.mean()"
+        )
     if p.min() < 0 or p.max() > 1 + 1e-3:
-        raise ValueError(f"`mean` must be probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
+        raise ValueError(
+            f"`mean` must be probabilities between 0 and 1; values range from {p.min():.4g} to "
+            f"{p.max():.4g}"
+        )
     return p

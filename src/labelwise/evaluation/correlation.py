@@ -28,11 +28,15 @@ class RankAgreement:
 
 @dataclass(frozen=True, eq=False)
 class Agreement:
-    """Rank agreement of total, aleatoric and epistemic uncertainty with human votes and with error."""
+    """Rank agreement of total, aleatoric and epistemic uncertainty with human votes and with
+    error.
+    """
 
     pairs: dict[tuple[str, str], RankAgreement]
     by_class: dict[str, RankAgreement]
-    """For each label, aleatoric uncertainty against the spread of the votes for or against that label."""
+    """For each label, aleatoric uncertainty against the spread of the votes for or against that
+    label.
+    """
 
     def __getitem__(self, pair: tuple[str, str]) -> RankAgreement:
         """For example ``agreement["aleatoric", "votes"]``."""
@@ -50,10 +54,14 @@ class _Ranked:
         ranked = x[self.order]
         self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(x) - 1)
         self.block = np.empty(len(x), dtype=np.int64)
-        self.block[self.order] = np.repeat(np.arange(len(self.last)), np.diff(self.last, prepend=-1))
+        self.block[self.order] = np.repeat(
+            np.arange(len(self.last)), np.diff(self.last, prepend=-1)
+        )
 
     def midranks(self, counts: np.ndarray) -> np.ndarray:
-        """Mean rank minus one half of each instance when instance i occurs ``counts[..., i]`` times."""
+        """Mean rank minus one half of each instance when instance i occurs ``counts[..., i]``
+        times.
+        """
         upper = np.cumsum(counts[..., self.order], axis=-1, dtype=float)[..., self.last]
         lower = np.concatenate([np.zeros_like(upper[..., :1]), upper[..., :-1]], axis=-1)
         return np.asarray(((upper + lower) / 2)[..., self.block])
@@ -77,7 +85,8 @@ def rank_agreement(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> RankAgreement:
-    """Spearman's and Kendall's rank correlation of two quantities, with (cluster) bootstrap intervals.
+    """Spearman's and Kendall's rank correlation of two quantities, with (cluster) bootstrap
+    intervals.
 
     Parameters
     ----------
@@ -85,8 +94,9 @@ def rank_agreement(
     groups : array (N,), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) both have bootstrap intervals; ``rng`` is their random seed or generator.
-        Kendall's takes most of the time: 2 s for 1000 replicates of 10,000 instances.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) both have bootstrap intervals; ``rng``
+        is their random seed or generator. Kendall's takes most of the time: 2 s for 1000 replicates
+        of 10,000 instances.
 
     Returns
     -------
@@ -109,13 +119,20 @@ def rank_agreement(
 
     values = float(spearman(np.ones(len(x)))), _kendall(ranked[0].block, ranked[1].block)
     if not resampling.wanted:
-        return RankAgreement(Estimate(values[0], confidence=confidence), Estimate(values[1], confidence=confidence), len(x))
+        return RankAgreement(
+            Estimate(values[0], confidence=confidence),
+            Estimate(values[1], confidence=confidence),
+            len(x),
+        )
     rho: list[np.ndarray] = []
     tau: list[float] = []
     for counts in resampling.counts():
         rho.append(spearman(counts))
         tau.extend(_kendall(*(np.repeat(x.block, count) for x in ranked)) for count in counts)
-    found = [resampling.estimate(value, again, (-1.0, 1.0)) for value, again in zip(values, (np.concatenate(rho), tau), strict=True)]
+    found = [
+        resampling.estimate(value, again, (-1.0, 1.0))
+        for value, again in zip(values, (np.concatenate(rho), tau), strict=True)
+    ]
     return RankAgreement(found[0], found[1], len(x))
 
 
@@ -125,7 +142,9 @@ def _kendall(x: np.ndarray, y: np.ndarray) -> float:
 
     if np.all(x == x[0]) or np.all(y == y[0]):
         return float("nan")
-    return float(kendalltau(x, y, method="asymptotic" if len(x) > 2 else "exact").statistic)  # the p-value of two would divide by 0
+    return float(
+        kendalltau(x, y, method="asymptotic" if len(x) > 2 else "exact").statistic
+    )  # the p-value of two would divide by 0
 
 
 def agreement(
@@ -140,10 +159,11 @@ def agreement(
 ) -> Agreement:
     r"""Rank agreement of the uncertainty with the spread of human votes and with the model's error.
 
-    Where people disagree about an instance the outcome itself is noisy, so aleatoric uncertainty should be high. The spread of
-    votes is the entropy of the same loss at the vote shares, :math:`\sum_k G(v_k / \sum_j v_j)`, in total and for each label. All
-    three uncertainties are compared with both targets: aleatoric and epistemic uncertainty are correlated in practice, so a pair
-    is informative only if it agrees more than the others.
+    Where people disagree about an instance the outcome itself is noisy, so aleatoric uncertainty
+    should be high. The spread of votes is the entropy of the same loss at the vote shares,
+    :math:`\sum_k G(v_k / \sum_j v_j)`, in total and for each label. All three uncertainties are
+    compared with both targets: aleatoric and epistemic uncertainty are correlated in practice, so a
+    pair is informative only if it agrees more than the others.
 
     Parameters
     ----------
@@ -166,21 +186,31 @@ def agreement(
     >>> q = Ensemble(np.array([[[0.5, 0.5], [0.9, 0.1], [0.99, 0.01]]]))
     >>> float(agreement(decompose(q), votes=[[6, 4], [9, 1], [10, 0]])["aleatoric", "votes"].spearman)
     1.0
-    """
+    """  # noqa: E501
     if votes is None and error is None:
         raise ValueError("give `votes`, `error` or both to compare the uncertainty with")
     labelwise = {measure: as_numpy(measure_of(u, measure), measure) for measure in PARTS}
     if labelwise["total"].ndim != 2:
-        raise ValueError(f"`u` must have one row per instance, shape (N, K); got shape {labelwise['total'].shape}")
+        raise ValueError(
+            "`u` must have one row per instance, shape (N, K); got shape "
+            f"{labelwise['total'].shape}"
+        )
     votes, error, groups = same_rows(u, votes=votes, error=error, groups=groups)
     summed = u.sum()
     values = {measure: to_numpy(getattr(summed, measure)) for measure in PARTS}
-    options: dict[str, Any] = {"groups": groups, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
+    options: dict[str, Any] = {
+        "groups": groups,
+        "confidence": confidence,
+        "n_bootstrap": n_bootstrap,
+        "rng": rng,
+    }
     pairs, by_class = {}, {}
     if votes is not None:
         spread = vote_spread(votes, u)
         for measure in PARTS:
-            pairs[measure, "votes"] = rank_agreement(values[measure], spread.sum(axis=-1), **options)
+            pairs[measure, "votes"] = rank_agreement(
+                values[measure], spread.sum(axis=-1), **options
+            )
         for k, name in enumerate(u.class_names):
             by_class[name] = rank_agreement(labelwise["aleatoric"][:, k], spread[:, k], **options)
     if error is not None:
@@ -195,11 +225,16 @@ def vote_spread(votes: Any, u: Uncertainty) -> np.ndarray:
     counts = as_numpy(columns_by_class(votes, u.class_names, "votes"), "votes").astype(float)
     shape = tuple(u.total.shape)
     if counts.shape != shape:
-        raise ValueError(f"`votes` must count the votes for each class, shape {shape}; got shape {counts.shape}")
+        raise ValueError(
+            f"`votes` must count the votes for each class, shape {shape}; got shape {counts.shape}"
+        )
     if np.any(counts < 0):
         raise ValueError(f"`votes` must not be negative; got {counts.min():g}")
     total = counts.sum(axis=-1, keepdims=True)
     if np.any(total == 0):
-        raise ValueError(f"`votes` must have at least one vote per instance; instance {int(np.argmin(total))} has none")
+        raise ValueError(
+            f"`votes` must have at least one vote per instance; instance {int(np.argmin(total))} "
+            "has none"
+        )
     share = counts / total
     return np.asarray(u.loss.entropy(share, (total - counts) / total))

@@ -1,7 +1,8 @@
-"""Out-of-distribution detection: how well a score separates out-of-distribution from in-distribution instances.
+"""Out-of-distribution detection: how well a score separates out-of-distribution from
+in-distribution instances.
 
-All numbers follow from the true and false positives at each distinct score, so one sort serves them all and, with weighted
-counts, every bootstrap replicate.
+All numbers follow from the true and false positives at each distinct score, so one sort serves them
+all and, with weighted counts, every bootstrap replicate.
 """
 
 from __future__ import annotations
@@ -22,10 +23,14 @@ from .ranking import tie_share
 
 @dataclass(frozen=True, eq=False)
 class DetectionScores:
-    """Separation of out-of-distribution ("out") from in-distribution ("in") instances by a score."""
+    """Separation of out-of-distribution ("out") from in-distribution ("in") instances by a
+    score.
+    """
 
     auroc: Estimate
-    """Probability that an "out" instance scores higher than an "in" one (ties count half); interval by DeLong's method."""
+    """Probability that an "out" instance scores higher than an "in" one (ties count half); interval
+    by DeLong's method.
+    """
     aupr: Estimate
     """Average precision with "out" as the positive class; the share of "out" at chance level."""
     aupr_in: Estimate
@@ -33,13 +38,17 @@ class DetectionScores:
     fpr95: Estimate
     """Share of "in" flagged at the threshold that detects at least 95 % of "out"."""
     fpr95_in: Estimate
-    """Share of "out" missed at the threshold that passes at least 95 % of "in" (the other convention in use)."""
+    """Share of "out" missed at the threshold that passes at least 95 % of "in" (the other
+    convention in use).
+    """
     auroc_bootstrap: Estimate | None
     """AUROC with a bootstrap interval."""
     n_in: int
     n_out: int
     tie_share: float
-    """Share of instances whose score another instance has too; see `ranking_scores` for scores that tie exactly."""
+    """Share of instances whose score another instance has too; see `ranking_scores` for scores that
+    tie exactly.
+    """
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +79,9 @@ class _Ranking:
         self.tie_share = tie_share(ranked)
 
     def curves(self, counts: np.ndarray | None = None) -> tuple[np.ndarray, np.ndarray]:
-        """True and false positives at each distinct score from the highest, (..., distinct), instances weighted by ``counts``."""
+        """True and false positives at each distinct score from the highest, (..., distinct),
+        instances weighted by ``counts``.
+        """
         if counts is None:
             caught = np.cumsum(self.is_out)[self.last]
             return caught.astype(float), (self.last + 1 - caught).astype(float)
@@ -81,20 +92,27 @@ class _Ranking:
 
 
 def _numbers(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
-    """AUROC, average precision and false-positive rates from cumulative counts (..., distinct), shape (..., 5)."""
+    """AUROC, average precision and false-positive rates from cumulative counts (..., distinct),
+    shape (..., 5).
+    """
     p, n = tp[..., -1], fp[..., -1]
     dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
     empty = (p == 0) | (n == 0)  # a cluster bootstrap may draw only one side
     p, n = np.where(empty, 1, p), np.where(empty, 1, n)
     auroc = np.sum(dfp * (tp - dtp / 2), axis=-1) / (p * n)
     aupr = np.sum(dtp * tp / np.maximum(tp + fp, 1), axis=-1) / p
-    passed_in, passed_out = n[..., None] - fp + dfp, p[..., None] - tp + dtp  # kept at or below each score
+    passed_in, passed_out = (
+        n[..., None] - fp + dfp,
+        p[..., None] - tp + dtp,
+    )  # kept at or below each score
     aupr_in = np.sum(dfp * passed_in / np.maximum(passed_in + passed_out, 1), axis=-1) / n
     caught = tp / p[..., None] >= 0.95
     fpr95 = np.min(np.where(caught, fp / n[..., None], 1.0), axis=-1)
     passing = passed_in / n[..., None] >= 0.95
     fpr95_in = np.min(np.where(passing, passed_out / p[..., None], 1.0), axis=-1)
-    return np.where(empty[..., None], np.nan, np.stack([auroc, aupr, aupr_in, fpr95, fpr95_in], axis=-1))
+    return np.where(
+        empty[..., None], np.nan, np.stack([auroc, aupr, aupr_in, fpr95, fpr95_in], axis=-1)
+    )
 
 
 def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarray | None:
@@ -107,10 +125,16 @@ def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarra
     for groups, n, name in ((groups_in, n_in, "groups_in"), (groups_out, n_out, "groups_out")):
         side = to_numpy(groups)
         if side.shape != (n,):
-            raise ValueError(f"`{name}` must name the group of each of the {n} instances, shape ({n},); got shape {side.shape}")
+            raise ValueError(
+                f"`{name}` must name the group of each of the {n} instances, shape ({n},); got "
+                f"shape {side.shape}"
+            )
         sides.append(side)
     if (sides[0].dtype.kind in "US") != (sides[1].dtype.kind in "US"):
-        raise TypeError(f"`groups_in` and `groups_out` must be of the same kind; got {sides[0].dtype} and {sides[1].dtype}")
+        raise TypeError(
+            f"`groups_in` and `groups_out` must be of the same kind; got {sides[0].dtype} and "
+            f"{sides[1].dtype}"
+        )
     return np.concatenate(sides)
 
 
@@ -126,9 +150,10 @@ def detection_scores(
 ) -> DetectionScores:
     """AUROC, AUPR and FPR at 95 % TPR of a score that should be higher out of distribution.
 
-    Any real-valued score; only its order matters. Ties are exact (they count half in the AUROC and share a threshold elsewhere).
-    The numbers equal scikit-learn's ``roc_auc_score``, ``average_precision_score`` and the first point of
-    ``roc_curve`` with a true-positive rate of at least 0.95.
+    Any real-valued score; only its order matters. Ties are exact (they count half in the AUROC and
+    share a threshold elsewhere). The numbers equal scikit-learn's ``roc_auc_score``,
+    ``average_precision_score`` and the first point of ``roc_curve`` with a true-positive rate of at
+    least 0.95.
 
     Parameters
     ----------
@@ -137,8 +162,8 @@ def detection_scores(
     groups_in, groups_out : array (N,), (L,), optional
         Group of each instance (patient), named alike on both sides; used by all intervals.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) every number has a bootstrap interval; ``rng`` is their random seed or
-        generator. The AUROC always has DeLong's interval.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) every number has a bootstrap interval;
+        ``rng`` is their random seed or generator. The AUROC always has DeLong's interval.
 
     Returns
     -------
@@ -159,15 +184,30 @@ def detection_scores(
     check_confidence(confidence)
     spread = delong(*placements(tp, fp, ranking.order, ranking.last, ranking.n_in), groups)
     auroc = interval(float(values[0]), spread, confidence)
-    estimates, bootstrap = _with_bootstrap(values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng)
+    estimates, bootstrap = _with_bootstrap(
+        values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng
+    )
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
-    return DetectionScores(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, ranking.n_in, ranking.n_out, ranking.tie_share)
+    return DetectionScores(
+        auroc,
+        aupr,
+        aupr_in,
+        fpr95,
+        fpr95_in,
+        bootstrap,
+        ranking.n_in,
+        ranking.n_out,
+        ranking.tie_share,
+    )
 
 
 def as_numbers(scores: DetectionScores) -> dict[str, float]:
     """What the command and the report show, as plain data."""
     numbers = {"auroc": scores.auroc.value, "low": scores.auroc.low, "high": scores.auroc.high}
-    return {key: float(x) for key, x in (numbers | {"aupr": scores.aupr.value, "fpr95": scores.fpr95.value}).items()}
+    return {
+        key: float(x)
+        for key, x in (numbers | {"aupr": scores.aupr.value, "fpr95": scores.fpr95.value}).items()
+    }
 
 
 def compare_detection(
@@ -184,38 +224,51 @@ def compare_detection(
 ) -> DetectionComparison:
     """Paired difference between two scores, a − b, on the same instances.
 
-    Scores of the same instances have correlated errors, which DeLong's covariance and a bootstrap over instances take into
-    account. Parameters as for `detection_scores`.
+    Scores of the same instances have correlated errors, which DeLong's covariance and a bootstrap
+    over instances take into account. Parameters as for `detection_scores`.
 
     >>> rng = np.random.default_rng(0)
     >>> a_in, a_out = rng.normal(0, 1, 200), rng.normal(1, 1, 200)
     >>> difference = compare_detection(a_in, a_out, a_in + rng.normal(0, 1, 200), a_out + rng.normal(0, 1, 200))
     >>> print(difference.auroc)
     0.092 (95 % interval 0.051 to 0.133)
-    """
+    """  # noqa: E501
     a_in, b_in, groups_in = same_rows(a_in=a_in, b_in=b_in, groups_in=groups_in)
     a_out, b_out, groups_out = same_rows(a_out=a_out, b_out=b_out, groups_out=groups_out)
     a = as_scores(a_in, "a_in"), as_scores(a_out, "a_out")
-    b = same_length(as_scores(b_in, "b_in"), "b_in", len(a[0]), "a_in"), same_length(as_scores(b_out, "b_out"), "b_out", len(a[1]), "a_out")
+    b = (
+        same_length(as_scores(b_in, "b_in"), "b_in", len(a[0]), "a_in"),
+        same_length(as_scores(b_out, "b_out"), "b_out", len(a[1]), "a_out"),
+    )
     groups = _groups(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
     rankings = [_Ranking(*a), _Ranking(*b)]
     curves = [ranking.curves() for ranking in rankings]
     values = _numbers(*curves[0]) - _numbers(*curves[1])
     (in_a, out_a), (in_b, out_b) = (
-        placements(tp, fp, ranking.order, ranking.last, ranking.n_in) for ranking, (tp, fp) in zip(rankings, curves, strict=True)
+        placements(tp, fp, ranking.order, ranking.last, ranking.n_in)
+        for ranking, (tp, fp) in zip(rankings, curves, strict=True)
     )
     spread = delong(in_a - in_b, out_a - out_b, groups)
     auroc, p_value = difference_interval(float(values[0]), spread, confidence)
-    estimates, bootstrap = _with_bootstrap(values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng)
+    estimates, bootstrap = _with_bootstrap(
+        values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng
+    )
     _, aupr, aupr_in, fpr95, fpr95_in = estimates
     return DetectionComparison(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, p_value)
 
 
 def _with_bootstrap(
-    values: np.ndarray, rankings: list[_Ranking], groups: np.ndarray | None, freedom: float, n_bootstrap: int, confidence: float, rng: Any
+    values: np.ndarray,
+    rankings: list[_Ranking],
+    groups: np.ndarray | None,
+    freedom: float,
+    n_bootstrap: int,
+    confidence: float,
+    rng: Any,
 ) -> tuple[list[Estimate], Estimate | None]:
-    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC once more.
+    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC
+    once more.
 
     Whether there are few groups is decided by the degrees of freedom of the AUROC.
     """
@@ -225,7 +278,10 @@ def _with_bootstrap(
     rng = as_rng(rng)
     if groups is None:  # resample each side at its own size
         sides = [Resampling(n, None, n_bootstrap, confidence, rng) for n in (n_in, n_out)]
-        draws = (np.concatenate(pair, axis=1) for pair in zip(*(side.counts(n_in + n_out) for side in sides), strict=True))
+        draws = (
+            np.concatenate(pair, axis=1)
+            for pair in zip(*(side.counts(n_in + n_out) for side in sides), strict=True)
+        )
     else:
         sides = [Resampling(n_in + n_out, groups, n_bootstrap, confidence, rng)]
         draws = (counts for counts in sides[0].counts())
@@ -235,5 +291,7 @@ def _with_bootstrap(
         replicates.append(first - others[0] if others else first)
     bounds = (0.0, 1.0) if len(rankings) == 1 else (-1.0, 1.0)
     columns = zip(values, np.concatenate(replicates).T, strict=True)
-    estimates = [sides[0].estimate(float(value), column, bounds, freedom + 1) for value, column in columns]
+    estimates = [
+        sides[0].estimate(float(value), column, bounds, freedom + 1) for value, column in columns
+    ]
     return estimates, estimates[0]

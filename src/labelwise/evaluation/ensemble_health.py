@@ -1,4 +1,6 @@
-"""Faults of an ensemble's members that change uncertainty without an error: copies, other scales, rows or classes in another order."""
+"""Faults of an ensemble's members that change uncertainty without an error: copies, other scales,
+rows or classes in another order.
+"""
 
 from __future__ import annotations
 
@@ -33,8 +35,10 @@ MAX_INSTANCES = 4096  # evenly spaced; enough to see a fault, cheap enough to ru
 MAX_PROBABILITIES = 1 << 22  # with more than 32 members fewer, because all pairs are compared
 MAX_SENTENCES = 5
 FOLDS = (
-    "The members are folds of a cross-validation: they were trained on different data, so their disagreement mixes the effect of the data "
-    "with that of the random seed, and is not that of a deep ensemble (arXiv:2605.18329). Several seeds for each fold and "
+    "The members are folds of a cross-validation: they were trained on different data, so their "
+    "disagreement mixes the effect of the data "
+    "with that of the random seed, and is not that of a deep ensemble (arXiv:2605.18329). Several "
+    "seeds for each fold and "
     "`factors={'fold': ..., 'seed': ...}` separate the two"
 )
 
@@ -46,7 +50,9 @@ class EnsembleCheck(Check, Shown):
     n_members: int
     findings: tuple[Finding, ...]
     effective_members: np.ndarray | None
-    """(K,): the number of equally different members that would disagree as these do; ``None`` if fewer than 2 members are usable."""
+    """(K,): the number of equally different members that would disagree as these do; ``None`` if
+    fewer than 2 members are usable.
+    """
     class_names: tuple[str, ...]
 
     @property
@@ -63,33 +69,45 @@ class EnsembleCheck(Check, Shown):
         if self.effective_members is not None:
             lowest = int(np.argmin(self.effective_members))
             sentences.append(
-                f"Effective number of members: {fixed(self.effective_members.mean(), 1)} on average, lowest for "
+                f"Effective number of members: {fixed(self.effective_members.mean(), 1)} on "
+                "average, lowest for "
                 f"{quoted(self.class_names[lowest])} ({fixed(self.effective_members[lowest], 1)})."
             )
         return " ".join(sentences)
 
     def _summary(self) -> Summary:
-        rows = [(x.fault, ", ".join(map(str, x.members)), x.sentence) for x in self.findings[:SHOWN]]
-        title = f"{counted(self.n_members, 'member')}: {counted(len(self.findings), 'fault') if rows else 'no faults found'}"
-        return Summary(title, ("fault", "members", "what") if rows else (), rows, "" if rows else str(self))
+        rows = [
+            (x.fault, ", ".join(map(str, x.members)), x.sentence) for x in self.findings[:SHOWN]
+        ]
+        title = (
+            f"{counted(self.n_members, 'member')}: "
+            f"{counted(len(self.findings), 'fault') if rows else 'no faults found'}"
+        )
+        return Summary(
+            title, ("fault", "members", "what") if rows else (), rows, "" if rows else str(self)
+        )
 
 
 def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> EnsembleCheck:
-    """Look for faulty members: copies, constants, other scales, rows or classes in another order, leaked labels.
+    """Look for faulty members: copies, constants, other scales, rows or classes in another order,
+    leaked labels.
 
-    Such faults pass unnoticed because they leave valid probabilities, or refuse the whole array without naming the member. Copies lower the
-    epistemic uncertainty; permuted classes, shuffled rows and constant members raise it.
+    Such faults pass unnoticed because they leave valid probabilities, or refuse the whole array
+    without naming the member. Copies lower the epistemic uncertainty; permuted classes, shuffled
+    rows and constant members raise it.
 
     Parameters
     ----------
     q : Ensemble, MultiLabelEnsemble, Predictions, or array (M, ..., K)
         Arrays are not validated first, so that members with logits or sums other than 1 are named.
     y_true : array (...) or, for labels that may occur together, (..., K), optional
-        True classes. A member is compared with the mean of the others, and with these: then all members may be permuted alike, it can be
-        told which of two members is at fault, and leaked labels are found.
+        True classes. A member is compared with the mean of the others, and with these: then all
+        members may be permuted alike, it can be told which of two members is at fault, and leaked
+        labels are found.
     folds : array (...) of int, or True, optional
-        Says that member m is the model of fold m of a cross-validation, and for each instance the fold in which it was held out (−1:
-        no member was trained on it). A factor of ``q`` called "fold" says so too.
+        Says that member m is the model of fold m of a cross-validation, and for each instance the
+        fold in which it was held out (−1: no member was trained on it). A factor of ``q`` called
+        "fold" says so too.
 
     Returns
     -------
@@ -101,7 +119,7 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
     >>> probs[2] = probs[0]
     >>> print(check_ensemble(lw.Ensemble(probs)))
     Members 0 and 2 are identical. Effective number of members: 2.9 on average, lowest for '1' (2.9).
-    """
+    """  # noqa: E501
     rows = None
     if isinstance(q, Predictions):
         q, y_true, folds, rows = _read_some(q, y_true, folds)
@@ -121,13 +139,15 @@ def check_ensemble(q: Any, y_true: Any = None, *, folds: Any = None) -> Ensemble
 def _compare(members: Members) -> list[Finding]:
     """Faults that are seen by comparing members with each other and with the truth.
 
-    What is found is left out of the next comparisons: a shuffled member would make two others look nearly identical.
+    What is found is left out of the next comparisons: a shuffled member would make two others look
+    nearly identical.
     """
     findings, constant = constant_members(members)
     members = members.without(constant)
 
     copies = list(identical_members(members))
-    # Of members that are equal, one is compared with the others: a copy would speak for its original.
+    # Of members that are equal, one is compared with the others: a copy would speak for its
+    # original.
     members = members.without({i for x in copies for i in x.members[1:]})
     findings += copies
 
@@ -143,8 +163,12 @@ def _concerned(findings: list[Finding]) -> set[int]:
     return {i for x in findings for i in x.members}
 
 
-def _read_some(q: Predictions, y_true: Any, folds: Any) -> tuple[Distribution, Any, Any, np.ndarray]:
-    """An ensemble of some of the stored instances, with their labels and folds, and their positions: files are not read whole."""
+def _read_some(
+    q: Predictions, y_true: Any, folds: Any
+) -> tuple[Distribution, Any, Any, np.ndarray]:
+    """An ensemble of some of the stored instances, with their labels and folds, and their
+    positions: files are not read whole.
+    """
     rows = _spaced(len(q), q.n_members or 1, q.n_classes)
     part = q[rows]
     y_true = part.y_true if y_true is None else np.asarray(to_numpy(y_true))[rows]
@@ -154,7 +178,9 @@ def _read_some(q: Predictions, y_true: Any, folds: Any) -> tuple[Distribution, A
 
 
 def _read_members(q: Any, y_true: Any, rows: np.ndarray | None) -> tuple[Members, list[Finding]]:
-    """All members on evenly spaced instances, and what is wrong with the scale of some; ``rows`` are the positions of what was read."""
+    """All members on evenly spaced instances, and what is wrong with the scale of some; ``rows``
+    are the positions of what was read.
+    """
     findings: list[Finding] = []
     if isinstance(q, Distribution):
         if q.members is None:
@@ -165,7 +191,8 @@ def _read_members(q: Any, y_true: Any, rows: np.ndarray | None) -> tuple[Members
         array, exclusive, names = np.asarray(to_numpy(q)), True, None
         if array.ndim < 3 or array.dtype.kind != "f" or 0 in array.shape:
             raise ValueError(
-                f"`q` must be an ensemble, or a floating array (members, ..., classes); got {array.dtype} of shape {array.shape}"
+                "`q` must be an ensemble, or a floating array (members, ..., classes); got "
+                f"{array.dtype} of shape {array.shape}"
             )
         for i, member in enumerate(array):
             finding = _scale(member.reshape(-1, array.shape[-1]), i)
@@ -201,7 +228,9 @@ def _truth(y: Any, names: tuple[str, ...], batch: tuple[int, ...], exclusive: bo
         return np.asarray(np.eye(k)[as_labels(y, "y_true", names, batch)])
     given = np.asarray(to_numpy(y))
     if given.shape != (*batch, k):
-        raise ValueError(f"`y_true` must say 0 or 1 for each label, shape {(*batch, k)}; got shape {given.shape}")
+        raise ValueError(
+            f"`y_true` must say 0 or 1 for each label, shape {(*batch, k)}; got shape {given.shape}"
+        )
     return given.reshape(-1, k).astype(float)
 
 
@@ -214,11 +243,21 @@ def _fold_findings(q: Any, folds: Any, m: int, shape: tuple[int, ...]) -> list[F
     sentence = FOLDS
     if folds is not None and folds is not True:
         given = np.asarray(to_numpy(folds))
-        if given.shape != shape or given.dtype.kind not in "iu" or (given.size and not -1 <= given.min() <= given.max() < m):
-            raise ValueError(f"`folds` must give the fold of each instance, shape {shape}, from 0 to {m - 1} (−1: none), or be True")
+        if (
+            given.shape != shape
+            or given.dtype.kind not in "iu"
+            or (given.size and not -1 <= given.min() <= given.max() < m)
+        ):
+            raise ValueError(
+                f"`folds` must give the fold of each instance, shape {shape}, from 0 to {m - 1} "
+                "(−1: none), or be True"
+            )
         seen = int(np.count_nonzero(given >= 0))
         if seen:
-            sentence += f". {counted(seen, 'instance')} of {given.size:,} were in the training data of {m - 1} of the {m} members"
+            sentence += (
+                f". {counted(seen, 'instance')} of {given.size:,} were in the training data of "
+                f"{m - 1} of the {m} members"
+            )
     return [Finding("folds", tuple(range(m)), sentence)]
 
 
@@ -238,7 +277,9 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
         return None
     scale = f"values from {number(low)} to {number(high)}"
     if high <= tolerance and np.abs(np.exp(x.astype(float)).sum(axis=-1) - 1).max() < 1e-2:
-        return found("log-probabilities", f"holds log-probabilities ({scale}): take the exponential")
+        return found(
+            "log-probabilities", f"holds log-probabilities ({scale}): take the exponential"
+        )
     if low >= 0 and np.abs(sums - 100).max() < 2:
         return found("percentages", f"holds percentages ({scale}): divide by 100")
     if low < 0 or high > 1 + tolerance:
@@ -246,14 +287,20 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
             return found("logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits")
         return found("off scale", f"has {scale}, outside 0 to 1")
     share = f"{int(off.sum()):,} of {len(x):,} rows"
-    return found("sums", f"has {share} that do not sum to 1 ({sums.min():.7g} to {sums.max():.7g}); for labels that may occur together use "
-                 "lw.MultiLabelEnsemble")  # fmt: skip
+    return found(
+        "sums",
+        f"has {share} that do not sum to 1 ({sums.min():.7g} to {sums.max():.7g}); for labels that "
+        "may occur together use "
+        "lw.MultiLabelEnsemble",
+    )
 
 
 def _effective(x: np.ndarray) -> np.ndarray:
-    r"""(K,): :math:`1 + (\operatorname{tr} C)^2 / \operatorname{tr} C^2` with the M × M matrix C of mean products of the deviations from the mean.
+    r"""(K,): :math:`1 + (\operatorname{tr} C)^2 / \operatorname{tr} C^2` with the M × M matrix C of
+    mean products of the deviations from the mean.
 
-    M for independent members that differ equally; copies count once, and a member that differs alone makes it 2.
+    M for independent members that differ equally; copies count once, and a member that differs
+    alone makes it 2.
     """
     d = x - x[:1]  # exactly 0 where they agree
     d = np.ascontiguousarray((d - d.mean(axis=0)).transpose(2, 0, 1))

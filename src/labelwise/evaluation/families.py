@@ -16,13 +16,20 @@ ESTIMANDS = ("case", "group")
 
 
 def simultaneous_intervals(
-    value: Any, *, replicates: Any = None, standard_error: Any = None, freedom: float = inf, confidence: float = 0.95
+    value: Any,
+    *,
+    replicates: Any = None,
+    standard_error: Any = None,
+    freedom: float = inf,
+    confidence: float = 0.95,
 ) -> Estimate:
     r"""Intervals that contain *all* true values of a family with probability ``confidence``.
 
-    Of 60 ordinary 95 % intervals three miss on average, and the most striking one is likely to be among them. With joint bootstrap ``replicates``
-    the intervals are value ± c · se, where c is the ``confidence`` quantile of :math:`\max_j |x^*_j - \bar x^*_j| / \mathrm{se}_j` (max-t), which
-    uses the correlation of the values. Where only standard errors are known, c is Student's t at level :math:`1 - \alpha / (2J)` (Bonferroni).
+    Of 60 ordinary 95 % intervals three miss on average, and the most striking one is likely to be
+    among them. With joint bootstrap ``replicates`` the intervals are value ± c · se, where c is the
+    ``confidence`` quantile of :math:`\max_j |x^*_j - \bar x^*_j| / \mathrm{se}_j` (max-t), which
+    uses the correlation of the values. Where only standard errors are known, c is Student's t at
+    level :math:`1 - \alpha / (2J)` (Bonferroni).
 
     Parameters
     ----------
@@ -33,8 +40,9 @@ def simultaneous_intervals(
     standard_error : array (J,), optional
         Standard error of each number, instead of ``replicates``.
     freedom : float
-        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default. With ``replicates`` the normal quantile is replaced by that of
-        Student's t at the same level, and the standard error is freed from the bootstrap's bias.
+        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default. With
+        ``replicates`` the normal quantile is replaced by that of Student's t at the same level, and
+        the standard error is freed from the bootstrap's bias.
     confidence : float
         Probability that no interval misses.
 
@@ -53,41 +61,72 @@ def simultaneous_intervals(
     check_confidence(confidence)
     if (replicates is None) == (standard_error is None):
         raise ValueError("give `replicates` or `standard_error`, and not both")
-    if isinstance(freedom, bool) or not isinstance(freedom, int | float | np.number) or not freedom > 0:
-        raise ValueError(f"`freedom` must be positive: the number of runs or groups, minus 1; got {freedom!r}")
+    if (
+        isinstance(freedom, bool)
+        or not isinstance(freedom, int | float | np.number)
+        or not freedom > 0
+    ):
+        raise ValueError(
+            f"`freedom` must be positive: the number of runs or groups, minus 1; got {freedom!r}"
+        )
     values = as_numpy(value, "value").astype(float)
     if values.ndim != 1 or not values.size:
-        raise ValueError(f"`value` must hold the numbers of the family, shape (J,); got shape {values.shape}")
+        raise ValueError(
+            f"`value` must hold the numbers of the family, shape (J,); got shape {values.shape}"
+        )
     if replicates is None:
         se = as_numpy(standard_error, "standard_error").astype(float)
         if se.shape != values.shape or np.any(se < 0):
-            raise ValueError(f"`standard_error` must have one nonnegative value for each of {len(values)} values; got shape {se.shape}")
+            raise ValueError(
+                f"`standard_error` must have one nonnegative value for each of {len(values)} "
+                f"values; got shape {se.shape}"
+            )
         factor = float(stdtrit(freedom, 1 - (1 - confidence) / (2 * len(values))))
-        return Estimate(values, values - factor * se, values + factor * se, confidence, f"Bonferroni over {len(values)}")
+        return Estimate(
+            values,
+            values - factor * se,
+            values + factor * se,
+            confidence,
+            f"Bonferroni over {len(values)}",
+        )
     again = to_numpy(replicates).astype(float)
     if again.shape[1:] != values.shape or len(again) < 2:
         raise ValueError(
-            f"`replicates` must have one column for each of {len(values)} values, shape (B, {len(values)}); got shape {again.shape}"
+            f"`replicates` must have one column for each of {len(values)} values, shape (B, "
+            f"{len(values)}); got shape {again.shape}"
         )
     empty = np.flatnonzero(np.isnan(again).all(axis=0))
     if empty.size:
-        raise ValueError(f"`replicates` must be defined in some row for each value; column {empty[0]} is NaN. Leave that value out")
+        raise ValueError(
+            f"`replicates` must be defined in some row for each value; column {empty[0]} is NaN. "
+            "Leave that value out"
+        )
     away = again - np.nanmean(again, axis=0)
     se = np.sqrt(np.nanmean(away**2, axis=0))
     largest = np.nan_to_num(np.abs(away) / np.where(se > 0, se, inf)).max(axis=1)
     factor = float(stdtrit(freedom, ndtr(np.quantile(largest, confidence))))
     se = se * (1 + 1 / freedom) ** 0.5  # a bootstrap divides by n
-    return Estimate(values, values - factor * se, values + factor * se, confidence, f"max-t over {len(values)}")
+    return Estimate(
+        values, values - factor * se, values + factor * se, confidence, f"max-t over {len(values)}"
+    )
 
 
 def clustered_mean(
-    values: Any, groups: Any = None, *, estimand: str = "case", bounds: Bounds = (-inf, inf), confidence: float = 0.95
+    values: Any,
+    groups: Any = None,
+    *,
+    estimand: str = "case",
+    bounds: Bounds = (-inf, inf),
+    confidence: float = 0.95,
 ) -> Estimate:
-    """Mean over cases that come in groups, with Student's t-interval; says whether a random case or a random group is meant.
+    """Mean over cases that come in groups, with Student's t-interval; says whether a random case or
+    a random group is meant.
 
-    Groups (patients) are taken to be independent and drawn from the same population, their cases (slices) may depend on each other in any way; without
-    ``groups`` the cases are independent. ``"case"``: the mean over all cases, in which a group counts by its size. ``"group"``: the mean of the means of
-    the groups, which all count the same. They differ if the size of a group is related to its values.
+    Groups (patients) are taken to be independent and drawn from the same population, their cases
+    (slices) may depend on each other in any way; without ``groups`` the cases are independent.
+    ``"case"``: the mean over all cases, in which a group counts by its size. ``"group"``: the mean
+    of the means of the groups, which all count the same. They differ if the size of a group is
+    related to its values.
 
     Parameters
     ----------
@@ -100,8 +139,9 @@ def clustered_mean(
     bounds : tuple of float
         Lowest and highest possible value, such as (0, 1) for a share.
     confidence : float
-        Of the interval, which has the number of groups − 1 as degrees of freedom. Within finite ``bounds``, groups that are all
-        alike (nothing was missed) have the exact interval of as many independent groups; ``method`` says so.
+        Of the interval, which has the number of groups − 1 as degrees of freedom. Within finite
+        ``bounds``, groups that are all alike (nothing was missed) have the exact interval of as
+        many independent groups; ``method`` says so.
 
     Returns
     -------
@@ -117,12 +157,21 @@ def clustered_mean(
     """
     check_confidence(confidence)
     if estimand not in ESTIMANDS:
-        raise ValueError(f"`estimand` must be 'case' (a random case) or 'group' (a random group, all counting the same); got {estimand!r}")
+        raise ValueError(
+            "`estimand` must be 'case' (a random case) or 'group' (a random group, all counting "
+            f"the same); got {estimand!r}"
+        )
     values, groups = same_rows(values=values, groups=groups)
     x = as_scores(values, "values").astype(float)
     if not bounds[0] <= x.min() <= x.max() <= bounds[1]:
-        raise ValueError(f"`values` must lie within `bounds` {bounds}; they range from {x.min():.4g} to {x.max():.4g}")
+        raise ValueError(
+            f"`values` must lie within `bounds` {bounds}; they range from {x.min():.4g} to "
+            f"{x.max():.4g}"
+        )
     code, n = group_codes(groups, len(x))
     if n < 2:
-        raise ValueError(f"a t-interval needs at least 2 groups; got {n}. One group says nothing about the spread")
+        raise ValueError(
+            f"a t-interval needs at least 2 groups; got {n}. One group says nothing about the "
+            "spread"
+        )
     return mean_over_groups(x, code, confidence, estimand=estimand, bounds=bounds)

@@ -22,7 +22,9 @@ from ._reweighting import count_members, flat, reweighted
 
 @dataclass(frozen=True, eq=False)
 class UncertaintyIntervals:
-    """Label-wise uncertainty with intervals, of shape (K,) for means and (..., K) for single instances."""
+    """Label-wise uncertainty with intervals, of shape (K,) for means and (..., K) for single
+    instances.
+    """
 
     total: Estimate
     aleatoric: Estimate
@@ -46,18 +48,23 @@ def bootstrap_uncertainty(
     n_bootstrap: int = 1000,
     rng: int | np.random.Generator | None = None,
 ) -> UncertaintyIntervals:
-    r"""Confidence intervals for label-wise TU, AU and EU under resampling of members, instances or both.
+    r"""Confidence intervals for label-wise TU, AU and EU under resampling of members, instances or
+    both.
 
-    Members and instances are resampled as weights w, without new predictions. A member drawn twice agrees with itself, so the EU of
-    each replicate is divided by its share of pairs of different members, :math:`1 - \sum_m w_m^2`, and multiplied by that of the ensemble;
-    replicates of a single member are dropped. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se} / \text{estimate})` with
-    the bootstrap standard error, widened by :math:`\sqrt{n/(n-1)}`, and Student's t with n − 1 degrees of freedom, n the number of
-    members or of instances (groups); for both, degrees of freedom follow Satterthwaite. ``docs/evaluation.md`` has the coverage in
+    Members and instances are resampled as weights w, without new predictions. A member drawn twice
+    agrees with itself, so the EU of each replicate is divided by its share of pairs of different
+    members, :math:`1 - \sum_m w_m^2`, and multiplied by that of the ensemble; replicates of a
+    single member are dropped. The interval is :math:`\text{estimate} \cdot \exp(\pm t\, \mathrm{se}
+    / \text{estimate})` with the bootstrap standard error, widened by :math:`\sqrt{n/(n-1)}`, and
+    Student's t with n − 1 degrees of freedom, n the number of members or of instances (groups); for
+    both, degrees of freedom follow Satterthwaite. ``docs/evaluation.md`` has the coverage in
     simulations: 95 to 99 % with healthy members.
 
-    The interval is for the expected value with M members, whose EU is lower than with infinitely many: see `members_needed`. Over members it
-    assumes that they are independent trainings of the same kind. What is rare among trainings cannot be seen in a few of them: if
-    one in ten fails, most ensembles of five have no failed member, and the interval misses the expected EU half of the time.
+    The interval is for the expected value with M members, whose EU is lower than with infinitely
+    many: see `members_needed`. Over members it assumes that they are independent trainings of the
+    same kind. What is rare among trainings cannot be seen in a few of them: if one in ten fails,
+    most ensembles of five have no failed member, and the interval misses the expected EU half of
+    the time.
 
     Parameters
     ----------
@@ -85,13 +92,19 @@ def bootstrap_uncertainty(
     >>> print(bootstrap_uncertainty(q, "squared", rng=0).epistemic)
     0.013 (95 % interval 0.010 to 0.016)
     0.013 (95 % interval 0.010 to 0.016)
-    """
+    """  # noqa: E501
     check_choice(over, "over", ("members", "instances", "both"))
     check_choice(statistic, "statistic", ("mean", "each"))
     if statistic == "each" and over != "members":
-        raise ValueError(f"`statistic` 'each' is about single instances, which cannot be resampled: pass over='members'; got over={over!r}")
+        raise ValueError(
+            "`statistic` 'each' is about single instances, which cannot be resampled: pass "
+            f"over='members'; got over={over!r}"
+        )
     if over == "members" and groups is not None:
-        raise ValueError("`groups` matter only when instances are resampled: pass over='instances' or over='both'")
+        raise ValueError(
+            "`groups` matter only when instances are resampled: pass over='instances' or "
+            "over='both'"
+        )
     (groups,) = same_rows(q, groups=groups)
     u = decompose(q, loss, events=events)
     values = flat(u)
@@ -108,11 +121,15 @@ def bootstrap_uncertainty(
     if over != "members":
         resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
         n_groups, code = resampling.n_groups, resampling.code
-        instances = np.concatenate([counts.astype(np.int32) for counts in resampling.group_counts()])
+        instances = np.concatenate(
+            [counts.astype(np.int32) for counts in resampling.group_counts()]
+        )
     estimate = values if statistic == "each" else values.mean(axis=1)
 
     def variances(replicates: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
-        """Variances of TU, AU and EU over replicates, given as the rows of replicates with the same members."""
+        """Variances of TU, AU and EU over replicates, given as the rows of replicates with the same
+        members.
+        """
         moments, used = np.zeros((6, *estimate.shape[1:])), 0
         for rows, x in replicates:
             if instances is None:
@@ -121,7 +138,11 @@ def bootstrap_uncertainty(
                 weights = instances[rows] if code is None else instances[rows][:, code]
                 found = np.swapaxes(weights @ x, 0, 1) / weights.sum(axis=1)[:, None, None]
             a, e = found[:, 0] - estimate[0], found[:, 1] - estimate[1]
-            moments += len(rows) / len(found) * np.stack([y.sum(axis=0) for x in (a + e, a, e) for y in (x, x * x)])
+            moments += (
+                len(rows)
+                / len(found)
+                * np.stack([y.sum(axis=0) for x in (a + e, a, e) for y in (x, x * x)])
+            )
             used += len(rows)
         mean, square = moments[::2] / used, moments[1::2] / used
         return np.asarray(np.maximum(square - mean**2, 0))
@@ -130,7 +151,13 @@ def bootstrap_uncertainty(
     by_members = np.zeros_like(by_instances)
     if members is not None:
         by_members = np.maximum(variances(_replicates(q, u, members)) - by_instances, 0)
-    return _intervals(u, estimate, [(by_members, n_members), (by_instances, n_groups)], confidence, f"bootstrap over {over}")
+    return _intervals(
+        u,
+        estimate,
+        [(by_members, n_members), (by_instances, n_groups)],
+        confidence,
+        f"bootstrap over {over}",
+    )
 
 
 def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
@@ -142,31 +169,54 @@ def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
     return np.asarray(weights / total)
 
 
-def _replicates(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """For each distinct draw of at least two members: its replicates and its (2, N, K + 1) uncertainties."""
+def _replicates(
+    q: Any, u: Uncertainty, weights: np.ndarray
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """For each distinct draw of at least two members: its replicates and its (2, N, K + 1)
+    uncertainties.
+    """
     distinct, which = np.unique(weights, axis=0, return_inverse=True)
-    rows = np.split(np.argsort(which.reshape(-1), kind="stable"), np.cumsum(np.bincount(which.reshape(-1)))[:-1])
+    rows = np.split(
+        np.argsort(which.reshape(-1), kind="stable"), np.cumsum(np.bincount(which.reshape(-1)))[:-1]
+    )
     pairs = 1 - np.sum(distinct**2, axis=1)
-    own = 1 - (1 / q.n_members if q.weights is None else float(np.sum(to_numpy(q.weights).astype(float) ** 2)))
+    own = 1 - (
+        1 / q.n_members
+        if q.weights is None
+        else float(np.sum(to_numpy(q.weights).astype(float) ** 2))
+    )
     different = [i for i in range(len(distinct)) if pairs[i] > 1e-12]
     for i, x in zip(different, reweighted(q, u, distinct[different]), strict=True):
         yield rows[i], x * np.array([1, own / pairs[i]])[:, None, None]
 
 
 def _intervals(
-    u: Uncertainty, estimate: np.ndarray, parts: list[tuple[np.ndarray, int]], confidence: float, method: str
+    u: Uncertainty,
+    estimate: np.ndarray,
+    parts: list[tuple[np.ndarray, int]],
+    confidence: float,
+    method: str,
 ) -> UncertaintyIntervals:
-    """Intervals from the variances (3, ...) due to members and to instances, and the number of each."""
-    variance, freedom = pooled_variance([(variance * n / (n - 1), n - 1) for variance, n in parts if n])
+    """Intervals from the variances (3, ...) due to members and to instances, and the number of
+    each.
+    """
+    variance, freedom = pooled_variance(
+        [(variance * n / (n - 1), n - 1) for variance, n in parts if n]
+    )
     half = t_quantile(freedom, confidence) * np.sqrt(variance)
     shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.class_names),)
     summable = u.structure != "overlapping"
-    largest = np.append(u.maximum, np.inf if not summable or (most := u.sum().maximum) is None else most)
+    largest = np.append(
+        u.maximum, np.inf if not summable or (most := u.sum().maximum) is None else most
+    )
 
     def one(value: np.ndarray, half: np.ndarray) -> tuple[Estimate, Estimate | None]:
         some = value > 0
         relative = np.where(some, half / np.where(some, value, 1), 0)
-        low, high = value * np.exp(-relative), np.minimum(value * np.exp(relative), np.maximum(largest, value))
+        low, high = (
+            value * np.exp(-relative),
+            np.minimum(value * np.exp(relative), np.maximum(largest, value)),
+        )
         labels = [x[..., :-1].reshape(shape) for x in (value, low, high)]
         sums = [x[..., -1].reshape(shape[:-1])[()] for x in (value, low, high)]
         summed = Estimate(sums[0], sums[1], sums[2], confidence, method) if summable else None
@@ -175,4 +225,6 @@ def _intervals(
     total, sum_total = one(estimate.sum(axis=0), half[0])
     aleatoric, sum_aleatoric = one(estimate[0], half[1])
     epistemic, sum_epistemic = one(estimate[1], half[2])
-    return UncertaintyIntervals(total, aleatoric, epistemic, sum_total, sum_aleatoric, sum_epistemic, u.class_names)
+    return UncertaintyIntervals(
+        total, aleatoric, epistemic, sum_total, sum_aleatoric, sum_epistemic, u.class_names
+    )

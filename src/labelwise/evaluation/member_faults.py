@@ -24,23 +24,28 @@ MAX_SHIFT = 20  # rows by which a member may be shifted to be recognized
 
 # Members that vary by less than this share of the usual variance are constant.
 CONSTANT = 0.01
-# Where a few rows carry all the variation (a rare class), the members may well agree or be constant by chance.
+# Where a few rows carry all the variation (a rare class), the members may well agree or be constant
+# by chance.
 MIN_CARRIERS = 15
 # Votes of 0 and 1 are often equal by chance. Trees disagree in a few percent of the instances.
 MIN_EQUAL_VALUES, MIN_DISAGREEMENTS, MIN_EQUAL_VOTES = 10, 10, 500
-# Near copies differ by less than this share of the usual difference and of a standard deviation, and from all others by several
-# times as much: members of one kind among those of another are alike, too. They have at least so many different values.
+# Near copies differ by less than this share of the usual difference and of a standard deviation,
+# and from all others by several times as much: members of one kind among those of another are
+# alike, too. They have at least so many different values.
 NEAR, MAX_NEAR, NEAR_GAP, MIN_NEAR_VALUES = 0.1, 0.02, 5, 20
-# A permutation is reported if the mean correlation gained for each class that moves is at least this, and so many standard
-# errors, because the best of many permutations is taken.
+# A permutation is reported if the mean correlation gained for each class that moves is at least
+# this, and so many standard errors, because the best of many permutations is taken.
 PERMUTATION_GAIN, PERMUTATION_ERRORS, HELD_OUT_ERRORS = 0.25, 4, 3
-# A member is unrelated if its correlation with the others is below this share of theirs and like that of shuffled rows, where theirs
-# is far above that. Errors are standard deviations over all orders of the rows. Above half of theirs it is ordinary.
+# A member is unrelated if its correlation with the others is below this share of theirs and like
+# that of shuffled rows, where theirs is far above that. Errors are standard deviations over all
+# orders of the rows. Above half of theirs it is ordinary.
 UNRELATED, SHUFFLED_ERRORS, RELATED_ERRORS, ORDINARY = 0.25, 3, 5, 0.5
-# Two members have nobody to be compared with: they are unrelated if shuffled rows would be as close, and N tells.
+# Two members have nobody to be compared with: they are unrelated if shuffled rows would be as
+# close, and N tells.
 PAIR_ERRORS, MAX_PAIR_ERROR = 2, 0.04
-# Labels have leaked into a member that is never wrong, where the best other member is wrong this often. If its probabilities are
-# 0 and 1 it is the labels; else it might be a much better model, so the bar is higher.
+# Labels have leaked into a member that is never wrong, where the best other member is wrong this
+# often. If its probabilities are 0 and 1 it is the labels; else it might be a much better model, so
+# the bar is higher.
 LEAKED_VOTES, LEAKED, LEAKED_SHARE = 10, 20, 0.05
 
 
@@ -49,9 +54,10 @@ class Finding:
     """One fault of some members."""
 
     fault: str
-    """``not finite``, ``logits``, ``log-probabilities``, ``percentages``, ``off scale``, ``sums``, ``constant``, ``copies``,
-    ``near copies``, ``copied labels``, ``copied rows``, ``permuted classes``, ``unrelated``, ``shifted rows``, ``unrelated rows``,
-    ``leaked labels`` or ``folds``."""
+    """``not finite``, ``logits``, ``log-probabilities``, ``percentages``, ``off scale``, ``sums``,
+    ``constant``, ``copies``, ``near copies``, ``copied labels``, ``copied rows``, ``permuted
+    classes``, ``unrelated``, ``shifted rows``, ``unrelated rows``, ``leaked labels`` or ``folds``.
+    """
     members: tuple[int, ...]
     """Positions of the members, from 0."""
     sentence: str
@@ -87,7 +93,9 @@ class Members:
         return replace(self, probs=self.probs[:, block], rows=self.rows[block], truth=truth)
 
     def parts(self) -> list[Members]:
-        """All of the instances, cut into a few parts that are large enough to be judged; none if there are too few."""
+        """All of the instances, cut into a few parts that are large enough to be judged; none if
+        there are too few.
+        """
         n = len(self.rows)
         if n < N_PARTS * MIN_PART:
             return []
@@ -113,8 +121,12 @@ class Members:
 
 
 def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
-    """Members that hardly vary between the instances, compared with the others; and all that are too constant to be compared."""
-    sizes = np.square(members.probs - members.probs.mean(axis=1, keepdims=True)).sum(axis=-1)  # (M, N)
+    """Members that hardly vary between the instances, compared with the others; and all that are
+    too constant to be compared.
+    """
+    sizes = np.square(members.probs - members.probs.mean(axis=1, keepdims=True)).sum(
+        axis=-1
+    )  # (M, N)
     spread = sizes.mean(axis=-1)
     still = spread <= max(CONSTANT * float(np.median(spread)), 1e-12)
     numbers = [members.numbers[i] for i in np.flatnonzero(still)]
@@ -124,7 +136,8 @@ def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
         soft = bool(_is_soft(members.probs).any())
         is_fault = soft or sizes.shape[1] >= MIN_EQUAL_VOTES
     else:
-        # Others that vary in a few rows only: a member may miss these, for instance all cases of a rare class.
+        # Others that vary in a few rows only: a member may miss these, for instance all cases of a
+        # rare class.
         is_fault = float(np.median([_carriers(x) for x in sizes[~still]])) >= MIN_CARRIERS
     if not is_fault:
         return [], set(numbers)
@@ -136,7 +149,9 @@ def constant_members(members: Members) -> tuple[list[Finding], set[int]]:
 def identical_members(members: Members) -> Iterator[Finding]:
     """Members that are equal, where that can hardly be chance."""
     pairs = _pairs(len(members))
-    equal = np.array([np.array_equal(members.probs[a], members.probs[b]) for a, b in pairs], dtype=bool)
+    equal = np.array(
+        [np.array_equal(members.probs[a], members.probs[b]) for a, b in pairs], dtype=bool
+    )
     if not equal.any():
         return
     if len(members.rows) < MIN_EQUAL_VOTES:
@@ -149,9 +164,10 @@ def identical_members(members: Members) -> Iterator[Finding]:
 def nearly_identical_members(members: Members) -> Iterator[Finding]:
     """Members that differ much less than is usual among them, in all labels or in single ones.
 
-    Differences are between log-odds, where small probabilities count like large ones: a rare label does not look copied. Each member's
-    log-odds are standardized first: one that is far more confident than the others differs from all of them, and would make the
-    differences between the others look small.
+    Differences are between log-odds, where small probabilities count like large ones: a rare label
+    does not look copied. Each member's log-odds are standardized first: one that is far more
+    confident than the others differs from all of them, and would make the differences between the
+    others look small.
     """
     pairs = _pairs(len(members))
     if not len(pairs):
@@ -165,7 +181,9 @@ def nearly_identical_members(members: Members) -> Iterator[Finding]:
     for group in _close_groups(pairs, _differences(odds, pairs), has_values):
         near |= np.isin(pairs, group).all(axis=1)
         numbers = [members.numbers[i] for i in group]
-        sentence = f"{named(numbers)} are nearly identical (difference below {NEAR:.0%} of the usual)"
+        sentence = (
+            f"{named(numbers)} are nearly identical (difference below {NEAR:.0%} of the usual)"
+        )
         yield Finding("near copies", tuple(numbers), sentence)
 
     others = pairs[~near]  # pairs that are close in all labels have been named
@@ -178,7 +196,9 @@ def nearly_identical_members(members: Members) -> Iterator[Finding]:
 
 
 def copied_rows(members: Members) -> Iterator[Finding]:
-    """Members that are equal in a part of the instances only: an array that was filled in part, and held another member before."""
+    """Members that are equal in a part of the instances only: an array that was filled in part, and
+    held another member before.
+    """
     pairs, parts = _pairs(len(members)), members.parts()
     copied: dict[tuple[int, int], list[int]] = {}
     for j, part in enumerate(parts):
@@ -188,11 +208,15 @@ def copied_rows(members: Members) -> Iterator[Finding]:
                 copied.setdefault((a, b), []).append(j)
     for (a, b), chosen in copied.items():
         numbers = (members.numbers[a], members.numbers[b])
-        yield Finding("copied rows", numbers, f"{named(numbers)} are identical in {_instances(parts, chosen)}")
+        yield Finding(
+            "copied rows", numbers, f"{named(numbers)} are identical in {_instances(parts, chosen)}"
+        )
 
 
 def permuted_classes(members: Members) -> Iterator[Finding]:
-    """Members whose classes agree better with the truth or with the other members in another order."""
+    """Members whose classes agree better with the truth or with the other members in another
+    order.
+    """
     if len(members.class_names) > MAX_CLASSES:
         return
     for i, number in enumerate(members.numbers):
@@ -211,7 +235,8 @@ def permuted_classes(members: Members) -> Iterator[Finding]:
 
 
 def unrelated_members(members: Members) -> Iterator[Finding]:
-    """Members that have nothing to do with the others: rows in another order or shifted, another task, random numbers.
+    """Members that have nothing to do with the others: rows in another order or shifted, another
+    task, random numbers.
 
     Without the truth it cannot be told which of two members is at fault.
     """
@@ -223,15 +248,24 @@ def unrelated_members(members: Members) -> Iterator[Finding]:
         like_shuffled = abs(relation.correlation) < PAIR_ERRORS * relation.error
         if relation.is_clear and relation.error < MAX_PAIR_ERROR and like_shuffled:
             shift = _shift(members, 0)
-            what = f"is {_shifted(shift)}" if shift else "has its rows in another order, or is of another task"
-            sentence = f"{named(members.numbers)} have nothing in common (correlation {relation.correlation:.2f}): one of the two {what}"
+            what = (
+                f"is {_shifted(shift)}"
+                if shift
+                else "has its rows in another order, or is of another task"
+            )
+            sentence = (
+                f"{named(members.numbers)} have nothing in common (correlation "
+                f"{relation.correlation:.2f}): one of the two {what}"
+            )
             yield Finding("shifted rows" if shift else "unrelated", members.numbers, sentence)
 
 
 def unrelated_rows(members: Members) -> Iterator[Finding]:
-    """Members that have nothing to do with the others in a part of the instances: rows of an old file, or in another order.
+    """Members that have nothing to do with the others in a part of the instances: rows of an old
+    file, or in another order.
 
-    Elsewhere they are as the others are: a weak member has little to do with them in all parts, and may have nothing in some.
+    Elsewhere they are as the others are: a weak member has little to do with them in all parts, and
+    may have nothing in some.
     """
     parts = members.parts()
     compared = [_comparisons(part) for part in parts]
@@ -240,14 +274,17 @@ def unrelated_rows(members: Members) -> Iterator[Finding]:
         is_ordinary = any(x.is_ordinary for part in compared if part for x in part[i])
         if chosen and is_ordinary:
             sentence = (
-                f"Member {number} has nothing in common with {members.others(i)} in {_instances(parts, chosen)}: "
+                f"Member {number} has nothing in common with {members.others(i)} in "
+                f"{_instances(parts, chosen)}: "
                 "these may be in another order, or left over from other predictions"
             )
             yield Finding("unrelated rows", (number,), sentence)
 
 
 def leaked_labels(members: Members) -> Iterator[Finding]:
-    """A member that is never wrong where all others often are: it holds the labels, or was trained on them."""
+    """A member that is never wrong where all others often are: it holds the labels, or was trained
+    on them.
+    """
     if members.truth is None or len(members) < 2:
         return
     errors = members.errors(members.truth)
@@ -255,13 +292,18 @@ def leaked_labels(members: Members) -> Iterator[Finding]:
     for i in np.flatnonzero(errors == 0).tolist():
         best = int(np.delete(errors, i).min())
         is_the_truth = bool((members.probs[i] == members.truth).all())
-        is_suspicious = best >= LEAKED_VOTES if is_the_truth else best >= max(LEAKED, LEAKED_SHARE * n)
+        is_suspicious = (
+            best >= LEAKED_VOTES if is_the_truth else best >= max(LEAKED, LEAKED_SHARE * n)
+        )
         if is_suspicious:
             number = members.numbers[i]
             what = "equals the true labels" if is_the_truth else "is never wrong"
-            best_words = f"{members.others(i)} is" if len(members) == 2 else "the best other member is"
+            best_words = (
+                f"{members.others(i)} is" if len(members) == 2 else "the best other member is"
+            )
             sentence = (
-                f"Member {number} {what} in {counted(n, 'instance')}, where {best_words} wrong in {best:,}: the labels may have leaked"
+                f"Member {number} {what} in {counted(n, 'instance')}, where {best_words} wrong in "
+                f"{best:,}: the labels may have leaked"
             )
             yield Finding("leaked labels", (number,), sentence)
 
@@ -303,14 +345,19 @@ def _relation(a: np.ndarray, b: np.ndarray) -> _Relation:
 
 
 class _Comparison(NamedTuple):
-    """A member's relation to the others or to the truth, and the usual correlation of the other members with these (0: not known)."""
+    """A member's relation to the others or to the truth, and the usual correlation of the other
+    members with these (0: not known).
+    """
 
     relation: _Relation
     level: float
 
     @property
     def is_like_shuffled(self) -> bool:
-        return self.relation.is_clear and abs(self.relation.correlation) < SHUFFLED_ERRORS * self.relation.error
+        return (
+            self.relation.is_clear
+            and abs(self.relation.correlation) < SHUFFLED_ERRORS * self.relation.error
+        )
 
     @property
     def tells(self) -> bool:
@@ -319,7 +366,11 @@ class _Comparison(NamedTuple):
 
     @property
     def is_low(self) -> bool:
-        return self.tells and self.is_like_shuffled and self.relation.correlation < UNRELATED * self.level
+        return (
+            self.tells
+            and self.is_like_shuffled
+            and self.relation.correlation < UNRELATED * self.level
+        )
 
     @property
     def is_ordinary(self) -> bool:
@@ -332,7 +383,9 @@ def _comparisons(members: Members) -> list[list[_Comparison]]:
         return []
     compared = []
     for i, level in enumerate(_levels(members.probs)):
-        compared.append([_Comparison(_relation(members.probs[i], members.mean_of_others(i)), float(level))])
+        compared.append(
+            [_Comparison(_relation(members.probs[i], members.mean_of_others(i)), float(level))]
+        )
     if members.truth is not None:
         to_truth = [_relation(x, members.truth) for x in members.probs]
         correlations = np.array([x.correlation for x in to_truth])
@@ -342,12 +395,15 @@ def _comparisons(members: Members) -> list[list[_Comparison]]:
 
 
 def _is_unrelated(compared: Sequence[_Comparison]) -> bool:
-    """Whether a member is like shuffled rows to the others, and the others or the truth tell that it should not be."""
+    """Whether a member is like shuffled rows to the others, and the others or the truth tell that
+    it should not be.
+    """
     return compared[0].is_like_shuffled and any(x.is_low for x in compared)
 
 
 def _levels(x: np.ndarray) -> np.ndarray:
-    """For each member the usual correlation of another with the mean of the rest, in an ensemble without that member, (M,).
+    """For each member the usual correlation of another with the mean of the rest, in an ensemble
+    without that member, (M,).
 
     0 for two members. Of each pair of members only the product matters, so this is not slow.
     """
@@ -371,30 +427,42 @@ def _unrelated_finding(members: Members, i: int) -> Finding:
     number = members.numbers[i]
     shift = _shift(members, i)
     if shift:
-        return Finding("shifted rows", (number,), f"Member {number} is {_shifted(shift)} against {members.others(i)}")
+        return Finding(
+            "shifted rows",
+            (number,),
+            f"Member {number} is {_shifted(shift)} against {members.others(i)}",
+        )
     correlation = _relation(members.probs[i], members.mean_of_others(i)).correlation
     accuracy = ""
     if members.truth is not None:
         right = 1 - members.errors(members.truth) / len(members.rows)
         accuracy = f", accuracy {right[i]:.0%} instead of {np.median(np.delete(right, i)):.0%}"
     sentence = (
-        f"Member {number} has nothing in common with {members.others(i)} (correlation {correlation:.2f}{accuracy}): "
+        f"Member {number} has nothing in common with {members.others(i)} (correlation "
+        f"{correlation:.2f}{accuracy}): "
         "its rows may be in another order, or it may be of another task"
     )
     return Finding("unrelated", (number,), sentence)
 
 
 def _shift(members: Members, i: int) -> int:
-    """By how many rows a member is shifted against the others; 0 if that does not explain it or cannot be seen."""
+    """By how many rows a member is shifted against the others; 0 if that does not explain it or
+    cannot be seen.
+    """
     n = len(members.rows)
     if members.rows[-1] != n - 1:  # not all rows are there
         return 0
     member, others = members.probs[i], members.mean_of_others(i)
     best, best_shift = 0.0, 0
     for shift in range(1, min(MAX_SHIFT, n // 2) + 1):
-        for sign, a, b in ((1, member[shift:], others[:-shift]), (-1, member[:-shift], others[shift:])):
+        for sign, a, b in (
+            (1, member[shift:], others[:-shift]),
+            (-1, member[:-shift], others[shift:]),
+        ):
             relation = _relation(a, b)
-            if relation.is_clear and relation.correlation > max(best, RELATED_ERRORS * relation.error):
+            if relation.is_clear and relation.correlation > max(
+                best, RELATED_ERRORS * relation.error
+            ):
                 best, best_shift = relation.correlation, sign * shift
     return best_shift
 
@@ -452,7 +520,9 @@ def _carriers(sizes: np.ndarray) -> float:
 
 
 def _differences(odds: np.ndarray, pairs: np.ndarray) -> np.ndarray:
-    """The mean difference of each pair of members (M, N, ...), in standard deviations of each member."""
+    """The mean difference of each pair of members (M, N, ...), in standard deviations of each
+    member.
+    """
     values = odds.reshape(len(odds), -1)
     spread = np.sqrt(np.square(values).mean(axis=1, keepdims=True))
     values = values / np.where(spread > 1e-9, spread, np.inf)
@@ -460,7 +530,8 @@ def _differences(odds: np.ndarray, pairs: np.ndarray) -> np.ndarray:
 
 
 def _close_groups(pairs: np.ndarray, apart: np.ndarray, has_values: np.ndarray) -> list[list[int]]:
-    """Groups of members that differ much less from each other than is usual, and than from any other member.
+    """Groups of members that differ much less from each other than is usual, and than from any
+    other member.
 
     A single pair has nothing to be compared with, unless it is equal.
     """
@@ -486,18 +557,24 @@ def _connected(pairs: np.ndarray) -> list[list[int]]:
 
 
 def _better_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
-    """For each class of ``reference`` (N, K) the class of ``member`` that corresponds to it, if that is not the same one.
+    """For each class of ``reference`` (N, K) the class of ``member`` that corresponds to it, if
+    that is not the same one.
 
-    The best of all orders gains something even if there is nothing to gain, so it must also gain where it was not chosen.
+    The best of all orders gains something even if there is nothing to gain, so it must also gain
+    where it was not chosen.
     """
     order = _best_order(reference, member)
     gain = _gain(order, reference, member)
-    if gain is None or gain.mean() < max(PERMUTATION_GAIN, PERMUTATION_ERRORS * _standard_error(gain)):
+    if gain is None or gain.mean() < max(
+        PERMUTATION_GAIN, PERMUTATION_ERRORS * _standard_error(gain)
+    ):
         return None
     even, odd = slice(0, None, 2), slice(1, None, 2)
     held_out = []
     for chosen, held in ((even, odd), (odd, even)):
-        other_gain = _gain(_best_order(reference[chosen], member[chosen]), reference[held], member[held])
+        other_gain = _gain(
+            _best_order(reference[chosen], member[chosen]), reference[held], member[held]
+        )
         held_out.append(np.zeros(len(reference[held])) if other_gain is None else other_gain)
     gain = np.concatenate(held_out)
     return order if gain.mean() > HELD_OUT_ERRORS * _standard_error(gain) else None
@@ -510,11 +587,15 @@ def _best_order(reference: np.ndarray, member: np.ndarray) -> np.ndarray:
 
 
 def _gain(order: np.ndarray, reference: np.ndarray, member: np.ndarray) -> np.ndarray | None:
-    """What each instance adds to the mean correlation of the classes that move, (N,); ``None`` if none does."""
+    """What each instance adds to the mean correlation of the classes that move, (N,); ``None`` if
+    none does.
+    """
     moved = np.flatnonzero(order != np.arange(len(order)))
     if not len(moved):
         return None
-    return np.asarray((reference[:, moved] * (member[:, order[moved]] - member[:, moved])).mean(axis=1))
+    return np.asarray(
+        (reference[:, moved] * (member[:, order[moved]] - member[:, moved])).mean(axis=1)
+    )
 
 
 def _standard_error(x: np.ndarray) -> float:

@@ -18,7 +18,9 @@ from ._reweighting import count_members, flat, reweighted
 
 @dataclass(frozen=True, eq=False)
 class MembersNeeded:
-    """Epistemic uncertainty (summed over the labels) as a function of the number of members, returned by `members_needed`."""
+    """Epistemic uncertainty (summed over the labels) as a function of the number of members,
+    returned by `members_needed`.
+    """
 
     n_members: int
     epistemic: float
@@ -31,7 +33,9 @@ class MembersNeeded:
     """The same for a single instance (root mean square over the instances)."""
     target: float
     needed: int | None
-    """The smallest number of members with a relative standard error of at most ``target``; ``None`` if the members agree."""
+    """The smallest number of members with a relative standard error of at most ``target``; ``None``
+    if the members agree.
+    """
 
     def standard_error_at(self, m: Array) -> Array:
         """Expected standard error of the mean EU with ``m`` members."""
@@ -43,22 +47,46 @@ class MembersNeeded:
 
     def __str__(self) -> str:
         if self.needed is None:
-            return f"All {self.n_members} members agree, so more members of the same kind would change nothing."
-        shares = [percent(x, 0) for x in (self.standard_error / self.limit, self.standard_error_each / self.limit, self.target)]
-        enough = "that is enough" if self.needed <= self.n_members else f"for {shares[2]} train {self.needed} members"
+            return (
+                f"All {self.n_members} members agree, so more members of the same kind would "
+                "change nothing."
+            )
+        shares = [
+            percent(x, 0)
+            for x in (
+                self.standard_error / self.limit,
+                self.standard_error_each / self.limit,
+                self.target,
+            )
+        ]
+        enough = (
+            "that is enough"
+            if self.needed <= self.n_members
+            else f"for {shares[2]} train {self.needed} members"
+        )
         return (
-            f"With {self.n_members} members the mean epistemic uncertainty is {number(self.epistemic)}, with a standard error of {shares[0]} "
-            f"({shares[1]} for a single instance); {enough}. It is about {percent(1 - self.epistemic / self.limit, 0)} lower than with "
+            f"With {self.n_members} members the mean epistemic uncertainty is "
+            f"{number(self.epistemic)}, with a standard error of {shares[0]} "
+            f"({shares[1]} for a single instance); {enough}. It is about "
+            f"{percent(1 - self.epistemic / self.limit, 0)} lower than with "
             "infinitely many members."
         )
 
 
-def members_needed(q: Distribution, loss: LossName | Loss = "log", *, events: Family | None = None, target: float = 0.05) -> MembersNeeded:
-    r"""Number of members needed to estimate epistemic uncertainty to a relative standard error of ``target``.
+def members_needed(
+    q: Distribution,
+    loss: LossName | Loss = "log",
+    *,
+    events: Family | None = None,
+    target: float = 0.05,
+) -> MembersNeeded:
+    r"""Number of members needed to estimate epistemic uncertainty to a relative standard error of
+    ``target``.
 
-    Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} - (M-1)\,\mathrm{EU}_{-i}` (jackknife). Their mean estimates
-    EU with infinitely many members; their standard deviation divided by √m is the standard error with m members, for fixed instances.
-    The standard error is itself uncertain by a third for M = 5 and a tenth for M = 50.
+    Leaving out one member at a time gives M pseudo-values :math:`M\,\mathrm{EU} -
+    (M-1)\,\mathrm{EU}_{-i}` (jackknife). Their mean estimates EU with infinitely many members;
+    their standard deviation divided by √m is the standard error with m members, for fixed
+    instances. The standard error is itself uncertain by a third for M = 5 and a tenth for M = 50.
 
     Parameters
     ----------
@@ -80,15 +108,24 @@ def members_needed(q: Distribution, loss: LossName | Loss = "log", *, events: Fa
     >>> print(members_needed(q))
     With 5 members the mean epistemic uncertainty is 0.103, with a standard error of 13 % (42 % for a single instance); for 5 %
     train 36 members. It is about 20 % lower than with infinitely many members.
-    """
+    """  # noqa: E501
     if isinstance(target, bool) or not isinstance(target, int | float) or not 0 < target < 1:
-        raise ValueError(f"`target` must be a relative standard error between 0 and 1, such as 0.05; got {target!r}")
+        raise ValueError(
+            "`target` must be a relative standard error between 0 and 1, such as 0.05; got "
+            f"{target!r}"
+        )
     m = count_members(q, 3)
     if q.weights is not None:
-        raise ValueError("`q` must have equally weighted members: the standard error assumes exchangeable members")
+        raise ValueError(
+            "`q` must have equally weighted members: the standard error assumes exchangeable "
+            "members"
+        )
     u = decompose(q, loss, events=events)
     if u.structure == "overlapping":
-        raise ValueError("`events` overlap, so their sum counts classes more than once. Use single labels or a partition")
+        raise ValueError(
+            "`events` overlap, so their sum counts classes more than once. Use single labels or a "
+            "partition"
+        )
     each = flat(u)[1, :, -1]
     if not each.size:
         raise ValueError("`q` must have at least one instance")

@@ -1,7 +1,8 @@
 """Uncertainty as a score to rank instances by: what ties exactly must also tie in floating point.
 
-Under zero-one and cost losses many instances have exactly the same uncertainty: Σ_k min(θ_k, 1 − θ_k) is 1 wherever no class has more than
-half of the probability. Members that sum to 1 only up to rounding split such ties into levels, and a ranking takes the levels for information.
+Under zero-one and cost losses many instances have exactly the same uncertainty: Σ_k min(θ_k, 1 −
+θ_k) is 1 wherever no class has more than half of the probability. Members that sum to 1 only up to
+rounding split such ties into levels, and a ranking takes the levels for information.
 """
 
 from __future__ import annotations
@@ -22,9 +23,13 @@ from ..events import Family
 from ..losses import Loss, LossName, as_loss
 
 DIGITS = 30
-"""Binary digits that count in a score: a relative grid of 1e-9, finer than float32 (6e-8) and coarser than the rounding of float64."""
+"""Binary digits that count in a score: a relative grid of 1e-9, finer than float32 (6e-8) and
+coarser than the rounding of float64.
+"""
 FLOOR = 40
-"""Epistemic uncertainty of a loss with a kink is a sum of differences; it is rounded to at least 2^-40 of the loss's largest uncertainty."""
+"""Epistemic uncertainty of a loss with a kink is a sum of differences; it is rounded to at least
+2^-40 of the loss's largest uncertainty.
+"""
 
 
 def ranking_scores(
@@ -34,11 +39,14 @@ def ranking_scores(
     events: Family | None = None,
     weights: Sequence[float] | Mapping[str, float] | None = None,
 ) -> Components[np.ndarray]:
-    """Total, aleatoric and epistemic uncertainty summed over the labels, such that instances that tie exactly have equal scores.
+    """Total, aleatoric and epistemic uncertainty summed over the labels, such that instances that
+    tie exactly have equal scores.
 
-    The members of an ensemble are renormalized in float64, complements are sums over the other classes, and the sums over the labels are
-    rounded to 30 binary digits (a relative grid of 1e-9; for the epistemic part of a loss with a kink at least 2^-40 of its maximum). The scores then do not
-    depend on the order of the classes and members, nor on the floating-point type, and differ from ``decompose(q, loss).sum()`` by no more than rounding.
+    The members of an ensemble are renormalized in float64, complements are sums over the other
+    classes, and the sums over the labels are rounded to 30 binary digits (a relative grid of 1e-9;
+    for the epistemic part of a loss with a kink at least 2^-40 of its maximum). The scores then do
+    not depend on the order of the classes and members, nor on the floating-point type, and differ
+    from ``decompose(q, loss).sum()`` by no more than rounding.
 
     Parameters
     ----------
@@ -68,11 +76,15 @@ def ranking_scores(
     total, aleatoric, epistemic = (to_numpy(getattr(summed, part)).astype(float) for part in PARTS)
     largest = float(np.max(u.loss.maximum))
     floor = None if loss.smooth or largest == 0 else frexp(largest)[1] - FLOOR
-    return Components(rounded(total), rounded(aleatoric), rounded(epistemic, floor), n_members=u.n_members)
+    return Components(
+        rounded(total), rounded(aleatoric), rounded(epistemic, floor), n_members=u.n_members
+    )
 
 
 def rounded(x: np.ndarray, floor: int | None = None) -> np.ndarray:
-    """``x`` rounded to `DIGITS` binary digits, or to multiples of 2^floor where these are coarser."""
+    """``x`` rounded to `DIGITS` binary digits, or to multiples of 2^floor where these are
+    coarser.
+    """
     exponent = np.frexp(x)[1] - DIGITS
     if floor is not None:
         exponent = np.maximum(exponent, floor)
@@ -99,7 +111,9 @@ def _renormalized(q: Any) -> Distribution[Any]:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class _Renormalized(Distribution[np.ndarray]):
-    """An ensemble whose complements are summed over the other classes, so that a small one is as accurate as a small probability."""
+    """An ensemble whose complements are summed over the other classes, so that a small one is as
+    accurate as a small probability.
+    """
 
     probs: np.ndarray
     weights: Any
@@ -120,7 +134,9 @@ class _Renormalized(Distribution[np.ndarray]):
 
     def marginal(self, events: Family | None = None) -> Atoms:
         if events is not None:
-            return Ensemble(self.probs, member_axis=0, weights=self.weights, class_names=self.class_names).marginal(events)
+            return Ensemble(
+                self.probs, member_axis=0, weights=self.weights, class_names=self.class_names
+            ).marginal(events)
         before, after = (np.zeros_like(self.probs) for _ in range(2))
         np.cumsum(self.probs[..., :-1], axis=-1, out=before[..., 1:])
         np.cumsum(self.probs[..., :0:-1], axis=-1, out=after[..., -2::-1])
@@ -131,4 +147,8 @@ class _Renormalized(Distribution[np.ndarray]):
 
     def __getitem__(self, index: Any) -> Self:
         i = batch_index(index, len(self.batch_shape))
-        return type(self)(self.probs[(slice(None), *i, slice(None))], weights_at(self.weights, i), self.class_names)
+        return type(self)(
+            self.probs[(slice(None), *i, slice(None))],
+            weights_at(self.weights, i),
+            self.class_names,
+        )

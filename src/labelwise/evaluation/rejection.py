@@ -1,4 +1,6 @@
-"""Rejection curves: quality of the remaining predictions when the most uncertain instances are rejected."""
+"""Rejection curves: quality of the remaining predictions when the most uncertain instances are
+rejected.
+"""
 
 from __future__ import annotations
 
@@ -38,12 +40,16 @@ class Band:
 
 @dataclass(frozen=True, eq=False)
 class RejectionCurve:
-    """Accuracy, mean risk or mean utility of the kept instances, against the share rejected; at least one instance is kept."""
+    """Accuracy, mean risk or mean utility of the kept instances, against the share rejected; at
+    least one instance is kept.
+    """
 
     kind: str
     """``"accuracy"``, ``"risk"`` or ``"utility"``."""
     sums: Array
-    """(n + 1,): sum of values over the j most certain instances, j = 0 … n, in expectation over the order of ties."""
+    """(n + 1,): sum of values over the j most certain instances, j = 0 … n, in expectation over the
+    order of ties.
+    """
     outcome: Array
     """(n,): the value of each instance, in no particular order."""
     rejected: Array
@@ -51,7 +57,9 @@ class RejectionCurve:
     n_rejected: Array
     """Number of instances rejected at each point."""
     tie_share: float
-    """Share of instances whose score another instance has too; see `ranking_scores` for scores that tie exactly."""
+    """Share of instances whose score another instance has too; see `ranking_scores` for scores that
+    tie exactly.
+    """
     band: Band | None = None
 
     @property
@@ -87,7 +95,9 @@ class RejectionCurve:
 
     @cached_property
     def area(self) -> float:
-        """Area under the curve: the mean value over all shares, with each point weighted by the distance to the next."""
+        """Area under the curve: the mean value over all shares, with each point weighted by the
+        distance to the next.
+        """
         return self._area(self.value)
 
     def _area(self, value: Array) -> float:
@@ -96,7 +106,8 @@ class RejectionCurve:
 
     @cached_property
     def normalized_area(self) -> float:
-        """Area between the curve and random rejection as a share of the oracle's: 1 is perfect, 0 is chance level.
+        """Area between the curve and random rejection as a share of the oracle's: 1 is perfect, 0
+        is chance level.
 
         NaN if all instances have the same value.
         """
@@ -105,16 +116,20 @@ class RejectionCurve:
 
     @cached_property
     def _risks(self) -> Array:
-        """Cumulative risk of the j most certain instances: 1 − correct, the risk itself, or minus the utility."""
+        """Cumulative risk of the j most certain instances: 1 − correct, the risk itself, or minus
+        the utility.
+        """
         if self.kind == "accuracy":
             return np.arange(self.n + 1) - self.sums
         return self.sums if self.kind == "risk" else -self.sums
 
     @property
     def aurc(self) -> float:
-        r"""Area under the risk–coverage curve, :math:`\frac1n \sum_j \frac1j \sum_{i \le j} \ell_i`; lower is better.
+        r"""Area under the risk–coverage curve, :math:`\frac1n \sum_j \frac1j \sum_{i \le j}
+        \ell_i`; lower is better.
 
-        Computed from the full curve for any grid. For accuracy it equals 1 − area of the full curve.
+        Computed from the full curve for any grid. For accuracy it equals 1 − area of the full
+        curve.
         """
         return float(np.mean(self._risks[1:] / np.arange(1, self.n + 1)))
 
@@ -122,9 +137,10 @@ class RejectionCurve:
     def augrc(self) -> float:
         r"""Area under the generalized risk–coverage curve (Traub et al. 2024); lower is better.
 
-        The generalized risk at coverage j/n is :math:`\frac1n \sum_{i \le j} \ell_i`, the mean risk over *all* instances when
-        rejected ones cost nothing. It is 0 at coverage 0, so the area covers the whole interval (trapezoids). For accuracy a it equals
-        (1 − AUROC of the score against errors)·a(1−a) + (1−a)²/2.
+        The generalized risk at coverage j/n is :math:`\frac1n \sum_{i \le j} \ell_i`, the mean risk
+        over *all* instances when rejected ones cost nothing. It is 0 at coverage 0, so the area
+        covers the whole interval (trapezoids). For accuracy a it equals (1 − AUROC of the score
+        against errors)·a(1−a) + (1−a)²/2.
         """
         return float((self._risks.sum() - self._risks[-1] / 2) / self.n**2)
 
@@ -132,20 +148,30 @@ class RejectionCurve:
         """The value at this coverage, with the number of kept instances rounded up."""
         if not 0 < coverage <= 1:
             raise ValueError(f"`coverage` must be above 0 and at most 1; got {coverage!r}")
-        kept = min(self.n, math.ceil(round(coverage * self.n, 6)))  # 0.07 · 100 is 7.000000000000001
+        kept = min(
+            self.n, math.ceil(round(coverage * self.n, 6))
+        )  # 0.07 · 100 is 7.000000000000001
         return float(self.sums[max(kept, 1)] / max(kept, 1))
 
     def risk_at_coverage(self, coverage: float) -> float:
-        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the risk itself, or minus the utility."""
+        """The mean risk of the kept when at least the share ``coverage`` is: 1 − accuracy, the risk
+        itself, or minus the utility.
+        """
         value = self.at_coverage(coverage)
         return 1 - value if self.kind == "accuracy" else -value if self.higher_is_better else value
 
     def coverage_at_risk(self, risk: float) -> float:
-        """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share can.
+        """The largest share that can be kept with a mean risk of at most ``risk``; 0 if no share
+        can.
 
-        Of the data at hand: for a guarantee about new cases use `labelwise.decisions.choose_threshold`.
+        Of the data at hand: for a guarantee about new cases use
+        `labelwise.decisions.choose_threshold`.
         """
-        if isinstance(risk, bool) or not isinstance(risk, int | float | np.number) or math.isnan(risk):
+        if (
+            isinstance(risk, bool)
+            or not isinstance(risk, int | float | np.number)
+            or math.isnan(risk)
+        ):
             raise ValueError(f"`risk` must be a number; got {risk!r}")
         kept = np.arange(1, self.n + 1)
         rounding = 1e-12 * np.abs(self._risks[1:]).max(initial=1.0)
@@ -154,11 +180,14 @@ class RejectionCurve:
 
     @cached_property
     def monotonicity(self) -> float:
-        """How consistently rejecting more improves the rest: 1 if it never gets worse, 0 if it never improves, NaN if it is flat.
+        """How consistently rejecting more improves the rest: 1 if it never gets worse, 0 if it
+        never improves, NaN if it is flat.
 
-        Σ up / (Σ up + Σ down), where up is the height of a point above the lowest point before it and down its depth below the
-        highest one (reversed for risk). Points are weighted by the number of kept instances, the inverse of their variance, so the noisy
-        end counts little. An uninformative score gives values around ½. For the size of the improvement see `normalized_area`.
+        Σ up / (Σ up + Σ down), where up is the height of a point above the lowest point before it
+        and down its depth below the highest one (reversed for risk). Points are weighted by the
+        number of kept instances, the inverse of their variance, so the noisy end counts little. An
+        uninformative score gives values around ½. For the size of the improvement see
+        `normalized_area`.
         """
         value = self.value if self.higher_is_better else -self.value
         weight = (self.n - self.n_rejected).astype(float)
@@ -180,25 +209,29 @@ def rejection_curve(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> RejectionCurve:
-    r"""Accuracy, mean risk or mean utility of the remaining instances when the most uncertain are rejected.
+    r"""Accuracy, mean risk or mean utility of the remaining instances when the most uncertain are
+    rejected.
 
-    Ties are exact: the curve is the expectation over random orders of instances with equal scores, so a constant score gives the
-    curve of random rejection, independent of the order of the data.
+    Ties are exact: the curve is the expectation over random orders of instances with equal scores,
+    so a constant score gives the curve of random rejection, independent of the order of the data.
 
     Parameters
     ----------
     score : array (N,)
-        Uncertainty; the highest is rejected first. Series with an index, here and below, are matched by it; arrays by position.
+        Uncertainty; the highest is rejected first. Series with an index, here and below, are
+        matched by it; arrays by position.
     correct, risk, utility : array (N,)
-        Exactly one of: whether each prediction is right, its risk (lower is better), or its utility (higher is better).
+        Exactly one of: whether each prediction is right, its risk (lower is better), or its utility
+        (higher is better).
     grid : int or sequence of float, optional
-        Shares to reject: a number of points, ``linspace(0, 1, grid, endpoint=False)``, or the shares themselves. At share s,
-        int(N·s) instances are rejected. ``grid=50`` is the protocol of the paper's experiments. Defaults to all shares, 0/N … (N−1)/N.
+        Shares to reject: a number of points, ``linspace(0, 1, grid, endpoint=False)``, or the
+        shares themselves. At share s, int(N·s) instances are rejected. ``grid=50`` is the protocol
+        of the paper's experiments. Defaults to all shares, 0/N … (N−1)/N.
     groups : array (N,), optional
         Group of each instance (patient), resampled as a whole.
     confidence, n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates (1000 is usual) the curve has a `band` of bootstrap intervals; ``rng`` is their random seed or
-        generator.
+        With ``n_bootstrap`` > 0 replicates (1000 is usual) the curve has a `band` of bootstrap
+        intervals; ``rng`` is their random seed or generator.
 
     Returns
     -------
@@ -214,14 +247,25 @@ def rejection_curve(
     >>> curve.random, round(curve.area, 3), round(curve.at_coverage(0.75), 3)
     (0.5, 0.729, 0.667)
     """
-    given = {key: x for key, x in (("correct", correct), ("risk", risk), ("utility", utility)) if x is not None}
+    given = {
+        key: x
+        for key, x in (("correct", correct), ("risk", risk), ("utility", utility))
+        if x is not None
+    }
     if len(given) != 1:
-        raise ValueError(f"give exactly one of `correct`, `risk` and `utility`; got {' and '.join(f'`{key}`' for key in given) or 'none'}")
+        raise ValueError(
+            "give exactly one of `correct`, `risk` and `utility`; got "
+            f"{' and '.join(f'`{key}`' for key in given) or 'none'}"
+        )
     key, outcome = next(iter(given.items()))
     score, outcome, groups = same_rows(**{"score": score, key: outcome, "groups": groups})
     score = as_scores(score, "score")
     n = len(score)
-    outcome = as_correct(outcome, n) if key == "correct" else same_length(as_scores(outcome, key), key, n, "score").astype(float)
+    outcome = (
+        as_correct(outcome, n)
+        if key == "correct"
+        else same_length(as_scores(outcome, key), key, n, "score").astype(float)
+    )
     kind = "accuracy" if key == "correct" else key
     order = np.argsort(score)
     ranked, values = score[order], outcome[order]
@@ -250,7 +294,8 @@ def _shares(grid: int | Sequence[float] | None) -> np.ndarray | None:
         or shares[-1] >= 1
     ):
         raise ValueError(
-            "`grid` must be a number of points or increasing shares from 0 to below 1 (rejecting everything leaves nothing to evaluate); "
+            "`grid` must be a number of points or increasing shares from 0 to below 1 (rejecting "
+            "everything leaves nothing to evaluate); "
             f"got {grid!r}"
         )
     return shares
@@ -263,7 +308,9 @@ def _cumulated(x: np.ndarray) -> np.ndarray:
     return sums
 
 
-def _curve(kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray | None) -> RejectionCurve:
+def _curve(
+    kind: str, ranked: np.ndarray, values: np.ndarray, shares: np.ndarray | None
+) -> RejectionCurve:
     """The curve of values sorted by increasing score."""
     n = len(ranked)
     sums = _cumulated(values)
@@ -300,23 +347,34 @@ def _band(
     resampling: Resampling,
 ) -> Band:
     """Intervals from the curves of all bootstrap replicates."""
-    at = curve.rejected if len(curve.rejected) <= BAND_POINTS else np.linspace(0, 1, BAND_POINTS, endpoint=False)
+    at = (
+        curve.rejected
+        if len(curve.rejected) <= BAND_POINTS
+        else np.linspace(0, 1, BAND_POINTS, endpoint=False)
+    )
     points, numbers = [], []
     for counts in resampling.counts():
         for count in counts:
             again = np.repeat(np.arange(curve.n), count[order])
             replicate = _curve(curve.kind, ranked[again], values[again], shares)
-            points.append(replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value)
+            points.append(
+                replace(replicate, rejected=at, n_rejected=_n_rejected(replicate.n, at)).value
+            )
             numbers.append([getattr(replicate, name) for name in SUMMARIES])
     bounds = (0.0, 1.0) if curve.kind == "accuracy" else (-inf, inf)
     drawn = replace(curve, rejected=at, n_rejected=_n_rejected(curve.n, at))
     kept = _groups_kept(order, resampling.code)[drawn.n - drawn.n_rejected - 1]
     interval = resampling.estimate(drawn.value, np.asarray(points), bounds, kept)
     # The spread of a single group is not known.
-    low, high = (np.where((kept < 2) & np.isnan(end), bound, end) for end, bound in zip((interval.low, interval.high), bounds, strict=True))
+    low, high = (
+        np.where((kept < 2) & np.isnan(end), bound, end)
+        for end, bound in zip((interval.low, interval.high), bounds, strict=True)
+    )
     columns = zip(SUMMARIES, np.asarray(numbers).T, strict=True)
     summaries = {
-        name: resampling.estimate(getattr(curve, name), column, (-inf, inf) if name == "normalized_area" else bounds)
+        name: resampling.estimate(
+            getattr(curve, name), column, (-inf, inf) if name == "normalized_area" else bounds
+        )
         for name, column in columns
     }
     return Band(at, low, high, confidence=resampling.confidence, **summaries)

@@ -19,7 +19,9 @@ from .rejection import SUMMARIES, RejectionCurve, rejection_curve
 
 @dataclass(frozen=True, eq=False)
 class MeanCurve:
-    """Mean rejection curve over several runs, with standard deviation and t-interval at each share."""
+    """Mean rejection curve over several runs, with standard deviation and t-interval at each
+    share.
+    """
 
     kind: str
     rejected: Array
@@ -47,7 +49,9 @@ def mean_over_runs(values: Any, confidence: float = 0.95) -> Estimate:
     check_confidence(confidence)
     runs = as_numpy(values, "values").astype(float)
     if runs.ndim == 0 or runs.shape[0] < 2:
-        raise ValueError(f"a t-interval needs at least 2 runs; got shape {runs.shape}. One run has no spread")
+        raise ValueError(
+            f"a t-interval needs at least 2 runs; got shape {runs.shape}. One run has no spread"
+        )
     n = runs.shape[0]
     mean = runs.mean(axis=0)
     half = t_quantile(n - 1, confidence) * runs.std(axis=0, ddof=1) / np.sqrt(n)
@@ -62,26 +66,36 @@ def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) ->
     >>> runs = [rejection_curve([1, 2, 3, 4], correct=c) for c in ([1, 1, 0, 0], [1, 1, 1, 0], [1, 0, 1, 0])]
     >>> mean_curve(runs).value.round(3)
     array([0.583, 0.778, 0.833, 1.   ])
-    """
+    """  # noqa: E501
     curves = list(curves)
     if len(curves) < 2:
         raise ValueError(
-            f"`curves` must be at least 2 runs; got {len(curves)}. For the interval of one run pass `n_bootstrap` to rejection_curve"
+            f"`curves` must be at least 2 runs; got {len(curves)}. For the interval of one run "
+            "pass `n_bootstrap` to rejection_curve"
         )
     first = curves[0]
     for curve in curves[1:]:
         if curve.kind != first.kind:
-            raise ValueError(f"`curves` must be of the same kind; got {first.kind} and {curve.kind}")
-        if curve.rejected.shape != first.rejected.shape or not np.allclose(curve.rejected, first.rejected):
             raise ValueError(
-                f"`curves` must have the same shares; got {len(first.rejected)} and {len(curve.rejected)} points. "
+                f"`curves` must be of the same kind; got {first.kind} and {curve.kind}"
+            )
+        if curve.rejected.shape != first.rejected.shape or not np.allclose(
+            curve.rejected, first.rejected
+        ):
+            raise ValueError(
+                f"`curves` must have the same shares; got {len(first.rejected)} and "
+                f"{len(curve.rejected)} points. "
                 "For runs with different numbers of instances use a common `grid`, such as grid=50"
             )
     values = np.stack([curve.value for curve in curves])
     mean = mean_over_runs(values, confidence)
 
     def over_runs(numbers: list[float]) -> Estimate:
-        return mean_over_runs(numbers, confidence) if np.all(np.isfinite(numbers)) else Estimate(float("nan"), confidence=confidence)
+        return (
+            mean_over_runs(numbers, confidence)
+            if np.all(np.isfinite(numbers))
+            else Estimate(float("nan"), confidence=confidence)
+        )
 
     return MeanCurve(
         first.kind,
@@ -131,15 +145,16 @@ def rejection_curves_by_class(
 ) -> ClassCurves:
     """Rejection curves for each predicted class, by the uncertainty of the predicted label.
 
-    Among the instances predicted as class k, those with the largest TU_k (or AU_k, EU_k) are rejected first; the curve is the
-    precision of class k among the rest.
+    Among the instances predicted as class k, those with the largest TU_k (or AU_k, EU_k) are
+    rejected first; the curve is the precision of class k among the rest.
 
     Parameters
     ----------
     u : Uncertainty
         Label-wise uncertainty, arrays (..., K).
     y_pred, y_true : array (...)
-        Predicted and true classes as names or positions (integers are names if all class names are integers).
+        Predicted and true classes as names or positions (integers are names if all class names are
+        integers).
     measure : {"total", "aleatoric", "epistemic"}
     grid, groups, confidence, n_bootstrap, rng
         As for `rejection_curve`. Classes whose instances all belong to one group get no band.
@@ -155,15 +170,23 @@ def rejection_curves_by_class(
     >>> curves = rejection_curves_by_class(decompose(q), q.mean().argmax(-1), ["benign", "malignant", "malignant"])
     >>> curves["benign"].value  # the wrong "benign" is the more uncertain one
     array([0.5, 1. ])
-    """
+    """  # noqa: E501
     y_pred, y_true, groups = same_rows(u, y_pred=y_pred, y_true=y_true, groups=groups)
     score = as_numpy(measure_of(u, measure), measure)
     shape = score.shape[:-1]
     score = score.reshape(-1, score.shape[-1])
-    y_pred, y_true = as_labels(y_pred, "y_pred", u.class_names, shape), as_labels(y_true, "y_true", u.class_names, shape)
+    y_pred, y_true = (
+        as_labels(y_pred, "y_pred", u.class_names, shape),
+        as_labels(y_true, "y_true", u.class_names, shape),
+    )
     own = score[np.arange(len(score)), y_pred]
     correct = y_pred == y_true
-    options: dict[str, Any] = {"grid": grid, "confidence": confidence, "n_bootstrap": n_bootstrap, "rng": rng}
+    options: dict[str, Any] = {
+        "grid": grid,
+        "confidence": confidence,
+        "n_bootstrap": n_bootstrap,
+        "rng": rng,
+    }
     groups = None if groups is None else to_numpy(groups).reshape(-1)
     overall = rejection_curve(own, correct=correct, groups=groups, **options)
     curves = {}
@@ -172,7 +195,10 @@ def rejection_curves_by_class(
         group = None if groups is None else groups[here]
         alone = here.sum() < 2 if group is None else len(np.unique(group)) < 2
         curves[u.class_names[k]] = rejection_curve(
-            own[here], correct=correct[here], groups=None if alone else group, **{**options, "n_bootstrap": 0 if alone else n_bootstrap}
+            own[here],
+            correct=correct[here],
+            groups=None if alone else group,
+            **{**options, "n_bootstrap": 0 if alone else n_bootstrap},
         )
     counts = np.bincount(y_pred, minlength=len(u.class_names))
     return ClassCurves(overall, curves, dict(zip(u.class_names, counts.tolist(), strict=True)))

@@ -1,4 +1,6 @@
-"""Proper scores of the mean prediction: how good are the probabilities, calibration and sharpness together?"""
+"""Proper scores of the mean prediction: how good are the probabilities, calibration and sharpness
+together?
+"""
 
 from __future__ import annotations
 
@@ -26,19 +28,22 @@ def brier_score(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> Estimate:
-    r"""Brier score: the mean squared error of the probabilities, summed over the classes; 0 is perfect, 2 the worst.
+    r"""Brier score: the mean squared error of the probabilities, summed over the classes; 0 is
+    perfect, 2 the worst.
 
     .. math:: \frac1N \sum_i \sum_k (\bar\theta_{ik} - 1[y_i = k])^2
 
-    Brier's own definition, and scikit-learn's ``brier_score_loss`` for three or more classes; for two, scikit-learn halves it by default
-    (``scale_by_half``). For labels that may occur together it is summed over the labels.
+    Brier's own definition, and scikit-learn's ``brier_score_loss`` for three or more classes; for
+    two, scikit-learn halves it by default (``scale_by_half``). For labels that may occur together
+    it is summed over the labels.
 
     Parameters
     ----------
     q : distribution, or array (N, K)
         Its mean prediction is judged.
     y_true : array (N,) or bool array (N, K)
-        True classes (names or positions; integers are names where all class names are integers), or for each label whether it happened.
+        True classes (names or positions; integers are names where all class names are integers), or
+        for each label whether it happened.
     groups : array (N,), optional
         What belongs together (patients), for the interval.
     confidence, n_bootstrap, rng
@@ -68,37 +73,57 @@ def log_loss(
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
 ) -> Estimate:
-    r"""Log loss (negative log-likelihood, cross-entropy) in bits: 0 is perfect, infinite if what happened had probability 0.
+    r"""Log loss (negative log-likelihood, cross-entropy) in bits: 0 is perfect, infinite if what
+    happened had probability 0.
 
     .. math:: -\frac1N \sum_i \log_2 \bar\theta_{i, y_i}
 
-    ``base=np.e`` is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels that may occur together it is the
-    sum over the labels of :math:`-\log` of the probability of what happened. Other parameters as for `brier_score`.
+    ``base=np.e`` is scikit-learn's ``log_loss``, except that nothing is clipped here. For labels
+    that may occur together it is the sum over the labels of :math:`-\log` of the probability of
+    what happened. Other parameters as for `brier_score`.
 
     Examples
     --------
     >>> float(log_loss(np.array([[0.5, 0.5], [0.25, 0.75]]), [0, 0]))
     1.5
     """
-    if isinstance(base, bool) or not isinstance(base, int | float | np.number) or not 1 < base < np.inf:
+    if (
+        isinstance(base, bool)
+        or not isinstance(base, int | float | np.number)
+        or not 1 < base < np.inf
+    ):
         raise ValueError(f"`base` must be a number above 1, such as 2 (bits) or np.e; got {base!r}")
     y_true, groups = same_rows(q, y_true=y_true, groups=groups)
     p, happened, _, exclusive = forecasts(q, y_true)
     likely = p[happened] if exclusive else np.where(happened, p, 1 - p)
     with np.errstate(divide="ignore"):
         each = -np.log(likely) / log(base)
-    return _mean(np.maximum(each if exclusive else each.sum(axis=1), 0.0), groups, confidence, n_bootstrap, rng)
+    return _mean(
+        np.maximum(each if exclusive else each.sum(axis=1), 0.0),
+        groups,
+        confidence,
+        n_bootstrap,
+        rng,
+    )
 
 
 def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
     """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""
     n = len(each)
-    resampling = Resampling(n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng)
+    resampling = Resampling(
+        n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng
+    )
     if not resampling.wanted:
         return Estimate(each.mean(), confidence=confidence)
     finite = np.isfinite(each)
     columns = np.stack([np.where(finite, each, 0.0), ~finite, np.ones(n)], axis=1)
-    sums = np.concatenate([counts @ resampling.group_sums(columns) for counts in resampling.group_counts()])
-    found = resampling.estimate(each.mean(), np.where(sums[:, 1] > 0, HUGE, sums[:, 0] / sums[:, 2]), (0.0, np.inf))
-    low, high = (np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high))  # percentiles lie between replicates
+    sums = np.concatenate(
+        [counts @ resampling.group_sums(columns) for counts in resampling.group_counts()]
+    )
+    found = resampling.estimate(
+        each.mean(), np.where(sums[:, 1] > 0, HUGE, sums[:, 0] / sums[:, 2]), (0.0, np.inf)
+    )
+    low, high = (
+        np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high)
+    )  # percentiles lie between replicates
     return replace(found, low=low, high=high)

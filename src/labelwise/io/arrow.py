@@ -1,7 +1,8 @@
 """Flat tables in Arrow's own format (.arrow, .feather), read without trust.
 
-Arrow believes what a file says about the sizes of its buffers. So the messages of a file are walked through first: every buffer must lie
-inside the file, and all of them together may decode to no more than its size allows.
+Arrow believes what a file says about the sizes of its buffers. So the messages of a file are walked
+through first: every buffer must lie inside the file, and all of them together may decode to no more
+than its size allows.
 """
 
 from __future__ import annotations
@@ -33,9 +34,13 @@ def read_arrow(path: Path) -> Table:
         try:
             decoded = _walk(file, length)
         except (struct.error, IndexError) as error:
-            raise ValueError(f"{path.name} is damaged: its metadata point outside of the file") from error
+            raise ValueError(
+                f"{path.name} is damaged: its metadata point outside of the file"
+            ) from error
     if decoded > allowed(length):
-        raise ValueError(f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused")
+        raise ValueError(
+            f"{path.name} would unpack from {length:,} to {decoded:,} bytes; such files are refused"
+        )
     with pa.OSFile(str(path)) as source, pa.ipc.open_file(source) as reader:
         schema = reader.schema
         names = tuple(schema.names)
@@ -44,7 +49,11 @@ def read_arrow(path: Path) -> Table:
     def read(wanted: Sequence[str]) -> Any:
         fields = sorted(names.index(name) for name in wanted)
         options = pa.ipc.IpcReadOptions(included_fields=fields)
-        with reading(path), pa.OSFile(str(path)) as source, pa.ipc.open_file(source, options=options) as reader:
+        with (
+            reading(path),
+            pa.OSFile(str(path)) as source,
+            pa.ipc.open_file(source, options=options) as reader,
+        ):
             table = reader.read_all()
             table.validate(full=True)
             return table
@@ -55,7 +64,10 @@ def read_arrow(path: Path) -> Table:
     def read_numbers(wanted: Sequence[str]) -> np.ndarray:
         table = read(wanted)
         dtype = np.result_type(*(NUMBERS[str(schema.field(name).type)] for name in wanted))
-        return np.stack([_column(path, table, name).to_numpy().astype(dtype, copy=False) for name in wanted], axis=-1)
+        return np.stack(
+            [_column(path, table, name).to_numpy().astype(dtype, copy=False) for name in wanted],
+            axis=-1,
+        )
 
     rows = len(read(names[:1])) if names else 0
     return Table(path.name, rows, names, numeric, read_column, read_numbers)
@@ -64,7 +76,10 @@ def read_arrow(path: Path) -> Table:
 def _column(path: Path, table: Any, name: str) -> Any:
     column = table.column(name)
     if column.null_count:
-        raise ValueError(f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are missing")
+        raise ValueError(
+            f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are "
+            "missing"
+        )
     return column
 
 
@@ -75,12 +90,21 @@ def _small(path: Path, column: Any, length: int) -> np.ndarray:
     kind = column.type
     if pa.types.is_integer(kind) or pa.types.is_floating(kind):
         return np.asarray(column.to_numpy())
-    texts = [chunk.dictionary for chunk in column.chunks] if pa.types.is_dictionary(kind) else column.chunks
+    texts = (
+        [chunk.dictionary for chunk in column.chunks]
+        if pa.types.is_dictionary(kind)
+        else column.chunks
+    )
     if any(str(text.type) not in ("string", "large_string", "string_view") for text in texts):
-        raise TypeError(f"{path.name}: ids, labels and groups must be texts or whole numbers; got {kind}")
+        raise TypeError(
+            f"{path.name}: ids, labels and groups must be texts or whole numbers; got {kind}"
+        )
     longest = max((_longest(text) for text in texts), default=0)
     if 4 * len(column) * longest > allowed(length):
-        raise ValueError(f"{path.name} has {len(column):,} texts of up to {longest:,} bytes; such files are refused")
+        raise ValueError(
+            f"{path.name} has {len(column):,} texts of up to {longest:,} bytes; such files are "
+            "refused"
+        )
     return np.array(column.to_pylist(), dtype=str)
 
 
@@ -90,13 +114,16 @@ def _longest(text: Any) -> int:
 
     if str(text.type) != "string_view":
         return int(pc.max(pc.binary_length(text)).as_py() or 0)
-    # pyarrow 17 computes nothing with views. Each takes 16 bytes, of which the first four are the length; many may share one long text.
+    # pyarrow 17 computes nothing with views. Each takes 16 bytes, of which the first four are the
+    # length; many may share one long text.
     lengths = np.frombuffer(text.buffers()[1], np.dtype("<i4"))[::4] if len(text) else np.zeros(1)
     return int(lengths[text.offset : text.offset + len(text)].max(initial=0))
 
 
 def _walk(file: IO[bytes], length: int) -> int:
-    """How many bytes all buffers of a file take when they are decoded; refuses those that lie outside of it."""
+    """How many bytes all buffers of a file take when they are decoded; refuses those that lie
+    outside of it.
+    """
     file.seek(max(length - 10, 0))
     end = file.read(10)
     file.seek(0)
@@ -110,8 +137,16 @@ def _walk(file: IO[bytes], length: int) -> int:
     total = 0
     for field in (2, 3):  # dictionaries, record batches
         for at in footer.vector(footer.root, field, 24):
-            offset, metadata, body = *struct.unpack_from("<qi", footer.data, at), struct.unpack_from("<q", footer.data, at + 16)[0]
-            if not (offset >= 0 and 8 <= metadata <= _LONGEST_METADATA and body >= 0 and offset + metadata + body <= length):
+            offset, metadata, body = (
+                *struct.unpack_from("<qi", footer.data, at),
+                struct.unpack_from("<q", footer.data, at + 16)[0],
+            )
+            if not (
+                offset >= 0
+                and 8 <= metadata <= _LONGEST_METADATA
+                and body >= 0
+                and offset + metadata + body <= length
+            ):
                 raise ValueError("it is damaged: a part of it lies outside of the file")
             file.seek(offset)
             total += _message(file, file.read(metadata), offset + metadata, body)
@@ -137,7 +172,9 @@ def _message(file: IO[bytes], data: bytes, start: int, body: int) -> int:
 
 
 class _Flat:
-    """As much of FlatBuffers as messages need: tables find their fields through a list of offsets before them."""
+    """As much of FlatBuffers as messages need: tables find their fields through a list of offsets
+    before them.
+    """
 
     def __init__(self, data: bytes) -> None:
         self.data = data

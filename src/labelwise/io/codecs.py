@@ -1,6 +1,8 @@
-"""The compressions of chunks, decoded within bounds: what comes out is known beforehand, or the chunk is refused.
+"""The compressions of chunks, decoded within bounds: what comes out is known beforehand, or the
+chunk is refused.
 
-Each function takes the compressed bytes and the most bytes that may come out, and raises ``ValueError`` on damage.
+Each function takes the compressed bytes and the most bytes that may come out, and raises
+``ValueError`` on damage.
 """
 
 from __future__ import annotations
@@ -26,7 +28,9 @@ def _numcodecs() -> Any:
 
 
 def blosc(data: bytes, most: int) -> bytes:
-    """Blosc 1. Its decoder believes the header, and reads beyond a chunk that is shorter than that says; so the header is checked."""
+    """Blosc 1. Its decoder believes the header, and reads beyond a chunk that is shorter than that
+    says; so the header is checked.
+    """
     if len(data) < _HEADER.size:
         raise ValueError("a blosc chunk is cut short")
     version, _, flags, typesize, nbytes, blocksize, cbytes = _HEADER.unpack_from(data)
@@ -54,7 +58,9 @@ def blosc(data: bytes, most: int) -> bytes:
 
 
 def zstd(data: bytes, most: int) -> bytes | bytearray:
-    """Zstandard. A frame that does not say how long its content is gets a buffer of ``most`` bytes, and no more."""
+    """Zstandard. A frame that does not say how long its content is gets a buffer of ``most`` bytes,
+    and no more.
+    """
     size = _zstd_size(data)
     buffer = bytearray(most) if size is None else None
     _check_size(size or 0, most)
@@ -74,7 +80,11 @@ def _zstd_size(data: bytes) -> int | None:
     at = 6 - single + dictionary
     if len(data) < at + width:
         raise ValueError("a zstd chunk is cut short")
-    return int.from_bytes(data[at : at + width], "little") + (256 if width == 2 else 0) if width else None
+    return (
+        int.from_bytes(data[at : at + width], "little") + (256 if width == 2 else 0)
+        if width
+        else None
+    )
 
 
 def lz4(data: bytes, most: int) -> bytes:
@@ -113,8 +123,14 @@ def crc32c(data: bytes | bytearray) -> bytes:
 
 
 COMPRESSIONS: dict[str, Callable[[bytes, int], bytes | bytearray]] = {
-    "blosc": blosc, "zstd": zstd, "lz4": lz4, "gzip": deflate, "zlib": deflate, "bz2": bzip2, "lzma": xz,
-}  # fmt: skip
+    "blosc": blosc,
+    "zstd": zstd,
+    "lz4": lz4,
+    "gzip": deflate,
+    "zlib": deflate,
+    "bz2": bzip2,
+    "lzma": xz,
+}
 """By the names that Zarr gives them. What is not here is not decoded: some codecs unpickle."""
 
 
@@ -124,7 +140,9 @@ def _streamed(decoder: Any, data: bytes, most: int) -> bytes:
     except (zlib.error, lzma.LZMAError, OSError, EOFError, ValueError) as error:
         raise ValueError(f"a compressed chunk is damaged ({error})") from error
     if len(out) > most:
-        raise ValueError(f"a compressed chunk unpacks to more than the {most:,} bytes that belong there")
+        raise ValueError(
+            f"a compressed chunk unpacks to more than the {most:,} bytes that belong there"
+        )
     if not decoder.eof or decoder.unused_data:
         raise ValueError("a compressed chunk is cut short, or something follows it")
     return bytes(out)
@@ -132,4 +150,6 @@ def _streamed(decoder: Any, data: bytes, most: int) -> bytes:
 
 def _check_size(nbytes: int, most: int) -> None:
     if nbytes > most:
-        raise ValueError(f"a compressed chunk unpacks to {nbytes:,} bytes, but only {most:,} belong there")
+        raise ValueError(
+            f"a compressed chunk unpacks to {nbytes:,} bytes, but only {most:,} belong there"
+        )

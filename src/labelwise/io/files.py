@@ -1,4 +1,6 @@
-"""Opening what a user names: regular files only, and never more of them in memory than their size allows."""
+"""Opening what a user names: regular files only, and never more of them in memory than their size
+allows.
+"""
 
 from __future__ import annotations
 
@@ -34,13 +36,16 @@ __all__ = [
 ]
 
 FLOOR, RATIO = 1 << 28, 100
-"""The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that is more.
+"""The arrays of a file may take ``FLOOR`` bytes in all, or ``RATIO`` times the file's size if that
+is more.
 
-Predictions, images and labels compress 2 to 30 times; what asks for more is a bomb or has a wrong header.
+Predictions, images and labels compress 2 to 30 times; what asks for more is a bomb or has a wrong
+header.
 """
 LONGEST_TEXT = 1 << 22
 """Bytes of a text file such as a table of costs: those of 500 × 500 classes fit."""
-# The parser's memory grows with the square of a key's length in words: a.a.a. ... of 400 kB takes all there is; a table takes some kB.
+# The parser's memory grows with the square of a key's length in words: a.a.a. ... of 400 kB takes
+# all there is; a table takes some kB.
 _LONG_KEY = re.compile(r"""(?<![\w"'-])(?:(?:[\w-]++|"[^"\n]*+"|'[^'\n]*+')[ \t]*+\.[ \t]*+){8}""")
 _TABLE = re.compile(r"^[ \t]*+\[", re.MULTILINE)
 _MOST_TABLES = 5000
@@ -52,21 +57,34 @@ def allowed(stored: int) -> int:
 
 
 def format_of(path: Path) -> str:
-    """The ending that tells the format, in lower case; with a compression also that before it, such as ``.csv.gz``."""
+    """The ending that tells the format, in lower case; with a compression also that before it, such
+    as ``.csv.gz``.
+    """
     suffix = path.suffix.lower()
     return Path(path.stem).suffix.lower() + suffix if suffix == ".gz" else suffix
 
 
 def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
-    """The file, open for reading, if it is a regular one: a pipe would block, and a device may never end."""
+    """The file, open for reading, if it is a regular one: a pipe would block, and a device may
+    never end.
+    """
     # O_NONBLOCK: opening a pipe must not wait for its writer. It means nothing for regular files.
-    handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0))
+    handle = os.open(
+        path,
+        os.O_RDONLY
+        | getattr(os, "O_NONBLOCK", 0)
+        | getattr(os, "O_CLOEXEC", 0)
+        | getattr(os, "O_BINARY", 0),
+    )
     try:
         mode = os.fstat(handle).st_mode
         if stat.S_ISDIR(mode):
             raise IsADirectoryError(f"{os.fspath(path)} is a folder; expected a file")
         if not stat.S_ISREG(mode):
-            raise ValueError(f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content to a file first")
+            raise ValueError(
+                f"{os.fspath(path)} is not a regular file but a pipe or a device; save its content "
+                "to a file first"
+            )
         return os.fdopen(handle, "rb")
     except BaseException:
         os.close(handle)
@@ -75,11 +93,16 @@ def open_regular(path: str | os.PathLike[str]) -> io.BufferedReader:
 
 @contextmanager
 def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
-    """A text file of at most ``largest`` bytes, open for reading its bytes; one that ends in .gz is unpacked."""
+    """A text file of at most ``largest`` bytes, open for reading its bytes; one that ends in .gz is
+    unpacked.
+    """
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > largest:
-            raise ValueError(f"{path.name} has {size:,} bytes; tables of more than {largest:,} are refused. Save it as .npy or .parquet")
+            raise ValueError(
+                f"{path.name} has {size:,} bytes; tables of more than {largest:,} are refused. "
+                "Save it as .npy or .parquet"
+            )
         if path.suffix.lower() != ".gz":
             yield file
             return
@@ -91,7 +114,9 @@ def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
 
 
 class _Limited(io.RawIOBase):
-    """What a compressed file unpacks to, as long as it is not far more than the file's size allows."""
+    """What a compressed file unpacks to, as long as it is not far more than the file's size
+    allows.
+    """
 
     def __init__(self, file: gzip.GzipFile, name: str, most: int) -> None:
         self._file, self._name, self._left = file, name, most
@@ -103,7 +128,9 @@ class _Limited(io.RawIOBase):
         data = self._file.read(len(buffer))
         self._left -= len(data)
         if self._left < 0:
-            raise ValueError(f"{self._name} unpacks to far more than its size; such files are refused")
+            raise ValueError(
+                f"{self._name} unpacks to far more than its size; such files are refused"
+            )
         buffer[: len(data)] = data
         return len(data)
 
@@ -113,7 +140,9 @@ def read_bytes(path: str | os.PathLike[str], most: int) -> bytes:
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > most:
-            raise ValueError(f"{os.fspath(path)} has {size:,} bytes; more than {most:,} are refused")
+            raise ValueError(
+                f"{os.fspath(path)} has {size:,} bytes; more than {most:,} are refused"
+            )
         content = file.read(size + 1)  # memory for so many is taken at once
     if len(content) != size:
         raise ValueError(f"{os.fspath(path)} is not a regular file, or changed while it was read")
@@ -125,23 +154,31 @@ def read_text(path: str | os.PathLike[str], most: int = LONGEST_TEXT) -> str:
     try:
         return read_bytes(path, most).decode("utf-8").replace("\r\n", "\n").replace("\r", "\n")
     except UnicodeDecodeError as error:
-        raise ValueError(f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason} at byte {error.start})") from error
+        raise ValueError(
+            f"{os.fspath(path)}: not a text file in UTF-8 ({error.reason} at byte {error.start})"
+        ) from error
 
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
     text = read_text(path)
     if _LONG_KEY.search(text):
-        raise ValueError(f"{os.fspath(path)}: a key has more than 8 words joined by dots; such files are refused")
+        raise ValueError(
+            f"{os.fspath(path)}: a key has more than 8 words joined by dots; such files are refused"
+        )
     if sum(1 for _ in _TABLE.finditer(text)) > _MOST_TABLES:
-        raise ValueError(f"{os.fspath(path)}: it has more than {_MOST_TABLES:,} tables; such files are refused")
+        raise ValueError(
+            f"{os.fspath(path)}: it has more than {_MOST_TABLES:,} tables; such files are refused"
+        )
     try:
         return tomllib.loads(text)
     except RecursionError as error:
         raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
         last = f"at line {text.rstrip().count(chr(10)) + 1}, the last"
-        raise ValueError(f"{os.fspath(path)}: {str(error).replace('at end of document', last)}") from error
+        raise ValueError(
+            f"{os.fspath(path)}: {str(error).replace('at end of document', last)}"
+        ) from error
 
 
 def read_json(path: str | Path, most: int = LONGEST_TEXT) -> Any:
@@ -174,7 +211,8 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
     Raises
     ------
     ValueError
-        Instead of anything that is not one of the following: the file is damaged, or not in the format that its name says.
+        Instead of anything that is not one of the following: the file is damaged, or not in the
+        format that its name says.
     ValueError, TypeError, OSError, ImportError, MemoryError
         As they came, with the file's name before them if they do not name it.
     """
@@ -203,4 +241,6 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         if isinstance(error, RecursionError):
             raise ValueError(f"{name} is damaged: it is nested too deeply") from error
         why = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        raise ValueError(f"{name} is damaged, or not in the format that its name says ({why})") from error
+        raise ValueError(
+            f"{name} is damaged, or not in the format that its name says ({why})"
+        ) from error

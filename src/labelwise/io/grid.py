@@ -1,4 +1,6 @@
-"""Predictions with several axes of instances, such as the pixels of images: read as one axis, while results keep the axes of the file."""
+"""Predictions with several axes of instances, such as the pixels of images: read as one axis, while
+results keep the axes of the file.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ class Grid:
     shape: tuple[int, ...]
     """Cases first: (N, height, width)."""
     label_axis: int
-    """Where the classes go among them in a file of results: 1 for (N, K, height, width), 0 for (K, height, width)."""
+    """Where the classes go among them in a file of results: 1 for (N, K, height, width), 0 for (K,
+    height, width).
+    """
     ids: np.ndarray | None = None
     """What the user calls the cases, (N,)."""
 
@@ -40,14 +44,20 @@ class Grid:
 
     @property
     def _staged_axis(self) -> int:
-        """Where the classes are while results are computed, block by block along the first axis of instances."""
+        """Where the classes are while results are computed, block by block along the first axis of
+        instances.
+        """
         return max(self.label_axis, 1)
 
     def restored(self, values: np.ndarray, *, labels: bool) -> np.ndarray:
-        """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file, but for classes before the cases."""
+        """Results of whole cases, (n · unit, K) or (n · unit,), with the axes of the file, but for
+        classes before the cases.
+        """
         if not labels:
             return values.reshape(-1, *self.shape[1:])
-        return np.moveaxis(values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self._staged_axis)
+        return np.moveaxis(
+            values.reshape(-1, *self.shape[1:], values.shape[-1]), -1, self._staged_axis
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,24 +80,37 @@ class Flattened:
         unit = max(prod(self.values.shape[2:-1]), 1)
         first = start // unit
         block = np.asarray(self.values[:, first : max(first, -(-stop // unit))])
-        return block.reshape(len(block), -1, self.shape[2])[:, start - first * unit : stop - first * unit]
+        return block.reshape(len(block), -1, self.shape[2])[
+            :, start - first * unit : stop - first * unit
+        ]
 
 
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:
-    """The fields of a file whose predictions ``kind`` are (M, N, ..., K), for instances on one axis."""
+    """The fields of a file whose predictions ``kind`` are (M, N, ..., K), for instances on one
+    axis.
+    """
     values = found[kind]
     shape = tuple(int(n) for n in values.shape)
     ids = None if "ids" not in found else np.asarray(found["ids"][:])
     grid = Grid(shape[1:-1], label_axis, ids)
     flat: dict[str, Any] = {key: x for key, x in found.items() if key not in ("ids", "images")}
-    flat |= {kind: Flattened(values, (shape[0], prod(grid.shape), shape[-1]), values.dtype), "grid": grid}
+    flat |= {
+        kind: Flattened(values, (shape[0], prod(grid.shape), shape[-1]), values.dtype),
+        "grid": grid,
+    }
     if "y_true" in found:
         y = np.asarray(found["y_true"])
         if y.size != prod(grid.shape) or y.shape[0] != shape[1]:
-            raise ValueError(f"`y_true` must have the axes of instances {grid.shape} of `{kind}` {shape}; got shape {y.shape}")
+            raise ValueError(
+                f"`y_true` must have the axes of instances {grid.shape} of `{kind}` {shape}; got "
+                f"shape {y.shape}"
+            )
         flat["y_true"] = y.reshape(-1)
     if "groups" in found:
         flat["groups"] = np.repeat(np.asarray(found["groups"][:]), grid.unit)
     if "weights" in found and len(found["weights"].shape) > 1:
-        raise ValueError(f"`weights` must have shape (M,) for `{kind}` of shape {shape}; got {found['weights'].shape}")
+        raise ValueError(
+            f"`weights` must have shape (M,) for `{kind}` of shape {shape}; got "
+            f"{found['weights'].shape}"
+        )
     return flat

@@ -1,4 +1,6 @@
-"""One process at a time: locks of the operating system, which end with the process, however it ends."""
+"""One process at a time: locks of the operating system, which end with the process, however it
+ends.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ if sys.platform == "win32":
     import msvcrt
 
     def _lock(handle: int) -> None:
-        os.lseek(handle, 1 << 30, os.SEEK_SET)  # a locked byte cannot be read: lock one far behind the text
+        os.lseek(
+            handle, 1 << 30, os.SEEK_SET
+        )  # a locked byte cannot be read: lock one far behind the text
         try:
             msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
         except OSError as error:
@@ -72,7 +76,8 @@ def _same(handle: int, path: Path) -> bool:
 def locked(path: Path, doing: str, otherwise: str) -> Iterator[None]:
     """Hold the file ``path``, which exists only for this purpose and is removed at the end.
 
-    While another process holds it, the error says which: "another process is {doing} (...); wait for it, or {otherwise}".
+    While another process holds it, the error says which: "another process is {doing} (...); wait
+    for it, or {otherwise}".
     """
     handle = _hold_new(path, doing, otherwise)
     try:
@@ -94,7 +99,11 @@ def _write_holder(handle: int) -> None:
     from socket import gethostname
 
     os.ftruncate(handle, 0)
-    holder = {"host": gethostname(), "pid": os.getpid(), "since": f"{datetime.now():%Y-%m-%d %H:%M:%S}"}
+    holder = {
+        "host": gethostname(),
+        "pid": os.getpid(),
+        "since": f"{datetime.now():%Y-%m-%d %H:%M:%S}",
+    }
     os.write(handle, json.dumps(holder).encode())
 
 
@@ -103,13 +112,20 @@ def _hold_new(path: Path, doing: str, otherwise: str) -> int | None:
         try:
             return hold(path, create=True)
         except BlockingIOError:
-            raise ValueError(f"another process is {doing}{_holder(path)}; wait for it, or {otherwise}") from None
+            raise ValueError(
+                f"another process is {doing}{_holder(path)}; wait for it, or {otherwise}"
+            ) from None
         except Vanished:
             continue
         except OSError as error:
             if error.errno not in _NO_LOCKS:
-                raise type(error)(error.errno, f"cannot write in {str(path.parent)!r}: {error.strerror}") from error
-            warnings.warn(f"{str(path)!r} cannot be locked ({error}): let no other process write there", stacklevel=4)
+                raise type(error)(
+                    error.errno, f"cannot write in {str(path.parent)!r}: {error.strerror}"
+                ) from error
+            warnings.warn(
+                f"{str(path)!r} cannot be locked ({error}): let no other process write there",
+                stacklevel=4,
+            )
             return None
 
 
@@ -122,7 +138,9 @@ def _holder(path: Path) -> str:
 
 
 def end_with_parent() -> None:
-    """End this process when its parent is gone: after ``kill -9`` nobody else would, and the lock of the parent is free by then."""
+    """End this process when its parent is gone: after ``kill -9`` nobody else would, and the lock
+    of the parent is free by then.
+    """
     import multiprocessing
     import threading
     from multiprocessing.connection import wait

@@ -50,11 +50,16 @@ class Stacked:
         rows = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
         if not isinstance(key, tuple) or key[0] != slice(None) or not isinstance(rows, slice):
             raise IndexError("predictions in several files are sliced by instance")
-        blocks = [np.asarray(x[rows])[None] if len(x.shape) == 2 else np.asarray(x[:, rows]) for x in self.parts]
+        blocks = [
+            np.asarray(x[rows])[None] if len(x.shape) == 2 else np.asarray(x[:, rows])
+            for x in self.parts
+        ]
         return np.concatenate(blocks, dtype=self.dtype)
 
 
-def find_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]) -> tuple[list[Path], Path | None]:
+def find_files(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
+) -> tuple[list[Path], Path | None]:
     """The files of the members, and that of the labels if a folder has one."""
     paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
     if not paths:
@@ -62,20 +67,40 @@ def find_files(path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], 
     if len(paths) > 1 or not paths[0].is_dir() or paths[0].suffix == ".zarr":
         for one in paths:
             if format_of(one) not in formats:
-                raise ValueError(f"predictions are read from {', '.join(formats)}, or a folder of such files; got {one.name or str(one)!r}")
+                raise ValueError(
+                    f"predictions are read from {', '.join(formats)}, or a folder of such files; "
+                    f"got {one.name or str(one)!r}"
+                )
             if not one.exists():
-                raise FileNotFoundError(f"there is no prediction file {str(one)!r}{look_alike(one)}")
+                raise FileNotFoundError(
+                    f"there is no prediction file {str(one)!r}{look_alike(one)}"
+                )
         return paths, None
-    inside = sorted((one for one in paths[0].iterdir() if format_of(one) in formats and not one.name.startswith(".")), key=_natural)
+    inside = sorted(
+        (
+            one
+            for one in paths[0].iterdir()
+            if format_of(one) in formats and not one.name.startswith(".")
+        ),
+        key=_natural,
+    )
     labels = [one for one in inside if one.name[: -len(format_of(one))] in LABEL_FILES]
     files = [one for one in inside if one not in labels]
     if not files:
-        raise ValueError(f"the folder {str(paths[0])!r} holds no prediction files ({', '.join(formats)})")
+        raise ValueError(
+            f"the folder {str(paths[0])!r} holds no prediction files ({', '.join(formats)})"
+        )
     if len(files) > _MOST_FILES:
-        raise ValueError(f"the folder {str(paths[0])!r} holds {len(files):,} files; at most {_MOST_FILES:,} members are read")
+        raise ValueError(
+            f"the folder {str(paths[0])!r} holds {len(files):,} files; at most {_MOST_FILES:,} "
+            "members are read"
+        )
     kinds = sorted({format_of(one).removesuffix(".gz") for one in files})
     if len(kinds) > 1:
-        raise ValueError(f"the folder {str(paths[0])!r} holds files of several formats ({', '.join(kinds)}); name those of the members")
+        raise ValueError(
+            f"the folder {str(paths[0])!r} holds files of several formats ({', '.join(kinds)}); "
+            "name those of the members"
+        )
     return files, labels[0] if labels else None
 
 
@@ -98,17 +123,28 @@ def look_alike(path: Path) -> str:
 
 
 def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
-    """The fields of one ensemble from those of its members, which messages call ``names``: cases aligned by ``ids``, classes by name."""
+    """The fields of one ensemble from those of its members, which messages call ``names``: cases
+    aligned by ``ids``, classes by name.
+    """
     first, name = parts[0], names[0]
     kind = _kind(first)
     for owner, part in zip(names, parts, strict=True):
         shape = tuple(part[_kind(part)].shape)
         if len(shape) not in (2, 3):
-            raise ValueError(f"{owner}: `{_kind(part)}` must have the axes (instances, classes); got shape {shape}")
+            raise ValueError(
+                f"{owner}: `{_kind(part)}` must have the axes (instances, classes); got shape "
+                f"{shape}"
+            )
         if _kind(part) != kind:
-            raise ValueError(f"{name} holds `{kind}` and {owner} `{_kind(part)}`; all members must be given in the same way")
+            raise ValueError(
+                f"{name} holds `{kind}` and {owner} `{_kind(part)}`; all members must be given in "
+                "the same way"
+            )
         if "weights" in part and len(parts) > 1:
-            raise ValueError(f"{owner}: `weights` of members in several files have no meaning; put the members into one file")
+            raise ValueError(
+                f"{owner}: `weights` of members in several files have no meaning; put the members "
+                "into one file"
+            )
     _check_ids(names, parts)
     whole = dict(first)
     owners = dict.fromkeys(first, name)  # who said it first
@@ -129,7 +165,10 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
     shape = (count, *(int(n) for n in arrays[0].shape[-2:]))
     for owner, x in zip(names, arrays, strict=True):
         if tuple(x.shape[-2:]) != shape[1:]:
-            raise ValueError(f"{owner}: `{kind}` has shape {tuple(x.shape)}; {name} has {tuple(arrays[0].shape)}. All need the same cases")
+            raise ValueError(
+                f"{owner}: `{kind}` has shape {tuple(x.shape)}; {name} has "
+                f"{tuple(arrays[0].shape)}. All need the same cases"
+            )
     stacked = Stacked(tuple(arrays), shape, np.result_type(*(x.dtype for x in arrays)))
     in_memory = all(type(x) is np.ndarray for x in arrays)
     if reordered is not None:  # by the number of the row, a label would belong to several cases
@@ -137,8 +176,12 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
     return whole | {kind: stacked[:, :] if in_memory else stacked}
 
 
-def combine_files(files: Sequence[Path], parts: list[dict[str, Any]], notes: list[str]) -> dict[str, Any]:
-    """The fields of one ensemble from those of its files; says how cases and classes were matched."""
+def combine_files(
+    files: Sequence[Path], parts: list[dict[str, Any]], notes: list[str]
+) -> dict[str, Any]:
+    """The fields of one ensemble from those of its files; says how cases and classes were
+    matched.
+    """
     names = [file.name for file in files]
     if any("class_names" in part and not are_positions(part["class_names"]) for part in parts):
         for part in parts:  # beside real names, 0, 1, … are none
@@ -162,7 +205,9 @@ def are_positions(names: Sequence[str], *, in_order: bool = False) -> bool:
 
 
 def _member_names(files: Sequence[Path], parts: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """What the members are called, by their files, and their factors if all files have the same ones."""
+    """What the members are called, by their files, and their factors if all files have the same
+    ones.
+    """
     names: list[str] = []
     for file, part in zip(files, parts, strict=True):
         stem = file.name[: -len(format_of(file))]
@@ -176,7 +221,9 @@ def _member_names(files: Sequence[Path], parts: Sequence[dict[str, Any]]) -> dic
     found: dict[str, Any] = {"member_names": tuple(names), "factors": None}
     factors = [part.get("factors") or {} for part in parts]
     if factors[0] and all(list(one) == list(factors[0]) for one in factors):
-        found["factors"] = {name: tuple(level for one in factors for level in one[name]) for name in factors[0]}
+        found["factors"] = {
+            name: tuple(level for one in factors for level in one[name]) for name in factors[0]
+        }
     return found
 
 
@@ -193,7 +240,8 @@ def _check_ids(names: Sequence[str], parts: Sequence[dict[str, Any]]) -> None:
     without = [owner for owner, part in zip(names, parts, strict=True) if "ids" not in part]
     if with_ids and without:
         raise InputError(
-            f"{with_ids[0]} has ids and {without[0]} has none, so that their rows cannot be matched. "
+            f"{with_ids[0]} has ids and {without[0]} has none, so that their rows cannot be "
+            "matched. "
             "Give all files the same ids, or none if their rows are in the same order"
         )
 
@@ -202,11 +250,18 @@ def check_unique(owner: str, ids: np.ndarray) -> None:
     """Refuse an id that is there more than once."""
     values, counts = np.unique(ids, return_counts=True)
     if (counts > 1).any():
-        raise InputError(f"{owner} has the id {str(values[counts > 1][0])!r} more than once; cases cannot be aligned by it")
+        raise InputError(
+            f"{owner} has the id {str(values[counts > 1][0])!r} more than once; cases cannot be "
+            "aligned by it"
+        )
 
 
-def _align_classes(name: str, whole: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> None:
-    """The classes of ``part``, and labels that are positions among them, in the order of the first file that names any."""
+def _align_classes(
+    name: str, whole: dict[str, Any], file: str, part: dict[str, Any], kind: str
+) -> None:
+    """The classes of ``part``, and labels that are positions among them, in the order of the first
+    file that names any.
+    """
     if "class_names" not in part:
         return
     if "class_names" not in whole:
@@ -216,8 +271,12 @@ def _align_classes(name: str, whole: dict[str, Any], file: str, part: dict[str, 
     if wanted == there:
         return
     if sorted(wanted) != sorted(there):
-        missing = [word for word in wanted if word not in there] or [word for word in there if word not in wanted]
-        raise ValueError(f"{name} and {file} have different classes; only one of them has {missing[0]!r}")
+        missing = [word for word in wanted if word not in there] or [
+            word for word in there if word not in wanted
+        ]
+        raise ValueError(
+            f"{name} and {file} have different classes; only one of them has {missing[0]!r}"
+        )
     order = [there.index(word) for word in wanted]
     values = part[kind][:, :] if len(part[kind].shape) == 3 else part[kind][:]
     part[kind] = np.asarray(values)[..., order]
@@ -227,21 +286,36 @@ def _align_classes(name: str, whole: dict[str, Any], file: str, part: dict[str, 
 
 
 def labels_in_order(y: np.ndarray, names: Sequence[str], order: Sequence[int]) -> np.ndarray:
-    """Labels of the classes ``names`` after these were put into another order; only positions change."""
+    """Labels of the classes ``names`` after these were put into another order; only positions
+    change.
+    """
     if y.ndim == 2 and y.shape[1] == len(names):  # 0 or 1 for each class
         return np.asarray(y[:, list(order)])
     whole = y.dtype.kind in "iu" or (y.dtype.kind == "f" and bool(np.all(y == np.floor(y))))
-    if not whole or not y.size or integer_names(names) is not None or y.min() < 0 or y.max() >= len(names):
+    if (
+        not whole
+        or not y.size
+        or integer_names(names) is not None
+        or y.min() < 0
+        or y.max() >= len(names)
+    ):
         return y
     return np.asarray(np.argsort(order)[y.astype(np.int64)])
 
 
-def _align_cases(name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str) -> bool:
-    """The cases of ``part`` in the order of the first file's ``ids``, and whether they had another; without ids, there must be as many."""
+def _align_cases(
+    name: str, first: dict[str, Any], file: str, part: dict[str, Any], kind: str
+) -> bool:
+    """The cases of ``part`` in the order of the first file's ``ids``, and whether they had another;
+    without ids, there must be as many.
+    """
     n, m = int(first[kind].shape[-2]), int(part[kind].shape[-2])
     if "ids" not in first:
         if n != m:
-            raise ValueError(f"{name} has {n:,} cases and {file} {m:,}; all members need the same ones (a column `id` would align them)")
+            raise ValueError(
+                f"{name} has {n:,} cases and {file} {m:,}; all members need the same ones (a "
+                "column `id` would align them)"
+            )
         return False
     wanted, there = np.asarray(first["ids"][:]).astype(str), np.asarray(part["ids"][:]).astype(str)
     if np.array_equal(wanted, there):
@@ -255,7 +329,9 @@ def _align_cases(name: str, first: dict[str, Any], file: str, part: dict[str, An
     return True
 
 
-def _check_agreement(key: str, name: str, whole: dict[str, Any], file: str, part: dict[str, Any]) -> None:
+def _check_agreement(
+    key: str, name: str, whole: dict[str, Any], file: str, part: dict[str, Any]
+) -> None:
     """Refuse members that disagree about the label or group of a case."""
     class_names = whole.get("class_names")
     a, b = (_comparable(one[key], key, class_names) for one in (whole, part))
@@ -267,7 +343,9 @@ def _check_agreement(key: str, name: str, whole: dict[str, Any], file: str, part
 
 
 def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.ndarray:
-    """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same; else text."""
+    """Labels as positions where the class names tell them, so that 'cat' and 0 can be the same;
+    else text.
+    """
     values = np.asarray(values[:])
     if key == "y_true" and class_names is not None and values.ndim == 1:
         return np.asarray(as_labels(values, key, class_names, values.shape))
@@ -275,12 +353,17 @@ def _comparable(values: Any, key: str, class_names: Sequence[str] | None) -> np.
 
 
 def same_order(name: str, wanted: np.ndarray, file: str, there: np.ndarray) -> np.ndarray:
-    """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one side is named."""
+    """Where the ids ``wanted`` are among those that are ``there``; the first that is missing on one
+    side is named.
+    """
     for owner, ids in ((name, wanted), (file, there)):
         check_unique(owner, ids)
     for one, other, ids, others in ((name, file, wanted, there), (file, name, there, wanted)):
         missing = np.flatnonzero(~np.isin(ids, others))
         if missing.size:
-            raise ValueError(f"{one} and {other} have different cases; the first to differ is {str(ids[missing[0]])!r}, only in {one}")
+            raise ValueError(
+                f"{one} and {other} have different cases; the first to differ is "
+                f"{str(ids[missing[0]])!r}, only in {one}"
+            )
     place = np.argsort(there, kind="stable")
     return np.asarray(place[np.searchsorted(there, wanted, sorter=place)])

@@ -1,7 +1,7 @@
 """The .npy and .npz formats, read without trust.
 
-Nothing is unpickled, no header is believed before it is compared with the bytes that are there, and large stored arrays are
-mapped instead of read.
+Nothing is unpickled, no header is believed before it is compared with the bytes that are there, and
+large stored arrays are mapped instead of read.
 """
 
 from __future__ import annotations
@@ -37,14 +37,18 @@ class Readable(Protocol):
 def release(array: Any) -> None:
     """Let go of the pages of a memory map that have been read or written: they are in the file."""
     mapped = getattr(array, "_mmap", None)
-    if not isinstance(mapped, mmap.mmap) or getattr(array, "mode", "c") == "c":  # changes of a copy-on-write map are nowhere else
+    if (
+        not isinstance(mapped, mmap.mmap) or getattr(array, "mode", "c") == "c"
+    ):  # changes of a copy-on-write map are nowhere else
         return
     if hasattr(mapped, "madvise") and hasattr(mmap, "MADV_DONTNEED"):
         mapped.madvise(mmap.MADV_DONTNEED)
 
 
 class _Stream:
-    """A file that NumPy does not take for one: it then writes arrays in pieces instead of gathering them first."""
+    """A file that NumPy does not take for one: it then writes arrays in pieces instead of gathering
+    them first.
+    """
 
     def __init__(self, file: IO[bytes], array: np.ndarray) -> None:
         self._file, self._array = file, array
@@ -61,12 +65,15 @@ def write_npy(file: IO[bytes], array: np.ndarray) -> None:
 
 
 def write_npz(file: IO[bytes], arrays: dict[str, np.ndarray]) -> None:
-    """An archive of arrays, uncompressed, data on multiples of 64 bytes; the same arrays give the same bytes."""
+    """An archive of arrays, uncompressed, data on multiples of 64 bytes; the same arrays give the
+    same bytes.
+    """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         for key, array in arrays.items():
             entry = zipfile.ZipInfo(f"{key}.npy", date_time=(1980, 1, 1, 0, 0, 0))
             entry.external_attr = 0o644 << 16
-            # Header: 30 bytes, the name, 20 bytes of zip64 sizes, and a field of zeros that readers skip (as zipalign does it).
+            # Header: 30 bytes, the name, 20 bytes of zip64 sizes, and a field of zeros that readers
+            # skip (as zipalign does it).
             padding = -(file.tell() + 30 + len(entry.filename) + 20 + 4) % _ALIGNMENT
             entry.extra = struct.pack("<HH", 0xD935, padding) + bytes(padding)
             with archive.open(entry, "w", force_zip64=True) as member:
@@ -74,7 +81,9 @@ def write_npz(file: IO[bytes], arrays: dict[str, np.ndarray]) -> None:
 
 
 def write_compressed_npz(file: IO[bytes], arrays: Mapping[str, np.ndarray]) -> None:
-    """An archive of arrays, compressed by bzip2, which is a tenth smaller than deflate; the same arrays in the same memory order give the same bytes."""
+    """An archive of arrays, compressed by bzip2, which is a tenth smaller than deflate; the same
+    arrays in the same memory order give the same bytes.
+    """
     with zipfile.ZipFile(file, "w") as archive:
         for key, array in arrays.items():
             entry = zipfile.ZipInfo(f"{key}.npy")
@@ -89,8 +98,14 @@ def read_npy(path: Path) -> np.ndarray:
         return _read(file, _length(file), path.name, mapped=True)
 
 
-def read_npz(path: Path, keys: Sequence[str] | Callable[[list[str]], Sequence[str]], *, what: str | None = None) -> dict[str, np.ndarray]:
-    """Those arrays of an archive that are named in ``keys``, or that ``keys`` chooses from the names there.
+def read_npz(
+    path: Path,
+    keys: Sequence[str] | Callable[[list[str]], Sequence[str]],
+    *,
+    what: str | None = None,
+) -> dict[str, np.ndarray]:
+    """Those arrays of an archive that are named in ``keys``, or that ``keys`` chooses from the
+    names there.
 
     ``what`` is what errors call the file; by default its name without the folder.
     """
@@ -100,7 +115,10 @@ def read_npz(path: Path, keys: Sequence[str] | Callable[[list[str]], Sequence[st
         chosen = keys(list(found)) if callable(keys) else keys
         wanted = {key: entry for key, entry in found.items() if key in chosen}
         check_unpacked(wanted.values(), _length(file), what)
-        return {key: _read_entry(file, archive, entry, f"{what}: `{key}`") for key, entry in wanted.items()}
+        return {
+            key: _read_entry(file, archive, entry, f"{what}: `{key}`")
+            for key, entry in wanted.items()
+        }
 
 
 @contextmanager
@@ -109,9 +127,23 @@ def opened_archive(file: IO[bytes], what: str) -> Iterator[zipfile.ZipFile]:
     try:
         with zipfile.ZipFile(file) as archive:
             yield archive
-    except (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, RuntimeError, NotImplementedError, struct.error) as error:
-        raise ValueError(f"{what} is not a readable .npz file: {error or 'it ends too early'}; cut short, or of another format?") from error
-    except (OSError, OverflowError) as error:  # impossible positions; bzip2 reports damage as OSError
+    except (
+        zipfile.BadZipFile,
+        zlib.error,
+        lzma.LZMAError,
+        EOFError,
+        RuntimeError,
+        NotImplementedError,
+        struct.error,
+    ) as error:
+        raise ValueError(
+            f"{what} is not a readable .npz file: {error or 'it ends too early'}; cut short, or of "
+            "another format?"
+        ) from error
+    except (
+        OSError,
+        OverflowError,
+    ) as error:  # impossible positions; bzip2 reports damage as OSError
         raise ValueError(f"{what} is damaged: {error}") from error
     except ValueError as error:
         if str(error).startswith(what):
@@ -122,7 +154,9 @@ def opened_archive(file: IO[bytes], what: str) -> Iterator[zipfile.ZipFile]:
 
 
 def members(archive: zipfile.ZipFile, what: str) -> dict[str, zipfile.ZipInfo]:
-    """The entries of an archive by key. Two entries of one name are refused: which of them is meant is anybody's guess."""
+    """The entries of an archive by key. Two entries of one name are refused: which of them is meant
+    is anybody's guess.
+    """
     found: dict[str, zipfile.ZipInfo] = {}
     for entry in archive.infolist():
         key = entry.filename.removesuffix(".npy")
@@ -133,11 +167,14 @@ def members(archive: zipfile.ZipFile, what: str) -> dict[str, zipfile.ZipInfo]:
 
 
 def check_unpacked(entries: Iterable[zipfile.ZipInfo], length: int, what: str) -> None:
-    """Refuse an archive of ``length`` bytes whose entries, all together, would take more memory than it may."""
+    """Refuse an archive of ``length`` bytes whose entries, all together, would take more memory
+    than it may.
+    """
     total = sum(entry.file_size for entry in entries)
     if total > allowed(length):
         raise ValueError(
-            f"{what} would unpack from {length:,} to {total:,} bytes; files that unpack to more than {RATIO} times their size are "
+            f"{what} would unpack from {length:,} to {total:,} bytes; files that unpack to more "
+            f"than {RATIO} times their size are "
             "refused. Save it uncompressed, with np.savez"
         )
 
@@ -146,9 +183,15 @@ def _length(file: IO[bytes]) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str) -> np.ndarray:
+def _read_entry(
+    file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInfo, what: str
+) -> np.ndarray:
     encrypted = entry.flag_bits & 1
-    if entry.compress_type == zipfile.ZIP_STORED and entry.file_size >= _WORTH_MAPPING and not encrypted:
+    if (
+        entry.compress_type == zipfile.ZIP_STORED
+        and entry.file_size >= _WORTH_MAPPING
+        and not encrypted
+    ):
         file.seek(entry.header_offset)
         header = file.read(30)
         if len(header) < 30 or header[:4] != b"PK\x03\x04":
@@ -161,7 +204,9 @@ def _read_entry(file: IO[bytes], archive: zipfile.ZipFile, entry: zipfile.ZipInf
 
 
 def read_header(file: Readable, what: str) -> tuple[tuple[int, ...], bool, np.dtype]:
-    """Shape, whether in Fortran's order, and type, from the beginning of an array in .npy format."""
+    """Shape, whether in Fortran's order, and type, from the beginning of an array in .npy
+    format.
+    """
     start = file.read(8)
     version_1 = start[6:7] == b"\x01"
     length = file.read(2 if version_1 else 4)
@@ -169,37 +214,60 @@ def read_header(file: Readable, what: str) -> tuple[tuple[int, ...], bool, np.dt
     # NumPy itself would first read as many bytes as the header claims to have, up to 4 GB.
     if start[:6] != b"\x93NUMPY" or start[6:7] not in (b"\x01", b"\x02") or n > _LONGEST_HEADER:
         raise ValueError(f"{what} is not an array in .npy format; cut short, or of another format?")
-    parse = np.lib.format.read_array_header_1_0 if version_1 else np.lib.format.read_array_header_2_0
+    parse = (
+        np.lib.format.read_array_header_1_0 if version_1 else np.lib.format.read_array_header_2_0
+    )
     try:
         shape, fortran, dtype = parse(io.BytesIO(length + file.read(n)))
     except Exception as error:  # on garbage, NumPy's parser and Python's raise many things
         raise ValueError(f"{what} is not an array in .npy format") from error
     if len(shape) > _MOST_AXES or any(k < 0 for k in shape):
-        raise ValueError(f"{what} is damaged: its header gives an impossible shape, {shape[:_MOST_AXES]}")
+        raise ValueError(
+            f"{what} is damaged: its header gives an impossible shape, {shape[:_MOST_AXES]}"
+        )
     return shape, fortran, dtype
 
 
 def _read(file: IO[bytes], size: int, what: str, *, mapped: bool = False) -> np.ndarray:
-    """The array that fills the next ``size`` bytes; a read-only map of the file, if it may be ``mapped`` and is large."""
+    """The array that fills the next ``size`` bytes; a read-only map of the file, if it may be
+    ``mapped`` and is large.
+    """
     start = file.tell()
     shape, fortran, dtype = read_header(file, what)
     if dtype.kind not in "biufcmMUS":
-        raise ValueError(f"{what} holds Python objects or records ({dtype}), which are never read; save it as plain numbers or text")
-    needed, there = dtype.itemsize * int(np.prod(np.array(shape, dtype=object))), size - (file.tell() - start)
+        raise ValueError(
+            f"{what} holds Python objects or records ({dtype}), which are never read; save it as "
+            "plain numbers or text"
+        )
+    needed, there = (
+        dtype.itemsize * int(np.prod(np.array(shape, dtype=object))),
+        size - (file.tell() - start),
+    )
     if needed != there:
-        raise ValueError(f"{what} is damaged: an array of shape {shape} and type {dtype} needs {needed:,} bytes; {there:,} are there")
+        raise ValueError(
+            f"{what} is damaged: an array of shape {shape} and type {dtype} needs {needed:,} "
+            f"bytes; {there:,} are there"
+        )
     order: Any = "F" if fortran else "C"
     offset = file.tell()
     if mapped and offset + needed > _length(file):
         raise ValueError(f"{what} is damaged: the file ends before the array does")
-    if mapped and needed >= _WORTH_MAPPING and dtype.isnative:  # also where np.savez has put it: at odd places
+    if (
+        mapped and needed >= _WORTH_MAPPING and dtype.isnative
+    ):  # also where np.savez has put it: at odd places
         mapping = np.memmap(file, dtype=dtype, mode="r", offset=offset, shape=shape, order=order)
         check_text(mapping, what)
         return mapping
     try:
         array = np.empty(shape, dtype, order=order)
-    except (MemoryError, OverflowError, ValueError) as error:  # also: axes of length 0 beside axes that are too long
-        raise ValueError(f"{what} asks for more memory than there is: an array of shape {shape} and type {dtype}") from error
+    except (
+        MemoryError,
+        OverflowError,
+        ValueError,
+    ) as error:  # also: axes of length 0 beside axes that are too long
+        raise ValueError(
+            f"{what} asks for more memory than there is: an array of shape {shape} and type {dtype}"
+        ) from error
     into = array.reshape(-1, order=order).view(np.uint8) if needed else np.empty(0, np.uint8)
     if fill(into, file) < needed:
         raise ValueError(f"{what} is damaged: the file ends before the array does")

@@ -11,8 +11,14 @@ from .._errors import InputError
 __all__ = ["refuse_overwriting", "refuse_overwriting_source"]
 
 
-def refuse_overwriting(output: str | os.PathLike[str], inputs: Iterable[str | os.PathLike[str]], *, replaced: bool = True) -> None:
-    """Refuse an output that is one of the inputs, by whatever name: also through a link, and also a file in a folder that is read.
+def refuse_overwriting(
+    output: str | os.PathLike[str],
+    inputs: Iterable[str | os.PathLike[str]],
+    *,
+    replaced: bool = True,
+) -> None:
+    """Refuse an output that is one of the inputs, by whatever name: also through a link, and also a
+    file in a folder that is read.
 
     Parameters
     ----------
@@ -21,8 +27,9 @@ def refuse_overwriting(output: str | os.PathLike[str], inputs: Iterable[str | os
     inputs : iterable of paths
         What is read. Of a folder, everything in it is.
     replaced : bool
-        A file, or a folder such as a .zarr store, is replaced as a whole. If not, ``output`` is a folder that files are added to: it may
-        be inside a folder that is read, or around one, but not be one.
+        A file, or a folder such as a .zarr store, is replaced as a whole. If not, ``output`` is a
+        folder that files are added to: it may be inside a folder that is read, or around one, but
+        not be one.
 
     Raises
     ------
@@ -39,16 +46,24 @@ def refuse_overwriting(output: str | os.PathLike[str], inputs: Iterable[str | os
             status = _stat(path)
             if status is not None and os.path.samestat(written, status):
                 same = "" if output == path else f", the same as {str(path)!r},"
-                raise InputError(f"{str(output)!r}{same} is read and would be overwritten; choose another output")
+                raise InputError(
+                    f"{str(output)!r}{same} is read and would be overwritten; choose another output"
+                )
         # Of folders only stores are replaced.
-        if output.suffix == ".zarr" and any(os.path.samestat(written, folder.stat()) for folder in given.resolve().parents):
-            raise InputError(f"{str(output)!r} would be overwritten, and with it {str(given)!r}, which is read; choose another output")
+        if output.suffix == ".zarr" and any(
+            os.path.samestat(written, folder.stat()) for folder in given.resolve().parents
+        ):
+            raise InputError(
+                f"{str(output)!r} would be overwritten, and with it {str(given)!r}, which is read; "
+                "choose another output"
+            )
 
 
 def refuse_overwriting_source(output: Path, source: Path | None) -> None:
     """Refuse to replace the file that predictions were read from, and may still be mapped from.
 
-    Of several files only their folder is known, and not everything in it was read: then nothing is refused.
+    Of several files only their folder is known, and not everything in it was read: then nothing is
+    refused.
     """
     if source is not None and (source.is_file() or source.suffix == ".zarr"):
         refuse_overwriting(output, [source])

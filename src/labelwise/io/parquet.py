@@ -1,7 +1,8 @@
 """Predictions in the rows of a .parquet file, read without trust and a few rows at a time.
 
-Arrow believes what a file says about the sizes of its pages, and decodes as many values as they promise. So the pages of a column are
-walked through first, by their headers alone: they must lie inside the file, promise the values that the footer does, and be small.
+Arrow believes what a file says about the sizes of its pages, and decodes as many values as they
+promise. So the pages of a column are walked through first, by their headers alone: they must lie
+inside the file, promise the values that the footer does, and be small.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ _AT_ONCE = 1 << 22
 """Bytes of values that are decoded at a time."""
 FLOATS = {"double": np.float64, "float": np.float32, "halffloat": np.float16}
 # Whole numbers are probabilities too: those of a member that is sure.
-NUMBERS = FLOATS | dict.fromkeys(("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), np.float64)
+NUMBERS = FLOATS | dict.fromkeys(
+    ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"), np.float64
+)
 
 
 @dataclass
@@ -39,7 +42,9 @@ class _Cursor:
 
 @dataclass(frozen=True, eq=False)
 class ParquetColumn:
-    """Numbers in the rows of a file, in lists or in a column for each class, as an array (M, N, K) or (N, K) to be sliced by instance."""
+    """Numbers in the rows of a file, in lists or in a column for each class, as an array (M, N, K)
+    or (N, K) to be sliced by instance.
+    """
 
     path: Path
     file: Any
@@ -58,7 +63,11 @@ class ParquetColumn:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        return (self.n, self.width) if self.members is None else (self.members, self.n, self.width // self.members)
+        return (
+            (self.n, self.width)
+            if self.members is None
+            else (self.members, self.n, self.width // self.members)
+        )
 
     def __getitem__(self, key: Any) -> np.ndarray:
         start, stop, _ = (key[1] if isinstance(key, tuple) else key).indices(self.n)
@@ -79,7 +88,13 @@ class ParquetColumn:
             block[filled : filled + len(part)] = part
             cursor.rest, filled = cursor.rest[len(part) :], filled + len(part)
         cursor.row = stop
-        return block if self.members is None else block.reshape(len(block), self.members, self.width // self.members).transpose(1, 0, 2)
+        return (
+            block
+            if self.members is None
+            else block.reshape(len(block), self.members, self.width // self.members).transpose(
+                1, 0, 2
+            )
+        )
 
     @property
     def ndim(self) -> int:
@@ -95,7 +110,9 @@ class ParquetColumn:
                 continue
             for name in self.names:
                 check_pages(self.path, group, name, self.largest)
-            for batch in self.file.iter_batches(batch_size=step, row_groups=[i], columns=list(self.names), use_threads=False):
+            for batch in self.file.iter_batches(
+                batch_size=step, row_groups=[i], columns=list(self.names), use_threads=False
+            ):
                 values = self._flat(batch) if self.flat else self._lists(batch, at)
                 if at + len(values) > row:
                     yield values[max(row - at, 0) :]
@@ -106,7 +123,10 @@ class ParquetColumn:
         values = lists.flatten().to_numpy(zero_copy_only=False)
         lengths = lists.value_lengths().to_numpy(zero_copy_only=False)
         if lists.null_count or not np.all(lengths == self.width):
-            raise ValueError(f"column `{self.names[0]}` must hold {self.width} numbers in every row; rows {at} to {at + len(lists)} do not")
+            raise ValueError(
+                f"column `{self.names[0]}` must hold {self.width} numbers in every row; rows {at} "
+                f"to {at + len(lists)} do not"
+            )
         return np.asarray(values.astype(self.dtype, copy=False).reshape(len(lists), self.width))
 
     def _flat(self, batch: Any) -> np.ndarray:
@@ -114,13 +134,17 @@ class ParquetColumn:
         for k, name in enumerate(self.names):
             column = batch.column(name)
             if column.null_count:
-                raise ValueError(f"column `{name}` must have no missing values; {column.null_count:,} are missing")
+                raise ValueError(
+                    f"column `{name}` must have no missing values; {column.null_count:,} are "
+                    "missing"
+                )
             block[:, k] = column.to_numpy(zero_copy_only=False)
         return block
 
 
 def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest: int) -> Table:
-    """The table in a file, the predictions not yet read; ``pick`` chooses a column of lists from their names.
+    """The table in a file, the predictions not yet read; ``pick`` chooses a column of lists from
+    their names.
 
     None of its pages may take more than ``largest`` bytes.
     """
@@ -135,12 +159,26 @@ def read_parquet(path: Path, pick: Callable[[list[str]], Sequence[str]], largest
         names = file.schema_arrow.names
         if len(set(names)) < len(names):
             raise ValueError(f"{path.name} is damaged: two of its columns have the same name")
-        stored = _Stored(path, file, groups, sum(group.rows for group in groups), allowed(length), length, largest)
-        lists = [field.name for field in found if str(field.type).startswith(("list", "large_list", "fixed_size_list"))]
+        stored = _Stored(
+            path,
+            file,
+            groups,
+            sum(group.rows for group in groups),
+            allowed(length),
+            length,
+            largest,
+        )
+        lists = [
+            field.name
+            for field in found
+            if str(field.type).startswith(("list", "large_list", "fixed_size_list"))
+        ]
         numeric = [field.name for field in file.schema_arrow if str(field.type) in NUMBERS]
         if not numeric and not lists:
             pick(names)  # refuses, and says what is there
-        table = Table(path.name, stored.n, tuple(names), frozenset(numeric), stored.small, stored.numbers)
+        table = Table(
+            path.name, stored.n, tuple(names), frozenset(numeric), stored.small, stored.numbers
+        )
         if any(name in KINDS for name in lists) or (lists and not set(numeric) - {"y_true"}):
             kind = next(name for name in pick(lists) if name != "y_true")
             table = _with_lists(table, stored, kind)
@@ -161,19 +199,33 @@ class _Stored:
     largest: int
 
     def counts(self, names: Sequence[str], itemsize: int, n_wide: int) -> dict[str, int]:
-        """How many values the columns hold, of which the first ``n_wide`` are the predictions; they must be possible, and not too many."""
-        counts = {name: sum(column_of(self.path, group, name).values for group in self.groups) for name in names}
+        """How many values the columns hold, of which the first ``n_wide`` are the predictions; they
+        must be possible, and not too many.
+        """
+        counts = {
+            name: sum(column_of(self.path, group, name).values for group in self.groups)
+            for name in names
+        }
         if min(self.n, *(group.rows for group in self.groups), *counts.values(), 0) < 0:
-            raise ValueError(f"{self.path.name} is damaged: it says that it has fewer rows than none")
-        decoded = sum(count * (itemsize if i < n_wide else 8) for i, count in enumerate(counts.values()))
+            raise ValueError(
+                f"{self.path.name} is damaged: it says that it has fewer rows than none"
+            )
+        decoded = sum(
+            count * (itemsize if i < n_wide else 8) for i, count in enumerate(counts.values())
+        )
         if decoded > self.most:
-            raise ValueError(f"{self.path.name} would unpack from {self.length:,} to {decoded:,} bytes; such files are refused")
+            raise ValueError(
+                f"{self.path.name} would unpack from {self.length:,} to {decoded:,} bytes; such "
+                "files are refused"
+            )
         return counts
 
     def small(self, name: str) -> np.ndarray:
         with _sentences(self.path):
             self.counts([name], 8, 1)
-            return _small_column(self.path, self.file, self.groups, name, self.n, self.largest, self.most)
+            return _small_column(
+                self.path, self.file, self.groups, name, self.n, self.largest, self.most
+            )
 
     def numbers(self, names: Sequence[str]) -> ParquetColumn:
         """A column for each class."""
@@ -183,8 +235,22 @@ class _Stored:
             counts = self.counts(names, dtype.itemsize, len(names))
         uneven = [name for name in names if counts[name] != self.n]
         if uneven:
-            raise ValueError(f"{self.path.name} is damaged: column `{uneven[0]}` has {counts[uneven[0]]:,} values in {self.n:,} rows")
-        return ParquetColumn(self.path, self.file, self.groups, tuple(names), self.n, len(names), None, dtype, self.largest, True)
+            raise ValueError(
+                f"{self.path.name} is damaged: column `{uneven[0]}` has {counts[uneven[0]]:,} "
+                f"values in {self.n:,} rows"
+            )
+        return ParquetColumn(
+            self.path,
+            self.file,
+            self.groups,
+            tuple(names),
+            self.n,
+            len(names),
+            None,
+            dtype,
+            self.largest,
+            True,
+        )
 
 
 def _with_lists(table: Table, stored: _Stored, name: str) -> Table:
@@ -196,11 +262,17 @@ def _with_lists(table: Table, stored: _Stored, name: str) -> Table:
     width = count // max(stored.n, 1) if fixed is None else fixed
     if width * stored.n != count:
         raise ValueError(
-            f"{path.name}: column `{name}` must hold the same number of values in every row; got {count:,} in {stored.n:,} rows"
+            f"{path.name}: column `{name}` must hold the same number of values in every row; got "
+            f"{count:,} in {stored.n:,} rows"
         )
-    metadata = {key: (schema.metadata or {}).get(key.encode(), b"").decode() for key in ("members", "class_names")}
+    metadata = {
+        key: (schema.metadata or {}).get(key.encode(), b"").decode()
+        for key in ("members", "class_names")
+    }
     members = _members(path, metadata["members"], width, name) if metadata["members"] else None
-    values = ParquetColumn(path, stored.file, stored.groups, (name,), stored.n, width, members, dtype, stored.largest)
+    values = ParquetColumn(
+        path, stored.file, stored.groups, (name,), stored.n, width, members, dtype, stored.largest
+    )
     if members is None and kind == "probs":
         sums = values[: min(8, stored.n)].sum(axis=-1)
         if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
@@ -214,19 +286,39 @@ def _list_type(path: Path, name: str, stored: Any) -> tuple[np.dtype[Any], int |
     """The type of the numbers in a column of lists, and the length of all lists if it is fixed."""
     import pyarrow as pa
 
-    if not (pa.types.is_list(stored) or pa.types.is_fixed_size_list(stored) or pa.types.is_large_list(stored)):
+    if not (
+        pa.types.is_list(stored)
+        or pa.types.is_fixed_size_list(stored)
+        or pa.types.is_large_list(stored)
+    ):
         raise TypeError(f"{path.name}: column `{name}` must hold lists of numbers; got {stored}")
     dtype = np.dtype(FLOATS.get(str(stored.value_type), object))
     if dtype.kind != "f":
         nested = "list" in str(stored.value_type)
-        hint = f". Lists of lists? Store a column for each class, or the M · K numbers of a row as one list in `{name}`" if nested else ""
-        raise TypeError(f"{path.name}: column `{name}` must hold floating-point numbers; got {stored}{hint}")
+        hint = (
+            (
+                ". Lists of lists? Store a column for each class, or the M · K numbers of a row "
+                f"as one list in `{name}`"
+            )
+            if nested
+            else ""
+        )
+        raise TypeError(
+            f"{path.name}: column `{name}` must hold floating-point numbers; got {stored}{hint}"
+        )
     return dtype, stored.list_size if pa.types.is_fixed_size_list(stored) else None
 
 
 def _members(path: Path, members: str, width: int, kind: str) -> int:
-    if not (members.isascii() and members.isdigit() and len(members) < 10) or int(members) < 1 or width % int(members):
-        raise ValueError(f"{path.name}: the metadata of its schema must say how many `members` the {width} numbers of `{kind}` belong to")
+    if (
+        not (members.isascii() and members.isdigit() and len(members) < 10)
+        or int(members) < 1
+        or width % int(members)
+    ):
+        raise ValueError(
+            f"{path.name}: the metadata of its schema must say how many `members` the {width} "
+            f"numbers of `{kind}` belong to"
+        )
     return int(members)
 
 
@@ -235,14 +327,25 @@ def _sentences(path: Path) -> Iterator[None]:
     """Whatever Arrow raises on damage becomes one sentence."""
     try:
         yield
-    except (ValueError, TypeError, KeyError, IndexError, OverflowError, NotImplementedError, MemoryError, OSError) as error:
+    except (
+        ValueError,
+        TypeError,
+        KeyError,
+        IndexError,
+        OverflowError,
+        NotImplementedError,
+        MemoryError,
+        OSError,
+    ) as error:
         if str(error).startswith(path.name):
             raise
         words = str(error).splitlines() or ["it asks for more memory than there is"]
         raise ValueError(f"{path.name} is not a readable .parquet file: {words[0]}") from error
 
 
-def _small_column(path: Path, file: Any, groups: list[Group], name: str, n: int, largest: int, most: int) -> np.ndarray:
+def _small_column(
+    path: Path, file: Any, groups: list[Group], name: str, n: int, largest: int, most: int
+) -> np.ndarray:
     """The whole of `ids`, `y_true` or `groups`."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -252,17 +355,38 @@ def _small_column(path: Path, file: Any, groups: list[Group], name: str, n: int,
     column = file.read(columns=[name], use_threads=False).column(0)
     kind = column.type
     if column.null_count:
-        raise ValueError(f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are missing")
-    if pa.types.is_dictionary(kind):  # few texts, many rows: look at the texts before there is one for each row
-        longest = max((pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks), default=0)
+        raise ValueError(
+            f"{path.name}: column `{name}` must have no missing values; {column.null_count:,} are "
+            "missing"
+        )
+    if pa.types.is_dictionary(
+        kind
+    ):  # few texts, many rows: look at the texts before there is one for each row
+        longest = max(
+            (pc.max(pc.binary_length(chunk.dictionary)).as_py() or 0 for chunk in column.chunks),
+            default=0,
+        )
         if 4 * n * longest > most:
-            raise ValueError(f"{path.name}: column `{name}` has {n:,} texts of up to {longest:,} bytes; such files are refused")
+            raise ValueError(
+                f"{path.name}: column `{name}` has {n:,} texts of up to {longest:,} bytes; such "
+                "files are refused"
+            )
         return np.array(column.to_pylist(), dtype=str)
     if pa.types.is_list(kind) or pa.types.is_fixed_size_list(kind) or pa.types.is_large_list(kind):
         flat = column.combine_chunks().flatten()
-        if name != "y_true" or not pa.types.is_integer(kind.value_type) or flat.null_count or len(flat) % max(n, 1):
-            raise TypeError(f"{path.name}: column `{name}` must hold whole numbers, or lists of them of one length; got {kind}")
+        if (
+            name != "y_true"
+            or not pa.types.is_integer(kind.value_type)
+            or flat.null_count
+            or len(flat) % max(n, 1)
+        ):
+            raise TypeError(
+                f"{path.name}: column `{name}` must hold whole numbers, or lists of them of one "
+                f"length; got {kind}"
+            )
         return np.asarray(flat.to_numpy(zero_copy_only=False)).reshape(n, -1)
     if not pa.types.is_integer(kind) and not pa.types.is_floating(kind):
-        raise TypeError(f"{path.name}: column `{name}` must hold texts or whole numbers; got {kind}")
+        raise TypeError(
+            f"{path.name}: column `{name}` must hold texts or whole numbers; got {kind}"
+        )
     return np.asarray(column.to_numpy())

@@ -1,4 +1,6 @@
-"""The pages of .parquet files, walked through by their headers alone before Arrow, which believes them, decodes anything."""
+"""The pages of .parquet files, walked through by their headers alone before Arrow, which believes
+them, decodes anything.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,8 @@ __all__ = ["Chunk", "Group", "check_pages", "column_of", "read_footer"]
 
 _LONGEST_HEADER, _LONGEST_FOOTER = 1 << 16, 1 << 24
 _DEEPEST = 8
-# By the type of a page with data (version 1, version 2) the field of its header that has the number of values.
+# By the type of a page with data (version 1, version 2) the field of its header that has the number
+# of values.
 _PAGE_HEADERS = {0: 5, 3: 8}
 
 
@@ -35,7 +38,9 @@ class Group:
 
 
 def read_footer(path: Path) -> list[Group]:
-    """The row groups of a file. Arrow's own functions for this end the process where a footer contradicts itself."""
+    """The row groups of a file. Arrow's own functions for this end the process where a footer
+    contradicts itself.
+    """
     with open_regular(path) as file:
         length = os.fstat(file.fileno()).st_size
         file.seek(max(length - 8, 0))
@@ -44,7 +49,9 @@ def read_footer(path: Path) -> list[Group]:
         if end[4:] != b"PAR1" or size > length - 8:
             raise ValueError("it does not end as one")
         if size > _LONGEST_FOOTER:
-            raise ValueError(f"its footer has {size:,} bytes; write it with fewer row groups and columns")
+            raise ValueError(
+                f"its footer has {size:,} bytes; write it with fewer row groups and columns"
+            )
         file.seek(length - 8 - size)
         fields, _ = _struct(file.read(size))
     return [_group(group) for group in _a(list, fields.get(4, []))]
@@ -69,7 +76,9 @@ def _a(kind: type, value: Any) -> Any:
 
 
 def check_pages(path: Path, group: Group, name: str, largest: int) -> None:
-    """Refuse a column whose pages lie outside of the file, take more than ``largest`` bytes, or hold more than the footer says."""
+    """Refuse a column whose pages lie outside of the file, take more than ``largest`` bytes, or
+    hold more than the footer says.
+    """
     column = column_of(path, group, name)
     values = 0
     with open_regular(path) as file:
@@ -82,21 +91,28 @@ def check_pages(path: Path, group: Group, name: str, largest: int) -> None:
             header, used = _struct(file.read(min(_LONGEST_HEADER, end - at)))
             kind, unpacked, packed = (_a(int, header.get(i, 0)) for i in (1, 2, 3))
             if not (0 <= packed <= end - at - used and unpacked >= 0):
-                raise ValueError(f"{path.name} is damaged: a page of column `{name}` lies outside of the file")
+                raise ValueError(
+                    f"{path.name} is damaged: a page of column `{name}` lies outside of the file"
+                )
             if unpacked > largest:
                 raise ValueError(
-                    f"{path.name}: a page of column `{name}` takes {unpacked:,} bytes, where {largest:,} are allowed; write it with smaller "
+                    f"{path.name}: a page of column `{name}` takes {unpacked:,} bytes, where "
+                    f"{largest:,} are allowed; write it with smaller "
                     "pages, or allow more memory"
                 )
             if kind in _PAGE_HEADERS:
                 count = _a(int, _a(dict, header.get(_PAGE_HEADERS[kind])).get(1))
                 if count < 0:
-                    raise ValueError(f"{path.name} is damaged: a page of column `{name}` has fewer values than none")
+                    raise ValueError(
+                        f"{path.name} is damaged: a page of column `{name}` has fewer values than "
+                        "none"
+                    )
                 values += count
             at += used + packed
     if values != column.values:
         raise ValueError(
-            f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but {column.values:,} by its footer"
+            f"{path.name} is damaged: column `{name}` holds {values:,} values in its pages, but "
+            f"{column.values:,} by its footer"
         )
 
 
@@ -107,7 +123,8 @@ def column_of(path: Path, group: Group, name: str) -> Chunk:
     return group.columns[name]
 
 
-# Thrift's compact form: a struct is a sequence of fields, each with its type and the distance of its number from the last one's.
+# Thrift's compact form: a struct is a sequence of fields, each with its type and the distance of
+# its number from the last one's.
 
 
 def _struct(data: bytes, at: int = 0, depth: int = 0) -> tuple[dict[int, Any], int]:

@@ -35,11 +35,13 @@ BLOCK = 1 << 23
 
 @dataclass(frozen=True, eq=False)
 class Predictions:
-    """Predictions of N instances; arrays may be memory maps or columns on disk, of which only what is asked for is read.
+    """Predictions of N instances; arrays may be memory maps or columns on disk, of which only what
+    is asked for is read.
 
-    Exactly one of ``probs``, ``logits``, ``log_probs`` (M, N, K), ``alpha``, ``evidence`` (N, K) or (M, N, K) and ``q`` is given. Shapes,
-    types and labels are checked here; that probabilities are probabilities is checked where they are used, by :meth:`distribution`.
-    Slices, masks and positions give some of the instances.
+    Exactly one of ``probs``, ``logits``, ``log_probs`` (M, N, K), ``alpha``, ``evidence`` (N, K) or
+    (M, N, K) and ``q`` is given. Shapes, types and labels are checked here; that probabilities are
+    probabilities is checked where they are used, by :meth:`distribution`. Slices, masks and
+    positions give some of the instances.
 
     Examples
     --------
@@ -51,16 +53,21 @@ class Predictions:
     probs: Array = None
     """Class probabilities of M members, (M, N, K)."""
     logits: Array = None
-    """Network outputs before softmax, (M, N, K); before the sigmoid where labels may occur together."""
+    """Network outputs before softmax, (M, N, K); before the sigmoid where labels may occur
+    together.
+    """
     log_probs: Array = None
     """Natural logarithms of class probabilities, (M, N, K)."""
     alpha: Array = None
-    """Parameters of a Dirichlet distribution for each instance, (N, K), or of a mixture of M, (M, N, K)."""
+    """Parameters of a Dirichlet distribution for each instance, (N, K), or of a mixture of M, (M,
+    N, K).
+    """
     evidence: Array = None
     """Evidence e ≥ 0 of evidential networks: ``alpha`` is e + 1."""
     y_true: Array = None
-    """Labels, (N,): class names, or positions 0 … K − 1; integers are names where all ``class_names`` are integers. For labels that may
-    occur together 0 or 1 for each, (N, K)."""
+    """Labels, (N,): class names, or positions 0 … K − 1; integers are names where all
+    ``class_names`` are integers. For labels that may occur together 0 or 1 for each, (N, K).
+    """
     class_names: tuple[str, ...] | None = None
     ids: Array | None = None
     """What the user calls the instances, (N,)."""
@@ -91,9 +98,15 @@ class Predictions:
         given = [kind for kind in (*KINDS, "q") if getattr(self, kind) is not None]
         if len(given) != 1:
             needed = "`probs`, `logits` or `log_probs` (M, N, K), or `alpha` or `evidence` (N, K)"
-            raise ValueError(f"predictions are given as one of {needed}; got {' and '.join(given) or 'none'}")
+            raise ValueError(
+                f"predictions are given as one of {needed}; got {' and '.join(given) or 'none'}"
+            )
         if self.multilabel is None:
-            several = self.y_true is not None and self.y_true.ndim == 2 if self.q is None else not self.q.exclusive
+            several = (
+                self.y_true is not None and self.y_true.ndim == 2
+                if self.q is None
+                else not self.q.exclusive
+            )
             object.__setattr__(self, "multilabel", several)
         if self.q is None:
             self._check_values()
@@ -103,9 +116,14 @@ class Predictions:
         for key in _PER_INSTANCE:
             rows = getattr(self, key)
             if rows is not None and (len(rows.shape) < 1 or rows.shape[0] != n):
-                raise ValueError(f"`{key}` must have one entry for each of the N = {n} instances of `{self.kind}`; got shape {rows.shape}")
+                raise ValueError(
+                    f"`{key}` must have one entry for each of the N = {n} instances of "
+                    f"`{self.kind}`; got shape {rows.shape}"
+                )
         if self.images is not None and len(self.images.shape) not in (3, 4):
-            raise ValueError(f"`images` must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}")
+            raise ValueError(
+                f"`images` must have shape (N, H, W) or (N, H, W, C); got {self.images.shape}"
+            )
         object.__setattr__(self, "class_names", check_names(self.class_names, self.n_classes))
         self._check_labels()
 
@@ -116,19 +134,35 @@ class Predictions:
         shape = tuple(values.shape)
         if len(shape) != 3 and not (dirichlet and len(shape) == 2):
             words = (
-                "2 axes (instances, classes) or 3 (members, instances, classes)" if dirichlet else "3 axes (members, instances, classes)"
+                "2 axes (instances, classes) or 3 (members, instances, classes)"
+                if dirichlet
+                else "3 axes (members, instances, classes)"
             )
             raise ValueError(f"`{self.kind}` must have {words}; got shape {shape}")
-        if self.weights is not None and (len(shape) == 2 or tuple(self.weights.shape) not in (shape[:1], shape[:2])):
-            raise ValueError(f"`weights` must have shape (M,) or (M, N) of `{self.kind}` (M, N, K); got {self.weights.shape} for {shape}")
+        if self.weights is not None and (
+            len(shape) == 2 or tuple(self.weights.shape) not in (shape[:1], shape[:2])
+        ):
+            raise ValueError(
+                f"`weights` must have shape (M,) or (M, N) of `{self.kind}` (M, N, K); got "
+                f"{self.weights.shape} for {shape}"
+            )
         if self.multilabel and dirichlet:
-            raise ValueError("labels that may occur together need `probs`: a Dirichlet is about classes that exclude each other")
+            raise ValueError(
+                "labels that may occur together need `probs`: a Dirichlet is about classes that "
+                "exclude each other"
+            )
 
     def _check_distribution(self, q: Distribution) -> None:
         if len(q.batch_shape) != 1:
-            raise ValueError(f"predictions are of instances on one axis; got shape {q.batch_shape}. Reshape them to (M, N, K) first")
+            raise ValueError(
+                f"predictions are of instances on one axis; got shape {q.batch_shape}. Reshape "
+                "them to (M, N, K) first"
+            )
         if self.multilabel and q.exclusive:
-            raise ValueError("`multilabel` is for stored predictions; make the distribution an lw.MultiLabelEnsemble instead")
+            raise ValueError(
+                "`multilabel` is for stored predictions; make the distribution an "
+                "lw.MultiLabelEnsemble instead"
+            )
         object.__setattr__(self, "class_names", q.class_names)
 
     def _check_labels(self) -> None:
@@ -136,13 +170,21 @@ class Predictions:
             return
         y = self.y_true
         if self.multilabel:
-            if y.shape[1:] != (self.n_classes,) or y.dtype.kind not in "biu" or (y.size and (y.min() < 0 or y.max() > 1)):
+            if (
+                y.shape[1:] != (self.n_classes,)
+                or y.dtype.kind not in "biu"
+                or (y.size and (y.min() < 0 or y.max() > 1))
+            ):
                 raise ValueError(
-                    f"`y_true` (N, K) must say 0 or 1 for each of the K = {self.n_classes} labels; got {y.dtype} of shape {y.shape}"
+                    f"`y_true` (N, K) must say 0 or 1 for each of the K = {self.n_classes} labels; "
+                    f"got {y.dtype} of shape {y.shape}"
                 )
             return
         if y.ndim != 1:
-            raise ValueError(f"`y_true` must have one class per instance, shape ({len(self)},); got shape {y.shape}")
+            raise ValueError(
+                f"`y_true` must have one class per instance, shape ({len(self)},); got shape "
+                f"{y.shape}"
+            )
         for start in range(0, len(y), _AT_ONCE):  # of mapped files little is held at once
             part = y[start : start + _AT_ONCE]
             as_labels(part, "y_true", self.names, part.shape)
@@ -194,45 +236,72 @@ class Predictions:
 
     @cached_property
     def true_class(self) -> np.ndarray:
-        """The positions 0 … K − 1 of the true classes, (N,); for labels that may occur together whether each is true, (N, K)."""
+        """The positions 0 … K − 1 of the true classes, (N,); for labels that may occur together
+        whether each is true, (N, K).
+        """
         if self.y_true is None:
             raise ValueError("`true_class` needs the true labels, `y_true`")
         y = np.asarray(to_numpy(self.y_true))
-        return y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
+        return (
+            y.astype(bool) if self.multilabel else as_labels(y, "y_true", self.names, (len(self),))
+        )
 
     def check_same_model(self, other: Predictions, name: str) -> None:
-        """Refuse predictions called ``name`` of other classes, or of another number of members: they cannot be of the same model."""
+        """Refuse predictions called ``name`` of other classes, or of another number of members:
+        they cannot be of the same model.
+        """
         if other.n_classes != self.n_classes:
             raise ValueError(
-                f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they must come from the same model"
+                f"{name} has {other.n_classes} classes and the predictions {self.n_classes}; they "
+                "must come from the same model"
             )
-        differing = [pair for pair in zip(self.class_names or (), other.class_names or (), strict=False) if pair[0] != pair[1]]
+        differing = [
+            pair
+            for pair in zip(self.class_names or (), other.class_names or (), strict=False)
+            if pair[0] != pair[1]
+        ]
         if differing:
-            order = "the same classes in another order" if {*self.names} == {*other.names} else "other classes"
+            order = (
+                "the same classes in another order"
+                if {*self.names} == {*other.names}
+                else "other classes"
+            )
             raise ValueError(
-                f"{name} has {order}: {differing[0][1]!r} where the predictions have {differing[0][0]!r}; they must come from the same model"
+                f"{name} has {order}: {differing[0][1]!r} where the predictions have "
+                f"{differing[0][0]!r}; they must come from the same model"
             )
         if other.n_members != self.n_members:
             here, there = (_members_in_words(one.n_members) for one in (self, other))
             raise InputError(
-                f"{name} has {there} and the predictions have {here}. Epistemic uncertainty grows with the number of members, so that the two cannot be "
+                f"{name} has {there} and the predictions have {here}. Epistemic uncertainty grows "
+                "with the number of members, so that the two cannot be "
                 "compared. Give both the same members"
             )
 
     def __getitem__(self, index: Any) -> Predictions:
         rows = _rows(index, len(self))
-        changes: dict[str, Any] = {key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None}
-        changes[self.kind] = self._values[rows] if self.q is not None else _take(self._values, rows, axis=len(self.shape) - 2)
+        changes: dict[str, Any] = {
+            key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None
+        }
+        changes[self.kind] = (
+            self._values[rows]
+            if self.q is not None
+            else _take(self._values, rows, axis=len(self.shape) - 2)
+        )
         if self.weights is not None and self.weights.ndim == 2:
             changes["weights"] = _take(self.weights, rows, axis=1)
         return replace(self, **changes, grid=None)
 
     def read(self, start: int, stop: int) -> Predictions:
-        """The instances from ``start`` to before ``stop``, in memory: predictions, weights and labels."""
+        """The instances from ``start`` to before ``stop``, in memory: predictions, weights and
+        labels.
+        """
         with self._reading():
             part = replace(self, ids=None, groups=None, images=None)[start:stop]
             keys = (*KINDS, "weights", "y_true")
-            mapped = [key for key in keys if isinstance(getattr(self, key), np.memmap)]  # others are read when they are sliced
+            mapped = [
+                key for key in keys if isinstance(getattr(self, key), np.memmap)
+            ]  # others are read when they are sliced
             held: dict[str, Any] = {key: np.array(getattr(part, key)) for key in mapped}
         for key in mapped:
             release(getattr(self, key))
@@ -242,8 +311,14 @@ class Predictions:
         return nullcontext() if self.path is None else reading(self.path)
 
     def blocks(self, numbers: int | None = None) -> Iterator[tuple[slice, Predictions]]:
-        """All instances, in blocks of at most so many ``numbers`` (by default 8 million), each with its place."""
-        step = max(1, (numbers or BLOCK) // max(self.n_classes * (self.shape[0] if len(self.shape) == 3 else 4), 1))
+        """All instances, in blocks of at most so many ``numbers`` (by default 8 million), each with
+        its place.
+        """
+        step = max(
+            1,
+            (numbers or BLOCK)
+            // max(self.n_classes * (self.shape[0] if len(self.shape) == 3 else 4), 1),
+        )
         for start in range(0, len(self), step):
             part = slice(start, min(start + step, len(self)))
             yield part, self.read(part.start, part.stop)
@@ -263,7 +338,11 @@ class Predictions:
             if values.ndim == 2:
                 return Dirichlet(values, class_names=self.class_names)
             return DirichletMixture(values, self.weights, class_names=self.class_names)
-        options: dict[str, Any] = {"weights": self.weights, "member_axis": 0, "class_names": self.class_names}
+        options: dict[str, Any] = {
+            "weights": self.weights,
+            "member_axis": 0,
+            "class_names": self.class_names,
+        }
         options["factors"] = self.factors
         if self.kind == "logits":
             if not self.multilabel:
@@ -275,7 +354,11 @@ class Predictions:
 
 
 def _members_in_words(n_members: int | None) -> str:
-    return "a continuous distribution instead of members" if n_members is None else counted(n_members, "member")
+    return (
+        "a continuous distribution instead of members"
+        if n_members is None
+        else counted(n_members, "member")
+    )
 
 
 def _rows(index: Any, n: int) -> Any:
@@ -287,9 +370,14 @@ def _rows(index: Any, n: int) -> Any:
     if rows.dtype == bool and rows.shape == (n,):
         return np.flatnonzero(rows)
     if rows.ndim != 1 or (rows.size and rows.dtype.kind not in "iu"):
-        raise IndexError(f"predictions are indexed with a slice, a mask of length {n} or positions; got {rows.dtype} of shape {rows.shape}")
+        raise IndexError(
+            f"predictions are indexed with a slice, a mask of length {n} or positions; got "
+            f"{rows.dtype} of shape {rows.shape}"
+        )
     if rows.size and not (-n <= rows.min() and rows.max() < n):
-        raise IndexError(f"there are {n} instances; got position {rows.max() if rows.max() >= n else rows.min()}")
+        raise IndexError(
+            f"there are {n} instances; got position {rows.max() if rows.max() >= n else rows.min()}"
+        )
     return rows.astype(np.int64) % max(n, 1)
 
 
@@ -299,7 +387,9 @@ def _take(x: Any, rows: Any, axis: int = 0) -> Any:
     if isinstance(x, np.ndarray) or isinstance(rows, slice):
         return x[(*before, rows)]
     shape = (*x.shape[:axis], len(rows), *x.shape[axis + 1 :])
-    step = max(1, _AT_ONCE * 8 // max(int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=object)), 1))
+    step = max(
+        1, _AT_ONCE * 8 // max(int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=object)), 1)
+    )
     out: np.ndarray | None = None
     for start in range(0, x.shape[axis], step):
         wanted = np.flatnonzero((rows >= start) & (rows < start + step))

@@ -18,16 +18,20 @@ from .predictions import KEYS, Predictions
 __all__ = ["check_format", "save_predictions"]
 
 
-def save_predictions(path: str | os.PathLike[str], predictions: Predictions | None = None, **arrays: Any) -> Path:
-    """Write a prediction file; when that fails, a file that was there before is still there, unchanged.
+def save_predictions(
+    path: str | os.PathLike[str], predictions: Predictions | None = None, **arrays: Any
+) -> Path:
+    """Write a prediction file; when that fails, a file that was there before is still there,
+    unchanged.
 
     Parameters
     ----------
     path : path
-        Ending in .npz, or in .npy for ``probs`` alone. Arrays are stored uncompressed, so that `load_predictions` can
-        map large ones; memory maps are copied in pieces.
+        Ending in .npz, or in .npy for ``probs`` alone. Arrays are stored uncompressed, so that
+        `load_predictions` can map large ones; memory maps are copied in pieces.
     predictions : Predictions, optional
-        What to write; or give its fields by name. The file that they were read from is refused as the output.
+        What to write; or give its fields by name. The file that they were read from is refused as
+        the output.
     **arrays
         ``probs``, ``alpha``, ``y_true``, ``class_names`` and so on.
 
@@ -38,17 +42,25 @@ def save_predictions(path: str | os.PathLike[str], predictions: Predictions | No
     ...     path = save_predictions(pathlib.Path(folder, "preds.npz"), probs=np.full((5, 3, 2), 0.5), class_names=["no", "yes"])
     ...     lw.load_predictions(path).class_names
     ('no', 'yes')
-    """
+    """  # noqa: E501
     path = Path(path)
     kind = check_format(path)
     if predictions is None:
         unknown = [key for key in arrays if key not in KEYS]
         if unknown:
-            raise TypeError(f"a prediction file has no `{unknown[0]}`; it has {', '.join(f'`{key}`' for key in KEYS)}")
-        host: dict[str, Any] = {key: x if x is None or key == "class_names" else to_numpy(x) for key, x in arrays.items()}
+            raise TypeError(
+                f"a prediction file has no `{unknown[0]}`; it has "
+                f"{', '.join(f'`{key}`' for key in KEYS)}"
+            )
+        host: dict[str, Any] = {
+            key: x if x is None or key == "class_names" else to_numpy(x)
+            for key, x in arrays.items()
+        }
         predictions = Predictions(**host)
     elif arrays:
-        raise TypeError(f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well")
+        raise TypeError(
+            f"give `predictions` or its fields by name, not both; got {', '.join(arrays)} as well"
+        )
     refuse_overwriting_source(path, predictions.path)
     present: dict[str, np.ndarray] = {}
     for key in KEYS:
@@ -56,13 +68,24 @@ def save_predictions(path: str | os.PathLike[str], predictions: Predictions | No
         if x is not None:
             present[key] = np.asanyarray(x if isinstance(x, np.ndarray | tuple) else x[:])
             if present[key].dtype.hasobject:
-                raise TypeError(f"`{key}` must be numbers or text, not Python objects; convert it first, e.g. np.asarray({key}, dtype=str)")
+                raise TypeError(
+                    f"`{key}` must be numbers or text, not Python objects; convert it first, e.g. "
+                    f"np.asarray({key}, dtype=str)"
+                )
     if predictions.q is not None:
-        raise TypeError("a prediction file holds numbers; save the arrays of the distribution by name, such as probs=q.probs")
+        raise TypeError(
+            "a prediction file holds numbers; save the arrays of the distribution by name, such as "
+            "probs=q.probs"
+        )
     if predictions.factors is not None:
-        warnings.warn("a prediction file holds no `factors`; those of the members are not written", stacklevel=2)
+        warnings.warn(
+            "a prediction file holds no `factors`; those of the members are not written",
+            stacklevel=2,
+        )
     if kind == ".npy" and set(present) != {"probs"}:
-        raise ValueError(f"a .npy file holds `probs` alone; got {', '.join(present)}. Save to .npz instead")
+        raise ValueError(
+            f"a .npy file holds `probs` alone; got {', '.join(present)}. Save to .npz instead"
+        )
     with replacing(path) as file:
         if kind == ".npz":
             write_npz(file, present)

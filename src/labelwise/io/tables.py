@@ -1,7 +1,8 @@
 """Flat tables of predictions, a row for each case: what the columns mean, in every format.
 
-A reader opens a file as a `Table`. Which column is the id, which are classes, and which tell members apart is decided here, for all files of an
-ensemble together: names are used where there are any, and what was assumed is said.
+A reader opens a file as a `Table`. Which column is the id, which are classes, and which tell
+members apart is decided here, for all files of an ensemble together: names are used where there are
+any, and what was assumed is said.
 """
 
 from __future__ import annotations
@@ -38,7 +39,13 @@ __all__ = [
 
 # Only a real separator makes a prefix: "alpha thalassemia" is a class.
 _PREFIX = re.compile(r"(prob|logit|log_prob|alpha|evidence)s?[._:](.+)", re.IGNORECASE)
-_KINDS = {"prob": "probs", "logit": "logits", "log_prob": "log_probs", "alpha": "alpha", "evidence": "evidence"}
+_KINDS = {
+    "prob": "probs",
+    "logit": "logits",
+    "log_prob": "log_probs",
+    "alpha": "alpha",
+    "evidence": "evidence",
+}
 _SAMPLE = 1000  # rows that show whether columns sum to 1
 _LONGEST_ID = 200  # characters; longer texts are comments or questions
 _MAX_KEYS = 3
@@ -47,7 +54,9 @@ _MOST_THERE = 0.5  # of all combinations of keys and cases, so that the others a
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """A table as its reader opened it: what the columns are called, which hold numbers, and how to read them."""
+    """A table as its reader opened it: what the columns are called, which hold numbers, and how to
+    read them.
+    """
 
     file: str
     rows: int
@@ -76,12 +85,15 @@ class Table:
         except (TypeError, ValueError):  # with missing values
             return False
         if values.dtype.kind == "U":  # numbers that a format stores as text
-            return all(re.fullmatch(r"\s*[+-]?[0-9]*(\.0*)?\s*", value) for value in values.tolist())
+            return all(
+                re.fullmatch(r"\s*[+-]?[0-9]*(\.0*)?\s*", value) for value in values.tolist()
+            )
         return values.dtype.kind in "biu" or bool(np.all(values == np.floor(values)))
 
 
 class Pasted(list[str]):
-    """Class names in the words of a fix, to be pasted into Python or, as ``{names:option}``, into a shell.
+    """Class names in the words of a fix, to be pasted into Python or, as ``{names:option}``, into a
+    shell.
 
     >>> names = Pasted(["cat", "big dog"])
     >>> print(f"{names} {names:option}")
@@ -109,7 +121,9 @@ class Columns:
     """Numbers that are no class by their name."""
 
 
-def read_tables(tables: Sequence[Table], *, class_names: Sequence[str] | None, exclusive: bool, notes: list[str]) -> list[dict[str, Any]]:
+def read_tables(
+    tables: Sequence[Table], *, class_names: Sequence[str] | None, exclusive: bool, notes: list[str]
+) -> list[dict[str, Any]]:
     """The fields of predictions in each table.
 
     Parameters
@@ -119,7 +133,8 @@ def read_tables(tables: Sequence[Table], *, class_names: Sequence[str] | None, e
     class_names : sequence of str, optional
         Those that the user gave; columns with these names are the classes.
     exclusive : bool
-        Whether the classes are said to exclude each other and to be probabilities, so that rows of them sum to 1.
+        Whether the classes are said to exclude each other and to be probabilities, so that rows of
+        them sum to 1.
     notes : list
         What was assumed is added.
     """
@@ -141,10 +156,15 @@ def read_tables(tables: Sequence[Table], *, class_names: Sequence[str] | None, e
 
 
 def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: bool) -> Columns:
-    """The classes, labels, groups and members of one table; its ids are found with those of the other files."""
+    """The classes, labels, groups and members of one table; its ids are found with those of the
+    other files.
+    """
     twice = [name for name in table.names if table.names.count(name) > 1]
     if twice:
-        raise ValueError(f"{table.file} has two columns called {twice[0]!r}; which of them is meant cannot be known")
+        raise ValueError(
+            f"{table.file} has two columns called {twice[0]!r}; which of them is meant cannot be "
+            "known"
+        )
     words = {word_of(name): name for name in reversed(table.names)}
     certain = {words[word] for word in CERTAIN if word in words}
     if table.listed is not None:
@@ -153,17 +173,30 @@ def find_columns(table: Table, class_names: Sequence[str] | None, exclusive: boo
     suspects = [name for name in numeric if may_be_no_class(name, partial(table.is_whole, name))]
     plain = [name for name in numeric if name not in suspects]
     marked = {name: match for name in plain if (match := _PREFIX.fullmatch(name.strip()))}
-    if marked and class_names is not None and {match[2] for match in marked.values()} == set(class_names):
+    if (
+        marked
+        and class_names is not None
+        and {match[2] for match in marked.values()} == set(class_names)
+    ):
         plain = list(marked)
     kinds = {_KINDS[match[1].lower()] for match in marked.values()}
-    if marked and len(marked) == len(plain) and len(kinds) == 1 and (len(plain) > 1 or not kinds & {"alpha", "evidence"}):
+    if (
+        marked
+        and len(marked) == len(plain)
+        and len(kinds) == 1
+        and (len(plain) > 1 or not kinds & {"alpha", "evidence"})
+    ):
         kind, classes, names = kinds.pop(), plain, [match[2] for match in marked.values()]
     else:
         kind, classes = table.kind, _choose_classes(table, plain, suspects, class_names, exclusive)
         names = [name.strip() for name in classes]
         _check_classes(table, classes, kinds, marked)
     roles, members = _find_roles(table, words, classes)
-    left_out = [name for name in suspects if name not in classes and name not in roles.values() and name not in members]
+    left_out = [
+        name
+        for name in suspects
+        if name not in classes and name not in roles.values() and name not in members
+    ]
     return Columns(kind, classes, tuple(names) if table.named else None, roles, members, left_out)
 
 
@@ -172,8 +205,16 @@ def is_label_name(name: str) -> bool:
     return word_of(name) in ROLES["y_true"]
 
 
-def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_names: Sequence[str] | None, exclusive: bool) -> list[str]:
-    """Which columns of numbers are the classes: those that the user names, or those whose rows sum to 1."""
+def _choose_classes(
+    table: Table,
+    plain: list[str],
+    suspects: list[str],
+    class_names: Sequence[str] | None,
+    exclusive: bool,
+) -> list[str]:
+    """Which columns of numbers are the classes: those that the user names, or those whose rows sum
+    to 1.
+    """
     in_file = [*plain, *suspects]
     by_name = {name.strip(): name for name in in_file}
     if class_names is not None and set(class_names) <= set(by_name):
@@ -184,7 +225,9 @@ def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_n
         return fractions[:1]  # a score or confidence by itself is that of one class
     if not exclusive or _sum_to_one(table, plain):
         return plain
-    if len(plain) == 1:  # one column is the probability of one class, and a confidence beside it may be 1 minus that
+    if (
+        len(plain) == 1
+    ):  # one column is the probability of one class, and a confidence beside it may be 1 minus that
         suspects = [name for name in suspects if not NOT_A_CLASS.fullmatch(word_of(name))]
     for extra in [*([name] for name in suspects), suspects]:
         columns = [name for name in table.names if name in plain or name in extra]
@@ -192,9 +235,12 @@ def _choose_classes(table: Table, plain: list[str], suspects: list[str], class_n
             return columns
     odd = _odd_columns(table, plain)
     if odd:
-        called = " and ".join(map(repr, odd[:3])) + (f" and {len(odd) - 3} others" if len(odd) > 3 else "")
+        called = " and ".join(map(repr, odd[:3])) + (
+            f" and {len(odd) - 3} others" if len(odd) > 3 else ""
+        )
         raise InputError(
-            f"column{'s' if len(odd) > 1 else ''} {called} cannot be a class: rows sum to 1 without {'them' if len(odd) > 1 else 'it'}, "
+            f"column{'s' if len(odd) > 1 else ''} {called} cannot be a class: rows sum to 1 "
+            f"without {'them' if len(odd) > 1 else 'it'}, "
             "and not with",
             fix="name_classes",
             where=table.file,
@@ -210,7 +256,9 @@ def _not_zero(table: Table, names: list[str]) -> list[str]:
 
 
 def _odd_columns(table: Table, names: list[str]) -> list[str]:
-    """The columns without which rows sum to 1: those that leave the range from 0 to 1, or else one or two others."""
+    """The columns without which rows sum to 1: those that leave the range from 0 to 1, or else one
+    or two others.
+    """
     values = np.asarray(table.numbers(names)[:_SAMPLE])
     with np.errstate(invalid="ignore"):
         inside = np.all((values >= 0) & (values <= 1), axis=0).tolist()
@@ -231,32 +279,44 @@ def _sum_to_one(table: Table, names: list[str]) -> bool:
 
 
 def sums_to_one(values: np.ndarray) -> bool:
-    """Whether all rows (..., K) are probabilities that sum to 1, or percentages that sum to 100, up to coarse rounding."""
+    """Whether all rows (..., K) are probabilities that sum to 1, or percentages that sum to 100, up
+    to coarse rounding.
+    """
     if not values.size or not np.isfinite(values).all() or values.min() < 0:
         return False
     sums = values.sum(axis=-1, dtype=float)
     return bool(np.allclose(sums, 1, atol=0.02) or np.allclose(sums, 100, atol=2))
 
 
-def _check_classes(table: Table, classes: list[str], kinds: set[str], marked: dict[str, Any]) -> None:
+def _check_classes(
+    table: Table, classes: list[str], kinds: set[str], marked: dict[str, Any]
+) -> None:
     if not classes:
         listed = ", ".join(map(repr, table.names[:8])) or "none"
-        raise ValueError(f"{table.file} must have a column of numbers for each class; it has {listed}")
+        raise ValueError(
+            f"{table.file} must have a column of numbers for each class; it has {listed}"
+        )
     if len(classes) == 1 and classes[0] in _KINDS.values():
         raise TypeError(
-            f"{table.file}: column {classes[0]!r} must hold lists of numbers; a table has a column for each class instead, with its name"
+            f"{table.file}: column {classes[0]!r} must hold lists of numbers; a table has a column "
+            "for each class instead, with its name"
         )
     unmarked = [name for name in classes if name not in marked]
     if len(marked) > 1 and unmarked and not _sum_to_one(table, classes):
         raise InputError(
-            f"column {next(iter(marked))!r} says that it holds {' or '.join(sorted(kinds))}, and column {unmarked[0]!r} does not",
+            (
+                f"column {next(iter(marked))!r} says that it holds {' or '.join(sorted(kinds))}, "
+                f"and column {unmarked[0]!r} does not"
+            ),
             fix="name_classes",
             where=table.file,
             names=Pasted(match[2] for match in marked.values()),
         )
 
 
-def _find_roles(table: Table, words: dict[str, str], classes: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+def _find_roles(
+    table: Table, words: dict[str, str], classes: Sequence[str]
+) -> tuple[dict[str, str], list[str]]:
     """The columns of labels and groups by role, and those that are called like members."""
     there = {word: name for word, name in words.items() if name not in classes}
     roles = {}
@@ -267,14 +327,18 @@ def _find_roles(table: Table, words: dict[str, str], classes: Sequence[str]) -> 
     return roles, [there[word] for word in ROLES["member"] if word in there]
 
 
-# ------------------------------------------------------------------------------------------------------------------------- ids
+# -------------------------------------------------------------------------------------------------------------------------  # noqa: E501
+# ids
 
 
-def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[str]) -> list[str | None]:
+def _find_ids(
+    tables: Sequence[Table], meanings: Sequence[Columns], notes: list[str]
+) -> list[str | None]:
     """The column of ids of each table, if it has any.
 
-    Of several columns, one that is called `id` counts first, then one that is called like an id, then one of unique text, then the row
-    numbers that pandas writes; with several files, the first that has the same values in all of them.
+    Of several columns, one that is called `id` counts first, then one that is called like an id,
+    then one of unique text, then the row numbers that pandas writes; with several files, the first
+    that has the same values in all of them.
     """
     candidates = []
     for table, columns in zip(tables, meanings, strict=True):
@@ -283,7 +347,9 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
         candidates.append(dict(islice(found, 1) if len(tables) == 1 else found))
     chosen = _shared_id(tables, candidates)
     if chosen is None:
-        chosen = [next((name for name, rank in found.items() if rank != 2), None) for found in candidates]
+        chosen = [
+            next((name for name, rank in found.items() if rank != 2), None) for found in candidates
+        ]
     if all(_has_only_row_numbers(*pair) for pair in zip(tables, chosen, strict=True)):
         chosen = [None] * len(tables)
     if len(tables) > 1 and not any(name is not None for name in chosen):
@@ -291,7 +357,12 @@ def _find_ids(tables: Sequence[Table], meanings: Sequence[Columns], notes: list[
         for table in tables[1:]:
             check_equal_columns(tables[0], table, taken)
     called = dict.fromkeys(name for name in chosen if name is not None)
-    if len(tables) == 1 and chosen[0] is not None and not meanings[0].members and word_of(chosen[0]) not in ("id", "ids", *INDEX):
+    if (
+        len(tables) == 1
+        and chosen[0] is not None
+        and not meanings[0].members
+        and word_of(chosen[0]) not in ("id", "ids", *INDEX)
+    ):
         notes.append(f"`{chosen[0]}` is the id of each case")
     elif called and (len(tables) > 1 or meanings[0].members):
         notes.append(f"rows matched by {' and '.join(map(quoted, called))}")
@@ -314,7 +385,9 @@ def id_columns(table: Table, others: Sequence[str] = ()) -> list[str]:
 
 
 def _id_candidates(table: Table, columns: Columns) -> Iterator[tuple[str, int]]:
-    """The columns that may be ids, best first, each with its rank; what is called `id` is one even if values are repeated."""
+    """The columns that may be ids, best first, each with its rank; what is called `id` is one even
+    if values are repeated.
+    """
     taken = {*columns.classes, *columns.roles.values(), *columns.members}
     free = [name for name in table.names if name not in taken]
     ranks: list[list[str]] = [[], [], [], []]
@@ -330,12 +403,16 @@ def _id_candidates(table: Table, columns: Columns) -> Iterator[tuple[str, int]]:
             ranks[2].append(name)
     for rank, names in enumerate(ranks):
         for name in names:
-            if rank == 0 or (table.is_whole(name) and _tells_cases_apart(table, columns, name, text=rank == 2)):
+            if rank == 0 or (
+                table.is_whole(name) and _tells_cases_apart(table, columns, name, text=rank == 2)
+            ):
                 yield name, rank
 
 
 def _tells_cases_apart(table: Table, columns: Columns, name: str, *, text: bool) -> bool:
-    """Whether no value of a column is repeated within a member; columns of ``text`` that nothing calls an id must look like one."""
+    """Whether no value of a column is repeated within a member; columns of ``text`` that nothing
+    calls an id must look like one.
+    """
     try:
         values = table.column(name)
     except (TypeError, ValueError):  # of a type that no id has, or too long
@@ -349,8 +426,12 @@ def _tells_cases_apart(table: Table, columns: Columns, name: str, *, text: bool)
     return _is_unique(values, [table.column(member) for member in columns.members])
 
 
-def _shared_id(tables: Sequence[Table], candidates: Sequence[dict[str, int]]) -> list[str | None] | None:
-    """The best column that all tables have with the same values; an index counts only where nothing is called an id."""
+def _shared_id(
+    tables: Sequence[Table], candidates: Sequence[dict[str, int]]
+) -> list[str | None] | None:
+    """The best column that all tables have with the same values; an index counts only where nothing
+    is called an id.
+    """
     first, *others = candidates
     best = min((rank for found in candidates for rank in found.values()), default=0)
     for name, rank in first.items():
@@ -375,9 +456,16 @@ def is_row_number(ids: np.ndarray) -> bool:
 
 
 def check_equal_columns(first: Table, other: Table, taken: Sequence[str]) -> None:
-    """Refuse tables that would be matched by number although a column called like an id tells that their rows are in another order."""
+    """Refuse tables that would be matched by number although a column called like an id tells that
+    their rows are in another order.
+    """
     for name in first.names:
-        if name in taken or name not in other.names or not ID_WORD.fullmatch(word_of(name)) or not first.is_whole(name):
+        if (
+            name in taken
+            or name not in other.names
+            or not ID_WORD.fullmatch(word_of(name))
+            or not first.is_whole(name)
+        ):
             continue
         values, others = first.column(name).astype(str), other.column(name).astype(str)
         if len(others) == len(values) and not np.array_equal(values, others):
@@ -385,7 +473,8 @@ def check_equal_columns(first: Table, other: Table, taken: Sequence[str]) -> Non
             raise InputError(
                 f"{first.file} and {other.file} differ in column {name!r}, first in row {row + 1}: "
                 f"{str(values[row])!r} and {str(others[row])!r}. "
-                "It has repeated values, so that rows cannot be matched by it. Add a column `id`, another for each case"
+                "It has repeated values, so that rows cannot be matched by it. Add a column `id`, "
+                "another for each case"
             )
 
 
@@ -404,7 +493,9 @@ def _is_unique(values: np.ndarray, members: Sequence[np.ndarray]) -> bool:
 
 
 def _key_columns(table: Table, columns: Columns, name: str) -> list[str]:
-    """The columns that tell members apart, so that no id is repeated within a member; refuses ids that are."""
+    """The columns that tell members apart, so that no id is repeated within a member; refuses ids
+    that are.
+    """
     ids = table.column(name)
     members = [table.column(member) for member in columns.members]
     if _is_unique(ids, members):
@@ -422,11 +513,15 @@ def _key_columns(table: Table, columns: Columns, name: str) -> list[str]:
         hint = f". If `{keys[0]}` tells the members apart, call it `model`"
     elif not members:
         hint = ". If it is the group of a case, such as its patient, call it `group`"
-    raise InputError(f"{table.file}: {owner}has the id {str(ids[row])!r} more than once in column {name!r}{hint}")
+    raise InputError(
+        f"{table.file}: {owner}has the id {str(ids[row])!r} more than once in column {name!r}{hint}"
+    )
 
 
 def _keys_that_help(table: Table, columns: Columns, ids: np.ndarray) -> list[str]:
-    """The fewest further columns that make ids unique within each combination of their values, all with the same ids."""
+    """The fewest further columns that make ids unique within each combination of their values, all
+    with the same ids.
+    """
     members = [table.column(member) for member in columns.members]
     if _is_unique(ids, members):
         return []
@@ -439,7 +534,9 @@ def _keys_that_help(table: Table, columns: Columns, ids: np.ndarray) -> list[str
 
 
 def _check_combinations(table: Table, columns: Columns, ids: np.ndarray) -> None:
-    """Refuse a table whose ids further columns would make unique, if only some combination of these did not lack a case."""
+    """Refuse a table whose ids further columns would make unique, if only some combination of these
+    did not lack a case.
+    """
     members = [table.column(member) for member in columns.members]
     for names, values in _further_keys(table, columns, ids):
         keys = [*members, *values]
@@ -455,22 +552,34 @@ def _check_combinations(table: Table, columns: Columns, ids: np.ndarray) -> None
             rows = np.flatnonzero(which == combination)
             lacking = np.setdiff1d(cases, ids[rows])
             if lacking.size:
-                called = " and ".join(f"{name!r} {str(key[rows[0]])!r}" for name, key in zip([*columns.members, *names], keys, strict=True))
+                called = " and ".join(
+                    f"{name!r} {str(key[rows[0]])!r}"
+                    for name, key in zip([*columns.members, *names], keys, strict=True)
+                )
                 count = whole - len(ids)
                 more = "" if count == 1 else f" (in all {count} are missing)"
                 raise InputError(
-                    f"{table.file}: the row of the id {str(lacking[0])!r} for {called} is missing{more}; "
+                    f"{table.file}: the row of the id {str(lacking[0])!r} for {called} is "
+                    f"missing{more}; "
                     "every combination needs the same cases"
                 )
 
 
-def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[tuple[list[str], list[np.ndarray]]]:
-    """The columns that may tell members apart besides those called so, fewest first: their names and values."""
+def _further_keys(
+    table: Table, columns: Columns, ids: np.ndarray
+) -> Iterator[tuple[list[str], list[np.ndarray]]]:
+    """The columns that may tell members apart besides those called so, fewest first: their names
+    and values.
+    """
     taken = {*columns.classes, *columns.roles.values(), *columns.members}
     repeats = int(np.unique(ids, return_counts=True)[1].max(initial=0))
     candidates = {}
     for name in table.names:
-        if name in taken or word_of(name) in (*INDEX, "id", "ids") or (name in table.numeric and not NOT_A_CLASS.fullmatch(word_of(name))):
+        if (
+            name in taken
+            or word_of(name) in (*INDEX, "id", "ids")
+            or (name in table.numeric and not NOT_A_CLASS.fullmatch(word_of(name)))
+        ):
             continue
         try:
             values = table.column(name)
@@ -483,33 +592,55 @@ def _further_keys(table: Table, columns: Columns, ids: np.ndarray) -> Iterator[t
             yield list(names), [candidates[name] for name in names]
 
 
-# ---------------------------------------------------------------------------------------------------------------------- fields
+# ----------------------------------------------------------------------------------------------------------------------  # noqa: E501
+# fields
 
 
-def _what_is_not_read(table: Table, columns: Columns, used: set[str | None], notes: list[str]) -> Iterator[str]:
+def _what_is_not_read(
+    table: Table, columns: Columns, used: set[str | None], notes: list[str]
+) -> Iterator[str]:
     """A note on columns that are no class by their name; a sentence on others, to warn of."""
     used = used | {*columns.classes, *columns.roles.values()}
     words = {word for names in ROLES.values() for word in names} | {*CERTAIN, *INDEX}
     unread = [name for name in table.names if name not in used and word_of(name) not in words]
     routine = [
-        name for name in unread if name in columns.left_out or NOT_A_CLASS.fullmatch(word_of(name)) or ID_WORD.fullmatch(word_of(name))
+        name
+        for name in unread
+        if name in columns.left_out
+        or NOT_A_CLASS.fullmatch(word_of(name))
+        or ID_WORD.fullmatch(word_of(name))
     ]
     if routine:
-        called = ", ".join(f"`{name}`" for name in routine[:5]) + (f" and {len(routine) - 5} more" if len(routine) > 5 else "")
-        sentence = f"not read, because by name {'it is no class' if len(routine) == 1 else 'they are no classes'}: {called}"
+        called = ", ".join(f"`{name}`" for name in routine[:5]) + (
+            f" and {len(routine) - 5} more" if len(routine) > 5 else ""
+        )
+        sentence = (
+            "not read, because by name "
+            f"{'it is no class' if len(routine) == 1 else 'they are no classes'}: {called}"
+        )
         if sentence not in notes:
             notes.append(sentence)
     surprising = [name for name in unread if name not in routine]
     if surprising:
         hint = did_you_mean(surprising[0], ["id", *(words[0] for words in ROLES.values())])
         others = len(surprising) - 1
-        more = "" if others == 0 else " (nor is 1 other)" if others == 1 else f" (nor are {others} others)"
+        more = (
+            ""
+            if others == 0
+            else " (nor is 1 other)"
+            if others == 1
+            else f" (nor are {others} others)"
+        )
         yield f"column {surprising[0]!r} is not read{hint}{more}"
 
 
-def _table_fields(table: Table, columns: Columns, id_column: str | None, members: list[str], notes: list[str]) -> dict[str, Any]:
+def _table_fields(
+    table: Table, columns: Columns, id_column: str | None, members: list[str], notes: list[str]
+) -> dict[str, Any]:
     """The fields of predictions in one table; rows of several members are stacked."""
-    fields: dict[str, Any] = {columns.kind: table.listed if table.listed is not None else table.numbers(columns.classes)}
+    fields: dict[str, Any] = {
+        columns.kind: table.listed if table.listed is not None else table.numbers(columns.classes)
+    }
     if columns.class_names is not None:
         fields["class_names"] = columns.class_names
     if id_column is not None:
@@ -529,14 +660,19 @@ def _check_none_missing(table: Table, name: str, values: np.ndarray) -> None:
         raise ValueError(f"{table.file}: row {missing[0] + 1} has no value in column {name!r}")
 
 
-def _stack_members(table: Table, fields: dict[str, Any], names: list[str], columns: Columns, notes: list[str]) -> dict[str, Any]:
+def _stack_members(
+    table: Table, fields: dict[str, Any], names: list[str], columns: Columns, notes: list[str]
+) -> dict[str, Any]:
     """The rows of a long table as (M, N, K): a part for each member, aligned like files."""
     kind = columns.kind
     levels = {name: table.column(name).astype(str) for name in names}
     for name, values in levels.items():
         _check_none_missing(table, name, values)
     if len(fields[kind].shape) == 3:
-        raise ValueError(f"{table.file} has several members in each row, and column {names[0]!r} as well; leave one of them out")
+        raise ValueError(
+            f"{table.file} has several members in each row, and column {names[0]!r} as well; leave "
+            "one of them out"
+        )
     which = _codes(list(levels.values()), table.rows)
     first_rows = np.sort(np.unique(which, return_index=True)[1])
     loaded = {key: x if key == "class_names" else np.asarray(x[:]) for key, x in fields.items()}
@@ -549,34 +685,48 @@ def _stack_members(table: Table, fields: dict[str, Any], names: list[str], colum
     for label, part in zip(labels, parts, strict=True):
         if len(part[kind]) != len(parts[0][kind]):
             raise ValueError(
-                f"{table.file}: member {label!r} has {len(part[kind]):,} rows and {labels[0]!r} has {len(parts[0][kind]):,}; "
+                f"{table.file}: member {label!r} has {len(part[kind]):,} rows and {labels[0]!r} "
+                f"has {len(parts[0][kind]):,}; "
                 "all need the same cases"
             )
     called = [f"{table.file}, member {label!r}" for label in labels]
     if "ids" not in fields:
         for owner, rows in zip(called[1:], rows_of_members[1:], strict=True):
-            first, other = (_rows_of(table, *member) for member in ((called[0], rows_of_members[0]), (owner, rows)))
+            first, other = (
+                _rows_of(table, *member)
+                for member in ((called[0], rows_of_members[0]), (owner, rows))
+            )
             check_equal_columns(first, other, [*columns.classes, *columns.roles.values(), *names])
     stacked = combine(called, parts)
     if "ids" not in fields:
         notes.append(f"rows of each member matched by number: {table.file} has no column of ids")
     stacked["member_names"] = tuple(labels)
     if len(names) > 1:
-        notes.append(f"members are the {len(parts)} combinations of {' and '.join(f'`{name}`' for name in names)}")
-        stacked["factors"] = {name: tuple(str(values[row]) for row in first_rows) for name, values in levels.items()}
+        notes.append(
+            f"members are the {len(parts)} combinations of "
+            f"{' and '.join(f'`{name}`' for name in names)}"
+        )
+        stacked["factors"] = {
+            name: tuple(str(values[row]) for row in first_rows) for name, values in levels.items()
+        }
     return stacked
 
 
 def _rows_of(table: Table, name: str, rows: np.ndarray) -> Table:
     """Some rows of a table, which messages call ``name``."""
-    return replace(table, file=name, rows=len(rows), column=lambda column: table.column(column)[rows])
+    return replace(
+        table, file=name, rows=len(rows), column=lambda column: table.column(column)[rows]
+    )
 
 
 def text_array(texts: Sequence[str], what: str) -> np.ndarray:
     """Texts as an array of bounded size."""
     longest = max(map(len, texts), default=1)
     if 4 * longest * len(texts) > FLOOR:
-        raise ValueError(f"{what} has {len(texts):,} texts of up to {longest:,} characters; such files are refused")
+        raise ValueError(
+            f"{what} has {len(texts):,} texts of up to {longest:,} characters; such files are "
+            "refused"
+        )
     return np.array(texts, dtype=f"U{max(longest, 1)}")
 
 

@@ -1,7 +1,9 @@
-r"""The classical measures for all classes jointly: entropy, conditional entropy and mutual information, Eqs. (3)–(6).
+r"""The classical measures for all classes jointly: entropy, conditional entropy and mutual
+information, Eqs. (3)–(6).
 
-As for single labels, with the entropy G and divergence D of a whole probability vector: TU = G(E Θ), AU = E G(Θ), EU = E D(Θ‖E Θ). One
-number per instance, which does not tell the classes apart. Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
+As for single labels, with the entropy G and divergence D of a whole probability vector: TU = G(E
+Θ), AU = E G(Θ), EU = E D(Θ‖E Θ). One number per instance, which does not tell the classes apart.
+Also reverse mutual information (RMI) and expected pairwise KL (EPKL).
 """
 
 from __future__ import annotations
@@ -35,19 +37,26 @@ __all__ = [
 
 
 def decompose(
-    q: Distribution[ArrayT], loss: LossName | Loss | JointLoss = "log", *, rng: int | np.random.Generator | None = 0, n_samples: int = 4096
+    q: Distribution[ArrayT],
+    loss: LossName | Loss | JointLoss = "log",
+    *,
+    rng: int | np.random.Generator | None = 0,
+    n_samples: int = 4096,
 ) -> JointUncertainty[ArrayT]:
-    r"""Total, aleatoric and epistemic uncertainty about the class: entropy, conditional entropy and mutual information.
+    r"""Total, aleatoric and epistemic uncertainty about the class: entropy, conditional entropy and
+    mutual information.
 
     .. math::
-        \mathrm{TU} = \mathrm{H}(\bar\theta), \quad \mathrm{AU} = \mathbb{E}\,\mathrm{H}(\Theta), \quad
-        \mathrm{EU} = \mathbb{E}\,\mathrm{KL}(\Theta \Vert \bar\theta) = \mathrm{I}(Y, \Theta)
+        \mathrm{TU} = \mathrm{H}(\bar\theta), \quad \mathrm{AU} = \mathbb{E}\,\mathrm{H}(\Theta),
+        \quad \mathrm{EU} = \mathbb{E}\,\mathrm{KL}(\Theta \Vert \bar\theta) = \mathrm{I}(Y, \Theta)
 
-    Eqs. (3)–(6) of the paper for log loss; squared, spherical and zero-one loss and a `CostMatrix` have their own entropy and
-    divergence. Ensembles are exact. A Dirichlet is exact for log and squared loss, integrated in one dimension for zero-one loss
-    (error below 1e-9), and sampled for other losses. A LogisticNormal is always sampled. Sampling takes ``n_samples`` draws from
-    ``rng`` (a random seed or generator) and is unbiased; ``.error`` holds 95 % bounds. Under a `CostMatrix` these include a large
-    regret too rare to have been drawn, so they are wide where almost no draw changes the decision.
+    Eqs. (3)–(6) of the paper for log loss; squared, spherical and zero-one loss and a `CostMatrix`
+    have their own entropy and divergence. Ensembles are exact. A Dirichlet is exact for log and
+    squared loss, integrated in one dimension for zero-one loss (error below 1e-9), and sampled for
+    other losses. A LogisticNormal is always sampled. Sampling takes ``n_samples`` draws from
+    ``rng`` (a random seed or generator) and is unbiased; ``.error`` holds 95 % bounds. Under a
+    `CostMatrix` these include a large regret too rare to have been drawn, so they are wide where
+    almost no draw changes the decision.
 
     Examples
     --------
@@ -69,11 +78,14 @@ def decompose(
     parts = computed.parts if computed.joint is None else computed.joint
     error = None if computed.error is None else Components(*computed.error)
     largest = partial(loss.maximum, q.n_classes)  # not a lambda, so that the result can be pickled
-    return JointUncertainty(parts[0], parts[1], parts[2], largest, error, q.n_members if q.finite else None, q.ids)
+    return JointUncertainty(
+        parts[0], parts[1], parts[2], largest, error, q.n_members if q.finite else None, q.ids
+    )
 
 
 def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:
-    r"""Mutual information (BALD score) :math:`\mathrm{I}(Y, \Theta)`, shape (...,): epistemic uncertainty under log loss.
+    r"""Mutual information (BALD score) :math:`\mathrm{I}(Y, \Theta)`, shape (...,): epistemic
+    uncertainty under log loss.
 
     >>> mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.0, 1.0]]])))
     array([1.])
@@ -82,7 +94,8 @@ def mutual_information(q: Distribution[ArrayT], *, base: float = 2.0) -> ArrayT:
 
 
 def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> Array:
-    r"""Each class's contribution to the mutual information, (..., K); nonnegative, with the mutual information as their sum.
+    r"""Each class's contribution to the mutual information, (..., K); nonnegative, with the mutual
+    information as their sum.
 
     .. math:: I_k = \mathbb{E}[\Theta_k \log \Theta_k] - \bar\theta_k \log \bar\theta_k
 
@@ -97,15 +110,20 @@ def mutual_information_by_class(q: Distribution[Any], *, base: float = 2.0) -> A
     closed = shares_of(q)
     if closed is None:
         raise ValueError(
-            f"mutual information by class has no closed form for {type(q).__name__}; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
+            f"mutual information by class has no closed form for {type(q).__name__}; use a sample: "
+            "lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
         )
     return closed * log.unit
 
 
-def reverse_mutual_information(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
-    r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape (...,); D is KL under log loss.
+def reverse_mutual_information(
+    q: Distribution[Any], loss: LossName | Loss | JointLoss = "log"
+) -> Array:
+    r"""Reverse mutual information (RMI) :math:`\mathbb{E}\, D(\bar\theta \Vert \Theta)`, shape
+    (...,); D is KL under log loss.
 
-    Under log loss it is infinite where a member assigns probability 0 to a class that another member considers possible.
+    Under log loss it is infinite where a member assigns probability 0 to a class that another
+    member considers possible.
 
     >>> reverse_mutual_information(lw.Ensemble(np.array([[[1.0, 0.0]], [[0.5, 0.5]]])))
     array([inf])
@@ -115,7 +133,8 @@ def reverse_mutual_information(q: Distribution[Any], loss: LossName | Loss | Joi
         closed = reverse_of(q, loss)
         if closed is None:
             raise ValueError(
-                f"reverse mutual information has no closed form for {type(q).__name__} and this loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
+                f"reverse mutual information has no closed form for {type(q).__name__} and this "
+                "loss; use a sample: lw.Ensemble(q.sample(n, rng=0), member_axis=0)"
             )
         return closed
     law: Any = q.marginal()
@@ -127,20 +146,28 @@ def reverse_mutual_information(q: Distribution[Any], loss: LossName | Loss | Joi
         impossible = xp.any((law.t <= 0) & (m > 0), axis=-1)
         each = xp.where(impossible, xp.full_like(each, float("inf")), each)
     if weights is not None:  # a member of weight 0 is ignored, even if its divergence is infinite
-        weights = weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
-        return xp.sum(xp.where(weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]), axis=0)
+        weights = (
+            weights.reshape(weights.shape + (1,) * (each.ndim - weights.ndim)) + 0 * law.t[..., 0]
+        )
+        return xp.sum(
+            xp.where(
+                weights > 0, weights * xp.where(weights > 0, each, 0 * m[..., 0]), 0 * m[..., 0]
+            ),
+            axis=0,
+        )
     return average(law, each)
 
 
 def expected_pairwise_kl(q: Distribution[Any], loss: LossName | Loss | JointLoss = "log") -> Array:
-    r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an independent copy of Θ.
+    r"""Expected pairwise KL divergence (EPKL) :math:`\mathbb{E}\, D(\Theta \Vert \Theta')`, Θ' an
+    independent copy of Θ.
 
-    The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter is. Another loss replaces KL by
-    its own divergence.
+    The sum of `mutual_information` and `reverse_mutual_information`, and infinite where the latter
+    is. Another loss replaces KL by its own divergence.
 
     >>> expected_pairwise_kl(lw.Ensemble(np.array([[[0.9, 0.1]], [[0.7, 0.3]]])), "squared").round(3)
     array([0.04])
-    """
+    """  # noqa: E501
     return decompose(q, loss).epistemic + reverse_mutual_information(q, loss)
 
 
@@ -149,7 +176,8 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
         raise not_a_distribution(q)
     if not q.exclusive:
         raise ValueError(
-            f"the labels of a {type(q).__name__} may occur together, so there is no single class to be uncertain about; use lw.decompose(q).sum()"
+            f"the labels of a {type(q).__name__} may occur together, so there is no single class "
+            "to be uncertain about; use lw.decompose(q).sum()"
         )
     joint = as_joint_loss(loss, q.n_classes)
     return joint.bind(q.class_names) if isinstance(joint, CostMatrix) else joint
@@ -158,4 +186,8 @@ def _check(q: Any, loss: LossName | Loss | JointLoss) -> JointLoss:
 def _of_atoms(law: Any, loss: JointLoss) -> tuple[Array, Array, Array]:
     """TU = G(E Θ), AU = E G(Θ), EU = E D(Θ ‖ E Θ), Eqs. (3)–(6), over the members."""
     m, mean_of = law.mean[0], partial(average, law)
-    return loss.entropy_from(*law.mean), mean_of(loss.entropy(law.t)), loss.epistemic(mean_of, law.t, m, law.deviation)
+    return (
+        loss.entropy_from(*law.mean),
+        mean_of(loss.entropy(law.t)),
+        loss.epistemic(mean_of, law.t, m, law.deviation),
+    )

@@ -29,13 +29,22 @@ def parts_of(q: Distribution[Any], loss: JointLoss, seed: int, samples: int) -> 
 
     mean_of = partial(average, means)
     m = means.mean[0]
-    total, between = loss.entropy_from(*means.mean), loss.epistemic(mean_of, means.t, m, means.deviation)
-    error = None if within.error is None else (0 * total, mean_of(within.error[1]), mean_of(within.error[2]))
+    total, between = (
+        loss.entropy_from(*means.mean),
+        loss.epistemic(mean_of, means.t, m, means.deviation),
+    )
+    error = (
+        None
+        if within.error is None
+        else (0 * total, mean_of(within.error[1]), mean_of(within.error[2]))
+    )
     return Computed((total, mean_of(within.parts[1]), mean_of(within.parts[2]) + between), error)
 
 
 def average(law: Atoms, x: Array) -> Array:
-    """The expectation over the members of one value or several for each, (M, ...) or (M, ..., A)."""
+    """The expectation over the members of one value or several for each, (M, ...) or (M, ...,
+    A).
+    """
     return law.average(x) if x.ndim == law.t.ndim else law.average(x[..., None])[..., 0]
 
 
@@ -61,10 +70,14 @@ def reverse_of(q: Distribution[Any], loss: JointLoss) -> Array | None:
     if isinstance(loss, JointSquared):
         parts = _dirichlet(q, loss)
         return None if parts is None else parts[1]
-    if isinstance(loss, JointLog):  # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
+    if isinstance(
+        loss, JointLog
+    ):  # Σ m_k [ln α_k − ψ(α_k)] − [ln S − ψ(S)], with ln x − ψ(x) = 1/x − λ(x)
         a, b = beta_parameters(q.alpha, None, None)
         s = (a + b)[..., 0]
-        gap = namespace(a).sum((1 - a * digamma_minus_log(a)), axis=-1) / s - (1 / s - digamma_minus_log(s))
+        gap = namespace(a).sum((1 - a * digamma_minus_log(a)), axis=-1) / s - (
+            1 / s - digamma_minus_log(s)
+        )
         return not_negative(gap) * loss.unit
     return None
 

@@ -1,4 +1,6 @@
-"""Joint measures without a closed form: Monte Carlo with error bounds, and quadrature of the expected maximum."""
+"""Joint measures without a closed form: Monte Carlo with error bounds, and quadrature of the
+expected maximum.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +21,10 @@ STANDARD_ERRORS = 2  # half-width of a 95 % interval
 def sampled(q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int) -> Computed:
     """Total, aleatoric and epistemic uncertainty from draws of Θ, and 95 % bounds on their errors.
 
-    Epistemic uncertainty is the average divergence of the draws from one forecast, the mean of ``q``. The forecast is not taken
-    from the same draws, so that the average is unbiased: deciding by the draws and judging the decision by them would make regrets
-    too small. The mean is exact, or (LogisticNormal) from quasi-random points of its own.
+    Epistemic uncertainty is the average divergence of the draws from one forecast, the mean of
+    ``q``. The forecast is not taken from the same draws, so that the average is unbiased: deciding
+    by the draws and judging the decision by them would make regrets too small. The mean is exact,
+    or (LogisticNormal) from quasi-random points of its own.
 
     Every instance uses the same seed, so its result does not depend on the batch.
     """
@@ -37,20 +40,29 @@ def sampled(q: Distribution[Any], loss: JointLoss, seed: int, n_samples: int) ->
     for i in range(0, max(len(positions), 1), step):
         block = slice(i, i + step)
         draws = [(q[j] if batch else q).sample(n_draws, rng=seed) for j in positions[block]]
-        stacked = xp.stack(draws, axis=1) if draws else like(np.empty((n_draws, 0, n_classes)), means[0])
-        blocks.append(_of_block(stacked, mean[block, ...], complement[block, ...], loss, q.exact_mean))
-    columns = (xp.reshape(xp.concat(list(column), axis=0), batch) for column in zip(*blocks, strict=True))
+        stacked = (
+            xp.stack(draws, axis=1) if draws else like(np.empty((n_draws, 0, n_classes)), means[0])
+        )
+        blocks.append(
+            _of_block(stacked, mean[block, ...], complement[block, ...], loss, q.exact_mean)
+        )
+    columns = (
+        xp.reshape(xp.concat(list(column), axis=0), batch) for column in zip(*blocks, strict=True)
+    )
     total, aleatoric, epistemic, *errors = columns
     return Computed((total, aleatoric, epistemic), tuple(errors))
 
 
-def _of_block(draws: Array, mean: Array, complement: Array, loss: JointLoss, exact_mean: bool) -> tuple[Array, ...]:
+def _of_block(
+    draws: Array, mean: Array, complement: Array, loss: JointLoss, exact_mean: bool
+) -> tuple[Array, ...]:
     """Three uncertainties and their error bounds from draws (n, ..., K)."""
     xp = namespace(draws)
     n_draws = draws.shape[0]
     divergence = loss.divergence(draws, mean, draws - mean)
     epistemic = sum_first(divergence) / n_draws
-    # A regret that is rarer than 1 − .025^(1/n) may well have been missed by n draws, whatever they show.
+    # A regret that is rarer than 1 − .025^(1/n) may well have been missed by n draws, whatever they
+    # show.
     unseen = loss.largest_divergence(mean) * (1 - 0.025 ** (1 / n_draws))
     epistemic_error = xp.sqrt(_half_width(divergence) ** 2 + unseen**2)
 
@@ -59,7 +71,9 @@ def _of_block(draws: Array, mean: Array, complement: Array, loss: JointLoss, exa
         epistemic = xp.minimum(epistemic, total)
         aleatoric = total - epistemic
         total_error = 0 * total
-        epistemic_error = xp.minimum(epistemic_error, xp.maximum(epistemic, aleatoric))  # because 0 ≤ EU ≤ TU
+        epistemic_error = xp.minimum(
+            epistemic_error, xp.maximum(epistemic, aleatoric)
+        )  # because 0 ≤ EU ≤ TU
         aleatoric_error = epistemic_error
     else:
         entropy = loss.entropy(draws)
@@ -69,7 +83,14 @@ def _of_block(draws: Array, mean: Array, complement: Array, loss: JointLoss, exa
         aleatoric_error = _half_width(entropy)
 
     rounding = 64 * smallest(total)[1] * total
-    return total, aleatoric, epistemic, total_error + rounding, aleatoric_error + rounding, epistemic_error + rounding
+    return (
+        total,
+        aleatoric,
+        epistemic,
+        total_error + rounding,
+        aleatoric_error + rounding,
+        epistemic_error + rounding,
+    )
 
 
 def _half_width(values: Array) -> Array:
@@ -82,7 +103,8 @@ def _half_width(values: Array) -> Array:
 def gain_of_maximum(alpha: Array) -> Array:
     r"""E max_k Θ_k − max_k E Θ_k ≥ 0 of a Dirichlet.
 
-    With independent Gamma variables g_k, :math:`\mathbb{E} \max_k \Theta_k = \int_0^\infty (1 - \prod_k P(g_k \le x))\,dx / S`.
+    With independent Gamma variables g_k, :math:`\mathbb{E} \max_k \Theta_k = \int_0^\infty (1 -
+    \prod_k P(g_k \le x))\,dx / S`.
     """
     from scipy.special import gammaincc
 
@@ -93,7 +115,9 @@ def gain_of_maximum(alpha: Array) -> Array:
     x, w = np.polynomial.legendre.leggauss(256)
     v, w = (x + 1) / 2, w / 2
     total = low.copy()
-    for node, weight in zip(v, w, strict=True):  # x = low + length · v⁸: the density for small α is concentrated at 0
+    for node, weight in zip(
+        v, w, strict=True
+    ):  # x = low + length · v⁸: the density for small α is concentrated at 0
         above = gammaincc(a, (low + length * node**8)[..., None])
         with np.errstate(divide="ignore"):  # ln 0
             total += weight * 8 * node**7 * length * -np.expm1(np.sum(np.log1p(-above), axis=-1))

@@ -1,4 +1,6 @@
-r"""Joint losses: entropy and divergence of whole probability vectors ``p`` (..., K), as `labelwise.losses` for single labels."""
+r"""Joint losses: entropy and divergence of whole probability vectors ``p`` (..., K), as
+`labelwise.losses` for single labels.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,16 @@ import numpy as np
 from .._arrays import Array, index_like, like, namespace
 from .._errors import InputError
 from .._frames import library_of_frame, named_axes, values_by_class
-from ..losses import CostLoss, LogLoss, Loss, LossName, SphericalLoss, SquaredLoss, ZeroOneLoss, as_loss
+from ..losses import (
+    CostLoss,
+    LogLoss,
+    Loss,
+    LossName,
+    SphericalLoss,
+    SquaredLoss,
+    ZeroOneLoss,
+    as_loss,
+)
 from ..losses._special import kl_term, log_complement, x_log_x
 from ..losses.base import not_negative
 
@@ -25,7 +36,9 @@ class JointLoss:
         raise NotImplementedError
 
     def entropy_from(self, p: Array, c: Array) -> Array:
-        """G(p), given the complements ``c`` = 1 − p, which are accurate where a probability is near 1."""
+        """G(p), given the complements ``c`` = 1 − p, which are accurate where a probability is near
+        1.
+        """
         return self.entropy(p)
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
@@ -37,7 +50,9 @@ class JointLoss:
         return average(self.divergence(p, m, d))
 
     def largest_divergence(self, m: Array) -> Array:
-        """The largest D(p‖m) that a few draws of ``p`` may have missed; 0 where D is smooth, so that draws show its size."""
+        """The largest D(p‖m) that a few draws of ``p`` may have missed; 0 where D is smooth, so
+        that draws show its size.
+        """
         return 0 * m[..., 0]
 
     def maximum(self, n: int) -> float:
@@ -47,7 +62,9 @@ class JointLoss:
 
 @dataclass(frozen=True)
 class JointLog(JointLoss):
-    r"""Shannon entropy :math:`-\sum_k \theta_k \log \theta_k`, Eq. (1), and the Kullback–Leibler divergence."""
+    r"""Shannon entropy :math:`-\sum_k \theta_k \log \theta_k`, Eq. (1), and the Kullback–Leibler
+    divergence.
+    """
 
     base: float = 2.0
 
@@ -62,10 +79,16 @@ class JointLog(JointLoss):
         xp = namespace(p)
         likely = c < 0.5
         near_one = -p * log_complement(xp.where(likely, c, 0 * c))
-        return xp.sum(xp.where(likely, near_one, -x_log_x(xp.where(likely, 0 * p, p))), axis=-1) * self.unit + 0.0
+        return (
+            xp.sum(xp.where(likely, near_one, -x_log_x(xp.where(likely, 0 * p, p))), axis=-1)
+            * self.unit
+            + 0.0
+        )
 
     def shares(self, p: Array, m: Array, d: Array) -> Array:
-        r""":math:`p_k \log(p_k/m_k) - d_k \ge 0` for each class; the d_k add up to 0 over classes and over members."""
+        r""":math:`p_k \log(p_k/m_k) - d_k \ge 0` for each class; the d_k add up to 0 over classes
+        and over members.
+        """
         return kl_term(p, m, d) * self.unit
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
@@ -104,12 +127,17 @@ class JointSpherical(JointLoss):
         return xp.sum(p * c, axis=-1) / (1 + xp.sqrt(xp.sum(p * p, axis=-1)))
 
     def divergence(self, p: Array, m: Array, d: Array) -> Array:
-        # with d⊥ the part of d at right angles to m: ‖m‖ ‖d⊥‖² / (‖p‖‖m‖ + p·m), no difference of norms
+        # with d⊥ the part of d at right angles to m: ‖m‖ ‖d⊥‖² / (‖p‖‖m‖ + p·m), no difference of
+        # norms
         xp = namespace(p)
         mm = xp.sum(m * m, axis=-1)
         across = d - m * (xp.sum(d * m, axis=-1) / mm)[..., None]
         m_norm = xp.sqrt(mm)
-        return m_norm * xp.sum(across * across, axis=-1) / (xp.sqrt(xp.sum(p * p, axis=-1)) * m_norm + xp.sum(p * m, axis=-1))
+        return (
+            m_norm
+            * xp.sum(across * across, axis=-1)
+            / (xp.sqrt(xp.sum(p * p, axis=-1)) * m_norm + xp.sum(p * m, axis=-1))
+        )
 
     def maximum(self, n: int) -> float:
         return 1 - 1 / sqrt(n)
@@ -117,15 +145,17 @@ class JointSpherical(JointLoss):
 
 @dataclass(frozen=True, eq=False)
 class CostMatrix(JointLoss):
-    r"""Cost of choosing one class: ``costs[true class, chosen class]``, and optionally the cost of abstaining.
+    r"""Cost of choosing one class: ``costs[true class, chosen class]``, and optionally the cost of
+    abstaining.
 
     .. math:: G(\theta) = \min_a \sum_k \theta_k\, C_{ka}
 
-    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions. The rows of a data frame are matched to the classes by name.
+    Zero-one loss is ``1 - np.eye(K)``. Additional columns are further actions. The rows of a data
+    frame are matched to the classes by name.
 
     >>> float(CostMatrix(1 - np.eye(3), abstain=0.2).entropy(np.array([0.7, 0.2, 0.1])))  # abstaining is cheaper than 0.3
     0.2
-    """
+    """  # noqa: E501
 
     costs: Any
     abstain: float | None = None
@@ -139,12 +169,21 @@ class CostMatrix(JointLoss):
             costs, (names, _) = named_axes(costs, "costs")
             object.__setattr__(self, "class_names", names)
         costs = np.asarray(costs)
-        if costs.dtype.kind not in "iuf" or costs.ndim != 2 or costs.shape[0] < 2 or costs.shape[1] < 1:
+        if (
+            costs.dtype.kind not in "iuf"
+            or costs.ndim != 2
+            or costs.shape[0] < 2
+            or costs.shape[1] < 1
+        ):
             raise ValueError(
-                f"`costs` must be a matrix of numbers, a row for each true class and a column for each action; got shape {costs.shape} of {costs.dtype}"
+                "`costs` must be a matrix of numbers, a row for each true class and a column for "
+                f"each action; got shape {costs.shape} of {costs.dtype}"
             )
         if not np.all(np.isfinite(costs)) or np.any(costs < 0):
-            raise ValueError("`costs` must be finite and not negative; subtract the minimum of each row to convert gains into costs")
+            raise ValueError(
+                "`costs` must be finite and not negative; subtract the minimum of each row to "
+                "convert gains into costs"
+            )
         table = costs.astype(float)
         if self.abstain is not None:
             price = float(self.abstain)
@@ -154,13 +193,24 @@ class CostMatrix(JointLoss):
         object.__setattr__(self, "table", table)
 
     def bind(self, class_names: tuple[str, ...] | None) -> CostMatrix:
-        """The same costs with their rows in the order of the classes, by name where the rows have names."""
+        """The same costs with their rows in the order of the classes, by name where the rows have
+        names.
+        """
         if self.class_names is None or self.class_names == class_names:
             return self
         if class_names is None:
-            raise InputError("the rows of `costs` have class names, but the prediction has none", fix="class_names")
-        order = values_by_class(dict(zip(self.class_names, range(len(self.class_names)), strict=True)), class_names, "costs")
-        return CostMatrix(self.table[order] if self.abstain is None else self.table[order, :-1], self.abstain)
+            raise InputError(
+                "the rows of `costs` have class names, but the prediction has none",
+                fix="class_names",
+            )
+        order = values_by_class(
+            dict(zip(self.class_names, range(len(self.class_names)), strict=True)),
+            class_names,
+            "costs",
+        )
+        return CostMatrix(
+            self.table[order] if self.abstain is None else self.table[order, :-1], self.abstain
+        )
 
     @property
     def is_zero_one(self) -> bool:
@@ -172,9 +222,12 @@ class CostMatrix(JointLoss):
         """Expected cost of each action, (..., A)."""
         if p.shape[-1] != self.table.shape[0]:
             raise ValueError(
-                f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction has K = {p.shape[-1]} classes"
+                f"`costs` has {self.table.shape[0]} rows, one for each true class; the prediction "
+                f"has K = {p.shape[-1]} classes"
             )
-        if isinstance(p, np.ndarray):  # class by class: NumPy is slow in sums over a short last axis
+        if isinstance(
+            p, np.ndarray
+        ):  # class by class: NumPy is slow in sums over a short last axis
             classes = np.ascontiguousarray(np.moveaxis(p, -1, 0))
             risks = np.empty((*p.shape[:-1], self.table.shape[1]), p.dtype)
             for j, column in enumerate(self.table.T.astype(p.dtype)):
@@ -190,7 +243,9 @@ class CostMatrix(JointLoss):
         return namespace(p).min(self.risks(p), axis=-1)
 
     def _of_chosen(self, values: Array, m: Array) -> Array:
-        """Of ``values`` (..., A) for each action, those of the action that is cheapest under ``m``."""
+        """Of ``values`` (..., A) for each action, those of the action that is cheapest under
+        ``m``.
+        """
         xp = namespace(values)
         best = xp.argmin(self.risks(m), axis=-1, keepdims=True)
         chosen = best == index_like(np.arange(self.table.shape[1]), m)
@@ -201,12 +256,16 @@ class CostMatrix(JointLoss):
         return self._of_chosen(risk, m) - namespace(p).min(risk, axis=-1)
 
     def largest_divergence(self, m: Array) -> Array:
-        """The largest regret of the action chosen by ``m``: it is convex in p, so one class is certain where it is largest."""
+        """The largest regret of the action chosen by ``m``: it is convex in p, so one class is
+        certain where it is largest.
+        """
         regret = self.table - self.table.min(axis=1, keepdims=True)
         return self._of_chosen(like(regret.max(axis=0), m), m)
 
     def epistemic(self, average: Callable[[Array], Array], p: Array, m: Array, d: Array) -> Array:
-        """min_a E[cost of a − cost of the best action]: exactly 0 if one action is best for all draws."""
+        """min_a E[cost of a − cost of the best action]: exactly 0 if one action is best for all
+        draws.
+        """
         xp = namespace(p)
         risk = self.risks(p)
         regret = average(not_negative(risk - xp.min(risk, axis=-1, keepdims=True)))

@@ -1,7 +1,9 @@
-r"""The special functions behind the closed forms, for every array library, accurate where the textbook form is not.
+r"""The special functions behind the closed forms, for every array library, accurate where the
+textbook form is not.
 
-Each is built so that no two nearly equal numbers are subtracted, and so that value and gradient stay finite at the
-edges of the unit interval: there the gradient is that of the nearest number inside.
+Each is built so that no two nearly equal numbers are subtracted, and so that value and gradient
+stay finite at the edges of the unit interval: there the gradient is that of the nearest number
+inside.
 """
 
 from __future__ import annotations
@@ -11,12 +13,20 @@ from array_api_compat import is_jax_array, is_numpy_array
 
 from .._arrays import Array, like, namespace, smallest
 
-# The polynomials b(z) next to 1/3 + z/5 + z²/7 + … on [0, 1/9] for float32 and float64, lowest degree first; as in coefficients.h.
+# The polynomials b(z) next to 1/3 + z/5 + z²/7 + … on [0, 1/9] for float32 and float64, lowest
+# degree first; as in coefficients.h.
 _ARTANH_SINGLE = (0.3333332017, 0.2000378032, 0.141183099, 0.1342574901)
 _ARTANH_DOUBLE = (
-    0.33333333333333484276, 0.19999999999780064358, 0.14285714338330497512, 0.11111106278964856303, 0.09091130554209873149,
-    0.076866374381790011452, 0.067511712358785501992, 0.051613346352495409549, 0.084353503305486046991,
-)  # fmt: skip
+    0.33333333333333484276,
+    0.19999999999780064358,
+    0.14285714338330497512,
+    0.11111106278964856303,
+    0.09091130554209873149,
+    0.076866374381790011452,
+    0.067511712358785501992,
+    0.051613346352495409549,
+    0.084353503305486046991,
+)
 # B_2n / (2n) for n = 1 ... 8: the asymptotic series of the digamma function.
 _BERNOULLI = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12, -3617 / 8160)
 
@@ -27,13 +37,17 @@ def _inside(x: Array, floor: float) -> Array:
 
 
 def _edge(x: Array) -> Array:
-    """0 everywhere, with slope 1 at x = 0: what x·log(floor) there lacks of the slope of x·log(x)."""
+    """0 everywhere, with slope 1 at x = 0: what x·log(floor) there lacks of the slope of
+    x·log(x).
+    """
     xp = namespace(x)
     return xp.where(x > 0, xp.zeros_like(x), x)
 
 
 def ratio(x: Array, y: Array) -> Array:
-    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which must not underflow."""
+    """x / y for y > 0, both scaled up first where y is small: the gradient divides by y², which
+    must not underflow.
+    """
     xp = namespace(y)
     tiny = smallest(y)[0]
     scale = xp.where(y < tiny**0.5, like(tiny**-0.75, y), xp.ones_like(y))
@@ -61,7 +75,8 @@ def log_complement(u: Array) -> Array:
 
 
 def binary_entropy(t: Array, c: Array) -> Array:
-    r"""Shannon entropy of a binary outcome in nats, :math:`-t \ln t - c \ln c` with :math:`c = 1 - t`.
+    r"""Shannon entropy of a binary outcome in nats, :math:`-t \ln t - c \ln c` with :math:`c = 1 -
+    t`.
 
     Taken from the smaller of the two, so that nothing is lost at either end.
     """
@@ -80,27 +95,37 @@ def x_log_x(x: Array) -> Array:
 
 
 def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
-    r""":math:`p \ln(p/m) - d \ge 0` with :math:`d = p - m` given separately, as accurate as ``d`` is.
+    r""":math:`p \ln(p/m) - d \ge 0` with :math:`d = p - m` given separately, as accurate as ``d``
+    is.
 
-    With :math:`s = d/(p+m)`, :math:`\ln(p/m) = 2\,\mathrm{artanh}(s)`, so for nearby ``p`` and ``m`` it is
+    With :math:`s = d/(p+m)`, :math:`\ln(p/m) = 2\,\mathrm{artanh}(s)`, so for nearby ``p`` and
+    ``m`` it is
     :math:`d s [1 + s (1+s) b(s^2)]`, :math:`b(z) = 1/3 + z/5 + z^2/7 + \dots`: no logarithm and no cancellation. ``upper``
-    says that ``p`` is a complement 1 − t: the number next to 0 that it can reach is eps/2, and so is its gradient's.
-    """
+    says that ``p`` is a complement 1 − t: the number next to 0 that it can reach is eps/2, and so
+    is its gradient's.
+    """  # noqa: E501
     xp = namespace(p)
     tiny, half_eps = smallest(p)
     if is_numpy_array(p):
         s = d / (p + m + tiny)
         z = s * s
         close = d * s * (1 + (s + z) * _artanh_tail(z))
-        return np.where(z < 1 / 9, close, np.maximum(p * (np.log(p + tiny / 2) - np.log(m + tiny / 2)) - d, 0))
+        return np.where(
+            z < 1 / 9, close, np.maximum(p * (np.log(p + tiny / 2) - np.log(m + tiny / 2)) - d, 0)
+        )
     whole = p + m
     s = ratio(d, xp.where(whole > 0, whole, xp.ones_like(whole)))
     near = xp.abs(s) < 1 / 3
     s = xp.where(near, s, xp.zeros_like(s))
     close = d * s * (1 + s * (1 + s) * _artanh_tail(s * s))
     one = xp.ones_like(p)
-    inside, middle = xp.where(near, one, _inside(p, half_eps if upper else tiny)), xp.where(near, one, _inside(m, tiny))
-    log_ratio = xp.log(ratio(xp.minimum(inside, middle), xp.maximum(inside, middle)))  # the other way round it may overflow
+    inside, middle = (
+        xp.where(near, one, _inside(p, half_eps if upper else tiny)),
+        xp.where(near, one, _inside(m, tiny)),
+    )
+    log_ratio = xp.log(
+        ratio(xp.minimum(inside, middle), xp.maximum(inside, middle))
+    )  # the other way round it may overflow
     far = p * xp.where(inside < middle, log_ratio, -log_ratio) + _edge(p) - d
     return xp.where(near, close, xp.where(far > 0, far, xp.zeros_like(far)))
 
@@ -108,8 +133,8 @@ def kl_term(p: Array, m: Array, d: Array, *, upper: bool = False) -> Array:
 def digamma_difference(x: Array, y: Array) -> Array:
     r""":math:`\psi(x + y) - \psi(x)` for x ≥ 1, y ≥ 0, to full relative accuracy.
 
-    Ten steps of the recurrence, each a positive term, bring the argument to where the asymptotic series is exact; there
-    the difference of each term is taken before it is rounded.
+    Ten steps of the recurrence, each a positive term, bring the argument to where the asymptotic
+    series is exact; there the difference of each term is taken before it is rounded.
     """
     xp = namespace(x)
     steps = xp.zeros_like(x)
@@ -119,12 +144,16 @@ def digamma_difference(x: Array, y: Array) -> Array:
     log_ratio = xp.log1p(y / z)
     series = xp.zeros_like(x)
     for n in range(len(_BERNOULLI), 0, -1):
-        series = (series - _BERNOULLI[n - 1] * xp.expm1(-2 * n * log_ratio)) / z / z  # z² may overflow in float32
+        series = (
+            (series - _BERNOULLI[n - 1] * xp.expm1(-2 * n * log_ratio)) / z / z
+        )  # z² may overflow in float32
     return steps + log_ratio + y / z / (2 * (z + y)) + series
 
 
 def digamma_minus_log(x: Array) -> Array:
-    r""":math:`\lambda(x) = \psi(x + 1) - \ln x > 0` for x > 0: falls from infinity like −ln x, then like 1/(2x)."""
+    r""":math:`\lambda(x) = \psi(x + 1) - \ln x > 0` for x > 0: falls from infinity like −ln x, then
+    like 1/(2x).
+    """
     xp = namespace(x)
     large = x >= 15
     z = xp.where(large, x, x + 11)
@@ -139,9 +168,13 @@ def digamma_minus_log(x: Array) -> Array:
 
 
 def digamma_minus_log_drop(x: Array, y: Array) -> Array:
-    r""":math:`\lambda(x) - \lambda(x + y) \ge 0` for 0 < y ≤ x, accurate beside :math:`\lambda(y)\, y / x`."""
+    r""":math:`\lambda(x) - \lambda(x + y) \ge 0` for 0 < y ≤ x, accurate beside :math:`\lambda(y)\,
+    y / x`.
+    """
     xp = namespace(x)
     large = (x >= 15) & (y >= 1)  # for smaller y, λ(x) and λ(x + y) agree in too many digits
     close = xp.where(large, xp.ones_like(x), x)
-    from_difference = xp.log1p(xp.where(large, xp.ones_like(x), y) / close) - digamma_difference(close + 1, y)
+    from_difference = xp.log1p(xp.where(large, xp.ones_like(x), y) / close) - digamma_difference(
+        close + 1, y
+    )
     return xp.where(large, digamma_minus_log(x) - digamma_minus_log(x + y), from_difference)

@@ -11,7 +11,9 @@ from .._arrays import Array, namespace
 from .maxima import maximum_of_nested, maximum_on_simplex
 
 Expectation = Callable[[Callable[[Array, Array, Array], Array]], Array]
-"""Takes f(t, c, d) to its expectation; d is the deviation t − E t, kept accurate when it is small."""
+"""Takes f(t, c, d) to its expectation; d is the deviation t − E t, kept accurate when it is
+small.
+"""
 
 
 class Loss:
@@ -26,13 +28,19 @@ class Loss:
         raise NotImplementedError
 
     def entropy(self, t: Array, c: Array = None) -> Array:
-        r"""Generalized entropy :math:`G(t) = \varphi(t, t)`; ``c`` is 1 − t, if known more accurately."""
+        r"""Generalized entropy :math:`G(t) = \varphi(t, t)`; ``c`` is 1 − t, if known more
+        accurately.
+        """
         raise NotImplementedError
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        r"""Bregman divergence :math:`D(t \Vert m) \ge 0` of −G: the excess loss of forecast ``m`` over G(t) when ``t`` is true.
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
+        r"""Bregman divergence :math:`D(t \Vert m) \ge 0` of −G: the excess loss of forecast ``m``
+        over G(t) when ``t`` is true.
 
-        ``c`` and ``mc`` are the complements, ``d`` the difference t − m, if known more accurately than by subtraction.
+        ``c`` and ``mc`` are the complements, ``d`` the difference t − m, if known more accurately
+        than by subtraction.
         """
         raise NotImplementedError
 
@@ -42,7 +50,9 @@ class Loss:
         raise NotImplementedError
 
     def epistemic(self, expect: Expectation, mt: Array, mc: Array) -> Array:
-        r""":math:`\mathbb{E}\, D(\Theta \Vert \bar\theta)`, Eqs. (11), (15), (16), given the expectation and the mean."""
+        r""":math:`\mathbb{E}\, D(\Theta \Vert \bar\theta)`, Eqs. (11), (15), (16), given the
+        expectation and the mean.
+        """
         return expect(lambda t, c, d: self.divergence(t, mt, c, mc, d))
 
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array | None:
@@ -68,22 +78,35 @@ class Loss:
 
     @property
     def smooth(self) -> bool:
-        """Whether the entropy is differentiable inside the unit interval (the jackknife needs it)."""
+        """Whether the entropy is differentiable inside the unit interval (the jackknife needs
+        it).
+        """
         return self.kink is None
 
     def maximum_of_sum(self, n: int, weights: Array = None, *, exhaustive: bool = True) -> float:
-        r"""The maximum of :math:`\sum_k w_k G_k(\theta_k)` over the probability simplex of ``n`` labels.
+        r"""The maximum of :math:`\sum_k w_k G_k(\theta_k)` over the probability simplex of ``n``
+        labels.
 
         Without ``exhaustive`` it may be that none of them happens: :math:`\sum_k \theta_k \le 1`.
         """
         if weights is None and np.ndim(self.maximum) == 0 and exhaustive:
-            return float(n * self.entropy(np.asarray(1 / n), np.asarray(1 - 1 / n)))  # concave and symmetric
-        return maximum_on_simplex(self, np.ones(n) if weights is None else np.asarray(weights, float), exhaustive)
+            return float(
+                n * self.entropy(np.asarray(1 / n), np.asarray(1 - 1 / n))
+            )  # concave and symmetric
+        return maximum_on_simplex(
+            self, np.ones(n) if weights is None else np.asarray(weights, float), exhaustive
+        )
 
     def maximum_of_cuts(self, n: int, weights: Array = None) -> float:
-        r"""The maximum of :math:`\sum_j w_j G_j(t_j)` over the nested events of an ordered scale, :math:`t_1 \ge \dots \ge t_n`."""
+        r"""The maximum of :math:`\sum_j w_j G_j(t_j)` over the nested events of an ordered scale,
+        :math:`t_1 \ge \dots \ge t_n`.
+        """
         w = np.ones(n) if weights is None else np.asarray(weights, float)
-        return float(np.sum(w) * self.maximum) if np.ndim(self.maximum) == 0 else maximum_of_nested(self, w)
+        return (
+            float(np.sum(w) * self.maximum)
+            if np.ndim(self.maximum) == 0
+            else maximum_of_nested(self, w)
+        )
 
 
 def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
@@ -92,7 +115,9 @@ def complete(t: Array, c: Array = None) -> tuple[Array, Array]:
     return t, (1 - t if c is None else c)
 
 
-def complete_two(t: Array, m: Array, c: Array, mc: Array, d: Array) -> tuple[Array, Array, Array, Array, Array]:
+def complete_two(
+    t: Array, m: Array, c: Array, mc: Array, d: Array
+) -> tuple[Array, Array, Array, Array, Array]:
     """The same for a probability and a forecast of it, with their difference."""
     t, c = complete(t, c)
     m, mc = complete(m, mc)
@@ -107,5 +132,7 @@ def pick(y: int, one: Array, zero: Array) -> Array:
 
 
 def not_negative(x: Array) -> Array:
-    """Clip negative zeros and rounding errors of nonnegative quantities; at 0 the gradient is kept."""
+    """Clip negative zeros and rounding errors of nonnegative quantities; at 0 the gradient is
+    kept.
+    """
     return namespace(x).where(x < 0, 0 * x, x) + 0.0

@@ -23,11 +23,13 @@ class BetaLoss(Loss):
     r"""The two-parameter family of Buja, Stuetzle and Shen (2005), a, b > −1.
 
     .. math:: \varphi(\hat\theta, 1) = \int_{\hat\theta}^1 s^{a-1} (1-s)^b ds, \qquad
-              \varphi(\hat\theta, 0) = \int_0^{\hat\theta} s^a (1-s)^{b-1} ds, \qquad -G''(t) = t^{a-1} (1-t)^{b-1}
+              \varphi(\hat\theta, 0) = \int_0^{\hat\theta} s^a (1-s)^{b-1} ds, \qquad -G''(t) =
+              t^{a-1} (1-t)^{b-1}
 
-    (0, 0) is the log loss in nats, (1, 1) half the squared loss, (−½, −½) boosting loss; a ≠ b weighs the two kinds of
-    error unequally. Entropy and divergence are accurate to 1e-10 of the entropy in double precision; with a and b near 100
-    they are so small that they underflow in float32.
+    (0, 0) is the log loss in nats, (1, 1) half the squared loss, (−½, −½) boosting loss; a ≠ b
+    weighs the two kinds of error unequally. Entropy and divergence are accurate to 1e-10 of the
+    entropy in double precision; with a and b near 100 they are so small that they underflow in
+    float32.
 
     >>> round(float(BetaLoss(1, 1).entropy(0.3)), 12)  # 0.3 · 0.7 / 2
     0.105
@@ -42,21 +44,31 @@ class BetaLoss(Loss):
             if not isinstance(value, int | float | np.number):
                 raise TypeError(f"`{key}` must be a number greater than -1; got {value!r}")
             if not -1 < value < inf:
-                raise ValueError(f"`{key}` must be finite and greater than -1, or the loss has no finite entropy; got {value!r}")
+                raise ValueError(
+                    f"`{key}` must be finite and greater than -1, or the loss has no finite "
+                    f"entropy; got {value!r}"
+                )
             if value > 100:
-                raise ValueError(f"`{key}` must be at most 100 (the integrals lose their accuracy beyond); got {value!r}")
+                raise ValueError(
+                    f"`{key}` must be at most 100 (the integrals lose their accuracy beyond); got "
+                    f"{value!r}"
+                )
 
     @cached_property
     def _rules(self) -> tuple[_UpperIntegral, _UpperIntegral]:
         return _UpperIntegral.prepare(self.a, self.b), _UpperIntegral.prepare(self.b, self.a)
 
     def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
-        """φ(t, 1) and φ(t, 0); at the ends the right value with the slope of the nearest number inside."""
+        """φ(t, 1) and φ(t, 0); at the ends the right value with the slope of the nearest number
+        inside.
+        """
         xp = namespace(t)
         tiny, half_eps = smallest(t)
         inside = xp.where(t > 0, t, like(tiny, t)), xp.where(c > 0, c, like(half_eps, c))
         one, zero = self._rules[0](*inside), self._rules[1](*inside[::-1])
-        return xp.where(c > 0, one, one - without_gradient(one)), xp.where(t > 0, zero, zero - without_gradient(zero))
+        return xp.where(c > 0, one, one - without_gradient(one)), xp.where(
+            t > 0, zero, zero - without_gradient(zero)
+        )
 
     def phi(self, forecast: Array, y: int) -> Array:
         one, zero = self._partial(*complete(forecast))
@@ -68,8 +80,12 @@ class BetaLoss(Loss):
         one, zero = self._partial(t, c)
         return t * one + c * zero
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
-        r""":math:`\int_m^t (t-s)\, s^{a-1}(1-s)^{b-1} ds`: by quadrature where t and m are close, else from φ."""
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
+        r""":math:`\int_m^t (t-s)\, s^{a-1}(1-s)^{b-1} ds`: by quadrature where t and m are close,
+        else from φ.
+        """
         if c is None or mc is None or d is None:
             t, m, c, mc, d = complete_two(t, m, c, mc, d)
         xp = namespace(t)
@@ -79,11 +95,16 @@ class BetaLoss(Loss):
         least = xp.minimum(m, mc)
         near = xp.abs(d) < 0.5 * least
         half = xp.ones_like(m) / 2
-        m, mc, least, step = (xp.where(near, x, safe) for x, safe in ((m, half), (mc, half), (least, half), (d, 0 * d)))
+        m, mc, least, step = (
+            xp.where(near, x, safe)
+            for x, safe in ((m, half), (mc, half), (least, half), (d, 0 * d))
+        )
         up, down = ratio(step, m), ratio(step, mc)
         close = xp.zeros_like(t)
         for v, w in zip(*_gauss_legendre(10), strict=True):
-            close = close + (w * (1 - v)) * (1 + v * up) ** (self.a - 1) * (1 - v * down) ** (self.b - 1)
+            close = close + (w * (1 - v)) * (1 + v * up) ** (self.a - 1) * (1 - v * down) ** (
+                self.b - 1
+            )
         # d² m^(a−1) mc^(b−1), with d/min(m, mc) for d: the powers that are left do not overflow
         low = 2 * xp.astype(m <= mc, m.dtype)
         scale = ratio(step, least) ** 2 * m ** (self.a - 1 + low) * mc ** (self.b + 1 - low)
@@ -96,16 +117,19 @@ class BetaLoss(Loss):
 
 @dataclass(frozen=True)
 class _UpperIntegral:
-    """∫_t^1 s^(a−1) (1−s)^b ds, by Gauss–Jacobi rules that hold the power of s (or of 1−s) as their weight.
+    """∫_t^1 s^(a−1) (1−s)^b ds, by Gauss–Jacobi rules that hold the power of s (or of 1−s) as their
+    weight.
 
-    Below ½ it is a constant less ∫_0^t. Where a is small or negative that integral is large or infinite; then s^(a−1) is taken
-    out of it and integrated by itself.
+    Below ½ it is a constant less ∫_0^t. Where a is small or negative that integral is large or
+    infinite; then s^(a−1) is taken out of it and integrated by itself.
     """
 
     a: float
     b: float
     constant: float
-    low: tuple[np.ndarray, np.ndarray]  # nodes and weights for v^(a−1) on [0, 1], or v^a where s^(a−1) is taken out
+    low: tuple[
+        np.ndarray, np.ndarray
+    ]  # nodes and weights for v^(a−1) on [0, 1], or v^a where s^(a−1) is taken out
     high: tuple[np.ndarray, np.ndarray]  # the same for v^b
 
     @classmethod
@@ -132,7 +156,9 @@ class _UpperIntegral:
         for v, w in zip(*self.low, strict=True):
             s = xp.maximum(t * float(v), tiny)
             power = self.b * log_complement(s)
-            total = total + float(w) * (ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power))
+            total = total + float(w) * (
+                ratio(xp.expm1(power), s) if self.a < 0.5 else xp.exp(power)
+            )
         return total
 
     def _above(self, c: Array) -> Array:
@@ -164,9 +190,11 @@ class _UpperIntegral:
 
 @lru_cache(maxsize=64)
 def series(a: float, b: float) -> np.ndarray:
-    """The loss as the kernel computes it (``_engine/beta.h``): for either side a, b, C, n and n coefficients each of P and Q.
+    """The loss as the kernel computes it (``_engine/beta.h``): for either side a, b, C, n and n
+    coefficients each of P and Q.
 
-    Chebyshev interpolation, written in powers of 4u − 1. Where a and b are above `TABULATED` its accuracy beside the entropy is lost.
+    Chebyshev interpolation, written in powers of 4u − 1. Where a and b are above `TABULATED` its
+    accuracy beside the entropy is lost.
     """
     rules = _UpperIntegral.prepare(a, b), _UpperIntegral.prepare(b, a)
     n = 19 + int(max(a, b, 0))
@@ -180,7 +208,10 @@ def series(a: float, b: float) -> np.ndarray:
         powers[j, 1:] += 2 * powers[j - 1, :-1]
     sides = []
     for own, other in (rules, rules[::-1]):
-        sides += [[own.a, own.b, own.constant, n], *(powers.T @ (interpolate @ f(nodes)) for f in (own._below_power, other._above_power))]
+        sides += [
+            [own.a, own.b, own.constant, n],
+            *(powers.T @ (interpolate @ f(nodes)) for f in (own._below_power, other._above_power)),
+        ]
     return np.concatenate(sides)
 
 

@@ -9,7 +9,13 @@ from typing import ClassVar
 import numpy as np
 
 from .._arrays import Array, namespace
-from ._special import binary_entropy, digamma_difference, digamma_minus_log, digamma_minus_log_drop, kl_term
+from ._special import (
+    binary_entropy,
+    digamma_difference,
+    digamma_minus_log,
+    digamma_minus_log_drop,
+    kl_term,
+)
 from .base import Loss, complete, complete_two, not_negative, pick
 
 
@@ -31,7 +37,10 @@ class LogLoss(Loss):
         if not isinstance(self.base, int | float | np.number):
             raise TypeError(f"`base` must be a number; got {self.base!r}. Use base=math.e for nats")
         if not 1 < self.base < inf:
-            raise ValueError(f"`base` must be finite and greater than 1, or entropies are negative; got {self.base!r}")
+            raise ValueError(
+                "`base` must be finite and greater than 1, or entropies are negative; got "
+                f"{self.base!r}"
+            )
 
     @property
     def _unit(self) -> float:
@@ -47,7 +56,9 @@ class LogLoss(Loss):
             t, c = complete(t)
         return binary_entropy(t, c) * self._unit
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
         if c is None or mc is None or d is None:
             t, m, c, mc, d = complete_two(t, m, c, mc, d)
         return (kl_term(t, m, d) + kl_term(c, mc, -d, upper=True)) * self._unit
@@ -61,14 +72,24 @@ class LogLoss(Loss):
         return log(n) * self._unit
 
     def aleatoric_of_beta(self, a: Array, b: Array) -> Array:
-        r""":math:`m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)]` with S = a + b, m = a/S."""
-        return (a * digamma_difference(a + 1, b) + b * digamma_difference(b + 1, a)) / (a + b) * self._unit
+        r""":math:`m[\psi(S{+}1) - \psi(a{+}1)] + (1{-}m)[\psi(S{+}1) - \psi(b{+}1)]` with S = a +
+        b, m = a/S.
+        """
+        return (
+            (a * digamma_difference(a + 1, b) + b * digamma_difference(b + 1, a))
+            / (a + b)
+            * self._unit
+        )
 
     def epistemic_of_beta(self, a: Array, b: Array) -> Array:
-        r""":math:`m[\lambda(a) - \lambda(b)] + [\lambda(b) - \lambda(S)]` for a ≤ b, with the falling function λ(x) = ψ(x+1) − ln x."""
+        r""":math:`m[\lambda(a) - \lambda(b)] + [\lambda(b) - \lambda(S)]` for a ≤ b, with the
+        falling function λ(x) = ψ(x+1) − ln x.
+        """
         xp = namespace(a)
         small, large = xp.minimum(a, b), xp.maximum(a, b)
-        value = small / (a + b) * (digamma_minus_log(small) - digamma_minus_log(large)) + digamma_minus_log_drop(large, small)
+        value = small / (a + b) * (
+            digamma_minus_log(small) - digamma_minus_log(large)
+        ) + digamma_minus_log_drop(large, small)
         return not_negative(value) * self._unit
 
 
@@ -77,7 +98,7 @@ class SquaredLoss(Loss):
     r"""Squared (Brier) loss: the variance of the binary outcome, Eqs. (20)–(22).
 
     .. math:: \varphi(\hat\theta, y) = (\hat\theta - y)^2, \qquad G(t) = t(1-t), \qquad D(t\Vert m) = (t-m)^2
-    """
+    """  # noqa: E501
 
     name: ClassVar[str] = "squared"
 
@@ -90,7 +111,9 @@ class SquaredLoss(Loss):
             t, c = complete(t)
         return t * c
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
         if d is None:
             d = complete_two(t, m, c, mc, d)[-1]
         return d * d
@@ -120,7 +143,7 @@ class SphericalLoss(Loss):
 
     .. math:: \varphi(\hat\theta, y) = 1 - \frac{\hat\theta_y}{\|\hat\theta\|}, \qquad G(t) = 1 - \|t\|, \qquad
               D(t \Vert m) = \frac{(t-m)^2}{\|m\| \, (\|t\| \|m\| + tm + (1-t)(1-m))}
-    """
+    """  # noqa: E501
 
     name: ClassVar[str] = "spherical"
 
@@ -133,7 +156,9 @@ class SphericalLoss(Loss):
             t, c = complete(t)
         return 2 * t * c / (1 + namespace(t).sqrt(t * t + c * c))  # 1 − ‖t‖ without the subtraction
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
         if c is None or mc is None or d is None:
             t, m, c, mc, d = complete_two(t, m, c, mc, d)
         sqrt = namespace(t).sqrt

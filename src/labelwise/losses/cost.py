@@ -23,17 +23,19 @@ DEFAULT = 1.0
 class CostLoss(Loss):
     r"""Cost of the best act / don't-act decision about a label, in any unit.
 
-    With false-positive cost a and false-negative cost b, acting costs a(1−t) on average and not acting b·t:
+    With false-positive cost a and false-negative cost b, acting costs a(1−t) on average and not
+    acting b·t:
 
     .. math:: G(t) = \min(b t,\ a (1-t)), \qquad \mathrm{EU} = \min(\mathbb{E} R^+, \mathbb{E} R^-), \quad R = b\Theta - a(1-\Theta)
 
-    Proper, not strictly: EU is 0 whenever everything plausible leads to the same decision. Costs are numbers, or
-    mappings from class (or event) names to numbers, where classes that are not named cost 1: ``CostLoss(1, {"melanoma": 20})``.
+    Proper, not strictly: EU is 0 whenever everything plausible leads to the same decision. Costs
+    are numbers, or mappings from class (or event) names to numbers, where classes that are not
+    named cost 1: ``CostLoss(1, {"melanoma": 20})``.
 
     >>> loss = CostLoss(false_positive=1, false_negative=9)   # missing it is nine times worse
     >>> float(loss.entropy(0.3)), float(loss.entropy(0.05))   # act, don't act
     (0.7, 0.45)
-    """
+    """  # noqa: E501
 
     false_positive: float | Mapping[str, float]
     false_negative: float | Mapping[str, float]
@@ -50,17 +52,26 @@ class CostLoss(Loss):
                 where = f"`{side}`" + (f" of {key!r}" if key else "")
                 numbers = np.asarray(value)
                 if numbers.dtype.kind not in "iuf" or (numbers.ndim and key):
-                    raise TypeError(f"{where} must be a number; got {value!r}. Costs per class are given by name: {{'melanoma': 9, ...}}")
+                    raise TypeError(
+                        f"{where} must be a number; got {value!r}. Costs per class are given by "
+                        f"name: {{'melanoma': 9, ...}}"
+                    )
                 if not np.all(np.isfinite(numbers)) or np.any(numbers < 0):
                     raise ValueError(
-                        f"{where} must be a finite cost, not negative; got {value!r}. Express a gain by lowering the alternative's cost"
+                        f"{where} must be a finite cost, not negative; got {value!r}. Express a "
+                        "gain by lowering the alternative's cost"
                     )
-            if isinstance(cost, np.ndarray | dict):  # copied, because what follows from them is computed once
+            if isinstance(
+                cost, np.ndarray | dict
+            ):  # copied, because what follows from them is computed once
                 object.__setattr__(self, side, cost.copy())
 
     @cached_property
     def per_event(self) -> bool:
-        return any(isinstance(cost, Mapping) or np.ndim(cost) for cost in (self.false_positive, self.false_negative))
+        return any(
+            isinstance(cost, Mapping) or np.ndim(cost)
+            for cost in (self.false_positive, self.false_negative)
+        )
 
     def bind(self, names: Sequence[str]) -> CostLoss:
         """The same costs in the order of the events ``names``; those of the last call are kept."""
@@ -76,24 +87,36 @@ class CostLoss(Loss):
             if isinstance(cost, Mapping):
                 for key in cost:
                     if key not in names:
-                        raise ValueError(f"`{side}` names {key!r}, which is not a class or event{suggest(key, names)}")
+                        raise ValueError(
+                            f"`{side}` names {key!r}, which is not a class or "
+                            f"event{suggest(key, names)}"
+                        )
                 costs[side] = np.asarray([cost.get(name, DEFAULT) for name in names], float)
             elif np.ndim(cost) and np.shape(cost) != (len(names),):
                 raise ValueError(
-                    f"`{side}` must give one cost per class, shape ({len(names)},); got shape {np.shape(cost)}. "
+                    f"`{side}` must give one cost per class, shape ({len(names)},); got shape "
+                    f"{np.shape(cost)}. "
                     f"Better give them by name: {{{names[0]!r}: ..., ...}}"
                 )
         return replace(self, **costs) if costs else self
 
     def _costs(self, x: Array) -> tuple[Array, Array]:
         if isinstance(self.false_positive, Mapping) or isinstance(self.false_negative, Mapping):
-            raise ValueError("costs given by name need the names: use lw.decompose with `class_names`, or loss.bind(names)")
+            raise ValueError(
+                "costs given by name need the names: use lw.decompose with `class_names`, or "
+                "loss.bind(names)"
+            )
         return like(self.false_positive, x), like(self.false_negative, x)
 
     def phi(self, forecast: Array, y: int) -> Array:
         forecast, c = complete(forecast)
         a, b = self._costs(forecast)
-        return namespace(forecast).where(self._should_act(forecast, c), pick(y, 0 * a, a), pick(y, b, 0 * b)) + 0 * forecast
+        return (
+            namespace(forecast).where(
+                self._should_act(forecast, c), pick(y, 0 * a, a), pick(y, b, 0 * b)
+            )
+            + 0 * forecast
+        )
 
     def entropy(self, t: Array, c: Array = None) -> Array:
         if c is None:
@@ -107,7 +130,9 @@ class CostLoss(Loss):
         return namespace(t).where(self._should_act(t, c), -a, b)
 
     def _should_act(self, t: Array, c: Array) -> Array:
-        """Whether b·t > a·c, decided without rounding: by the smaller of t and c against its exact share of the costs."""
+        """Whether b·t > a·c, decided without rounding: by the smaller of t and c against its exact
+        share of the costs.
+        """
         xp = namespace(t)
         below, above = (like(edge, t) for edge in self._edges[dtype_name(t)])
         return xp.where(t <= c, t > below, c < above)
@@ -117,14 +142,25 @@ class CostLoss(Loss):
         """By dtype: the largest t with t ≤ a/(a+b) and the smallest c with c ≥ b/(a+b)."""
         a, b = self._costs(np.zeros(()))
         share = np.vectorize(_share, otypes=[float])
-        return {kind: (share(a, b, kind, up=False), share(b, a, kind, up=True)) for kind in ("float32", "float64")}
+        return {
+            kind: (share(a, b, kind, up=False), share(b, a, kind, up=True))
+            for kind in ("float32", "float64")
+        }
 
     def table(self, n: int, kind: str) -> np.ndarray:
-        """For each of ``n`` events both costs and both edges of the decision in the type ``kind``, (4, n); that of the last call is kept."""
+        """For each of ``n`` events both costs and both edges of the decision in the type ``kind``,
+        (4, n); that of the last call is kept.
+        """
         kept: tuple[tuple[int, str], np.ndarray] | None = self.__dict__.get("_table")
         if kept is None or kept[0] != (n, kind):
-            numbers = (*self._costs(np.zeros(())), *self._edges["float64" if kind == "float64" else "float32"])
-            kept = self.__dict__["_table"] = (n, kind), np.stack([np.broadcast_to(x, (n,)) for x in numbers])
+            numbers = (
+                *self._costs(np.zeros(())),
+                *self._edges["float64" if kind == "float64" else "float32"],
+            )
+            kept = self.__dict__["_table"] = (
+                (n, kind),
+                np.stack([np.broadcast_to(x, (n,)) for x in numbers]),
+            )
         return kept[1]
 
     def regrets(self, t: Array, c: Array) -> tuple[Array, Array]:
@@ -135,14 +171,18 @@ class CostLoss(Loss):
         act = self._should_act(t, c)
         return not_negative(xp.where(act, r, 0 * r)), not_negative(xp.where(act, 0 * r, -r))
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
         if c is None or mc is None or d is None:
             t, m, c, mc, d = complete_two(t, m, c, mc, d)
         do_not_act, act = self.regrets(t, c)
         return namespace(t).where(self._should_act(m, mc), act, do_not_act)
 
     def epistemic(self, expect: Expectation, mt: Array, mc: Array) -> Array:
-        """min(E R⁺, E R⁻): exactly 0 when everything is on one side, whatever the mean rounds to."""
+        """min(E R⁺, E R⁻): exactly 0 when everything is on one side, whatever the mean rounds
+        to.
+        """
         do_not_act = expect(lambda t, c, d: self.regrets(t, c)[0])
         act = expect(lambda t, c, d: self.regrets(t, c)[1])
         return namespace(mt).minimum(do_not_act, act)
@@ -161,7 +201,9 @@ class CostLoss(Loss):
 
 @dataclass(frozen=True)
 class ZeroOneLoss(CostLoss):
-    r"""Error rate of the better of two decisions: :math:`G(t) = \min(t, 1-t)`, `CostLoss` with both costs 1."""
+    r"""Error rate of the better of two decisions: :math:`G(t) = \min(t, 1-t)`, `CostLoss` with both
+    costs 1.
+    """
 
     false_positive: float = field(default=1.0, init=False)
     false_negative: float = field(default=1.0, init=False)

@@ -20,9 +20,10 @@ from .maxima import maximum_entropy
 class CustomLoss(Loss):
     r"""A custom loss φ(forecast, y); must be proper with a nonnegative entropy.
 
-    ``phi`` is called with an array of forecasts strictly inside (0, 1) and y = 0 or 1. It is checked on NumPy arrays; to serve
-    PyTorch and JAX too, write it with operators, or with the functions of ``array_api_compat.array_namespace(forecast)``.
-    EU is accurate to 1e-9 TU if ``phi`` is accurate for small forecasts (log1p(-f), not log(1 - f)); forecasts within rounding
+    ``phi`` is called with an array of forecasts strictly inside (0, 1) and y = 0 or 1. It is
+    checked on NumPy arrays; to serve PyTorch and JAX too, write it with operators, or with the
+    functions of ``array_api_compat.array_namespace(forecast)``. EU is accurate to 1e-9 TU if
+    ``phi`` is accurate for small forecasts (log1p(-f), not log(1 - f)); forecasts within rounding
     error of 1 are all alike to it.
 
     >>> weighted = CustomLoss(lambda f, y: 4 * (1 - f) ** 2 if y else 4 * f**2)
@@ -35,7 +36,10 @@ class CustomLoss(Loss):
 
     def __post_init__(self) -> None:
         if isinstance(self.function, Loss):
-            raise TypeError(f"`phi` must be a function φ(forecast, y); got a {type(self.function).__name__}, which is already a loss")
+            raise TypeError(
+                f"`phi` must be a function φ(forecast, y); got a {type(self.function).__name__}, "
+                "which is already a loss"
+            )
         report = check_proper(self.function)
         if not report.ok:
             raise ValueError(f"`phi` must be a proper loss; it is {report}")
@@ -44,12 +48,15 @@ class CustomLoss(Loss):
         entropy = np.asarray(t * self.function(t, 1) + (1 - t) * self.function(t, 0))
         if entropy.min() < -1e-12:
             raise ValueError(
-                f"`phi` must have an entropy φ(t, t) that is never negative; it is {entropy.min():.4g} at t = {t[entropy.argmin()]:.4g}. "
+                "`phi` must have an entropy φ(t, t) that is never negative; it is "
+                f"{entropy.min():.4g} at t = {t[entropy.argmin()]:.4g}. "
                 "Add a constant to it"
             )
 
     def __repr__(self) -> str:
-        """By the name of the function, which is the same in every process; where it is in memory is not."""
+        """By the name of the function, which is the same in every process; where it is in memory is
+        not.
+        """
         name = getattr(self.function, "__name__", type(self.function).__name__)
         return f"CustomLoss({name.strip('<>')})"
 
@@ -58,7 +65,9 @@ class CustomLoss(Loss):
 
     @cached_property
     def _sure(self) -> tuple[float | None, float | None]:
-        """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right, where the function gives them."""
+        """φ(1, 1) and φ(0, 0), the losses of a forecast that was certain and right, where the
+        function gives them.
+        """
         found: list[float | None] = []
         for y in (1, 0):
             try:
@@ -70,12 +79,16 @@ class CustomLoss(Loss):
         return found[0], found[1]
 
     def _partial(self, t: Array, c: Array) -> tuple[Array, Array]:
-        """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ may be infinite."""
+        """φ(t, 1) and φ(t, 0), forecasts of 0 and 1 replaced by the nearest number inside where φ
+        may be infinite.
+        """
         xp = namespace(t)
         tiny, half_eps = smallest(t)
         forecast = xp.where(t <= c, t, 1 - c)  # c is more accurate there
         sure = forecast > 1 - half_eps, forecast <= 0
-        inside = xp.where(forecast < tiny, like(tiny, t), xp.where(sure[0], like(1 - half_eps, t), forecast))
+        inside = xp.where(
+            forecast < tiny, like(tiny, t), xp.where(sure[0], like(1 - half_eps, t), forecast)
+        )
         one, zero = self.function(inside, 1), self.function(inside, 0)
         if self._sure[0] is not None:
             one = xp.where(sure[0], like(self._sure[0], t), one)
@@ -89,7 +102,9 @@ class CustomLoss(Loss):
         one, zero = self._partial(t, c)
         return not_negative(t * one + c * zero)
 
-    def divergence(self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None) -> Array:
+    def divergence(
+        self, t: Array, m: Array, c: Array = None, mc: Array = None, d: Array = None
+    ) -> Array:
         if c is None or mc is None or d is None:
             t, m, c, mc, d = complete_two(t, m, c, mc, d)
         (one, zero), (one_m, zero_m) = self._partial(t, c), self._partial(m, mc)
@@ -102,7 +117,9 @@ class CustomLoss(Loss):
 
     @cached_property
     def kink(self) -> Array | None:
-        """Where the entropy has a kink, φ jumps: the largest jump between 0.001 and 0.999, found by bisection; or ``None``."""
+        """Where the entropy has a kink, φ jumps: the largest jump between 0.001 and 0.999, found by
+        bisection; or ``None``.
+        """
         low = np.linspace(0.001, 0.999, 999)[:-1]
         high = low + 0.998 / 998
 
@@ -110,7 +127,9 @@ class CustomLoss(Loss):
             return np.stack([np.asarray(self.function(t, y), float) + 0 * t for y in (1, 0)])
 
         f_low, f_high = values(low), values(high)
-        for _ in range(50):  # until the ends are neighbors: what is smooth no longer changes between them
+        for _ in range(
+            50
+        ):  # until the ends are neighbors: what is smooth no longer changes between them
             middle = (low + high) / 2
             f = values(middle)
             left = np.max(np.abs(f - f_low), axis=0) >= np.max(np.abs(f_high - f), axis=0)
@@ -138,7 +157,8 @@ class ProperCheck(Check):
         if self.strict:
             return "strictly proper: the true probability is the only best forecast"
         place = (
-            f"when the truth is {self.truth:.6g}, forecasting {self.forecast:.6g} costs {self.best_loss:.6g} "
+            f"when the truth is {self.truth:.6g}, forecasting {self.forecast:.6g} costs "
+            f"{self.best_loss:.6g} "
             f"and the truth itself {self.honest_loss:.6g}"
         )
         return f"proper, not strictly: {place}" if self.ok else f"not proper: {place}"
@@ -147,9 +167,10 @@ class ProperCheck(Check):
 def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     r"""Decide numerically whether a loss is (strictly) proper, and show where it fails.
 
-    For truths θ over the whole unit interval, the expected loss φ(f, θ) of Eq. (7) is compared with φ(θ, θ) for forecasts f
-    far from θ and as close as 1e-5; a smaller deviation of the optimum cannot be seen in double precision, and a loss that is
-    flat to rounding error somewhere counts as not strictly proper.
+    For truths θ over the whole unit interval, the expected loss φ(f, θ) of Eq. (7) is compared with
+    φ(θ, θ) for forecasts f far from θ and as close as 1e-5; a smaller deviation of the optimum
+    cannot be seen in double precision, and a loss that is flat to rounding error somewhere counts
+    as not strictly proper.
 
     >>> print(check_proper(lambda f, y: abs(f - y)))
     not proper: when the truth is 0.3, forecasting 1e-06 costs 0.3 and the truth itself 0.42
@@ -159,8 +180,17 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     function = loss.phi if isinstance(loss, Loss) else loss
     if not callable(function):
         raise TypeError(f"`phi` must be a function φ(forecast, y), or a Loss; got {loss!r}")
-    truth = np.concatenate([[0.3], np.linspace(0, 1, 202)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)])
-    grid = np.concatenate([np.linspace(0, 1, 402)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)])
+    truth = np.concatenate(
+        [
+            [0.3],
+            np.linspace(0, 1, 202)[1:-1],
+            10.0 ** np.arange(-6, -2),
+            1 - 10.0 ** np.arange(-6, -2),
+        ]
+    )
+    grid = np.concatenate(
+        [np.linspace(0, 1, 402)[1:-1], 10.0 ** np.arange(-6, -2), 1 - 10.0 ** np.arange(-6, -2)]
+    )
     steps = np.concatenate([s * 10.0 ** np.arange(-5, 0) for s in (1, -1)])
     near = truth[:, None] + steps * np.minimum(truth, 1 - truth)[:, None]
     forecast = np.concatenate([np.broadcast_to(grid, (truth.size, grid.size)), near], axis=1)
@@ -171,14 +201,21 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
             parts = [np.asarray(function(f, y), float) for y in (1, 0)]
         except Exception as error:
             raise TypeError(
-                "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1; called with a NumPy array it failed: "
-                f"{error}. Use operators, or the functions of array_api_compat.array_namespace(forecast)"
+                "`phi` must be a function φ(forecast, y) of an array of forecasts and y = 0 or 1; "
+                "called with a NumPy array it failed: "
+                f"{error}. Use operators, or the functions of "
+                "array_api_compat.array_namespace(forecast)"
             ) from error
         if any(part.shape != f.shape for part in parts):
             shapes = " and ".join(str(part.shape) for part in parts)
-            raise ValueError(f"`phi` must return one loss per forecast; got shapes {shapes} for forecasts of shape {f.shape}")
+            raise ValueError(
+                f"`phi` must return one loss per forecast; got shapes {shapes} for forecasts of "
+                f"shape {f.shape}"
+            )
         if not all(np.all(np.isfinite(part)) for part in parts):
-            raise ValueError("`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity")
+            raise ValueError(
+                "`phi` must be finite for forecasts strictly between 0 and 1; got NaN or infinity"
+            )
         return np.asarray(theta * parts[0] + (1 - theta) * parts[1])
 
     with np.errstate(all="ignore"):
@@ -192,7 +229,16 @@ def check_proper(loss: Loss | Callable[[Array, int], Array]) -> ProperCheck:
     if strict:
         return ProperCheck(True, True)
     shown = np.where(apart, gain, -np.inf) if proper else np.where(fails, gain, -np.inf)
-    plain = np.flatnonzero(shown.max(axis=1) > 0.01 * np.abs(honest[:, 0]))  # the first truth with a failure worth showing
+    plain = np.flatnonzero(
+        shown.max(axis=1) > 0.01 * np.abs(honest[:, 0])
+    )  # the first truth with a failure worth showing
     i = int(plain[0]) if plain.size else int(np.argmax(shown.max(axis=1)))
     j = int(np.argmax(shown[i]))
-    return ProperCheck(proper, False, float(truth[i]), float(forecast[i, j]), float(honest[i, 0]), float(other[i, j]))
+    return ProperCheck(
+        proper,
+        False,
+        float(truth[i]),
+        float(forecast[i, j]),
+        float(honest[i, 0]),
+        float(other[i, j]),
+    )

@@ -1,7 +1,9 @@
-r"""The largest values that an entropy, or a weighted sum of entropies, can take: what `normalized` divides by.
+r"""The largest values that an entropy, or a weighted sum of entropies, can take: what `normalized`
+divides by.
 
-For a proper loss the slope of the entropy is :math:`G'(t) = \varphi(t, 1) - \varphi(t, 0)`, falling in t, so every maximum is found by
-bisection. Errors of the place enter the value squared, except at a corner, where it is found to the last digit.
+For a proper loss the slope of the entropy is :math:`G'(t) = \varphi(t, 1) - \varphi(t, 0)`, falling
+in t, so every maximum is found by bisection. Errors of the place enter the value squared, except at
+a corner, where it is found to the last digit.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ def maximum_entropy(loss: Loss) -> float:
 
 
 def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> float:
-    r"""max Σ w_k G_k(θ_k) subject to Σ θ_k = 1 (or ≤ 1), by its dual: min over λ of λ + Σ max_t [w_k G_k(t) − λ t].
+    r"""max Σ w_k G_k(θ_k) subject to Σ θ_k = 1 (or ≤ 1), by its dual: min over λ of λ + Σ max_t
+    [w_k G_k(t) − λ t].
 
     The best t_k(λ), where w_k G_k' passes λ, falls with λ; at the solution they sum to 1.
     """
@@ -29,7 +32,9 @@ def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> flo
     if n == 1 and exhaustive:
         return float(np.sum(weights * loss.entropy(np.ones(1), np.zeros(1))))
 
-    def best(price: float, low: np.ndarray, high: np.ndarray, until_decided: bool = True) -> tuple[np.ndarray, np.ndarray]:
+    def best(
+        price: float, low: np.ndarray, high: np.ndarray, until_decided: bool = True
+    ) -> tuple[np.ndarray, np.ndarray]:
         """Bounds on the best t, as tight as it takes to see on which side of 1 their sum is."""
         for _ in range(53):
             if until_decided and (low.sum() > 1 or high.sum() <= 1):
@@ -55,11 +60,18 @@ def maximum_on_simplex(loss: Loss, weights: np.ndarray, exhaustive: bool) -> flo
 
 
 def maximum_of_nested(loss: Loss, weights: np.ndarray) -> float:
-    """max Σ w_j G_j(t_j) subject to t_1 ≥ … ≥ t_n: neighbors in the wrong order are moved together (isotonic regression)."""
+    """max Σ w_j G_j(t_j) subject to t_1 ≥ … ≥ t_n: neighbors in the wrong order are moved together
+    (isotonic regression).
+    """
     n = weights.size
 
     def best(members: list[int]) -> float:
-        return float(_falls_to_zero(lambda t: np.sum((weights * _slope(loss, t + np.zeros(n)))[members], keepdims=True), 1)[0])
+        return float(
+            _falls_to_zero(
+                lambda t: np.sum((weights * _slope(loss, t + np.zeros(n)))[members], keepdims=True),
+                1,
+            )[0]
+        )
 
     blocks: list[tuple[list[int], float]] = []
     for j in range(n):
@@ -84,7 +96,9 @@ def _falls_to_zero(slope: Callable[[np.ndarray], np.ndarray], n: int) -> np.ndar
     return (low + high) / 2
 
 
-def _halve(slope: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _halve(
+    slope: Callable[[np.ndarray], np.ndarray], low: np.ndarray, high: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     middle = (low + high) / 2
     up = slope(middle) > 0
     return np.where(up, middle, low), np.where(up, high, middle)

@@ -1,4 +1,6 @@
-"""Predictions of fitted models, whatever library they come from; nothing is loaded before it is used."""
+"""Predictions of fitted models, whatever library they come from; nothing is loaded before it is
+used.
+"""
 
 from __future__ import annotations
 
@@ -12,4 +14,6 @@ if TYPE_CHECKING:  # the same names for type checkers
     from .predict import from_models
     from .sklearn import LabelwiseClassifier
 else:
-    __getattr__, __dir__ = lazily(__name__, {"LabelwiseClassifier": "sklearn", "from_models": "predict"})
+    __getattr__, __dir__ = lazily(
+        __name__, {"LabelwiseClassifier": "sklearn", "from_models": "predict"}
+    )

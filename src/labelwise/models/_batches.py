@@ -1,4 +1,6 @@
-"""What models are asked about: an array, a table or a mapping, cut into batches, or the batches of a loader, with labels if it has them."""
+"""What models are asked about: an array, a table or a mapping, cut into batches, or the batches of
+a loader, with labels if it has them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,9 @@ LABEL_KEYS = ("labels", "label", "y", "target", "targets")
 
 @dataclass(frozen=True)
 class Batch:
-    """Inputs for a model: positional, or by name (``**inputs``); and the labels, if the loader has them."""
+    """Inputs for a model: positional, or by name (``**inputs``); and the labels, if the loader has
+    them.
+    """
 
     args: tuple[Any, ...]
     kwargs: Mapping[str, Any]
@@ -25,7 +29,9 @@ class Batch:
         if self.kwargs:
             return self.kwargs
         if len(self.args) != 1:
-            raise ValueError(f"these models take one input; the loader gives {len(self.args)} and the labels")
+            raise ValueError(
+                f"these models take one input; the loader gives {len(self.args)} and the labels"
+            )
         return self.args[0]
 
     def __len__(self) -> int:
@@ -34,25 +40,36 @@ class Batch:
 
 
 def is_loader(x: Any) -> bool:
-    """Whether ``x`` gives batches: it can be iterated over, but has no shape and is no list of rows."""
-    return hasattr(x, "__iter__") and not hasattr(x, "shape") and not isinstance(x, list | tuple | Mapping | str | bytes)
+    """Whether ``x`` gives batches: it can be iterated over, but has no shape and is no list of
+    rows.
+    """
+    return (
+        hasattr(x, "__iter__")
+        and not hasattr(x, "shape")
+        and not isinstance(x, list | tuple | Mapping | str | bytes)
+    )
 
 
 def check_loader(x: Any, return_labels: bool) -> None:
     """Refuse a shuffled loader without its labels: the order of the rows would be lost."""
     if type(getattr(x, "sampler", None)).__name__ == "RandomSampler" and not return_labels:
         raise ValueError(
-            "the loader shuffles, so the order of the rows would be unknown; pass return_labels=True to get the labels in the same order, "
+            "the loader shuffles, so the order of the rows would be unknown; pass "
+            "return_labels=True to get the labels in the same order, "
             "or make the loader with shuffle=False"
         )
 
 
 def loader_batches(loader: Iterable[Any]) -> Iterator[Batch]:
-    """The batches of a loader: (inputs ..., labels), a mapping with or without labels, or inputs alone."""
+    """The batches of a loader: (inputs ..., labels), a mapping with or without labels, or inputs
+    alone.
+    """
     for item in loader:
         if isinstance(item, Mapping):
             key = next((key for key in LABEL_KEYS if key in item), None)
-            yield Batch((), {k: v for k, v in item.items() if k != key}, None if key is None else item[key])
+            yield Batch(
+                (), {k: v for k, v in item.items() if k != key}, None if key is None else item[key]
+            )
         elif isinstance(item, tuple | list):
             yield Batch(tuple(item[:-1]), {}, item[-1]) if len(item) > 1 else Batch(tuple(item), {})
         else:
@@ -60,7 +77,9 @@ def loader_batches(loader: Iterable[Any]) -> Iterator[Batch]:
 
 
 def array_batches(x: Any, size: int | None) -> Iterator[Batch]:
-    """Rows of an array, a table, or a mapping of arrays, ``size`` at a time; all at once without it."""
+    """Rows of an array, a table, or a mapping of arrays, ``size`` at a time; all at once without
+    it.
+    """
     if isinstance(x, Mapping):
         n = len(Batch((), x))
         for start in range(0, n, size or n):
@@ -69,11 +88,14 @@ def array_batches(x: Any, size: int | None) -> Iterator[Batch]:
     x = np.asarray(x) if isinstance(x, list | tuple) else x
     if not hasattr(x, "shape"):
         raise TypeError(
-            f"`X` must be an array, a table, a mapping of arrays or a loader of batches; got {type(x).__name__}. "
+            "`X` must be an array, a table, a mapping of arrays or a loader of batches; got "
+            f"{type(x).__name__}. "
             "Wrap a torch Dataset in a DataLoader"
         )
     if len(x.shape) == 0 or x.shape[0] == 0:
-        raise ValueError(f"`X` must hold at least one instance on its first axis; got shape {tuple(x.shape)}")
+        raise ValueError(
+            f"`X` must hold at least one instance on its first axis; got shape {tuple(x.shape)}"
+        )
     if size is None or x.shape[0] <= size:
         yield Batch((x,), {})
         return

@@ -1,4 +1,6 @@
-"""Run a torch model without changing it: evaluation mode, batches, random seeds; everything is restored afterwards."""
+"""Run a torch model without changing it: evaluation mode, batches, random seeds; everything is
+restored afterwards.
+"""
 
 from __future__ import annotations
 
@@ -23,26 +25,38 @@ def as_input(x: Any) -> Array:
     if not isinstance(x, torch.Tensor):
         x = np.asarray(x)
         if x.dtype.kind not in "fiub":
-            raise TypeError(f"`x` must hold numbers; got an array of {x.dtype}. Encode text and categories first")
+            raise TypeError(
+                f"`x` must hold numbers; got an array of {x.dtype}. Encode text and categories "
+                "first"
+            )
     if x.ndim == 0 or x.shape[0] == 0:
-        raise ValueError(f"`x` must hold at least one instance on its first axis; got shape {tuple(x.shape)}")
+        raise ValueError(
+            f"`x` must hold at least one instance on its first axis; got shape {tuple(x.shape)}"
+        )
     return x
 
 
 def batches(x: Array, batch_size: int, model: nn.Module) -> Iterator[torch.Tensor]:
     """Parts of ``x`` on the device of ``model``, floating-point numbers in the type of its weights.
 
-    Converted part by part, so that a memory-mapped or double-precision ``x`` is never copied as a whole.
+    Converted part by part, so that a memory-mapped or double-precision ``x`` is never copied as a
+    whole.
     """
     weight = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
     for start in range(0, x.shape[0], batch_size):
         part = x[start : start + batch_size]
-        tensor = part if isinstance(part, torch.Tensor) else torch.tensor(np.ascontiguousarray(part))
-        yield tensor.to(device=weight.device, dtype=weight.dtype if tensor.is_floating_point() else None)
+        tensor = (
+            part if isinstance(part, torch.Tensor) else torch.tensor(np.ascontiguousarray(part))
+        )
+        yield tensor.to(
+            device=weight.device, dtype=weight.dtype if tensor.is_floating_point() else None
+        )
 
 
 def run(model: nn.Module, x: Array, batch_size: int) -> torch.Tensor:
-    """The outputs of ``model`` for all instances, on the device of ``x``; modes and gradients are the caller's business."""
+    """The outputs of ``model`` for all instances, on the device of ``x``; modes and gradients are
+    the caller's business.
+    """
     parts = []
     device = x.device if isinstance(x, torch.Tensor) else "cpu"
     for batch in batches(x, batch_size, model):

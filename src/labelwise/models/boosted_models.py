@@ -1,4 +1,6 @@
-"""Gradient boosting: boosters of xgboost and lightgbm, and catboost's virtual ensembles. Their scikit-learn classes need nothing special."""
+"""Gradient boosting: boosters of xgboost and lightgbm, and catboost's virtual ensembles. Their
+scikit-learn classes need nothing special.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,9 @@ VIRTUAL_ENSEMBLES = 10
 
 
 def xgboost_family(models: Sequence[Any]) -> Family:
-    """Boosters of xgboost trained with a probabilistic objective (``binary:logistic``, ``multi:softprob``)."""
+    """Boosters of xgboost trained with a probabilistic objective (``binary:logistic``,
+    ``multi:softprob``).
+    """
     from xgboost import DMatrix
 
     return Family(lambda batch: [model.predict(DMatrix(batch.only)) for model in models], "unknown")
@@ -26,11 +30,15 @@ def lightgbm_family(models: Sequence[Any]) -> Family:
 
 
 def catboost_family(model: Any, n_samples: int | None) -> Family:
-    """The virtual ensemble of one catboost classifier that was trained with ``posterior_sampling=True``: logits (Malinin et al. 2021)."""
+    """The virtual ensemble of one catboost classifier that was trained with
+    ``posterior_sampling=True``: logits (Malinin et al. 2021).
+    """
     count = n_samples or VIRTUAL_ENSEMBLES
 
     def predict(batch: Batch) -> list[np.ndarray]:
-        scores = model.virtual_ensembles_predict(batch.only, prediction_type="VirtEnsembles", virtual_ensembles_count=count)
+        scores = model.virtual_ensembles_predict(
+            batch.only, prediction_type="VirtEnsembles", virtual_ensembles_count=count
+        )
         return list(np.moveaxis(np.asarray(scores), 1, 0))
 
     return Family(predict, "logits", tuple(str(name) for name in model.classes_))

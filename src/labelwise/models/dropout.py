@@ -1,4 +1,6 @@
-"""Monte Carlo dropout (Gal & Ghahramani 2016): dropout stays on while predicting, each pass is a member."""
+"""Monte Carlo dropout (Gal & Ghahramani 2016): dropout stays on while predicting, each pass is a
+member.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +13,9 @@ from torch.nn.modules.dropout import _DropoutNd
 def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]]) -> list[nn.Module]:
     """The modules of ``model`` for which training mode means dropout and nothing else.
 
-    Besides the dropout layers these are attention and recurrent layers, which drop inside; a transformer's encoder layer
-    itself must be switched with them, because in evaluation mode it takes a short cut past its dropout layers.
+    Besides the dropout layers these are attention and recurrent layers, which drop inside; a
+    transformer's encoder layer itself must be switched with them, because in evaluation mode it
+    takes a short cut past its dropout layers.
     """
     found = []
     for module in model.modules():
@@ -24,5 +27,7 @@ def dropout_layers(model: nn.Module, also: Sequence[type[nn.Module]]) -> list[nn
         if drops or isinstance(module, tuple(also)):
             found.append(module)
     if found:
-        found += [module for module in model.modules() if isinstance(module, nn.TransformerEncoderLayer)]
+        found += [
+            module for module in model.modules() if isinstance(module, nn.TransformerEncoderLayer)
+        ]
     return found

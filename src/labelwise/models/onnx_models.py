@@ -11,12 +11,21 @@ from .._arrays import to_numpy
 from ._batches import Batch
 from ._family import Family
 
-_TYPES = {"tensor(float)": np.float32, "tensor(double)": np.float64, "tensor(float16)": np.float16, "tensor(int64)": np.int64}
+_TYPES = {
+    "tensor(float)": np.float32,
+    "tensor(double)": np.float64,
+    "tensor(float16)": np.float16,
+    "tensor(int64)": np.int64,
+}
 
 
 def onnx_family(sessions: Sequence[Any]) -> Family:
-    """Sessions of classifiers: the last output that is no label, as exported from scikit-learn (also with ZipMap) or from torch."""
-    return Family(lambda batch: [_scores(session, batch) for session in sessions], "unknown", batch_size=1024)
+    """Sessions of classifiers: the last output that is no label, as exported from scikit-learn
+    (also with ZipMap) or from torch.
+    """
+    return Family(
+        lambda batch: [_scores(session, batch) for session in sessions], "unknown", batch_size=1024
+    )
 
 
 def _scores(session: Any, batch: Batch) -> np.ndarray:
@@ -24,11 +33,23 @@ def _scores(session: Any, batch: Batch) -> np.ndarray:
     given = batch.kwargs or dict(zip((each.name for each in wanted), batch.args, strict=False))
     missing = [each.name for each in wanted if each.name not in given]
     if missing:
-        raise ValueError(f"the session needs the input {missing[0]!r}; pass a mapping of arrays by name as `X`")
-    feed = {each.name: np.ascontiguousarray(to_numpy(given[each.name]), dtype=_TYPES.get(each.type)) for each in wanted}
-    scores = [out for out in session.run(None, feed) if not (isinstance(out, np.ndarray) and out.dtype.kind not in "f")]
+        raise ValueError(
+            f"the session needs the input {missing[0]!r}; pass a mapping of arrays by name as `X`"
+        )
+    feed = {
+        each.name: np.ascontiguousarray(to_numpy(given[each.name]), dtype=_TYPES.get(each.type))
+        for each in wanted
+    }
+    scores = [
+        out
+        for out in session.run(None, feed)
+        if not (isinstance(out, np.ndarray) and out.dtype.kind not in "f")
+    ]
     if not scores:
-        raise ValueError("the session has no output of class scores, only labels; export the model with its probabilities")
+        raise ValueError(
+            "the session has no output of class scores, only labels; export the model with its "
+            "probabilities"
+        )
     if isinstance(scores[-1], list) and scores[-1] and isinstance(scores[-1][0], Mapping):  # ZipMap
         return np.array([[row[key] for key in sorted(row)] for row in scores[-1]])
     return np.asarray(scores[-1])

@@ -75,33 +75,43 @@ def from_models(
     Parameters
     ----------
     models : model or sequence of models
-        - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is asked ``n_samples`` times with dropout
-          switched on (MC dropout; each instance has its own masks, and batch normalization stays as it is). Modes, gradients, devices and random state are restored.
-        - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting, `~sklearn.calibration.CalibratedClassifierCV`, also inside `~sklearn.model_selection.GridSearchCV` and
-          pipelines) by its members; a list of any classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
-        - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier with ``posterior_sampling=True`` is
-          asked for a virtual ensemble of ``n_samples``.
-        - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda x: net.apply(params, x)``).
+        - torch modules, also Hugging Face models (``.logits`` is read); one module with dropout is
+          asked ``n_samples`` times with dropout switched on (MC dropout; each instance has its own
+          masks, and batch normalization stays as it is). Modes, gradients, devices and random state
+          are restored.
+        - scikit-learn: one ensemble (forest, extra trees, bagging, soft voting,
+          `~sklearn.calibration.CalibratedClassifierCV`, also inside
+          `~sklearn.model_selection.GridSearchCV` and pipelines) by its members; a list of any
+          classifiers, or the result of ``cross_validate(..., return_estimator=True)``.
+        - xgboost, lightgbm, catboost: lists of classifiers or boosters; one catboost classifier
+          with ``posterior_sampling=True`` is asked for a virtual ensemble of ``n_samples``.
+        - Keras models, ONNX Runtime sessions, and functions from a batch to scores (flax: ``lambda
+          x: net.apply(params, x)``).
 
         One model alone is one member: its epistemic uncertainty is 0.
     X : array, table, mapping of arrays, or loader
-        Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken out, the rest is passed by name), or
-        inputs alone; it is read once, all models see each batch.
+        Instances first. A loader gives batches: (inputs, labels), a mapping (``labels`` is taken
+        out, the rest is passed by name), or inputs alone; it is read once, all models see each
+        batch.
     device : optional
         For torch: move the modules there while they are asked. Defaults to where they are.
     activation : {"softmax", "sigmoid", "none"}, optional
-        What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to 1 (a warning says so), and to what the
-        values say elsewhere: rows that sum to 1 are probabilities. Where that is not clear, you are asked. "sigmoid" with several columns:
+        What turns outputs into probabilities. Defaults to softmax for torch, unless all rows sum to
+        1 (a warning says so), and to what the values say elsewhere: rows that sum to 1 are
+        probabilities. Where that is not clear, you are asked. "sigmoid" with several columns:
         labels that may occur together.
     class_names : sequence of str, or mapping to names, optional
-        Defaults to the model's own (``classes_``, ``config.id2label``). The same names in another order reorder the classes; integer
-        classes are named in ascending order. A mapping from the model's classes, or from positions, renames them.
+        Defaults to the model's own (``classes_``, ``config.id2label``). The same names in another
+        order reorder the classes; integer classes are named in ascending order. A mapping from the
+        model's classes, or from positions, renames them.
     class_axis : int
         Where the classes are in the output of a model: 1 for segmentation, (N, K, height, width).
     n_samples : int, optional
-        Number of dropout samples of each module (default for one module: 50) or of virtual ensembles (default: 10).
+        Number of dropout samples of each module (default for one module: 50) or of virtual
+        ensembles (default: 10).
     also : sequence of classes
-        For dropout: further modules to switch to training mode, such as one that calls ``torch.nn.functional.dropout`` itself.
+        For dropout: further modules to switch to training mode, such as one that calls
+        ``torch.nn.functional.dropout`` itself.
     batch_size : int, optional
         Rows of an array at a time; defaults to 1024 for networks.
     rng : int, numpy.random.Generator or None
@@ -114,9 +124,10 @@ def from_models(
     Returns
     -------
     Ensemble or MultiLabelEnsemble
-        ``probs`` (M, N, ..., K); a tensor if ``X`` is one, otherwise NumPy. **Two classes**: where a model gives one number for each
-        instance, shape (N,) or (N, 1), it is the probability (or logit) of the second class, and the result has K = 2 classes.
-        The index of a table ``X`` is kept as ``ids``.
+        ``probs`` (M, N, ..., K); a tensor if ``X`` is one, otherwise NumPy. **Two classes**: where
+        a model gives one number for each instance, shape (N,) or (N, 1), it is the probability (or
+        logit) of the second class, and the result has K = 2 classes. The index of a table ``X`` is
+        kept as ``ids``.
 
     Examples
     --------
@@ -125,7 +136,7 @@ def from_models(
     >>> q = lw.from_models(models, [[0.5], [1.5]])
     >>> q.probs.shape, q.class_names
     ((3, 2, 2), ('no', 'yes'))
-    """
+    """  # noqa: E501
     if activation is not None:
         check_choice(activation, "activation", ACTIVATIONS)
     if n_samples is not None:
@@ -137,7 +148,10 @@ def from_models(
         total = len(X) if hasattr(X, "__len__") else None
     else:
         if return_labels:
-            raise ValueError("`return_labels` needs a loader that gives labels; `X` has none. You have the labels of an array already")
+            raise ValueError(
+                "`return_labels` needs a loader that gives labels; `X` has none. You have the "
+                "labels of an array already"
+            )
         size = family.batch_size if batch_size is None else check_positive(batch_size, "batch_size")
         batches = list(array_batches(X, size))
         total = len(batches)
@@ -148,15 +162,23 @@ def from_models(
     if not return_labels:
         return q
     if labels is None:
-        raise ValueError("`return_labels` needs a loader that gives labels: batches (inputs, labels) or mappings with `labels`")
+        raise ValueError(
+            "`return_labels` needs a loader that gives labels: batches (inputs, labels) or "
+            "mappings with `labels`"
+        )
     return q, labels
 
 
-def _family(models: Any, device: Any, n_samples: int | None, also: Sequence[type], seed: int) -> Family:
+def _family(
+    models: Any, device: Any, n_samples: int | None, also: Sequence[type], seed: int
+) -> Family:
     """The library of the models; nothing is imported that is not already in use."""
     if isinstance(models, Mapping):  # the result of cross_validate
         if "estimator" not in models:
-            raise TypeError(f"`models` must be models or the result of cross_validate(..., return_estimator=True); got {sorted(models)}")
+            raise TypeError(
+                "`models` must be models or the result of cross_validate(..., "
+                f"return_estimator=True); got {sorted(models)}"
+            )
         models = models["estimator"]
     single = not isinstance(models, list | tuple | np.ndarray)
     several = [models] if single else list(models)
@@ -165,24 +187,40 @@ def _family(models: Any, device: Any, n_samples: int | None, also: Sequence[type
     if all(_is(model, "torch.nn", "Module") for model in several):
         from .torch_models import torch_family
 
-        return torch_family(several, single=single, n_samples=n_samples, also=also, device=device, seed=seed)
+        return torch_family(
+            several, single=single, n_samples=n_samples, also=also, device=device, seed=seed
+        )
     if device is not None:
-        raise ValueError(f"`device` is for torch modules; got {device!r} for {type(several[0]).__name__}")
-    if single and _is(models, "catboost", "CatBoostClassifier") and (n_samples or models.get_all_params().get("posterior_sampling")):
+        raise ValueError(
+            f"`device` is for torch modules; got {device!r} for {type(several[0]).__name__}"
+        )
+    if (
+        single
+        and _is(models, "catboost", "CatBoostClassifier")
+        and (n_samples or models.get_all_params().get("posterior_sampling"))
+    ):
         return catboost_family(models, n_samples)
     only_one_way(n_samples, type(several[0]).__name__)
     for module, name, make in LIBRARIES:
         if all(_is(model, module, name) for model in several):
             return make(several)
-    if all(hasattr(model, "predict_proba") or _is(model, "sklearn.base", "BaseEstimator") for model in several):
+    if all(
+        hasattr(model, "predict_proba") or _is(model, "sklearn.base", "BaseEstimator")
+        for model in several
+    ):
         from .sklearn_models import sklearn_family
 
         return sklearn_family(several, single=single)
     if all(callable(model) and not isinstance(model, type) for model in several):
-        return Family(lambda batch: [model(*batch.args, **batch.kwargs) for model in several], "unknown", batch_size=1024)
+        return Family(
+            lambda batch: [model(*batch.args, **batch.kwargs) for model in several],
+            "unknown",
+            batch_size=1024,
+        )
     kinds = ", ".join(sorted({type(model).__name__ for model in several}))
     raise TypeError(
-        "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, ONNX Runtime sessions or functions, all of one "
+        "`models` must be torch modules, classifiers with predict_proba, boosters, Keras models, "
+        "ONNX Runtime sessions or functions, all of one "
         f"kind; got {kinds}"
     )
 
@@ -202,10 +240,14 @@ def _ask(family: Family, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarr
             outputs = [to_numpy(output) for output in family.predict(batch)]
             shapes = {output.shape for output in outputs}
             if len(shapes) > 1:
-                raise ValueError(f"the models must give outputs of one shape; got {' and '.join(map(str, sorted(shapes)))}")
+                raise ValueError(
+                    "the models must give outputs of one shape; got "
+                    f"{' and '.join(map(str, sorted(shapes)))}"
+                )
             if not outputs[0].ndim or len(outputs[0]) != len(batch):
                 raise ValueError(
-                    f"the models must give one row of scores per instance; got shape {outputs[0].shape} for {len(batch)} instances"
+                    "the models must give one row of scores per instance; got shape "
+                    f"{outputs[0].shape} for {len(batch)} instances"
                 )
             scores.append(np.stack(outputs))
             if batch.labels is not None:
@@ -213,7 +255,9 @@ def _ask(family: Family, batches: Iterable[Batch]) -> tuple[np.ndarray, np.ndarr
     if not scores:
         raise ValueError("`X` must hold at least one instance; the loader gave no batch")
     if len({part.shape[2:] for part in scores}) > 1:
-        raise ValueError("the batches give outputs of different shapes; pad the inputs to one length")
+        raise ValueError(
+            "the batches give outputs of different shapes; pad the inputs to one length"
+        )
     return np.concatenate(scores, axis=1), np.concatenate(labels) if labels else None
 
 
@@ -225,21 +269,38 @@ def _with_progress(batches: Iterable[Batch], total: int | None, wanted: bool) ->
     from rich.console import Console
     from rich.progress import track
 
-    yield from track(batches, "predicting", total=total, console=Console(stderr=True), transient=True)
+    yield from track(
+        batches, "predicting", total=total, console=Console(stderr=True), transient=True
+    )
 
 
-def _distribution(values: np.ndarray, family: Family, activation: str | None, class_axis: int, class_names: Any, X: Any) -> Any:
+def _distribution(
+    values: np.ndarray,
+    family: Family,
+    activation: str | None,
+    class_axis: int,
+    class_names: Any,
+    X: Any,
+) -> Any:
     """The distribution that the scores (M, N, ...) are, as a tensor if ``X`` is one."""
     if values.dtype.kind not in "f":
-        raise TypeError(f"the models must give floating-point scores; got {values.dtype}. Labels have no probabilities")
+        raise TypeError(
+            f"the models must give floating-point scores; got {values.dtype}. Labels have no "
+            "probabilities"
+        )
     values = values.astype(np.float32) if values.dtype == np.float16 else values
     if values.ndim > 2:
         axis = class_axis if class_axis < 0 else class_axis + 1  # the members came before it
         if not -values.ndim + 2 <= axis < values.ndim or axis == 1:
-            raise ValueError(f"`class_axis` must be an axis of the models' output {values.shape[1:]}, not its first; got {class_axis}")
+            raise ValueError(
+                f"`class_axis` must be an axis of the models' output {values.shape[1:]}, not its "
+                f"first; got {class_axis}"
+            )
         values = np.moveaxis(values, axis, -1)
     if values.ndim == 2 or values.shape[-1] == 1:
-        values, activation = _two_classes(values if values.ndim == 2 else values[..., 0], family, activation)
+        values, activation = _two_classes(
+            values if values.ndim == 2 else values[..., 0], family, activation
+        )
     else:
         activation = activation or _activation(values, family)
     if _is(X, "torch", "Tensor"):
@@ -265,32 +326,44 @@ def _activation(values: np.ndarray, family: Family) -> str:
     sum_to_one = bool(members.all())
     if family.scores == "logits" and sum_to_one:
         warnings.warn(
-            "The models give values that are not negative and sum to 1, so they are taken as probabilities, without a softmax. "
-            "Pass activation='none' to say so, or activation='softmax' if they are logits all the same",
+            "The models give values that are not negative and sum to 1, so they are taken as "
+            "probabilities, without a softmax. "
+            "Pass activation='none' to say so, or activation='softmax' if they are logits all the "
+            "same",
             stacklevel=4,
         )
         return "none"
-    if family.scores == "logits" and values.size >= FEW_OUTPUTS and 0 <= values.min() < values.max() <= 1:
+    if (
+        family.scores == "logits"
+        and values.size >= FEW_OUTPUTS
+        and 0 <= values.min() < values.max() <= 1
+    ):
         raise InputError(
             "the models give values between 0 and 1 that do not sum to 1 over the classes "
-            f"(sums range from {sums.min():.4g} to {sums.max():.4g}): a sigmoid seems to have been taken already",
+            f"(sums range from {sums.min():.4g} to {sums.max():.4g}): a sigmoid seems to have been "
+            "taken already",
             fix="sigmoid_taken",
         )
     if family.scores == "unknown" and not sum_to_one:
         raise ValueError(
-            f"the models give values that do not sum to 1 over the classes (sums range from {sums.min():.4g} to {sums.max():.4g}). "
-            "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may occur together"
+            "the models give values that do not sum to 1 over the classes (sums range from "
+            f"{sums.min():.4g} to {sums.max():.4g}). "
+            "Pass activation='softmax' for logits, or activation='sigmoid' for labels that may "
+            "occur together"
         )
     return "softmax" if family.scores == "logits" else "none"
 
 
 def _check_alike(probabilities: np.ndarray, rule: str, family: Family) -> None:
-    """Refuse members of which some (M,) give probabilities and others logits: one activation would be wrong for either."""
+    """Refuse members of which some (M,) give probabilities and others logits: one activation would
+    be wrong for either.
+    """
     if family.scores == "probabilities" or probabilities.all() or not probabilities.any():
         return
     given, other = np.flatnonzero(probabilities), np.flatnonzero(~probabilities)
     raise InputError(
-        f"the models must all give probabilities, or all logits; {_models(given)} {rule}, {_models(other)} logits. "
+        f"the models must all give probabilities, or all logits; {_models(given)} {rule}, "
+        f"{_models(other)} logits. "
         "Take the softmax or sigmoid out of the first, or apply it in the others too"
     )
 
@@ -300,17 +373,23 @@ def _models(positions: np.ndarray) -> str:
     return f"model {numbers} gives" if len(positions) == 1 else f"models {numbers} give"
 
 
-def _two_classes(values: np.ndarray, family: Family, activation: str | None) -> tuple[np.ndarray, str]:
+def _two_classes(
+    values: np.ndarray, family: Family, activation: str | None
+) -> tuple[np.ndarray, str]:
     """Scores of two classes from those of the second, (M, N, ...)."""
     if activation == "softmax":
-        raise ValueError("a softmax of one output is always 1; pass activation='sigmoid' for the logit of the second class")
+        raise ValueError(
+            "a softmax of one output is always 1; pass activation='sigmoid' for the logit of the "
+            "second class"
+        )
     members = np.asarray(((values >= 0) & (values <= 1)).all(axis=tuple(range(1, values.ndim))))
     between = bool(members.all())
     if activation is None and values[0].size >= FEW_OUTPUTS:
         _check_alike(members, "one output between 0 and 1, as after a sigmoid", family)
     if activation is None and family.scores == "logits" and between:
         raise ValueError(
-            "the models give one output between 0 and 1: pass activation='none' if it is the probability of the second class, "
+            "the models give one output between 0 and 1: pass activation='none' if it is the "
+            "probability of the second class, "
             "activation='sigmoid' if it is its logit"
         )
     if activation is None:
@@ -319,7 +398,8 @@ def _two_classes(values: np.ndarray, family: Family, activation: str | None) -> 
         return np.stack([np.zeros_like(values), values], axis=-1), "softmax"
     if not between:
         raise ValueError(
-            f"the probability of the second class must lie between 0 and 1; got {values.min():.4g} to {values.max():.4g}. "
+            f"the probability of the second class must lie between 0 and 1; got {values.min():.4g} "
+            f"to {values.max():.4g}. "
             "Pass activation='sigmoid' for logits"
         )
     return np.stack([1 - values, values], axis=-1), "none"

@@ -14,7 +14,12 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils import assert_all_finite, check_random_state, get_tags, resample
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_consistent_length, check_is_fitted, column_or_1d, validate_data
+from sklearn.utils.validation import (
+    check_consistent_length,
+    check_is_fitted,
+    column_or_1d,
+    validate_data,
+)
 
 from ..decomposition import Uncertainty, decompose
 from ..distributions import Ensemble
@@ -24,18 +29,21 @@ from ._family import aligned
 
 
 class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
-    """A classifier that tells how unsure it is about each class, within and between its members: M copies of any scikit-learn classifier.
+    """A classifier that tells how unsure it is about each class, within and between its members: M
+    copies of any scikit-learn classifier.
 
     Parameters
     ----------
     estimator : classifier with predict_proba, optional
-        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on standardized features.
+        Fitted ``n_members`` times, each time as a fresh clone. By default logistic regression on
+        standardized features.
     n_members : int
         M, at least 2.
     bootstrap : bool
-        Fit each member on its own sample with replacement, drawn within each class, so that no member misses one. ``False``:
-        all members see all instances and differ by their ``random_state`` only; that makes sense for estimators that use it, such as
-        forests and networks (logistic regression has one, but most of its solvers do not use it).
+        Fit each member on its own sample with replacement, drawn within each class, so that no
+        member misses one. ``False``: all members see all instances and differ by their
+        ``random_state`` only; that makes sense for estimators that use it, such as forests and
+        networks (logistic regression has one, but most of its solvers do not use it).
     random_state : int, RandomState or None
         Seeds the samples and every ``random_state`` of the members.
     n_jobs : int, optional
@@ -56,10 +64,15 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> u = model.uncertainty(X)
     >>> u["ill"].epistemic.shape
     (4,)
-    """
+    """  # noqa: E501
 
     def __init__(
-        self, estimator: Any = None, n_members: int = 5, bootstrap: bool = True, random_state: Any = None, n_jobs: int | None = None
+        self,
+        estimator: Any = None,
+        n_members: int = 5,
+        bootstrap: bool = True,
+        random_state: Any = None,
+        n_jobs: int | None = None,
     ) -> None:
         self.estimator = estimator
         self.n_members = n_members
@@ -68,7 +81,11 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.n_jobs = n_jobs
 
     def _base(self) -> Any:
-        return make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000)) if self.estimator is None else self.estimator
+        return (
+            make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
+            if self.estimator is None
+            else self.estimator
+        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -87,14 +104,25 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_classification_targets(y)
         self.classes_, codes = np.unique(y, return_inverse=True)
         if len(self.classes_) < 2:
-            raise ValueError(f"`y` must have at least 2 classes; got {len(self.classes_)} class(es) in {len(y)} instances")
-        seeds = check_random_state(self.random_state).randint(np.iinfo(np.int32).max, size=self.n_members)
-        self.estimators_ = Parallel(n_jobs=self.n_jobs)(delayed(_fit_member)(base, X, y, codes, self.bootstrap, seed) for seed in seeds)
-        self.estimators_[0].predict_proba(X)  # refuses what it cannot use, also where its sample missed it
+            raise ValueError(
+                f"`y` must have at least 2 classes; got {len(self.classes_)} class(es) in {len(y)} "
+                "instances"
+            )
+        seeds = check_random_state(self.random_state).randint(
+            np.iinfo(np.int32).max, size=self.n_members
+        )
+        self.estimators_ = Parallel(n_jobs=self.n_jobs)(
+            delayed(_fit_member)(base, X, y, codes, self.bootstrap, seed) for seed in seeds
+        )
+        self.estimators_[0].predict_proba(
+            X
+        )  # refuses what it cannot use, also where its sample missed it
         return self
 
     def _check_input(self, X: Any, y: Any = "no_validation", *, reset: bool) -> Any:
-        """Number and names of the features. The members check the values: they may take tables, text and missing values."""
+        """Number and names of the features. The members check the values: they may take tables,
+        text and missing values.
+        """
         if not (hasattr(X, "columns") or issparse(X)):
             X = np.asarray(X)
         if X.ndim != 1:
@@ -104,31 +132,42 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> Any:
         base = self._base()
         if isinstance(base, type) or not hasattr(base, "fit") or not hasattr(base, "get_params"):
-            raise TypeError(f"`estimator` must be a scikit-learn classifier, for instance RandomForestClassifier(); got {base!r}")
+            raise TypeError(
+                "`estimator` must be a scikit-learn classifier, for instance "
+                f"RandomForestClassifier(); got {base!r}"
+            )
         if not is_classifier(base):
             raise TypeError(f"`estimator` must be a classifier; {type(base).__name__} is none")
         if not hasattr(base, "predict_proba"):
             raise TypeError(
-                f"`estimator` must have predict_proba; {type(base).__name__} has none as it is set. Wrap it in "
+                f"`estimator` must have predict_proba; {type(base).__name__} has none as it is "
+                "set. Wrap it in "
                 "sklearn.calibration.CalibratedClassifierCV"
             )
         m = self.n_members
         if isinstance(m, bool) or not isinstance(m, int | np.integer) or m < 2:
             raise ValueError(
-                f"`n_members` must be an integer of at least 2 (one member says nothing about epistemic uncertainty); got {m!r}"
+                "`n_members` must be an integer of at least 2 (one member says nothing about "
+                f"epistemic uncertainty); got {m!r}"
             )
         if not self.bootstrap and (self.estimator is None or not _random_states(base)):
             raise ValueError(
-                f"without bootstrap all members would be the same: {'the default estimator' if self.estimator is None else type(base).__name__} "
+                "without bootstrap all members would be the same: "
+                f"{'the default estimator' if self.estimator is None else type(base).__name__} "
                 "has no `random_state` to vary. Set bootstrap=True, or choose another `estimator`"
             )
         return base
 
     def predict_distribution(self, X: Any) -> Ensemble:
-        """The predictions of the members, `labelwise.Ensemble` with ``probs`` (M, N, K) and the classes as names."""
+        """The predictions of the members, `labelwise.Ensemble` with ``probs`` (M, N, K) and the
+        classes as names.
+        """
         check_is_fitted(self)
         X = self._check_input(X, reset=False)
-        probs = [aligned(np.asarray(m.predict_proba(X)), m.classes_, self.classes_) for m in self.estimators_]
+        probs = [
+            aligned(np.asarray(m.predict_proba(X)), m.classes_, self.classes_)
+            for m in self.estimators_
+        ]
         return Ensemble(np.stack(probs), member_axis=0, class_names=[str(c) for c in self.classes_])
 
     def predict_proba(self, X: Any) -> np.ndarray:
@@ -148,19 +187,29 @@ class LabelwiseClassifier(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         events: Events | Mapping[str, Sequence[Label]] | None = None,
         correction: Literal["jackknife"] | None = None,
     ) -> Uncertainty:
-        """Label-wise total, aleatoric and epistemic uncertainty of the predictions for ``X``; options as in `labelwise.decompose`."""
+        """Label-wise total, aleatoric and epistemic uncertainty of the predictions for ``X``;
+        options as in `labelwise.decompose`.
+        """
         return decompose(self.predict_distribution(X), loss, events=events, correction=correction)
 
 
 def _random_states(estimator: Any) -> list[str]:
     """The names of all parameters that seed something, also those of the steps of a pipeline."""
-    return [name for name in sorted(estimator.get_params()) if name == "random_state" or name.endswith("__random_state")]
+    return [
+        name
+        for name in sorted(estimator.get_params())
+        if name == "random_state" or name.endswith("__random_state")
+    ]
 
 
-def _fit_member(base: Any, X: Any, y: np.ndarray, codes: np.ndarray, bootstrap: bool, seed: int) -> Any:
+def _fit_member(
+    base: Any, X: Any, y: np.ndarray, codes: np.ndarray, bootstrap: bool, seed: int
+) -> Any:
     rng = check_random_state(seed)
     member = clone(base)
-    member.set_params(**{name: int(rng.randint(np.iinfo(np.int32).max)) for name in _random_states(member)})
+    member.set_params(
+        **{name: int(rng.randint(np.iinfo(np.int32).max)) for name in _random_states(member)}
+    )
     if bootstrap:
         X, y = resample(X, y, stratify=codes, random_state=rng)
     return member.fit(X, y)

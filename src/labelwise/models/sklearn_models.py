@@ -8,7 +8,12 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
-from sklearn.ensemble import BaggingClassifier, ExtraTreesClassifier, RandomForestClassifier, VotingClassifier
+from sklearn.ensemble import (
+    BaggingClassifier,
+    ExtraTreesClassifier,
+    RandomForestClassifier,
+    VotingClassifier,
+)
 from sklearn.exceptions import NotFittedError
 from sklearn.pipeline import Pipeline
 from sklearn.utils import get_tags
@@ -23,13 +28,18 @@ _FORESTS = (RandomForestClassifier, ExtraTreesClassifier)
 
 
 def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
-    """One ensemble by its members, or each model as one member; classes that a model has not seen have probability 0."""
+    """One ensemble by its members, or each model as one member; classes that a model has not seen
+    have probability 0.
+    """
     for model in models:
         _check_model(model)
     if single and _has_members(models[0]):
         model = models[0]
         return Family(
-            lambda batch: _members(model, batch.only), "probabilities", tuple(str(c) for c in model.classes_), weights=_weights(model)
+            lambda batch: _members(model, batch.only),
+            "probabilities",
+            tuple(str(c) for c in model.classes_),
+            weights=_weights(model),
         )
     without = next((model for model in models if not hasattr(model, "predict_proba")), None)
     if without is not None:
@@ -38,7 +48,10 @@ def sklearn_family(models: Sequence[Any], *, single: bool) -> Family:
     classes = np.unique(np.concatenate([np.asarray(model.classes_) for model in models]))
 
     def predict(batch: Batch) -> list[np.ndarray]:
-        return [aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes) for model in models]
+        return [
+            aligned(np.asarray(model.predict_proba(batch.only)), model.classes_, classes)
+            for model in models
+        ]
 
     return Family(predict, "probabilities", tuple(str(c) for c in classes))
 
@@ -55,27 +68,49 @@ def _inner(model: Any) -> Any:
 
 
 def _has_members(model: Any) -> bool:
-    kinds = (*_FORESTS, BaggingClassifier, VotingClassifier, CalibratedClassifierCV, LabelwiseClassifier)
+    kinds = (
+        *_FORESTS,
+        BaggingClassifier,
+        VotingClassifier,
+        CalibratedClassifierCV,
+        LabelwiseClassifier,
+    )
     return isinstance(_inner(model), kinds)
 
 
 def _check_model(model: Any) -> None:
     if isinstance(model, type):
-        raise TypeError(f"`model` must be a fitted model; got the class {model.__name__}. Call it and fit it first")
+        raise TypeError(
+            f"`model` must be a fitted model; got the class {model.__name__}. Call it and fit it "
+            "first"
+        )
     inner = _inner(model)
     name = type(inner).__name__
     if isinstance(inner, BaseEstimator) and is_regressor(inner):
-        raise TypeError(f"`model` must be a classifier; {name} is a regressor, and label-wise uncertainty is about classes")
+        raise TypeError(
+            f"`model` must be a classifier; {name} is a regressor, and label-wise uncertainty is "
+            "about classes"
+        )
     if isinstance(inner, VotingClassifier) and inner.voting != "soft":
-        raise ValueError("`model` votes with labels (voting='hard'), which have no probabilities. Fit it with voting='soft'")
+        raise ValueError(
+            "`model` votes with labels (voting='hard'), which have no probabilities. Fit it with "
+            "voting='soft'"
+        )
     if isinstance(model, BaseEstimator):
         try:
             check_is_fitted(model)
         except NotFittedError as error:
-            raise NotFittedError(f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first") from error
-    classes = getattr(inner, "classes_", None)  # of several outcomes a list; `n_outputs_` counts the output units of an MLPClassifier
+            raise NotFittedError(
+                f"`model` must be fitted; this {type(model).__name__} is not. Call fit(X, y) first"
+            ) from error
+    classes = getattr(
+        inner, "classes_", None
+    )  # of several outcomes a list; `n_outputs_` counts the output units of an MLPClassifier
     if isinstance(classes, list) and len(classes) > 1:
-        raise ValueError(f"`model` must predict one outcome; this {name} has {len(classes)} outputs. Fit one for each")
+        raise ValueError(
+            f"`model` must predict one outcome; this {name} has {len(classes)} outputs. Fit one "
+            "for each"
+        )
 
 
 def _members(model: Any, X: Any) -> list[np.ndarray]:
@@ -87,33 +122,56 @@ def _members(model: Any, X: Any) -> list[np.ndarray]:
     if isinstance(model, LabelwiseClassifier):
         return list(model.predict_distribution(X).probs)
     if isinstance(model, CalibratedClassifierCV):
-        return [aligned(np.asarray(each.predict_proba(X)), each.classes, model.classes_) for each in model.calibrated_classifiers_]
+        return [
+            aligned(np.asarray(each.predict_proba(X)), each.classes, model.classes_)
+            for each in model.calibrated_classifiers_
+        ]
     views = model.estimators_features_ if isinstance(model, BaggingClassifier) else None
     if isinstance(model, BaggingClassifier):
-        X = validate_data(model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False)
+        X = validate_data(
+            model, X, accept_sparse=["csr", "csc"], dtype=None, ensure_all_finite=False, reset=False
+        )
     elif isinstance(model, _FORESTS):
         finite = "allow-nan" if get_tags(model).input_tags.allow_nan else True
-        X = validate_data(model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False)
-    without = next((member for member in model.estimators_ if not hasattr(member, "predict_proba")), None)
+        X = validate_data(
+            model, X, accept_sparse="csr", dtype=np.float32, ensure_all_finite=finite, reset=False
+        )
+    without = next(
+        (member for member in model.estimators_ if not hasattr(member, "predict_proba")), None
+    )
     if without is not None:
         raise ValueError(f"the members of {_no_probabilities(without)}")
-    k = np.arange(len(model.classes_))  # all fit their members on encoded labels, so a member's classes_ are positions in the ensemble's
+    k = np.arange(
+        len(model.classes_)
+        # all fit their members on encoded labels, so a member's classes_ are positions in the
+        # ensemble's
+    )
     members: list[np.ndarray] = Parallel(n_jobs=model.n_jobs, require="sharedmem")(
-        delayed(_member)(member, X if views is None else X[:, views[i]], k) for i, member in enumerate(model.estimators_)
+        delayed(_member)(member, X if views is None else X[:, views[i]], k)
+        for i, member in enumerate(model.estimators_)
     )
     return members
 
 
 def _member(member: Any, X: Any, classes: np.ndarray) -> np.ndarray:
-    return aligned(np.asarray(member.predict_proba(X)), np.asarray(member.classes_, dtype=np.intp), classes)
+    return aligned(
+        np.asarray(member.predict_proba(X)), np.asarray(member.classes_, dtype=np.intp), classes
+    )
 
 
 def _weights(model: Any) -> list[float] | None:
     inner = _inner(model)
     if not isinstance(inner, VotingClassifier) or inner.weights is None:
         return None
-    return [w for w, (_, member) in zip(inner.weights, inner.estimators, strict=True) if member != "drop"]
+    return [
+        w
+        for w, (_, member) in zip(inner.weights, inner.estimators, strict=True)
+        if member != "drop"
+    ]
 
 
 def _no_probabilities(model: Any) -> str:
-    return f"`model` must have predict_proba; {type(model).__name__} has none. Wrap it in sklearn.calibration.CalibratedClassifierCV and fit again"
+    return (
+        f"`model` must have predict_proba; {type(model).__name__} has none. Wrap it in "
+        "sklearn.calibration.CalibratedClassifierCV and fit again"
+    )

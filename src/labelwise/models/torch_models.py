@@ -1,4 +1,6 @@
-"""torch modules as members, also Hugging Face models and networks with dropout; modes, devices and random state are restored."""
+"""torch modules as members, also Hugging Face models and networks with dropout; modes, devices and
+random state are restored.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +22,24 @@ DEFAULT_SAMPLES = 50
 
 
 def torch_family(
-    models: Sequence[nn.Module], *, single: bool, n_samples: int | None, also: Sequence[type[nn.Module]], device: Any, seed: int
+    models: Sequence[nn.Module],
+    *,
+    single: bool,
+    n_samples: int | None,
+    also: Sequence[type[nn.Module]],
+    device: Any,
+    seed: int,
 ) -> Family:
-    """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members of each, with dropout switched on."""
+    """Modules in evaluation mode; with ``n_samples`` (or one module with dropout) that many members
+    of each, with dropout switched on.
+    """
     layers = [dropout_layers(model, also) for model in models]
     if n_samples is None and single and layers[0]:
         n_samples = DEFAULT_SAMPLES
     if n_samples is not None and not all(layers):
         raise ValueError(
-            "`n_samples` needs dropout layers with p > 0 in every module; without them all samples would be the same. If a module calls "
+            "`n_samples` needs dropout layers with p > 0 in every module; without them all samples "
+            "would be the same. If a module calls "
             "torch.nn.functional.dropout itself, name its class in `also`"
         )
 
@@ -39,7 +50,9 @@ def torch_family(
                 stack.enter_context(evaluating(model))
                 stack.enter_context(_moved(model, device))
             stack.enter_context(seeded(seed))
-            for layer in (each for some in layers for each in some) if n_samples is not None else ():
+            for layer in (
+                (each for some in layers for each in some) if n_samples is not None else ()
+            ):
                 layer.training = True
             yield
 
@@ -66,24 +79,36 @@ def _moved(model: nn.Module, device: Any) -> Iterator[None]:
 
 def _scores(model: nn.Module, batch: Batch) -> torch.Tensor:
     weight = next((p for p in model.parameters() if p.is_floating_point()), torch.empty(0))
-    out = model(*(_like(part, weight) for part in batch.args), **{key: _like(part, weight) for key, part in batch.kwargs.items()})
+    out = model(
+        *(_like(part, weight) for part in batch.args),
+        **{key: _like(part, weight) for key, part in batch.kwargs.items()},
+    )
     if not isinstance(out, torch.Tensor):
         named = out if isinstance(out, Mapping) else vars(out) if hasattr(out, "__dict__") else {}
-        out = next((named[key] for key in ("logits", "out") if isinstance(named.get(key), torch.Tensor)), out)
+        out = next(
+            (named[key] for key in ("logits", "out") if isinstance(named.get(key), torch.Tensor)),
+            out,
+        )
     if not isinstance(out, torch.Tensor):
         raise TypeError(
-            f"the models must return a tensor of class scores, or an output with `logits`; got {type(out).__name__}. "
+            "the models must return a tensor of class scores, or an output with `logits`; got "
+            f"{type(out).__name__}. "
             "Wrap them in a module whose forward returns the logits"
         )
     return out.float() if out.dtype in (torch.float16, torch.bfloat16) else out
 
 
 def _like(part: Any, weight: torch.Tensor) -> Any:
-    """An input on the device of the weights, floating-point numbers in their type; what is no array stays as it is."""
+    """An input on the device of the weights, floating-point numbers in their type; what is no array
+    stays as it is.
+    """
     if isinstance(part, np.ndarray) or type(part).__module__.partition(".")[0] == "pandas":
         array = np.ascontiguousarray(part)
         if array.dtype.kind not in "fiub":
-            raise TypeError(f"`X` must hold numbers for torch modules; got an array of {array.dtype}. Encode text and categories first")
+            raise TypeError(
+                f"`X` must hold numbers for torch modules; got an array of {array.dtype}. Encode "
+                "text and categories first"
+            )
         part = torch.tensor(array)
     if not isinstance(part, torch.Tensor):
         return part
@@ -91,10 +116,16 @@ def _like(part: Any, weight: torch.Tensor) -> Any:
 
 
 def _config(model: nn.Module) -> tuple[tuple[str, ...] | None, bool]:
-    """Class names and whether labels may occur together, from the configuration of a Hugging Face model."""
+    """Class names and whether labels may occur together, from the configuration of a Hugging Face
+    model.
+    """
     config = getattr(model, "config", None)
     labels = getattr(config, "id2label", None)
     names = None
-    if isinstance(labels, Mapping) and labels and not all(re.fullmatch(r"LABEL_\d+", str(name)) for name in labels.values()):
+    if (
+        isinstance(labels, Mapping)
+        and labels
+        and not all(re.fullmatch(r"LABEL_\d+", str(name)) for name in labels.values())
+    ):
         names = tuple(str(labels[key]) for key in sorted(labels, key=int))
     return names, getattr(config, "problem_type", None) == "multi_label_classification"

@@ -1,4 +1,6 @@
-"""Plots of results: ``plot_*(result, ax=None)`` draws on given or new axes and returns them. Needs matplotlib."""
+"""Plots of results: ``plot_*(result, ax=None)`` draws on given or new axes and returns them. Needs
+matplotlib.
+"""
 
 from __future__ import annotations
 

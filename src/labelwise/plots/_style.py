@@ -1,4 +1,6 @@
-"""Shared style of all plots, with colors that are distinguishable for color-blind readers and in print."""
+"""Shared style of all plots, with colors that are distinguishable for color-blind readers and in
+print.
+"""
 
 from __future__ import annotations
 
@@ -45,6 +47,12 @@ def tidy(ax: Axes) -> None:
 
 
 def line(i: int, name: str = "") -> dict[str, Any]:
-    """Color and dashes of the i-th curve, distinguishable in black and white; total, aleatoric and epistemic have fixed colors."""
+    """Color and dashes of the i-th curve, distinguishable in black and white; total, aleatoric and
+    epistemic have fixed colors.
+    """
     parts = {"total": TOTAL, "aleatoric": ALEATORIC, "epistemic": EPISTEMIC}
-    return {"color": parts.get(name, CYCLE[i % len(CYCLE)]), "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)], "linewidth": 1.6}
+    return {
+        "color": parts.get(name, CYCLE[i % len(CYCLE)]),
+        "linestyle": DASHES[(i // len(CYCLE) + i) % len(DASHES)],
+        "linewidth": 1.6,
+    }

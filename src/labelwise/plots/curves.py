@@ -18,8 +18,11 @@ if TYPE_CHECKING:
 Curve = RejectionCurve | MeanCurve
 
 
-def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = True, ax: Axes | None = None) -> Axes:
-    """Accuracy, risk or utility of the kept instances against the share rejected, with confidence bands if available.
+def plot_rejection(
+    curves: Curve | Mapping[str, Curve], *, references: bool = True, ax: Axes | None = None
+) -> Axes:
+    """Accuracy, risk or utility of the kept instances against the share rejected, with confidence
+    bands if available.
 
     ``references`` adds random rejection and the oracle of the first curve.
     """
@@ -33,14 +36,34 @@ def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = Tr
         ax.plot(100 * curve.rejected, curve.value, label=name or None, drawstyle="default", **style)
         band: Any = curve if isinstance(curve, MeanCurve) else curve.band
         if band is not None:
-            ax.fill_between(100 * band.rejected, band.low, band.high, color=style["color"], alpha=0.15, linewidth=0)
+            ax.fill_between(
+                100 * band.rejected,
+                band.low,
+                band.high,
+                color=style["color"],
+                alpha=0.15,
+                linewidth=0,
+            )
     if references:
         ax.axhline(first.random, color="#999999", linewidth=1, label="random")
-        ax.plot(100 * first.rejected, first.oracle, color="#999999", linewidth=1, linestyle=":", label="oracle")
+        ax.plot(
+            100 * first.rejected,
+            first.oracle,
+            color="#999999",
+            linewidth=1,
+            linestyle=":",
+            label="oracle",
+        )
     ax.set_xlabel("rejected (%)")
-    ax.set_ylabel({"accuracy": "accuracy of the rest"}.get(first.kind, f"mean {first.kind} of the rest"))
+    ax.set_ylabel(
+        {"accuracy": "accuracy of the rest"}.get(first.kind, f"mean {first.kind} of the rest")
+    )
     ax.set_xlim(0, 100)
-    shown = [v for c in named.values() for v in (c.value[c.rejected <= 0.98], c.oracle[c.rejected <= 0.98])]  # the end is noisy
+    shown = [
+        v
+        for c in named.values()
+        for v in (c.value[c.rejected <= 0.98], c.oracle[c.rejected <= 0.98])
+    ]  # the end is noisy
     low, high = min(map(np.min, shown)), max(map(np.max, shown))
     margin = 0.05 * (high - low) or 0.05
     ax.set_ylim(min(low, first.random) - margin, high + margin)
@@ -50,9 +73,15 @@ def plot_rejection(curves: Curve | Mapping[str, Curve], *, references: bool = Tr
 
 
 def plot_detection(
-    score_in: Array, score_out: Array, *, names: tuple[str, str] = ("in-distribution", "out-of-distribution"), ax: Axes | None = None
+    score_in: Array,
+    score_out: Array,
+    *,
+    names: tuple[str, str] = ("in-distribution", "out-of-distribution"),
+    ax: Axes | None = None,
 ) -> Axes:
-    """Histograms of a score on both sets, each with unit area, on common bins; the title gives the AUROC."""
+    """Histograms of a score on both sets, each with unit area, on common bins; the title gives the
+    AUROC.
+    """
     ax = new_axes(ax)
     inside, outside = (to_numpy(x).astype(float).ravel() for x in (score_in, score_out))
     bins = np.histogram_bin_edges(np.concatenate([inside, outside]), bins=40).tolist()
@@ -84,19 +113,31 @@ def plot_roc(scores: Mapping[str, tuple[Array, Array]], *, ax: Axes | None = Non
     return ax
 
 
-def plot_reliability(curves: ReliabilityCurve | Mapping[str, ReliabilityCurve], *, ax: Axes | None = None) -> Axes:
-    """Observed frequency against mean forecast, with intervals; the diagonal is perfect calibration."""
+def plot_reliability(
+    curves: ReliabilityCurve | Mapping[str, ReliabilityCurve], *, ax: Axes | None = None
+) -> Axes:
+    """Observed frequency against mean forecast, with intervals; the diagonal is perfect
+    calibration.
+    """
     ax = new_axes(ax, (4.0, 3.8))
     named = curves if isinstance(curves, Mapping) else {"": curves}
     ax.plot([0, 1], [0, 1], color="#999999", linewidth=1)
     for i, (name, curve) in enumerate(named.items()):
         style = line(i)
-        below, above = (np.clip(x, 0, None) for x in (curve.frequency - curve.low, curve.high - curve.frequency))
+        below, above = (
+            np.clip(x, 0, None) for x in (curve.frequency - curve.low, curve.high - curve.frequency)
+        )
         has_interval = np.all(np.isfinite(below)) and np.all(np.isfinite(above))
         ax.errorbar(
-            curve.forecast, curve.frequency, [below, above] if has_interval else None, marker="o", markersize=4, capsize=2,
-            label=f"{name} (error {curve.error:.3f})".strip(), **style,
-        )  # fmt: skip
+            curve.forecast,
+            curve.frequency,
+            [below, above] if has_interval else None,
+            marker="o",
+            markersize=4,
+            capsize=2,
+            label=f"{name} (error {curve.error:.3f})".strip(),
+            **style,
+        )
     ax.set_xlabel("forecast probability")
     ax.set_ylabel("observed frequency")
     ax.set_xlim(0, 1)

@@ -15,13 +15,23 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ACTIONS = {
-    "multiclass": (("predict", _style.PREDICT, ""), ("abstain", _style.ABSTAIN, "////"), ("ask", _style.ASK, "....")),
-    "per_label": (("act", _style.ACT, ""), ("leave", "#C9D0D8", ""), ("abstain", _style.ABSTAIN, "////"), ("ask", _style.ASK, "....")),
+    "multiclass": (
+        ("predict", _style.PREDICT, ""),
+        ("abstain", _style.ABSTAIN, "////"),
+        ("ask", _style.ASK, "...."),
+    ),
+    "per_label": (
+        ("act", _style.ACT, ""),
+        ("leave", "#C9D0D8", ""),
+        ("abstain", _style.ABSTAIN, "////"),
+        ("ask", _style.ASK, "...."),
+    ),
 }
 
 
 def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = None) -> Axes:
-    """Number of cases per action, by most probable class (``"multiclass"``) or by label (``"per_label"``).
+    """Number of cases per action, by most probable class (``"multiclass"``) or by label
+    (``"per_label"``).
 
     With more than ``max_classes`` classes, those with the highest expected cost are shown.
     """
@@ -29,17 +39,35 @@ def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = 
     if mean.ndim != 2:
         raise ValueError(f"`plan` must be about cases on one axis; got shape {mean.shape[:-1]}")
     k = len(plan.class_names)
-    label = np.argmax(mean, axis=-1) if plan.task == "multiclass" else np.broadcast_to(np.arange(k), action.shape)
+    label = (
+        np.argmax(mean, axis=-1)
+        if plan.task == "multiclass"
+        else np.broadcast_to(np.arange(k), action.shape)
+    )
     names = _action_names(action, plan.task)
     paid = np.bincount(label.ravel(), weights=cost.ravel(), minlength=k)
-    shown = np.argsort(-paid, kind="stable")[:max_classes][::-1]  # bars are drawn from the bottom up
+    shown = np.argsort(-paid, kind="stable")[:max_classes][
+        ::-1
+    ]  # bars are drawn from the bottom up
     ax = new_axes(ax, (5.0, 0.32 * len(shown) + 1.2))
     left = np.zeros(len(shown))
     for name, color, hatch in ACTIONS[plan.task]:
         number = np.bincount(label[names == name], minlength=k)[shown]
-        ax.barh(np.arange(len(shown)), number, 0.8, left, color=color, hatch=hatch, edgecolor="white", linewidth=0, label=name)
+        ax.barh(
+            np.arange(len(shown)),
+            number,
+            0.8,
+            left,
+            color=color,
+            hatch=hatch,
+            edgecolor="white",
+            linewidth=0,
+            label=name,
+        )
         left = left + number
-    ax.set_yticks(np.arange(len(shown)), [plan.class_names[i].replace("$", r"\$")[:24] for i in shown])
+    ax.set_yticks(
+        np.arange(len(shown)), [plan.class_names[i].replace("$", r"\$")[:24] for i in shown]
+    )
     ax.set_xlabel("cases")
     ax.set_ylabel("most probable class" if plan.task == "multiclass" else "label")
     ax.set_axisbelow(True)
@@ -50,9 +78,11 @@ def plot_decisions(plan: Decisions, *, max_classes: int = 20, ax: Axes | None = 
 
 
 def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
-    """Value of an expert's answer against that of knowing the probabilities (if the spread is right), for each case (or label).
+    """Value of an expert's answer against that of knowing the probabilities (if the spread is
+    right), for each case (or label).
 
-    Above the dashed line, drawn if all cases share one price of asking, the answer saves more than it costs.
+    Above the dashed line, drawn if all cases share one price of asking, the answer saves more than
+    it costs.
     """
     ax = new_axes(ax, (4.6, 4.0))
     names = _action_names(to_numpy(plan.action), plan.task)
@@ -60,10 +90,25 @@ def plot_values(plan: Decisions, *, ax: Axes | None = None) -> Axes:
     for (name, color, _), marker in zip(ACTIONS[plan.task], "os^D", strict=False):
         here = names == name
         if np.any(here):
-            ax.scatter(knowledge[here], answer[here], s=14, marker=marker, color=color, alpha=0.6, edgecolors="none", label=name)
+            ax.scatter(
+                knowledge[here],
+                answer[here],
+                s=14,
+                marker=marker,
+                color=color,
+                alpha=0.6,
+                edgecolors="none",
+                label=name,
+            )
     price = plan.problem.ask
     if price is not None and np.unique(price).size == 1:
-        ax.axhline(float(np.ravel(price)[0]), color="#444444", linewidth=1, linestyle="--", label="price of asking")
+        ax.axhline(
+            float(np.ravel(price)[0]),
+            color="#444444",
+            linewidth=1,
+            linestyle="--",
+            label="price of asking",
+        )
     ax.set_xlabel("value of knowing the probabilities, if the spread is right")
     ax.set_ylabel("value of an expert's answer")
     ax.legend(frameon=False, fontsize=9)

@@ -26,7 +26,8 @@ def plot_labels(
     max_labels: int = 20,
     ax: Axes | None = None,
 ) -> Axes:
-    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; true label in green, prediction underlined.
+    """Bars of one instance: epistemic uncertainty at the bottom, aleatoric on top; true label in
+    green, prediction underlined.
 
     Parameters
     ----------
@@ -39,14 +40,21 @@ def plot_labels(
     """
     epistemic, aleatoric = (_row(part, i) for part in (u.epistemic, u.aleatoric))
     ax = new_axes(ax, (max(3.0, 0.42 * min(len(u.class_names), max_labels) + 1), 2.8))
-    shown = _shown(epistemic + aleatoric, max_labels, [k for k in (y_true, y_pred) if k is not None])
+    shown = _shown(
+        epistemic + aleatoric, max_labels, [k for k in (y_true, y_pred) if k is not None]
+    )
     place = np.arange(len(shown))
     ax.bar(place, epistemic[shown], 0.8, label="epistemic", **BARS["epistemic"])
     ax.bar(place, aleatoric[shown], 0.8, epistemic[shown], label="aleatoric", **BARS["aleatoric"])
     words = [shortened(u.class_names[k].replace("$", r"\$"), 18) for k in shown]
-    names = ["".join(f"{letter}\u0332" for letter in word) if k == y_pred else word for k, word in zip(shown, words, strict=True)]
+    names = [
+        "".join(f"{letter}\u0332" for letter in word) if k == y_pred else word
+        for k, word in zip(shown, words, strict=True)
+    ]
     upright = max(map(len, words)) <= 2 or len(words) * max(map(len, words)) <= 30
-    turned: dict[str, Any] = {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    turned: dict[str, Any] = (
+        {} if upright else {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    )
     ax.set_xticks(place, names, **turned)
     for k, tick in zip(shown, ax.get_xticklabels(), strict=True):
         if k == y_true:
@@ -70,7 +78,8 @@ def plot_gallery(
 ) -> Figure:
     """Images with their label-wise bars beside them, ``columns`` pairs in a row.
 
-    ``images`` are (N, H, W), (N, H, W, C) or (N, C, H, W), ``u`` is (N, K); ``y_true`` and ``y_pred`` hold positions of labels for all N.
+    ``images`` are (N, H, W), (N, H, W, C) or (N, C, H, W), ``u`` is (N, K); ``y_true`` and
+    ``y_pred`` hold positions of labels for all N.
     """
     plt = pyplot()
     chosen = [int(i) for i in indices]
@@ -79,7 +88,12 @@ def plot_gallery(
     rows = -(-len(chosen) // columns)
     figure: Figure
     figure, axes = plt.subplots(
-        rows, 2 * columns, figsize=(4.6 * columns, 2.1 * rows), layout="constrained", squeeze=False, width_ratios=[1, 2] * columns
+        rows,
+        2 * columns,
+        figsize=(4.6 * columns, 2.1 * rows),
+        layout="constrained",
+        squeeze=False,
+        width_ratios=[1, 2] * columns,
     )
     for ax in axes.flat:
         ax.set_axis_off()
@@ -88,7 +102,9 @@ def plot_gallery(
     pictures = pictures[..., 0] if pictures.ndim == 4 and pictures.shape[-1] == 1 else pictures
     for place, i in enumerate(chosen):
         left, right = axes[place // columns, 2 * (place % columns) : 2 * (place % columns) + 2]
-        left.imshow(pictures[i], cmap="gray" if pictures[i].ndim == 2 else None, interpolation="nearest")
+        left.imshow(
+            pictures[i], cmap="gray" if pictures[i].ndim == 2 else None, interpolation="nearest"
+        )
         left.set_title(titles[place] if titles else f"#{i}", fontsize=9)
         right.set_axis_on()
         tidy(right)
@@ -107,7 +123,8 @@ def _row(part: Array, i: int | None) -> np.ndarray:
         return values
     if values.ndim != 2 or i is None:
         raise ValueError(
-            f"`u` must hold one instance, (K,), or several, (N, K), with `i` to choose one; got shape {values.shape}, i = {i!r}"
+            "`u` must hold one instance, (K,), or several, (N, K), with `i` to choose one; got "
+            f"shape {values.shape}, i = {i!r}"
         )
     if not -len(values) <= i < len(values):
         raise ValueError(f"`i` must be one of the {len(values)} instances; got {i}")
@@ -117,7 +134,11 @@ def _row(part: Array, i: int | None) -> np.ndarray:
 def _shown(total: np.ndarray, max_labels: int, always: list[int]) -> np.ndarray:
     if len(total) <= max_labels:
         return np.arange(len(total))
-    return np.unique(np.concatenate([np.argsort(-total, kind="stable")[:max_labels], np.array(always, dtype=int)]))
+    return np.unique(
+        np.concatenate(
+            [np.argsort(-total, kind="stable")[:max_labels], np.array(always, dtype=int)]
+        )
+    )
 
 
 def _unit(u: Uncertainty) -> str:

@@ -16,7 +16,8 @@ HATCHES = ("", "////", "....", "xxxx", "----")
 
 
 def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = None) -> Axes:
-    """Stacked bars of the mean epistemic uncertainty of each label by source, most uncertain label first.
+    """Stacked bars of the mean epistemic uncertainty of each label by source, most uncertain label
+    first.
 
     Factors whose main effect is significant at the 5 % level have a star.
     """
@@ -28,10 +29,21 @@ def plot_sources(sources: Sources, *, max_labels: int = 20, ax: Axes | None = No
     bottom = np.zeros(len(order))
     for i, name in enumerate(sources.names):
         label = f"{name} *" if name in sources.found else name
-        style: dict[str, Any] = {"color": CYCLE[i % len(CYCLE)], "hatch": HATCHES[i % len(HATCHES)], "edgecolor": "white", "linewidth": 0}
+        style: dict[str, Any] = {
+            "color": CYCLE[i % len(CYCLE)],
+            "hatch": HATCHES[i % len(HATCHES)],
+            "edgecolor": "white",
+            "linewidth": 0,
+        }
         ax.bar(np.arange(len(order)), means[i, order], 0.8, bottom, label=label, **style)
         bottom = bottom + means[i, order]
-    ax.set_xticks(np.arange(len(order)), [sources.class_names[k] for k in order], rotation=45, ha="right", rotation_mode="anchor")
+    ax.set_xticks(
+        np.arange(len(order)),
+        [sources.class_names[k] for k in order],
+        rotation=45,
+        ha="right",
+        rotation_mode="anchor",
+    )
     ax.set_ylabel("epistemic uncertainty, mean")
     ax.legend(frameon=False, fontsize=9)
     return ax

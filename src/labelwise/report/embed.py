@@ -1,7 +1,8 @@
 r"""Compact encoding of predictions for the page.
 
-A probability is stored as the nearest of 65,535 angles, :math:`p = \sin^2(\pi i / 131068)`: 0, ½ and 1 are exact, and near 0 and 1, where
-entropies are most sensitive to rounding, the steps are smallest. The page renormalizes mutually exclusive classes.
+A probability is stored as the nearest of 65,535 angles, :math:`p = \sin^2(\pi i / 131068)`: 0, ½
+and 1 are exact, and near 0 and 1, where entropies are most sensitive to rounding, the steps are
+smallest. The page renormalizes mutually exclusive classes.
 """
 
 from __future__ import annotations
@@ -36,11 +37,14 @@ def restore(codes: np.ndarray, *, normalize: bool) -> np.ndarray:
 
 def pack(values: np.ndarray, dtype: str) -> str:
     """Little-endian numbers as base64 text."""
-    return base64.b64encode(np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<")).tobytes()).decode("ascii")
+    return base64.b64encode(
+        np.ascontiguousarray(values, np.dtype(dtype).newbyteorder("<")).tobytes()
+    ).decode("ascii")
 
 
 def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
-    """PNG files in base64 of the ``wanted`` images (N, H, W), (N, H, W, C) or (N, C, H, W), as many as fit the size limit.
+    """PNG files in base64 of the ``wanted`` images (N, H, W), (N, H, W, C) or (N, C, H, W), as many
+    as fit the size limit.
 
     If there are many, they are reduced, but not below 32 pixels.
     """
@@ -50,10 +54,15 @@ def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
     side = max(images.shape[2:4] if first else images.shape[1:3])
 
     def thumbnail(i: int, factor: int) -> bytes:
-        return _thumbnail(np.moveaxis(np.asarray(images[i]), 0, -1) if first else images[i], factor, bounds)
+        return _thumbnail(
+            np.moveaxis(np.asarray(images[i]), 0, -1) if first else images[i], factor, bounds
+        )
 
     factor = max(1, -(-side // LARGEST_THUMBNAIL))
-    while side >= (factor + 1) * SMALLEST_THUMBNAIL and len(wanted) * np.mean([len(thumbnail(i, factor)) for i in probe]) > IMAGE_BYTES:
+    while (
+        side >= (factor + 1) * SMALLEST_THUMBNAIL
+        and len(wanted) * np.mean([len(thumbnail(i, factor)) for i in probe]) > IMAGE_BYTES
+    ):
         factor += 1
     found: list[str] = []
     spent = 0
@@ -67,7 +76,9 @@ def thumbnails(images: Any, wanted: np.ndarray) -> list[str]:
 
 
 def _range(images: Any, probe: np.ndarray) -> tuple[float, float]:
-    """The values of black and white: 0 to 255 for bytes, 0 to 1 if that fits, else the range of the data."""
+    """The values of black and white: 0 to 255 for bytes, 0 to 1 if that fits, else the range of the
+    data.
+    """
     if images.dtype.kind in "bu" and images.dtype.itemsize == 1:
         return (0.0, 1.0) if images.dtype.kind == "b" else (0.0, 255.0)
     some = np.stack([np.asarray(images[i], float) for i in probe])
@@ -86,7 +97,9 @@ def _thumbnail(image: Any, factor: int, bounds: tuple[float, float]) -> bytes:
     if factor > 1:
         h, w = (max(1, size // factor) for size in pixels.shape[:2])
         pixels = pixels[: h * factor, : w * factor]
-        pixels = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1).mean(axis=(1, 3))
+        pixels = pixels.reshape(h, pixels.shape[0] // h, w, pixels.shape[1] // w, -1).mean(
+            axis=(1, 3)
+        )
     low, high = bounds
     return png(np.rint(np.clip((pixels - low) / (high - low), 0, 1) * 255).astype(np.uint8))
 
@@ -96,8 +109,15 @@ def png(pixels: np.ndarray) -> bytes:
     h, w, channels = pixels.shape
 
     def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
 
     rows = b"".join(b"\0" + row.tobytes() for row in pixels)
     header = struct.pack(">IIBBBBB", w, h, 8, {1: 0, 3: 2}[channels], 0, 0, 0)
-    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", zlib.compress(rows, 9)) + chunk(b"IEND", b"")
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(rows, 9))
+        + chunk(b"IEND", b"")
+    )

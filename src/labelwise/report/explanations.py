@@ -5,11 +5,15 @@ from __future__ import annotations
 from ..losses import LossName
 
 PARTS_EXPLAINED = (
-    "Epistemic: between the members, what they disagree about. Aleatoric: within the members, how unsure each is by itself, on average. "
-    "Neither says what more data would do: members can agree because they are alike and disagree because they are random."
+    "Epistemic: between the members, what they disagree about. Aleatoric: within the members, how "
+    "unsure each is by itself, on average. "
+    "Neither says what more data would do: members can agree because they are alike and disagree "
+    "because they are random."
 )
 FEWEST = 10
-"""Of fewer cases of a class (or a sum of probabilities below it), the page says that they are too few."""
+"""Of fewer cases of a class (or a sum of probabilities below it), the page says that they are too
+few.
+"""
 LOSSES: dict[LossName, tuple[str, str]] = {
     "log": ("log loss", "bits"),
     "squared": ("squared loss", ""),

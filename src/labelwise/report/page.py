@@ -1,4 +1,6 @@
-"""The HTML file: structure, style, script and data, with a Content-Security-Policy that blocks everything else."""
+"""The HTML file: structure, style, script and data, with a Content-Security-Policy that blocks
+everything else.
+"""
 
 from __future__ import annotations
 
@@ -45,9 +47,16 @@ def render(title: str, data: dict[str, Any]) -> str:
     """The page."""
     style, code = asset("style.css"), script()
     policy = (
-        f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src data:; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; script-src '{_hash(code)}'; style-src '{_hash(style)}'; img-src "
+        "data:; base-uri 'none'; form-action 'none'"
     )
-    parts = {"TITLE": html.escape(_encodable(title)), "POLICY": html.escape(policy), "STYLE": style, "DATA": as_json(data), "SCRIPT": code}
+    parts = {
+        "TITLE": html.escape(_encodable(title)),
+        "POLICY": html.escape(policy),
+        "STYLE": style,
+        "DATA": as_json(data),
+        "SCRIPT": code,
+    }
     page = asset("page.html")
     for name, text in parts.items():
         before, mark, after = page.partition(f"<!--{name}-->")
@@ -67,7 +76,9 @@ def _encodable(text: str) -> str:
 
 
 def as_json(value: Any) -> str:
-    """JSON that is safe inside an HTML element; numbers have 12 digits, NaN and infinity are null."""
+    """JSON that is safe inside an HTML element; numbers have 12 digits, NaN and infinity are
+    null.
+    """
     text = json.dumps(plain(value, 12), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return (
         _encodable(text)

@@ -1,4 +1,6 @@
-"""The instances embedded in the page: all or a random sample, with compactly encoded predictions."""
+"""The instances embedded in the page: all or a random sample, with compactly encoded
+predictions.
+"""
 
 from __future__ import annotations
 
@@ -39,14 +41,25 @@ class Sample:
     weights: list[np.ndarray] = field(default_factory=list)
     means: list[np.ndarray] = field(default_factory=list)
     parts: dict[str, list[np.ndarray]] = field(default_factory=dict)
-    """For a continuous distribution: aleatoric and epistemic uncertainty for each loss, (n, 2, L)."""
+    """For a continuous distribution: aleatoric and epistemic uncertainty for each loss, (n, 2,
+    L).
+    """
     exact: dict[LossName, list[np.ndarray]] = field(default_factory=dict)
-    """For an ensemble: the exact label-wise uncertainties, to measure the rounding error, (3, n, L)."""
+    """For an ensemble: the exact label-wise uncertainties, to measure the rounding error, (3, n,
+    L).
+    """
     predicted: list[np.ndarray] = field(default_factory=list)
 
-    def add(self, part: slice, q: Distribution, mean: np.ndarray, us: dict[LossName, Uncertainty]) -> None:
+    def add(
+        self, part: slice, q: Distribution, mean: np.ndarray, us: dict[LossName, Uncertainty]
+    ) -> None:
         """Collect the chosen instances of one block."""
-        here = self.index[np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)] - part.start
+        here = (
+            self.index[
+                np.searchsorted(self.index, part.start) : np.searchsorted(self.index, part.stop)
+            ]
+            - part.start
+        )
         if not here.size:
             return
         self.predicted.append(np.argmax(mean[here], axis=-1))
@@ -59,7 +72,9 @@ class Sample:
             elif weights is not None:
                 self.weights = [to_numpy(weights)]
             for name, u in us.items():
-                values = np.stack([to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)])
+                values = np.stack(
+                    [to_numpy(x)[here].astype(float) for x in (u.total, u.aleatoric, u.epistemic)]
+                )
                 self.exact.setdefault(name, []).append(values)
             return
         self.codes.append(quantize(to_numpy(q[here].sample(DRAWS, rng=0))).transpose(1, 0, 2))
@@ -67,7 +82,9 @@ class Sample:
         for name, u in us.items():
             top = np.maximum(u.maximum, 1e-300)
             pair = np.stack([to_numpy(x)[here] / top for x in (u.aleatoric, u.epistemic)], axis=1)
-            self.parts.setdefault(name, []).append(np.rint(np.sqrt(np.clip(pair, 0, 1)) * FINE).astype(np.uint16))
+            self.parts.setdefault(name, []).append(
+                np.rint(np.sqrt(np.clip(pair, 0, 1)) * FINE).astype(np.uint16)
+            )
 
     def data(self, events: Events | None) -> dict[str, Any]:
         """As plain data for the page."""
@@ -80,11 +97,16 @@ class Sample:
             "probs": pack(codes, "u2"),
             "index": None if n == len(cases) else pack(self.index, "u4"),
             "predicted": pack(np.concatenate(self.predicted), wide),
-            "ids": None if cases.ids is None else [shortened(str(x), LONGEST_ID) for x in np.asarray(cases.ids[:])[self.index].tolist()],
+            "ids": None
+            if cases.ids is None
+            else [
+                shortened(str(x), LONGEST_ID) for x in np.asarray(cases.ids[:])[self.index].tolist()
+            ],
             "y": None,
             "weights": None,
             "mean": pack(np.concatenate(self.means), "u2") if self.means else None,
-            "parts": {name: pack(np.concatenate(x), "u2") for name, x in self.parts.items()} or None,
+            "parts": {name: pack(np.concatenate(x), "u2") for name, x in self.parts.items()}
+            or None,
             "error": self._error(codes, events),
         }
         if cases.y_true is not None:
@@ -113,10 +135,20 @@ class Sample:
         return error
 
 
-def choose(cases: Predictions, losses: Sequence[str], n_labels: int, max_instances: int, rng: int | np.random.Generator | None) -> Sample:
+def choose(
+    cases: Predictions,
+    losses: Sequence[str],
+    n_labels: int,
+    max_instances: int,
+    rng: int | np.random.Generator | None,
+) -> Sample:
     """All instances, or a random sample if they are too many."""
     k = cases.n_classes
-    each = k * cases.n_members if cases.n_members is not None else k * (DRAWS + 1) + 2 * n_labels * len(losses)
+    each = (
+        k * cases.n_members
+        if cases.n_members is not None
+        else k * (DRAWS + 1) + 2 * n_labels * len(losses)
+    )
     n = max(1, min(len(cases), max_instances, NUMBERS // each))
     if n == len(cases):
         return Sample(cases, np.arange(n))

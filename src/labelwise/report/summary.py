@@ -65,17 +65,29 @@ class Tally:
         values = [to_numpy(getattr(u, name)).astype(float) for name in PARTS]
         for rule, w in weights.items():
             if w is None:
-                block = np.stack([np.full(len(u.class_names), float(len(values[0]))), *(x.sum(axis=0) for x in values)])
+                block = np.stack(
+                    [
+                        np.full(len(u.class_names), float(len(values[0]))),
+                        *(x.sum(axis=0) for x in values),
+                    ]
+                )
             else:
                 block = np.stack([w.sum(axis=0), *(np.einsum("nk,nk->k", w, x) for x in values)])
             self.sums[rule] = self.sums.get(rule, 0.0) + block
 
     def means(self) -> dict[str, dict[str, np.ndarray]]:
-        """For each weighting the mean of each label, its epistemic share (NaN without instances), and the number of instances."""
+        """For each weighting the mean of each label, its epistemic share (NaN without instances),
+        and the number of instances.
+        """
         found = {}
         for rule, s in self.sums.items():
-            found[rule] = {part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0) for i, part in enumerate(PARTS)}
-            found[rule]["epistemic_share"] = epistemic_share(found[rule]["epistemic"], found[rule]["total"])
+            found[rule] = {
+                part: np.divide(s[1 + i], s[0], out=np.full_like(s[0], np.nan), where=s[0] > 0)
+                for i, part in enumerate(PARTS)
+            }
+            found[rule]["epistemic_share"] = epistemic_share(
+                found[rule]["epistemic"], found[rule]["total"]
+            )
             found[rule]["cases"] = s[0]
         return found
 
@@ -91,7 +103,9 @@ class Outcomes:
     value: np.ndarray | None
     """Right or wrong; for multi-label data the share of right labels."""
     table: np.ndarray
-    """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K) tp, fp, fn, tn, or (K,)."""
+    """Multiclass: counts [truth, predicted] (K, K), or of predictions (K,). Multi-label: (4, K) tp,
+    fp, fn, tn, or (K,).
+    """
 
 
 def outcomes_of(cases: Predictions) -> Outcomes:
@@ -102,7 +116,9 @@ def outcomes_of(cases: Predictions) -> Outcomes:
     if known:
         shape = (4, k) if cases.multilabel else (k, k)
     value = None if not known else np.empty(len(cases), float if cases.multilabel else bool)
-    return Outcomes(np.empty(len(cases), np.int32), np.empty(len(cases)), value, np.zeros(shape, np.int64))
+    return Outcomes(
+        np.empty(len(cases), np.int32), np.empty(len(cases)), value, np.zeros(shape, np.int64)
+    )
 
 
 def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> None:
@@ -127,7 +143,9 @@ def judge(out: Outcomes, cases: Predictions, part: slice, mean: np.ndarray) -> N
         out.table += np.stack([(acts & y), (acts & ~y), (~acts & y), (~acts & ~y)]).sum(axis=1)
 
 
-def summarize(cases: Predictions, events: Events | None, sample: Sample, progress: Progress | None = None) -> dict[str, Any]:
+def summarize(
+    cases: Predictions, events: Events | None, sample: Sample, progress: Progress | None = None
+) -> dict[str, Any]:
     """All summaries as plain data; ``sample`` collects its instances in the same pass."""
     tallies = {name: Tally(len(cases)) for name in LOSSES}
     out = outcomes_of(cases)
@@ -145,7 +163,9 @@ def summarize(cases: Predictions, events: Events | None, sample: Sample, progres
             tallies[name].add(part, u, weights)
         sample.add(part, q, mean, us)
         if cases.y_true is not None:
-            here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][: JUDGED - sum(len(i) for i, _ in judged)]
+            here = sample.index[(sample.index >= part.start) & (sample.index < part.stop)][
+                : JUDGED - sum(len(i) for i, _ in judged)
+            ]
             judged.append((here, mean[here - part.start]))
         if progress is not None:
             progress(part.stop, len(cases))
@@ -172,7 +192,11 @@ def _happened(cases: Predictions, events: Events | None, part: slice) -> np.ndar
 
 def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
     """Accuracy, and for each class the numbers of true, predicted and correct instances."""
-    found: dict[str, Any] = {"accuracy": None, "expected_accuracy": float(out.top.mean()), "confusions": []}
+    found: dict[str, Any] = {
+        "accuracy": None,
+        "expected_accuracy": float(out.top.mean()),
+        "confusions": [],
+    }
     table = out.table
     if out.value is None:
         return {**found, "classes": {"predicted": table.tolist()}}
@@ -187,24 +211,36 @@ def _predictions(cases: Predictions, out: Outcomes) -> dict[str, Any]:
         worst = np.argsort(-wrong, axis=None, kind="stable")[:CONFUSIONS]
         pairs = [(int(i) // len(table), int(i) % len(table)) for i in worst]
         found["confusions"] = [[k, j, int(wrong[k, j])] for k, j in pairs if wrong[k, j]]
-    found["classes"] = {"predicted": (tp + fp).tolist(), "true": (tp + fn).tolist(), "right": tp.tolist()}
+    found["classes"] = {
+        "predicted": (tp + fp).tolist(),
+        "true": (tp + fn).tolist(),
+        "right": tp.tolist(),
+    }
     return found
 
 
-def _calibration(judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions, out: Outcomes) -> dict[str, Any] | None:
-    """Expected against observed accuracy over all cases; and whether the probabilities of a sample are too bad to base decisions on."""
+def _calibration(
+    judged: list[tuple[np.ndarray, np.ndarray]], cases: Predictions, out: Outcomes
+) -> dict[str, Any] | None:
+    """Expected against observed accuracy over all cases; and whether the probabilities of a sample
+    are too bad to base decisions on.
+    """
     if out.value is None:
         return None
     accuracy = out.value.astype(float)
     overconfidence = mean_overconfidence(accuracy, out.top, cases.groups)
     among = f"{'the labels of ' if cases.multilabel else ''}{counted(len(cases), 'case')}"
-    sentences = [confidence_sentence(overconfidence, float(accuracy.mean()), float(out.top.mean()), among)]
+    sentences = [
+        confidence_sentence(overconfidence, float(accuracy.mean()), float(out.top.mean()), among)
+    ]
     index, mean = (np.concatenate(x) for x in zip(*judged, strict=True))
     groups = None if cases.groups is None else np.asarray(cases.groups)[index]
     enough = len(index) >= FEWEST and (groups is None or len(np.unique(groups)) > 1)
     check = None
     if enough and not cases.multilabel:
-        check = check_calibration(mean, cases.true_class[index], groups=groups, rng=0, n_bootstrap=200)
+        check = check_calibration(
+            mean, cases.true_class[index], groups=groups, rng=0, n_bootstrap=200
+        )
         sentences += check.problems
     return {
         "sentence": " ".join(sentences),
@@ -238,7 +274,13 @@ def _loss(name: LossName, tally: Tally, out: Outcomes) -> dict[str, Any]:
         "mean": {part: float(score.mean()) for part, score in tally.scores.items()},
         "labels": means,
         "rejection": {
-            part: {"value": c.value, "area": c.area, "normalized": c.normalized_area, "augrc": c.augrc} for part, c in curves.items()
+            part: {
+                "value": c.value,
+                "area": c.area,
+                "normalized": c.normalized_area,
+                "augrc": c.augrc,
+            }
+            for part, c in curves.items()
         },
     }
 
@@ -257,41 +299,71 @@ def _references(out: Outcomes) -> dict[str, Any]:
     }
 
 
-def _agreement(tallies: Mapping[LossName, Tally], index: np.ndarray) -> dict[str, list[list[float]]]:
+def _agreement(
+    tallies: Mapping[LossName, Tally], index: np.ndarray
+) -> dict[str, list[list[float]]]:
     """Rank correlation between the losses, for each part."""
     found = {}
     for part in PARTS:
         columns = [tally.scores[part][index] for tally in tallies.values()]
         found[part] = [
-            [1.0 if a is b else float(rank_agreement(a, b).spearman.value) if len(a) > 1 else np.nan for b in columns] for a in columns
+            [
+                1.0
+                if a is b
+                else float(rank_agreement(a, b).spearman.value)
+                if len(a) > 1
+                else np.nan
+                for b in columns
+            ]
+            for a in columns
         ]
     return found
 
 
 def detection(
-    tallies: Mapping[str, Tally], others: Mapping[str, Predictions], events: Events | None, groups: Any = None
+    tallies: Mapping[str, Tally],
+    others: Mapping[str, Predictions],
+    events: Events | None,
+    groups: Any = None,
 ) -> list[dict[str, Any]]:
-    """Out-of-distribution detection by each score; where both sides have ``groups``, intervals allow for dependence within them."""
+    """Out-of-distribution detection by each score; where both sides have ``groups``, intervals
+    allow for dependence within them.
+    """
     found = []
     for title, cases in others.items():
         outside = {name: Tally(len(cases)) for name in LOSSES}
         for part, block in cases.blocks():
             for name, u in decompose_all(block.distribution(), events).items():
                 outside[name].add(part, u, {})
-        both = (np.asarray(groups), np.asarray(cases.groups)) if groups is not None and cases.groups is not None else (None, None)
+        both = (
+            (np.asarray(groups), np.asarray(cases.groups))
+            if groups is not None and cases.groups is not None
+            else (None, None)
+        )
         losses = {
-            name: {part: _told_apart(tallies[name].scores[part], outside[name].scores[part], *both) for part in PARTS} for name in LOSSES
+            name: {
+                part: _told_apart(tallies[name].scores[part], outside[name].scores[part], *both)
+                for part in PARTS
+            }
+            for name in LOSSES
         }
         found.append({"name": title, "n": len(cases), "losses": losses})
     return found
 
 
 def _told_apart(
-    inside: np.ndarray, outside: np.ndarray, groups_in: np.ndarray | None = None, groups_out: np.ndarray | None = None
+    inside: np.ndarray,
+    outside: np.ndarray,
+    groups_in: np.ndarray | None = None,
+    groups_out: np.ndarray | None = None,
 ) -> dict[str, Any]:
-    scores = detection_scores(inside, outside, n_bootstrap=0, groups_in=groups_in, groups_out=groups_out)
+    scores = detection_scores(
+        inside, outside, n_bootstrap=0, groups_in=groups_in, groups_out=groups_out
+    )
     top = max(float(inside.max()), float(outside.max())) or 1.0
-    places = [np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)]  # most scores are close to 0
+    places = [
+        np.quantile(x, np.arange(1, 20) / 20) for x in (inside, outside)
+    ]  # most scores are close to 0
     edges = np.unique(np.concatenate([np.linspace(0, top, 41), *places]))
     return {
         **as_numbers(scores),

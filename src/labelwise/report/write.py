@@ -51,7 +51,10 @@ class Report(Shown):
     def _summary(self) -> Summary:
         size = len(self.html.encode("utf-8", "replace")) / 1e6
         what = f"{counted(self.data['n'], 'case')}, {self.n_shown:,} of them one by one"
-        return Summary(f"Report {self.data['title']!r}: {what}; {size:.1f} MB of HTML. Save it with lw.report.write_report(path, q)")
+        return Summary(
+            f"Report {self.data['title']!r}: {what}; {size:.1f} MB of HTML. Save it with "
+            "lw.report.write_report(path, q)"
+        )
 
 
 def build_report(
@@ -73,16 +76,19 @@ def build_report(
 ) -> Report:
     """Build an interactive report about predictions of N instances: one self-contained HTML file.
 
-    All summaries are computed here, exactly, over all instances. For exploring single instances and changing costs, the page embeds
-    the predictions of all instances, or of a random sample, rounded to two bytes each.
+    All summaries are computed here, exactly, over all instances. For exploring single instances and
+    changing costs, the page embeds the predictions of all instances, or of a random sample, rounded
+    to two bytes each.
 
     Parameters
     ----------
     q : distribution or Predictions
-        Instances on one axis. `Predictions` bring their own labels, ids and images and may be larger than memory.
+        Instances on one axis. `Predictions` bring their own labels, ids and images and may be
+        larger than memory.
     y_true : array (N,) or, for labels that may occur together, (N, K) of 0 and 1, optional
-        True classes as names or positions (integers are names if all class names are integers). Without it the page has no
-        accuracy, and its rejection curves show the accuracy expected by the model.
+        True classes as names or positions (integers are names if all class names are integers).
+        Without it the page has no accuracy, and its rejection curves show the accuracy expected by
+        the model.
     ids : array (N,), optional
         Ids of the instances.
     images : array (n, H, W), (n, H, W, C) or, with 1 or 3 channels, (n, C, H, W), optional
@@ -94,9 +100,11 @@ def build_report(
     ood : distribution or Predictions, or mapping from names to these, optional
         Out-of-distribution instances to detect.
     costs : Costs, optional
-        Costs that the page starts with; a matrix must be the sum of what missing the true class and a false alarm cost.
+        Costs that the page starts with; a matrix must be the sum of what missing the true class and
+        a false alarm cost.
     sets : SetPredictor, optional
-        Prediction sets fitted on other cases (`labelwise.sets.fit_sets`), for a table of their coverage and size; needs true classes.
+        Prediction sets fitted on other cases (`labelwise.sets.fit_sets`), for a table of their
+        coverage and size; needs true classes.
     multilabel : bool
         Stored ``probs`` are of labels that may occur together.
     title : str
@@ -113,16 +121,20 @@ def build_report(
     >>> report = build_report(q, y_true=[0, 1], title="Pets")
     >>> report.n_shown, report.data["accuracy"], report.html[:15]
     (2, 0.5, '<!DOCTYPE html>')
-    """
+    """  # noqa: E501
     cases = _with_labels(q, y_true, ids, multilabel)
     family = as_events(events)
     if family is not None and cases.multilabel:
-        raise ValueError("`events` need mutually exclusive classes; multi-label predictions have none")
+        raise ValueError(
+            "`events` need mutually exclusive classes; multi-label predictions have none"
+        )
     resolved = None if family is None else family.resolve(cases.n_classes, cases.class_names)
     labels = cases.names if family is None else family.names
     others = _others(ood, cases, multilabel)
     given = None if costs is None else page_costs(costs, cases)
-    sample = choose(cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng)
+    sample = choose(
+        cases, tuple(LOSSES), len(labels), check_positive(max_instances, "max_instances"), rng
+    )
     data = summarize(cases, family, sample, progress)
     tallies = data.pop("scores")
     images = cases.images if images is None else to_numpy(images)
@@ -136,8 +148,13 @@ def build_report(
         "class_names": cases.names,
         "named": cases.class_names is not None,
         "labels": labels,
-        "events": None if family is None else [{"inside": a, "rest": b, "given": family.given is not None} for a, b in resolved or ()],
-        "averaged": family is not None and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
+        "events": None
+        if family is None
+        else [
+            {"inside": a, "rest": b, "given": family.given is not None} for a, b in resolved or ()
+        ],
+        "averaged": family is not None
+        and family.structure(cases.n_classes, cases.names) in ("overlapping", "pairs"),
         "costs": given,
         "detection": detection(tallies, others, family, cases.groups),
         "sets": None if sets is None else _coverage(sets, cases),
@@ -152,7 +169,9 @@ def build_report(
     return Report(render(title, data), data)
 
 
-def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **options: Any) -> Report:
+def write_report(
+    path: str | os.PathLike[str], q: Distribution | Predictions, **options: Any
+) -> Report:
     """Write a report about ``q`` to a file; options as for `build_report`.
 
     A file that was there before stays until the new one is complete.
@@ -161,7 +180,9 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **
     if path.suffix not in (".html", ".htm"):
         raise ValueError(f"a report is an .html file; got {path.name or str(path)!r}")
     if not path.parent.is_dir():
-        raise FileNotFoundError(f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}")
+        raise FileNotFoundError(
+            f"cannot write {path.name!r}: there is no folder {str(path.parent)!r}"
+        )
     if isinstance(q, Predictions):
         refuse_overwriting_source(path, q.path)
     report = build_report(q, **options)
@@ -169,7 +190,9 @@ def write_report(path: str | os.PathLike[str], q: Distribution | Predictions, **
     return report
 
 
-def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool) -> Predictions:
+def _with_labels(
+    q: Distribution | Predictions, y_true: Any, ids: Any, multilabel: bool
+) -> Predictions:
     """The predictions, with these labels and ids instead of their own, if any are given."""
     p = q if isinstance(q, Predictions) else Predictions(q=q, multilabel=multilabel or None)
     y_true, ids = same_rows(q, y_true=y_true, ids=ids)
@@ -178,7 +201,12 @@ def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabe
         ids = np.asarray([str(name) for name in known])
     y = None if y_true is None else to_numpy(columns_by_class(y_true, p.names, "y_true"))
     several = p.multilabel or multilabel or (p.q is None and y is not None and y.ndim == 2)
-    p = replace(p, y_true=p.y_true if y is None else y, ids=p.ids if ids is None else to_numpy(ids), multilabel=several)
+    p = replace(
+        p,
+        y_true=p.y_true if y is None else y,
+        ids=p.ids if ids is None else to_numpy(ids),
+        multilabel=several,
+    )
     if not len(p):
         raise ValueError("there are no instances to report on")
     return p
@@ -187,10 +215,15 @@ def _with_labels(q: Distribution | Predictions, y_true: Any, ids: Any, multilabe
 def _coverage(fitted: SetPredictor, cases: Predictions) -> dict[str, Any]:
     """Coverage and size of prediction sets."""
     if not isinstance(cast(Any, fitted), SetPredictor):
-        raise TypeError(f"`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got {type(fitted).__name__}")
+        raise TypeError(
+            "`sets` must be fitted prediction sets, lw.sets.fit_sets(...); got "
+            f"{type(fitted).__name__}"
+        )
     if cases.y_true is None:
         raise ValueError("`sets` need the true classes, `y_true`, to show their coverage")
-    return fitted.evaluate(cases, cases.y_true, groups=cases.groups, rng=0 if fitted.smoothed else None).to_dict()
+    return fitted.evaluate(
+        cases, cases.y_true, groups=cases.groups, rng=0 if fitted.smoothed else None
+    ).to_dict()
 
 
 def _check(cases: Predictions) -> dict[str, Any] | None:
@@ -202,13 +235,22 @@ def _check(cases: Predictions) -> dict[str, Any] | None:
 
 
 def _sources(cases: Predictions, events: Events | None) -> dict[str, Any] | None:
-    """Where the disagreement of members with named factors comes from; without numbers where the design is not a complete crossing."""
+    """Where the disagreement of members with named factors comes from; without numbers where the
+    design is not a complete crossing.
+    """
     if getattr(cases.q, "factors", None) is None:
         return None
     try:
         found = decompose(cases.distribution(), "log", events=events).sources(rng=0)
     except ValueError as error:
-        return {"sentence": f"{error}.", "names": [], "means": [], "p": [], "label_p": [], "smallest_p": []}
+        return {
+            "sentence": f"{error}.",
+            "names": [],
+            "means": [],
+            "p": [],
+            "label_p": [],
+            "smallest_p": [],
+        }
     return {
         "sentence": found.sentence,
         "names": found.names,
@@ -223,14 +265,19 @@ def _others(ood: Any, cases: Predictions, multilabel: bool) -> dict[str, Predict
     if isinstance(ood, Distribution | Predictions):
         ood = {"out of distribution": ood}
     if ood is not None and not isinstance(ood, Mapping):
-        raise TypeError(f"`ood` must be a distribution, Predictions, or a mapping from names to these; got {type(ood).__name__}")
+        raise TypeError(
+            "`ood` must be a distribution, Predictions, or a mapping from names to these; got "
+            f"{type(ood).__name__}"
+        )
     others = {str(name): _with_labels(q, None, None, multilabel) for name, q in (ood or {}).items()}
     for name, other in others.items():
         cases.check_same_model(other, f"`ood` {name!r}")
     return others
 
 
-def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray) -> dict[str, Any] | None:
+def _images(
+    images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray
+) -> dict[str, Any] | None:
     """Thumbnails of the embedded instances that have an image, and their positions in the sample.
 
     The most uncertain come first, in case there is no space for all.
@@ -239,13 +286,25 @@ def _images(images: Any, image_index: Any, chosen: np.ndarray, score: np.ndarray
         return None
     n = len(score)
     if len(images.shape) not in (3, 4):
-        raise ValueError(f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {images.shape}")
+        raise ValueError(
+            f"`images` must have shape (n, H, W), (n, H, W, C) or (n, C, H, W); got {images.shape}"
+        )
     count = images.shape[0]
     where = np.arange(count) if image_index is None else np.asarray(to_numpy(image_index))
     if image_index is None and count != n:
-        raise ValueError(f"there are {count} `images` for {n} instances; say which they belong to with `image_index`")
-    if where.shape != (count,) or where.dtype.kind not in "iu" or np.any(where < 0) or np.any(where >= n):
-        raise ValueError(f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images")
+        raise ValueError(
+            f"there are {count} `images` for {n} instances; say which they belong to with "
+            "`image_index`"
+        )
+    if (
+        where.shape != (count,)
+        or where.dtype.kind not in "iu"
+        or np.any(where < 0)
+        or np.any(where >= n)
+    ):
+        raise ValueError(
+            f"`image_index` must be a position from 0 to {n - 1} for each of the {count} images"
+        )
     _, at, source = np.intersect1d(chosen, where, return_indices=True)
     if not at.size:
         return None

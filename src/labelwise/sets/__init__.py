@@ -1,4 +1,6 @@
-"""Prediction sets and thresholds with guarantees for each class, event, label and group: conformal prediction."""
+"""Prediction sets and thresholds with guarantees for each class, event, label and group: conformal
+prediction.
+"""
 
 from __future__ import annotations
 

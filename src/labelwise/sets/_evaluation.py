@@ -36,15 +36,19 @@ class Coverage:
     guaranteed: bool
     """Whether the guarantee is about exactly these cases."""
     expected: tuple[float, float] | None = None
-    """Where the coverage of so many new cases lies with the confidence of the interval, given the number of calibration cases: the
-    (beta-)binomial law of scores without ties. ``None`` where it is not known, as for an event that shares a class with another."""
+    """Where the coverage of so many new cases lies with the confidence of the interval, given the
+    number of calibration cases: the (beta-)binomial law of scores without ties. ``None`` where it
+    is not known, as for an event that shares a class with another.
+    """
     method: str = ""
     """How the interval was computed, and from how many groups."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetEvaluation(Shown):
-    """Coverage and size for all cases, each event with a guarantee, and each class; prints as a table."""
+    """Coverage and size for all cases, each event with a guarantee, and each class; prints as a
+    table.
+    """
 
     rows: tuple[Coverage, ...]
     target: float
@@ -72,11 +76,18 @@ class SetEvaluation(Shown):
         names = ("name", "n", "coverage", "low", "high", "size", "guaranteed", "method")
         expected = [row.expected or (nan, nan) for row in self.rows]
         columns = {name: [getattr(row, name) for row in self.rows] for name in names}
-        return frame(columns | {"expected_low": [x[0] for x in expected], "expected_high": [x[1] for x in expected]}, library)
+        return frame(
+            columns
+            | {"expected_low": [x[0] for x in expected], "expected_high": [x[1] for x in expected]},
+            library,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data."""
-        rows = [vars(row) | {"expected": None if row.expected is None else list(row.expected)} for row in self.rows]
+        rows = [
+            vars(row) | {"expected": None if row.expected is None else list(row.expected)}
+            for row in self.rows
+        ]
         return {
             "target": self.target,
             "unit": self.unit,
@@ -88,19 +99,46 @@ class SetEvaluation(Shown):
 
     def _summary(self) -> Summary:
         def cells(row: Coverage) -> tuple[Any, ...]:
-            expected = "" if row.expected is None else f"{percent(row.expected[0])} to {percent(row.expected[1])}"
+            expected = (
+                ""
+                if row.expected is None
+                else f"{percent(row.expected[0])} to {percent(row.expected[1])}"
+            )
             guaranteed = number(self.target, 4) if row.guaranteed else ""
             found = "" if np.isnan(row.coverage) else percent(row.coverage)
-            interval = "" if np.isnan(row.coverage) else f"{percent(row.low)} to {percent(row.high)}"
-            return row.name, f"{row.n:,}", guaranteed, found, interval, expected, "" if np.isnan(row.size) else fixed(row.size, 2)
+            interval = (
+                "" if np.isnan(row.coverage) else f"{percent(row.low)} to {percent(row.high)}"
+            )
+            return (
+                row.name,
+                f"{row.n:,}",
+                guaranteed,
+                found,
+                interval,
+                expected,
+                "" if np.isnan(row.size) else fixed(row.size, 2),
+            )
 
-        header = ("", f"{self.unit}s", "guaranteed", "coverage", f"{100 * self.confidence:g} % interval", "expected", "mean size")
-        title = f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {percent(self.empty)} of them empty"
+        header = (
+            "",
+            f"{self.unit}s",
+            "guaranteed",
+            "coverage",
+            f"{100 * self.confidence:g} % interval",
+            "expected",
+            "mean size",
+        )
+        title = (
+            f"Coverage of {counted(int(self.size_counts.sum()), 'set')}, {percent(self.empty)} of "
+            "them empty"
+        )
         after = f"{self.guarantee} {self.note}".rstrip()
         return Summary(title, header, [cells(row) for row in self.rows], after)
 
 
-def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, groups: Any, confidence: float) -> SetEvaluation:
+def evaluate_sets(
+    fitted: SetPredictor, sets: PredictionSets, y_true: Any, groups: Any, confidence: float
+) -> SetEvaluation:
     """Coverage and size of the sets."""
     check_confidence(confidence)
     names = fitted.class_names
@@ -108,7 +146,9 @@ def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, group
     member = sets.member.reshape(len(y), -1)
     code = codes_of(groups, len(y))
     if fitted.cover is not None and code is None:
-        raise InputError("these sets were fitted with `groups`, so they are evaluated by group", fix="groups")
+        raise InputError(
+            "these sets were fitted with `groups`, so they are evaluated by group", fix="groups"
+        )
     covered, size = member[np.arange(len(y)), y], member.sum(axis=-1)
     found: list[tuple[str, np.ndarray, EventScores | None]] = [
         (e.name, e.inside[y], e) for e in fitted.events if (e.inside == e.used_by).all()
@@ -117,13 +157,23 @@ def evaluate_sets(fitted: SetPredictor, sets: PredictionSets, y_true: Any, group
     whole = [] if "all classes" in known else [("all classes", np.ones(len(y), bool), None)]
     others = [(name, y == k, None) for k, name in enumerate(names) if name not in known]
     rows = [
-        _row(fitted, name, covered[here], size[here], None if code is None else code[here], confidence, event)
+        _row(
+            fitted,
+            name,
+            covered[here],
+            size[here],
+            None if code is None else code[here],
+            confidence,
+            event,
+        )
         for name, here, event in [*whole, *found, *others]
     ]
     counts = np.bincount(size, minlength=len(names) + 1)
     unit = "group" if fitted.cover == "group" else "case"
     note = _note(fitted, rows, code)
-    return SetEvaluation(tuple(rows), fitted.coverage, counts, confidence, fitted.guarantee, unit, note)
+    return SetEvaluation(
+        tuple(rows), fitted.coverage, counts, confidence, fitted.guarantee, unit, note
+    )
 
 
 def _note(fitted: SetPredictor, rows: list[Coverage], code: np.ndarray | None) -> str:
@@ -135,7 +185,10 @@ def _note(fitted: SetPredictor, rows: list[Coverage], code: np.ndarray | None) -
     who = "a random case of a random group" if fitted.cover == "case" else "a random case"
     note = f"Coverage is that of {who}, and intervals allow for dependence within groups."
     if any(row.method.startswith("exact") for row in rows):
-        note += " Where nothing was missed, or everything, the groups are the units of an exact interval."
+        note += (
+            " Where nothing was missed, or everything, the groups are the units of an exact "
+            "interval."
+        )
     return note
 
 
@@ -166,16 +219,26 @@ def _row(
         share = share_estimate(covered, code, confidence)
         if code is None and event is not None and _law_is_known(fitted, event):
             expected = _expected(event.n_cases, n, fitted, confidence)
-    return Coverage(name, n, float(share), share.low, share.high, mean_size, guaranteed, expected, share.method)
+    return Coverage(
+        name, n, float(share), share.low, share.high, mean_size, guaranteed, expected, share.method
+    )
 
 
 def _law_is_known(fitted: SetPredictor, event: EventScores) -> bool:
-    """Whether the threshold of the event is its own: a class of several events has the largest of theirs."""
-    return event.weights is None and fitted.shape is None and not (fitted.shared & event.used_by).any()
+    """Whether the threshold of the event is its own: a class of several events has the largest of
+    theirs.
+    """
+    return (
+        event.weights is None and fitted.shape is None and not (fitted.shared & event.used_by).any()
+    )
 
 
-def _expected(n_calibration: int, n: int, fitted: SetPredictor, confidence: float) -> tuple[float, float]:
-    """The central share of the beta-binomial law of the coverage of n new cases; for smoothed sets, where it is a mixture, slightly wider."""
+def _expected(
+    n_calibration: int, n: int, fitted: SetPredictor, confidence: float
+) -> tuple[float, float]:
+    """The central share of the beta-binomial law of the coverage of n new cases; for smoothed sets,
+    where it is a mixture, slightly wider.
+    """
     from scipy.stats import betabinom
 
     rank = conformal_rank(n_calibration, as_level(fitted.coverage))

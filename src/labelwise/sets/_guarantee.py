@@ -15,22 +15,36 @@ if TYPE_CHECKING:
 def guarantee(sets: SetPredictor) -> str:
     """One to three sentences: the probability, of what, for whom, on average over what."""
     # A shape adds classes, and a class of several events has the largest of their thresholds.
-    exactly = "exactly" if sets.smoothed and sets.shape is None and not sets.shared.any() else "at least"
+    exactly = (
+        "exactly" if sets.smoothed and sets.shape is None and not sets.shared.any() else "at least"
+    )
     whom, caveat = _whom(sets)
     if sets.cover == "group":
         what = f"the sets of all cases of a new group{whom} contain their true classes"
         over = "new groups and calibration groups from the same population"
     elif sets.cover == "case":
         what = f"the set of a random case of a new group{whom} contains its true class"
-        over = "groups (each counts the same, however many cases it has) and calibration groups from the same population"
+        over = (
+            "groups (each counts the same, however many cases it has) and calibration groups from "
+            "the same population"
+        )
     else:
         what = f"the set of a new case{whom} contains its true class"
         over = "new cases and calibration cases from the same population"
-    text = f"With probability {exactly} {100 * sets.coverage:g} %, {what}, on average over {over}{caveat}."
+    text = (
+        f"With probability {exactly} {100 * sets.coverage:g} %, {what}, on average over "
+        f"{over}{caveat}."
+    )
     if sets.prevalence == "known":
-        text += " The class prevalences are the stated ones instead of those of the calibration cases; within each class nothing may have changed."
+        text += (
+            " The class prevalences are the stated ones instead of those of the calibration cases; "
+            "within each class nothing may have changed."
+        )
     elif sets.prevalence is not None:
-        text += " This holds approximately: the class prevalences are estimated, and within each class nothing may have changed."
+        text += (
+            " This holds approximately: the class prevalences are estimated, and within each class "
+            "nothing may have changed."
+        )
     return text
 
 
@@ -44,8 +58,20 @@ def _whom(sets: SetPredictor) -> tuple[str, str]:
         for event in sets.events
         if event.inside.sum() > 1 and not event.inside.all()
     ]
-    caveat = f"; not for each class in {' or '.join(pools[:3])}{' or …' if len(pools) > 3 else ''} by itself" if pools else ""
-    rare = [sets.class_names[k] for e in sets.events if e.used_by.sum() < e.inside.sum() for k in np.flatnonzero(e.used_by)]
+    caveat = (
+        (
+            f"; not for each class in {' or '.join(pools[:3])}{' or …' if len(pools) > 3 else ''} "
+            "by itself"
+        )
+        if pools
+        else ""
+    )
+    rare = [
+        sets.class_names[k]
+        for e in sets.events
+        if e.used_by.sum() < e.inside.sum()
+        for k in np.flatnonzero(e.used_by)
+    ]
     if rare:
         caveat += f"; nothing is guaranteed for {some(rare)}, which are too rare to be clustered"
     return " of each cluster" if sets.per == "clusters" else " of each event", caveat

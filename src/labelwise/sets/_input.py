@@ -14,7 +14,9 @@ from ..io import Predictions
 
 
 def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None, bool]:
-    """Mean probabilities (..., K) in double precision, the class names if any, and whether the classes exclude each other."""
+    """Mean probabilities (..., K) in double precision, the class names if any, and whether the
+    classes exclude each other.
+    """
     if isinstance(q, Predictions):
         blocks = [as_numpy(block.distribution().mean(), name) for _, block in q.blocks()]
         p = np.concatenate(blocks) if blocks else np.empty((0, q.n_classes))
@@ -26,29 +28,40 @@ def mean_probabilities(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] |
         q, _, _, names, _, _ = read_names(q, name, None, members=False)
     p = as_numpy(q, name).astype(float)
     if p.ndim < 2:
-        raise ValueError(f"`{name}` must be a distribution or mean probabilities (N, K); got shape {p.shape}")
+        raise ValueError(
+            f"`{name}` must be a distribution or mean probabilities (N, K); got shape {p.shape}"
+        )
     if p.size and (p.min() < 0 or p.max() > 1 + 1e-3):
-        raise ValueError(f"`{name}` must hold probabilities between 0 and 1; values range from {p.min():.4g} to {p.max():.4g}")
+        raise ValueError(
+            f"`{name}` must hold probabilities between 0 and 1; values range from {p.min():.4g} to "
+            f"{p.max():.4g}"
+        )
     sums = p.sum(axis=-1)
     if p.size and not np.allclose(sums, 1, atol=1e-2):
         raise ValueError(
-            f"`{name}` must sum to 1 over the classes; sums range from {sums.min():.4g} to {sums.max():.4g}. "
+            f"`{name}` must sum to 1 over the classes; sums range from {sums.min():.4g} to "
+            f"{sums.max():.4g}. "
             f"For labels that may occur together, pass lw.MultiLabelEnsemble({name}[None])"
         )
     return p, names, True
 
 
 def one_class_each(q: Any, name: str) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Mean probabilities of classes that exclude each other, (..., K), and the class names if any."""
+    """Mean probabilities of classes that exclude each other, (..., K), and the class names if
+    any.
+    """
     p, names, exclusive = mean_probabilities(q, name)
     if not exclusive:
         raise ValueError(
-            f"the labels of `{name}` may occur together, so there is no one class to cover. Use lw.sets.fit_labels: yes, no or unsure"
+            f"the labels of `{name}` may occur together, so there is no one class to cover. Use "
+            "lw.sets.fit_labels: yes, no or unsure"
         )
     return p, names
 
 
-def calibration_cases(q: Any, y: Any, q_name: str = "q_cal", y_name: str = "y_cal") -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def calibration_cases(
+    q: Any, y: Any, q_name: str = "q_cal", y_name: str = "y_cal"
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     """Mean probabilities (N, K), true classes (N,) and class names."""
     p, found = one_class_each(q, q_name)
     names = found or tuple(str(k) for k in range(p.shape[-1]))

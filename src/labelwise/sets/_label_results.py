@@ -27,13 +27,26 @@ class LabelAnswers(Shown):
 
     def columns(self, *, ids: Any = None) -> dict[str, Any]:
         """The columns of `to_frame`."""
-        words = np.asarray(["no", "yes", "unsure"], dtype=object)[self.answer.reshape(-1, len(self.class_names))]
-        return {**index_columns(self.answer.shape[:-1], ids), **{name: words[:, k] for k, name in enumerate(self.class_names)}}
+        words = np.asarray(["no", "yes", "unsure"], dtype=object)[
+            self.answer.reshape(-1, len(self.class_names))
+        ]
+        return {
+            **index_columns(self.answer.shape[:-1], ids),
+            **{name: words[:, k] for k, name in enumerate(self.class_names)},
+        }
 
     def _summary(self) -> Summary:
         flat = self.answer.reshape(-1, len(self.class_names))
-        rows = [(name, *((flat[:, k] == a).sum() for a in (1, 0, -1))) for k, name in enumerate(self.class_names[:SHOWN])]
-        return Summary(f"Answers for {len(flat):,} cases", ("label", "yes", "no", "unsure"), rows, self.guarantee)
+        rows = [
+            (name, *((flat[:, k] == a).sum() for a in (1, 0, -1)))
+            for k, name in enumerate(self.class_names[:SHOWN])
+        ]
+        return Summary(
+            f"Answers for {len(flat):,} cases",
+            ("label", "yes", "no", "unsure"),
+            rows,
+            self.guarantee,
+        )
 
 
 @dataclass(frozen=True, eq=False, repr=False)

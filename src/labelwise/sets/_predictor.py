@@ -33,7 +33,9 @@ class EventScores:
     inside: np.ndarray
     """The classes of the event, (K,) booleans."""
     used_by: np.ndarray
-    """The classes whose threshold it sets; as ``inside`` except for classes too rare to be clustered, which use all cases."""
+    """The classes whose threshold it sets; as ``inside`` except for classes too rare to be
+    clustered, which use all cases.
+    """
     scores: np.ndarray
     """Sorted, (n,); of whole groups, the largest score of each."""
     weights: np.ndarray | None
@@ -44,7 +46,9 @@ class EventScores:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SetPredictor(Shown):
-    """Thresholds fitted on calibration cases; made by `fit_sets` and `load_sets`. Prints its guarantee and thresholds."""
+    """Thresholds fitted on calibration cases; made by `fit_sets` and `load_sets`. Prints its
+    guarantee and thresholds.
+    """
 
     events: tuple[EventScores, ...]
     class_names: tuple[str, ...]
@@ -54,7 +58,9 @@ class SetPredictor(Shown):
     """``"marginal"``, ``"class"``, ``"events"`` or ``"clusters"``."""
     smoothed: bool = False
     cover: str | None = None
-    """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new group."""
+    """With groups: ``"case"``, a random case of a new group, or ``"group"``, all cases of a new
+    group.
+    """
     new_weight: np.ndarray | None = None
     """Weight of a new case of each class under label shift, (K,)."""
     prevalence: str | None = None
@@ -63,19 +69,25 @@ class SetPredictor(Shown):
 
     @cached_property
     def thresholds(self) -> np.ndarray:
-        """A class is in the set if its score is at most this, (K,): for LAC the score is −p, for APS the probability of all classes at least as
-        probable. A class of several events has the largest threshold, so that the guarantee of each holds."""
+        """A class is in the set if its score is at most this, (K,): for LAC the score is −p, for
+        APS the probability of all classes at least as probable. A class of several events has the
+        largest threshold, so that the guarantee of each holds.
+        """
         level = as_level(self.coverage)
         found = np.full(len(self.class_names), -inf)
         for event in self.events:
             for k in np.flatnonzero(event.used_by):
                 new = 1.0 if self.new_weight is None else float(self.new_weight[k])
-                found[k] = max(found[k], conformal_threshold(event.scores, level, event.weights, new))
+                found[k] = max(
+                    found[k], conformal_threshold(event.scores, level, event.weights, new)
+                )
         return found
 
     @property
     def shared(self) -> np.ndarray:
-        """Which classes belong to several events, (K,): they are covered at least as often as each of these asks for."""
+        """Which classes belong to several events, (K,): they are covered at least as often as each
+        of these asks for.
+        """
         return np.asarray(np.sum([event.used_by for event in self.events], axis=0) > 1)
 
     @property
@@ -94,8 +106,10 @@ class SetPredictor(Shown):
         return replace(self, coverage=float(coverage))
 
     def p_values(self, q: Any, *, rng: Any = None) -> np.ndarray:
-        """The conformal p-value of each class, (..., K): how many calibration cases (of its events) are at least as strange. Without
-        `smoothed`, P(p-value of the true class ≤ α) ≤ α; with it, = α for events that share no class."""
+        """The conformal p-value of each class, (..., K): how many calibration cases (of its events)
+        are at least as strange. Without `smoothed`, P(p-value of the true class ≤ α) ≤ α; with it,
+        = α for events that share no class.
+        """
         p = self._probabilities(q)
         scores, uniform = self._scores(p.reshape(-1, p.shape[-1]), rng)
         return self._p_values(scores, uniform).reshape(p.shape)
@@ -114,13 +128,20 @@ class SetPredictor(Shown):
         flat = p.reshape(-1, p.shape[-1])
         scores, uniform = self._scores(flat, rng)
         alpha, nodes = float(1 - as_level(self.coverage)), None
-        member = scores <= self.thresholds if uniform is None else self._p_values(scores, uniform) > alpha
+        member = (
+            scores <= self.thresholds
+            if uniform is None
+            else self._p_values(scores, uniform) > alpha
+        )
         if self.shape is not None:
             member, nodes = shaped(self.shape, member, self._p_values(scores, uniform))
         return PredictionSets(member.reshape(p.shape), self.class_names, self.guarantee, nodes)
 
-    def evaluate(self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95, rng: Any = None) -> SetEvaluation:
-        """Coverage and size of the sets of labeled cases, for each class and each event with a guarantee.
+    def evaluate(
+        self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95, rng: Any = None
+    ) -> SetEvaluation:
+        """Coverage and size of the sets of labeled cases, for each class and each event with a
+        guarantee.
 
         Parameters
         ----------
@@ -129,11 +150,12 @@ class SetPredictor(Shown):
         y_true : array (N,)
             True classes, names or positions.
         groups : array (N,), optional
-            Which cases belong together; needed if the sets were fitted with groups, and coverage is then that of a random group.
-            Of sets fitted without groups it is that of a random case, with intervals that allow for the groups.
+            Which cases belong together; needed if the sets were fitted with groups, and coverage is
+            then that of a random group. Of sets fitted without groups it is that of a random case,
+            with intervals that allow for the groups.
         confidence : float
-            Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where nothing was missed, they are
-            exact for as many independent groups.
+            Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where
+            nothing was missed, they are exact for as many independent groups.
         rng : int or Generator
             Random seed; only for ``smoothed`` sets.
         """
@@ -151,11 +173,15 @@ class SetPredictor(Shown):
     def _probabilities(self, q: Any) -> np.ndarray:
         p, names = one_class_each(q, "q")
         if p.shape[-1] != len(self.class_names):
-            raise ValueError(f"`q` must have the {len(self.class_names)} classes of the calibration cases; got K = {p.shape[-1]}")
+            raise ValueError(
+                f"`q` must have the {len(self.class_names)} classes of the calibration cases; got "
+                f"K = {p.shape[-1]}"
+            )
         if names is not None and names != self.class_names:
             k = next(k for k in range(len(names)) if names[k] != self.class_names[k])
             raise ValueError(
-                f"`q` must have the classes of the calibration cases in their order; class {k} is {names[k]!r} instead of {self.class_names[k]!r}"
+                f"`q` must have the classes of the calibration cases in their order; class {k} is "
+                f"{names[k]!r} instead of {self.class_names[k]!r}"
             )
         return p
 
@@ -163,10 +189,15 @@ class SetPredictor(Shown):
         """Scores (N, K) and, for smoothed sets, uniform numbers for their ties."""
         if not self.smoothed:
             if rng is not None:
-                raise InputError("a random seed is for smoothed sets; these are not random", fix="no_seed")
+                raise InputError(
+                    "a random seed is for smoothed sets; these are not random", fix="no_seed"
+                )
             return class_scores(self.score, p), None
         if rng is None:
-            raise InputError("smoothed sets are random and need a seed, so that results are reproducible", fix="seed")
+            raise InputError(
+                "smoothed sets are random and need a seed, so that results are reproducible",
+                fix="seed",
+            )
         generator = as_rng(rng)
         return class_scores(self.score, p, generator.random(len(p))), generator.random(p.shape)
 
@@ -175,7 +206,13 @@ class SetPredictor(Shown):
         for event in self.events:
             k = event.used_by
             new = 1.0 if self.new_weight is None else self.new_weight[k]
-            values = p_values(event.scores, scores[:, k], event.weights, new, None if uniform is None else uniform[:, k])
+            values = p_values(
+                event.scores,
+                scores[:, k],
+                event.weights,
+                new,
+                None if uniform is None else uniform[:, k],
+            )
             found[:, k] = np.maximum(found[:, k], values)
         return found
 
@@ -193,6 +230,15 @@ class SetPredictor(Shown):
             return (event.name, classes, f"{event.n_cases:,}", *groups, limit(event))
 
         more = f" (the first {SHOWN} of {len(self.events)})" if len(self.events) > SHOWN else ""
-        title = f"Sets ({self.score}, coverage {self.coverage:g} per {'event' if self.per == 'events' else self.per}){more}"
-        header = ("guarantee for", "classes", "cases", *(() if self.cover is None else ("groups",)), "in the set if")
+        title = (
+            f"Sets ({self.score}, coverage {self.coverage:g} per "
+            f"{'event' if self.per == 'events' else self.per}){more}"
+        )
+        header = (
+            "guarantee for",
+            "classes",
+            "cases",
+            *(() if self.cover is None else ("groups",)),
+            "in the set if",
+        )
         return Summary(title, header, [row(event) for event in self.events[:SHOWN]], self.guarantee)

@@ -1,6 +1,8 @@
-"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, p-values, and how many cases a guarantee needs.
+"""The finite-sample arithmetic of conformal prediction: ranks, thresholds, p-values, and how many
+cases a guarantee needs.
 
-Scores are nonconformity scores: high is strange. A class belongs to the set if its score is at most the threshold.
+Scores are nonconformity scores: high is strange. A class belongs to the set if its score is at most
+the threshold.
 """
 
 from __future__ import annotations
@@ -13,8 +15,14 @@ import numpy as np
 
 
 def as_level(value: Any, name: str = "coverage") -> Fraction:
-    """A probability strictly between 0 and 1, as the decimal number that was written: 0.9 is 9/10, so that ranks are exact."""
-    if isinstance(value, bool) or not isinstance(value, int | float | np.floating | Fraction) or not 0 < value < 1:
+    """A probability strictly between 0 and 1, as the decimal number that was written: 0.9 is 9/10,
+    so that ranks are exact.
+    """
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, int | float | np.floating | Fraction)
+        or not 0 < value < 1
+    ):
         raise ValueError(f"`{name}` must lie strictly between 0 and 1, such as 0.9; got {value!r}")
     return value if isinstance(value, Fraction) else Fraction(repr(float(value)))
 
@@ -37,48 +45,67 @@ def conformal_rank(n: int, level: Fraction) -> int:
     return ceil((n + 1) * level)
 
 
-def conformal_threshold(scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None, new_weight: float = 1.0) -> float:
-    r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i + w_\text{new})`, or ∞; ``scores`` sorted.
+def conformal_threshold(
+    scores: np.ndarray, level: Fraction, weights: np.ndarray | None = None, new_weight: float = 1.0
+) -> float:
+    r"""The smallest t with :math:`\sum_{i: s_i \le t} w_i \ge \text{coverage} \cdot (\sum_i w_i +
+    w_\text{new})`, or ∞; ``scores`` sorted.
 
-    Without weights it is the score of rank ⌈(n + 1) · coverage⌉, computed in integers. With weights, sums that are equal up to
-    rounding count as equal.
+    Without weights it is the score of rank ⌈(n + 1) · coverage⌉, computed in integers. With
+    weights, sums that are equal up to rounding count as equal.
     """
     if weights is None:
         rank = conformal_rank(len(scores), level)
         return float(scores[rank - 1]) if rank <= len(scores) else inf
     sums = np.cumsum(weights)
     total = (sums[-1] if len(sums) else 0.0) + new_weight
-    place = int(np.searchsorted(sums, float(level) * total - len(sums) * np.finfo(float).eps * total))
+    place = int(
+        np.searchsorted(sums, float(level) * total - len(sums) * np.finfo(float).eps * total)
+    )
     return float(scores[place]) if place < len(scores) else inf
 
 
-def p_values(scores: np.ndarray, new: np.ndarray, weights: np.ndarray | None, new_weight: Any, uniform: np.ndarray | None) -> np.ndarray:
+def p_values(
+    scores: np.ndarray,
+    new: np.ndarray,
+    weights: np.ndarray | None,
+    new_weight: Any,
+    uniform: np.ndarray | None,
+) -> np.ndarray:
     r"""Conformal p-values of ``new`` scores, given sorted calibration scores.
 
     .. math:: p = \frac{\sum_{s_i > s} w_i + U \cdot (\sum_{s_i = s} w_i + w_\text{new})}{\sum_i w_i + w_\text{new}}
 
-    U = 1 (``uniform`` is ``None``) is conservative; with uniform U the p-value of a true class is exactly uniform.
-    """
+    U = 1 (``uniform`` is ``None``) is conservative; with uniform U the p-value of a true class is
+    exactly uniform.
+    """  # noqa: E501
     n = len(scores)
-    tail = np.append(np.cumsum((np.ones(n) if weights is None else weights)[::-1])[::-1], 0.0)  # tail[i]: weight of the scores from i on
+    tail = np.append(
+        np.cumsum((np.ones(n) if weights is None else weights)[::-1])[::-1], 0.0
+    )  # tail[i]: weight of the scores from i on
     above = tail[np.searchsorted(scores, new, side="right")]
     tied = tail[np.searchsorted(scores, new, side="left")] - above + new_weight
-    return np.asarray((above + (1.0 if uniform is None else uniform) * tied) / (tail[0] + new_weight))
+    return np.asarray(
+        (above + (1.0 if uniform is None else uniform) * tied) / (tail[0] + new_weight)
+    )
 
 
 def proven(errors: Any, n: Any, rate: float, delta: float) -> Any:
-    """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n, rate) ≤ errors) ≤ δ (exact binomial test)."""
+    """Whether ``errors`` among ``n`` independent cases prove an error rate below ``rate``: P(Bin(n,
+    rate) ≤ errors) ≤ δ (exact binomial test).
+    """
     from scipy.special import bdtr
 
     return bdtr(np.asarray(errors, float), n, rate) <= delta
 
 
 def allowed_errors(n: int, rate: float, delta: float) -> int:
-    """The most errors among ``n`` cases that prove an error rate below ``rate``; −1 if not even 0 do.
+    """The most errors among ``n`` cases that prove an error rate below ``rate``; −1 if not even 0
+    do.
 
     >>> allowed_errors(58, 0.05, 0.05), allowed_errors(59, 0.05, 0.05), allowed_errors(1000, 0.05, 0.05)
     (-1, 0, 38)
-    """
+    """  # noqa: E501
     return int(np.sum(proven(np.arange(n + 1), n, rate, delta))) - 1
 
 

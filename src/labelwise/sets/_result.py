@@ -31,7 +31,9 @@ class PredictionSets(Shown):
 
     @property
     def empty(self) -> np.ndarray:
-        """Which sets have no class: no class is plausible. The case may be unlike all calibration cases."""
+        """Which sets have no class: no class is plausible. The case may be unlike all calibration
+        cases.
+        """
         return np.asarray(self.size == 0)
 
     def __getitem__(self, case: Any) -> tuple[str, ...]:
@@ -39,14 +41,18 @@ class PredictionSets(Shown):
         row = self.member[case]
         if row.ndim != 1:
             raise IndexError("index one case with integers; for several use `member`")
-        return tuple(name for name, inside in zip(self.class_names, row.tolist(), strict=True) if inside)
+        return tuple(
+            name for name, inside in zip(self.class_names, row.tolist(), strict=True) if inside
+        )
 
     def __len__(self) -> int:
         return len(self.member)
 
     def to_frame(self, *, ids: Any = None, y_true: Any = None, library: str = "pandas") -> Any:
-        """A data frame of pandas or polars with a row for each case: its classes joined by semicolons, the ``size`` and, for each class,
-        whether it is in the set; with ``y_true`` also whether the set covers it."""
+        """A data frame of pandas or polars with a row for each case: its classes joined by
+        semicolons, the ``size`` and, for each class, whether it is in the set; with ``y_true`` also
+        whether the set covers it.
+        """
         return frame(self.columns(ids=ids, y_true=y_true), library)
 
     def columns(self, *, ids: Any = None, y_true: Any = None) -> dict[str, Any]:
@@ -57,14 +63,23 @@ class PredictionSets(Shown):
         if y_true is not None:
             y = as_labels(y_true, "y_true", self.class_names, shape)
             columns |= {"y_true": names[y], "covered": rows[np.arange(len(y)), y]}
-        columns |= {"set": np.asarray(["; ".join(names[row]) for row in rows], dtype=object), "size": self.size.reshape(-1)}
+        columns |= {
+            "set": np.asarray(["; ".join(names[row]) for row in rows], dtype=object),
+            "size": self.size.reshape(-1),
+        }
         if self.nodes is not None:
             columns["nodes"] = np.asarray(["; ".join(found) for found in self.nodes], dtype=object)
         return columns | {f"in_{name}": rows[:, k] for k, name in enumerate(self.class_names)}
 
     def _summary(self) -> Summary:
         sizes, counts = np.unique(self.size, return_counts=True)
-        rows = [(int(size), f"{count:,}", percent(count / max(self.size.size, 1))) for size, count in zip(sizes, counts, strict=True)]
+        rows = [
+            (int(size), f"{count:,}", percent(count / max(self.size.size, 1)))
+            for size, count in zip(sizes, counts, strict=True)
+        ]
         return Summary(
-            f"Prediction sets of {counted(self.size.size, 'case')}", ("classes in the set", "cases", "share"), rows, self.guarantee
+            f"Prediction sets of {counted(self.size.size, 'case')}",
+            ("classes in the set", "cases", "share"),
+            rows,
+            self.guarantee,
         )

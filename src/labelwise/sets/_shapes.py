@@ -1,6 +1,7 @@
 """Sets of a given shape: intervals of an ordered scale, and few nodes of a label tree.
 
-A set is replaced by a larger one, so that coverage can only grow. Both shapes are monotone: a higher level never removes a class.
+A set is replaced by a larger one, so that coverage can only grow. Both shapes are monotone: a
+higher level never removes a class.
 """
 
 from __future__ import annotations
@@ -25,7 +26,9 @@ class Shape:
     """Positions of the classes from lowest to highest, (K,); empty for a tree."""
     node_names: tuple[str, ...]
     nodes: np.ndarray
-    """Which classes each node holds, (nodes, K), from small to large; no rows for an ordinal scale."""
+    """Which classes each node holds, (nodes, K), from small to large; no rows for an ordinal
+    scale.
+    """
     max_nodes: int = 1
 
 
@@ -35,8 +38,14 @@ def as_shape(shape: Any, max_nodes: int, names: tuple[str, ...]) -> Shape | None
     k = len(names)
     if shape is None:
         return None
-    if not isinstance(shape, Events) or shape.kind not in ("ordinal", "tree") or shape.given is not None:
-        raise TypeError(f"`shape` must be lw.events.ordinal(K) or lw.events.tree({{...}}); got {shape!r}")
+    if (
+        not isinstance(shape, Events)
+        or shape.kind not in ("ordinal", "tree")
+        or shape.given is not None
+    ):
+        raise TypeError(
+            f"`shape` must be lw.events.ordinal(K) or lw.events.tree({{...}}); got {shape!r}"
+        )
     inside = [found for found, _ in shape.resolve(k, names)]
     if shape.kind == "ordinal":
         first = next(c for c in range(k) if c not in inside[0])
@@ -47,19 +56,38 @@ def as_shape(shape: Any, max_nodes: int, names: tuple[str, ...]) -> Shape | None
     if missing:
         raise ValueError(f"`shape`: the tree must contain every class; {missing[0]!r} is missing")
     order = np.argsort([mask.sum() for mask in masks], kind="stable")
-    return Shape("tree", np.zeros(0, int), tuple(node_names[i] for i in order), np.stack(masks)[order], max_nodes)
+    return Shape(
+        "tree",
+        np.zeros(0, int),
+        tuple(node_names[i] for i in order),
+        np.stack(masks)[order],
+        max_nodes,
+    )
 
 
-def shaped(shape: Shape, member: np.ndarray, p: np.ndarray) -> tuple[np.ndarray, tuple[tuple[str, ...], ...] | None]:
-    """Sets (N, K) in the shape, given the p-values of the classes; for a tree also the names of the nodes."""
+def shaped(
+    shape: Shape, member: np.ndarray, p: np.ndarray
+) -> tuple[np.ndarray, tuple[tuple[str, ...], ...] | None]:
+    """Sets (N, K) in the shape, given the p-values of the classes; for a tree also the names of the
+    nodes.
+    """
     if shape.kind == "ordinal":
         inside = member[:, shape.order]
-        up, down = np.logical_or.accumulate(inside, axis=-1), np.logical_or.accumulate(inside[:, ::-1], axis=-1)[:, ::-1]
+        up, down = (
+            np.logical_or.accumulate(inside, axis=-1),
+            np.logical_or.accumulate(inside[:, ::-1], axis=-1)[:, ::-1],
+        )
         hull = np.empty_like(member)
         hull[:, shape.order] = up & down
         return hull, None
-    chosen = _one_node(shape, member) if shape.max_nodes == 1 else [_few_nodes(shape, row, q) for row, q in zip(member, p, strict=True)]
-    sets = np.stack([shape.nodes[list(nodes)].any(axis=0) for nodes in chosen]) if chosen else member
+    chosen = (
+        _one_node(shape, member)
+        if shape.max_nodes == 1
+        else [_few_nodes(shape, row, q) for row, q in zip(member, p, strict=True)]
+    )
+    sets = (
+        np.stack([shape.nodes[list(nodes)].any(axis=0) for nodes in chosen]) if chosen else member
+    )
     return sets, tuple(tuple(shape.node_names[i] for i in nodes) for nodes in chosen)
 
 
@@ -71,9 +99,11 @@ def _one_node(shape: Shape, member: np.ndarray) -> list[tuple[int, ...]]:
 
 
 def _few_nodes(shape: Shape, row: np.ndarray, p: np.ndarray) -> tuple[int, ...]:
-    """At most ``max_nodes`` nodes: classes join in the order of their p-values; of too many nodes, the two whose union is smallest merge.
+    """At most ``max_nodes`` nodes: classes join in the order of their p-values; of too many nodes,
+    the two whose union is smallest merge.
 
-    The best cover of each set by itself would not be monotone; this sequence is, because nodes are only added and merged.
+    The best cover of each set by itself would not be monotone; this sequence is, because nodes are
+    only added and merged.
     """
     chosen: list[int] = []
     for c in sorted(np.flatnonzero(row).tolist(), key=lambda c: (-p[c], c)):
@@ -83,8 +113,20 @@ def _few_nodes(shape: Shape, row: np.ndarray, p: np.ndarray) -> tuple[int, ...]:
         if len(chosen) > shape.max_nodes:
             pairs = [(i, j) for a, i in enumerate(chosen) for j in chosen[a + 1 :]]
             merged = [_holding(shape, shape.nodes[i] | shape.nodes[j]) for i, j in pairs]
-            best = min(range(len(pairs)), key=lambda m: int(shape.nodes[[merged[m], *_others(chosen, pairs[m])]].any(axis=0).sum()))
-            chosen = [merged[best], *(i for i in _others(chosen, pairs[best]) if not (shape.nodes[i] <= shape.nodes[merged[best]]).all())]
+            best = min(
+                range(len(pairs)),
+                key=lambda m: int(
+                    shape.nodes[[merged[m], *_others(chosen, pairs[m])]].any(axis=0).sum()
+                ),
+            )
+            chosen = [
+                merged[best],
+                *(
+                    i
+                    for i in _others(chosen, pairs[best])
+                    if not (shape.nodes[i] <= shape.nodes[merged[best]]).all()
+                ),
+            ]
     return tuple(sorted(chosen))
 
 

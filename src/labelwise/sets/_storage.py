@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 FORMAT = {"sets": "labelwise sets 1", "labels": "labelwise label thresholds 1"}
 # fmt: off
 _KEYS = (
-    "format", "class_names", "coverage", "score", "per", "smoothed", "cover", "new_weight", "prevalence", "event_names", "inside",
-    "used_by", "n_cases", "n_groups", "offsets", "scores", "weights", "shape", "order", "node_names", "nodes", "max_nodes", "lower",
+    "format", "class_names", "coverage", "score", "per", "smoothed", "cover", "new_weight", "prevalence", "event_names", "inside",  # noqa: E501
+    "used_by", "n_cases", "n_groups", "offsets", "scores", "weights", "shape", "order", "node_names", "nodes", "max_nodes", "lower",  # noqa: E501
     "upper", "n_present", "n_absent", "rates", "method", "confidence", "family_wise", "grouped",
 )
 # fmt: on
@@ -46,7 +46,10 @@ def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
     arrays: dict[str, Any] = {
         "format": FORMAT["sets"],
         "class_names": list(fitted.class_names),
-        **{key: getattr(fitted, key) for key in ("coverage", "score", "per", "smoothed", "cover", "new_weight", "prevalence")},
+        **{
+            key: getattr(fitted, key)
+            for key in ("coverage", "score", "per", "smoothed", "cover", "new_weight", "prevalence")
+        },
         "event_names": [e.name for e in events],
         "inside": np.stack([e.inside for e in events]),
         "used_by": np.stack([e.used_by for e in events]),
@@ -54,10 +57,17 @@ def save_predictor(fitted: SetPredictor, path: str | os.PathLike[str]) -> Path:
         "n_groups": None if fitted.cover is None else [e.n_groups for e in events],
         "offsets": np.cumsum([0, *(len(e.scores) for e in events)]),
         "scores": np.concatenate([e.scores for e in events]),
-        "weights": None if events[0].weights is None else np.concatenate([e.weights for e in events if e.weights is not None]),
+        "weights": None
+        if events[0].weights is None
+        else np.concatenate([e.weights for e in events if e.weights is not None]),
     }
     if shape is not None:
-        arrays |= {"shape": shape.kind, "order": shape.order, "nodes": shape.nodes, "max_nodes": shape.max_nodes}
+        arrays |= {
+            "shape": shape.kind,
+            "order": shape.order,
+            "nodes": shape.nodes,
+            "max_nodes": shape.max_nodes,
+        }
         arrays["node_names"] = np.asarray(shape.node_names, dtype=str)
     return write_arrays(path, arrays)
 
@@ -73,13 +83,15 @@ def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
     >>> with tempfile.TemporaryDirectory() as folder:
     ...     bool((load_sets(sets.save(pathlib.Path(folder, "sets.npz"))).thresholds == sets.thresholds).all())
     True
-    """
+    """  # noqa: E501
     path = Path(path)
     with reading(path):
         found = read_npz(path, _KEYS)
         kind = _text(found, "format")
         if kind not in FORMAT.values():
-            raise ValueError(f"`path` must be a file of fitted sets, written by `save`; got {kind!r:.60}")
+            raise ValueError(
+                f"`path` must be a file of fitted sets, written by `save`; got {kind!r:.60}"
+            )
         if kind == FORMAT["labels"]:
             from .labels import thresholds_from
 
@@ -87,12 +99,18 @@ def load_sets(path: str | os.PathLike[str]) -> SetPredictor | LabelThresholds:
         return _predictor(found)
 
 
-def need(found: dict[str, np.ndarray], key: str, kinds: str, shape: tuple[int, ...] | None = None) -> np.ndarray:
+def need(
+    found: dict[str, np.ndarray], key: str, kinds: str, shape: tuple[int, ...] | None = None
+) -> np.ndarray:
     """An array of the file, of one of these kinds and this shape."""
     if key not in found:
         raise ValueError(f"it is damaged, or no file of fitted sets: it has no `{key}`")
     x = found[key]
-    if x.dtype.kind not in kinds or (shape is not None and x.shape != shape) or (x.dtype.kind == "f" and np.isnan(x).any()):
+    if (
+        x.dtype.kind not in kinds
+        or (shape is not None and x.shape != shape)
+        or (x.dtype.kind == "f" and np.isnan(x).any())
+    ):
         raise ValueError(f"it is damaged: `{key}` is {x.dtype} of shape {x.shape}")
     return x
 
@@ -123,26 +141,48 @@ def _predictor(found: dict[str, np.ndarray]) -> SetPredictor:
     cover = _text(found, "cover", ("case", "group")) if "cover" in found else None
     n_groups = need(found, "n_groups", "iu", (e,)) if cover is not None else None
     steps = np.diff(offsets.astype(np.int64))
-    if scores.ndim != 1 or offsets[0] != 0 or offsets[-1] != len(scores) or steps.min(initial=0) < 0 or not used_by.any(axis=0).all():
+    if (
+        scores.ndim != 1
+        or offsets[0] != 0
+        or offsets[-1] != len(scores)
+        or steps.min(initial=0) < 0
+        or not used_by.any(axis=0).all()
+    ):
         raise ValueError("it is damaged: scores, events and classes do not fit each other")
     if weights is not None and weights.min(initial=0.0) < 0:
         raise ValueError("it is damaged: a weight is negative")
     parts = [slice(int(a), int(b)) for a, b in pairwise(offsets)]
     made = tuple(
         EventScores(
-            events[i], inside[i], used_by[i], np.sort(scores[part]), None if weights is None else weights[part][np.argsort(scores[part], kind="stable")],
-            int(n_cases[i]), None if n_groups is None else int(n_groups[i]),
+            events[i],
+            inside[i],
+            used_by[i],
+            np.sort(scores[part]),
+            None if weights is None else weights[part][np.argsort(scores[part], kind="stable")],
+            int(n_cases[i]),
+            None if n_groups is None else int(n_groups[i]),
         )
         for i, part in enumerate(parts)
-    )  # fmt: skip
+    )
     new_weight = need(found, "new_weight", "f", (k,)) if "new_weight" in found else None
-    prevalence = _text(found, "prevalence", ("known", "estimated")) if "prevalence" in found else None
+    prevalence = (
+        _text(found, "prevalence", ("known", "estimated")) if "prevalence" in found else None
+    )
     coverage = float(need(found, "coverage", "f", ()))
     as_level(coverage)
     per = _text(found, "per", ("marginal", "class", "events", "clusters"))
     smoothed = bool(need(found, "smoothed", "b", ()))
     return SetPredictor(
-        made, names, coverage, _text(found, "score", SCORES), per, smoothed, cover, new_weight, prevalence, _shape(found, k)
+        made,
+        names,
+        coverage,
+        _text(found, "score", SCORES),
+        per,
+        smoothed,
+        cover,
+        new_weight,
+        prevalence,
+        _shape(found, k),
     )
 
 

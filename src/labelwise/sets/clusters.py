@@ -26,22 +26,38 @@ class Clusters:
     class_names: tuple[str, ...]
     clusters: tuple[tuple[str, ...], ...]
     rare: tuple[str, ...]
-    """Classes with too few cases to be clustered: they get the threshold of all cases, without a guarantee of their own."""
+    """Classes with too few cases to be clustered: they get the threshold of all cases, without a
+    guarantee of their own.
+    """
 
     def pools(self, names: Sequence[str]) -> list[tuple[str, np.ndarray, np.ndarray]]:
         """Name, classes inside and classes that use the threshold of each cluster."""
         if tuple(names) != self.class_names:
-            raise ValueError("`per`: the clusters were made for other classes than those of the calibration cases")
+            raise ValueError(
+                "`per`: the clusters were made for other classes than those of the calibration "
+                "cases"
+            )
         masks = [np.isin(self.class_names, cluster) for cluster in self.clusters]
         found = [(f"cluster {i + 1}", mask, mask) for i, mask in enumerate(masks)]
-        return [*found, ("all classes", np.ones(len(names), bool), np.isin(self.class_names, self.rare))] if self.rare else found
+        return (
+            [
+                *found,
+                ("all classes", np.ones(len(names), bool), np.isin(self.class_names, self.rare)),
+            ]
+            if self.rare
+            else found
+        )
 
 
-def cluster_classes(q: Any, y_true: Any, *, n_clusters: int, coverage: float = 0.9, score: str = "lac", rng: Any = 0) -> Clusters:
-    """Cluster the classes by the quantiles of their scores, with cases other than the calibration cases.
+def cluster_classes(
+    q: Any, y_true: Any, *, n_clusters: int, coverage: float = 0.9, score: str = "lac", rng: Any = 0
+) -> Clusters:
+    """Cluster the classes by the quantiles of their scores, with cases other than the calibration
+    cases.
 
-    Classes whose true-class scores have alike distributions share a threshold, which then has more cases to stand on.
-    The guarantee holds for each cluster, and nearly for each class in it as far as they are alike (k-means, weighted by the square root of the number of cases).
+    Classes whose true-class scores have alike distributions share a threshold, which then has more
+    cases to stand on. The guarantee holds for each cluster, and nearly for each class in it as far
+    as they are alike (k-means, weighted by the square root of the number of cases).
 
     Parameters
     ----------
@@ -74,13 +90,16 @@ def cluster_classes(q: Any, y_true: Any, *, n_clusters: int, coverage: float = 0
     enough = np.flatnonzero(counts >= fewest_cases(level))
     if len(enough) < n_clusters:
         raise ValueError(
-            f"`n_clusters` must be at most the number of classes with {fewest_cases(level)} or more cases, {len(enough)}; got {n_clusters}"
+            f"`n_clusters` must be at most the number of classes with {fewest_cases(level)} or "
+            f"more cases, {len(enough)}; got {n_clusters}"
         )
     at = sorted({*QUANTILES, float(level)})
     described = np.stack([np.quantile(scores[y == k], at) for k in enough])
     member = _k_means(described, np.sqrt(counts[enough]), n_clusters, as_rng(rng))
     groups = [tuple(names[k] for k in enough[member == c]) for c in dict.fromkeys(member.tolist())]
-    return Clusters(names, tuple(groups), tuple(names[k] for k in range(len(names)) if k not in enough))
+    return Clusters(
+        names, tuple(groups), tuple(names[k] for k in range(len(names)) if k not in enough)
+    )
 
 
 def _k_means(x: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generator) -> np.ndarray:
@@ -96,7 +115,12 @@ def _k_means(x: np.ndarray, weights: np.ndarray, k: int, rng: np.random.Generato
             distance = ((x[:, None] - centers) ** 2).sum(axis=-1)
             member = distance.argmin(axis=1)
             moved = np.stack(
-                [np.average(x[member == c], axis=0, weights=weights[member == c]) if (member == c).any() else centers[c] for c in range(k)]
+                [
+                    np.average(x[member == c], axis=0, weights=weights[member == c])
+                    if (member == c).any()
+                    else centers[c]
+                    for c in range(k)
+                ]
             )
             if np.array_equal(moved, centers):
                 break

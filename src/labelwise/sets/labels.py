@@ -33,7 +33,9 @@ METHODS = ("risk_control", "learn_then_test")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LabelThresholds(Shown):
-    """A label is present (yes) from ``upper`` on, absent (no) below ``lower``, and unsure between; made by `fit_labels`."""
+    """A label is present (yes) from ``upper`` on, absent (no) below ``lower``, and unsure between;
+    made by `fit_labels`.
+    """
 
     lower: np.ndarray
     upper: np.ndarray
@@ -50,18 +52,33 @@ class LabelThresholds(Shown):
     @property
     def guarantee(self) -> str:
         """What is guaranteed, for whom, and on average over what or with which confidence."""
-        what = f"a present label is answered no with probability at most {self.miss_rate:g}, and an absent one yes with at most {self.false_alarm_rate:g}"
+        what = (
+            f"a present label is answered no with probability at most {self.miss_rate:g}, and an "
+            f"absent one yes with at most {self.false_alarm_rate:g}"
+        )
         who = "a random case of a new group" if self.grouped else "a new case"
         if self.method == "learn_then_test":
             assert self.confidence is not None  # noqa: S101 - fit_labels sets it
-            many = "for all labels at once" if self.family_wise else "for each of these statements by itself"
-            return f"With confidence {100 * self.confidence:g} % over calibration samples, {many}: {what} (Learn then Test)."
+            many = (
+                "for all labels at once"
+                if self.family_wise
+                else "for each of these statements by itself"
+            )
+            return (
+                f"With confidence {100 * self.confidence:g} % over calibration samples, {many}: "
+                f"{what} (Learn then Test)."
+            )
         if self.family_wise:
             return (
-                f"On average over calibration samples, in {who}: the probability that any present label is answered no is at most {self.miss_rate:g}, "
-                f"that any absent one is answered yes at most {self.false_alarm_rate:g} (conformal risk control)."
+                f"On average over calibration samples, in {who}: the probability that any present "
+                f"label is answered no is at most {self.miss_rate:g}, "
+                f"that any absent one is answered yes at most {self.false_alarm_rate:g} (conformal "
+                "risk control)."
             )
-        return f"For each label, on average over calibration samples, in {who}: {what} (conformal risk control)."
+        return (
+            f"For each label, on average over calibration samples, in {who}: {what} (conformal "
+            "risk control)."
+        )
 
     def predict(self, q: Any) -> LabelAnswers:
         """Yes, no or unsure for each label of each case."""
@@ -69,8 +86,11 @@ class LabelThresholds(Shown):
         answer = np.where(p >= self.upper, 1, np.where(p < self.lower, 0, -1))
         return LabelAnswers(answer, self.class_names, self.guarantee)
 
-    def evaluate(self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95) -> LabelEvaluation:
-        """For each label the shares of misses, false alarms and unsure answers among labeled cases, with intervals.
+    def evaluate(
+        self, q: Any, y_true: Any, *, groups: Any = None, confidence: float = 0.95
+    ) -> LabelEvaluation:
+        """For each label the shares of misses, false alarms and unsure answers among labeled cases,
+        with intervals.
 
         Parameters
         ----------
@@ -78,11 +98,12 @@ class LabelThresholds(Shown):
             Cases that were used neither for training nor for calibration.
         y_true : array (N, K) of 0 and 1, or (N,) of classes
         groups : array (N,), optional
-            Which cases belong together; needed if the thresholds were fitted with groups, and the shares are then those of a random
-            case of a random group, as guaranteed. Otherwise they are those of a random case.
+            Which cases belong together; needed if the thresholds were fitted with groups, and the
+            shares are then those of a random case of a random group, as guaranteed. Otherwise they
+            are those of a random case.
         confidence : float
-            Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where nothing was missed, they are
-            exact for as many independent groups.
+            Of the intervals: Clopper–Pearson, or t-intervals over groups on the logit scale. Where
+            nothing was missed, they are exact for as many independent groups.
         """
         check_confidence(confidence)
         p = self._probabilities(q)
@@ -91,23 +112,36 @@ class LabelThresholds(Shown):
         answer = self.predict(q).answer.reshape(present.shape)
         code = codes_of(groups, len(present))
         if self.grouped and code is None:
-            raise InputError("these thresholds were fitted with `groups`, so they are evaluated by group", fix="groups")
+            raise InputError(
+                "these thresholds were fitted with `groups`, so they are evaluated by group",
+                fix="groups",
+            )
         estimand = "group" if self.grouped else "case"
 
         def shares(hits: np.ndarray, among: np.ndarray) -> Estimate:
             found = []
             for k in range(among.shape[1]):
                 cases = among[:, k]
-                found.append(share_estimate(hits[cases, k], None if code is None else code[cases], confidence, estimand=estimand))
+                found.append(
+                    share_estimate(
+                        hits[cases, k],
+                        None if code is None else code[cases],
+                        confidence,
+                        estimand=estimand,
+                    )
+                )
             method = "Clopper–Pearson" if code is None else f"over groups, of a random {estimand}"
-            value, low, high = (np.asarray([getattr(x, name) for x in found]) for name in ("value", "low", "high"))
+            value, low, high = (
+                np.asarray([getattr(x, name) for x in found]) for name in ("value", "low", "high")
+            )
             return Estimate(value, low, high, confidence, method)
 
         note = ""
         if code is not None:
             who = "a random case of a random group" if self.grouped else "a random case"
             note = (
-                f"Shares are those of {who}, and intervals allow for dependence within groups. Where there were no errors, the groups "
+                f"Shares are those of {who}, and intervals allow for dependence within groups. "
+                "Where there were no errors, the groups "
                 "are the units of an exact interval."
             )
         return LabelEvaluation(
@@ -126,16 +160,33 @@ class LabelThresholds(Shown):
         from ._storage import FORMAT, write_arrays
 
         arrays = {
-            key: getattr(self, key) for key in ("lower", "upper", "n_present", "n_absent", "method", "confidence", "family_wise", "grouped")
+            key: getattr(self, key)
+            for key in (
+                "lower",
+                "upper",
+                "n_present",
+                "n_absent",
+                "method",
+                "confidence",
+                "family_wise",
+                "grouped",
+            )
         }
-        arrays |= {"format": FORMAT["labels"], "class_names": list(self.class_names), "rates": [self.miss_rate, self.false_alarm_rate]}
+        arrays |= {
+            "format": FORMAT["labels"],
+            "class_names": list(self.class_names),
+            "rates": [self.miss_rate, self.false_alarm_rate],
+        }
         return write_arrays(path, arrays)
 
     def _probabilities(self, q: Any) -> np.ndarray:
         p, names, _ = mean_probabilities(q, "q")
-        if p.shape[-1] != len(self.class_names) or (names is not None and names != self.class_names):
+        if p.shape[-1] != len(self.class_names) or (
+            names is not None and names != self.class_names
+        ):
             raise ValueError(
-                f"`q` must have the {len(self.class_names)} labels of the calibration cases in their order; got {names or p.shape[-1]!r:.200}"
+                f"`q` must have the {len(self.class_names)} labels of the calibration cases in "
+                f"their order; got {names or p.shape[-1]!r:.200}"
             )
         return p
 
@@ -144,10 +195,21 @@ class LabelThresholds(Shown):
             return "never" if np.isinf(x) else f"{x:.4g}"
 
         rows = [
-            (name, f"{self.n_present[k]:,}", f"{self.n_absent[k]:,}", number(self.lower[k]), number(self.upper[k]))
+            (
+                name,
+                f"{self.n_present[k]:,}",
+                f"{self.n_absent[k]:,}",
+                number(self.lower[k]),
+                number(self.upper[k]),
+            )
             for k, name in enumerate(self.class_names[:SHOWN])
         ]
-        return Summary("Yes, no or unsure", ("label", "present", "absent", "no below", "yes from"), rows, self.guarantee)
+        return Summary(
+            "Yes, no or unsure",
+            ("label", "present", "absent", "no below", "yes from"),
+            rows,
+            self.guarantee,
+        )
 
 
 def fit_labels(
@@ -161,27 +223,32 @@ def fit_labels(
     family_wise: bool = False,
     groups: Any = None,
 ) -> LabelThresholds:
-    r"""Thresholds that answer yes, no or unsure for each label and bound its miss rate and its false alarms.
+    r"""Thresholds that answer yes, no or unsure for each label and bound its miss rate and its
+    false alarms.
 
     .. math:: P(\text{no} \mid \text{present}) \le \text{miss rate}, \qquad P(\text{yes} \mid \text{absent}) \le \text{false alarm rate}
 
-    ``"risk_control"`` (Angelopoulos et al. 2024): on average over calibration samples. ``"learn_then_test"`` (Angelopoulos et al. 2021): with this ``confidence`` over calibration
+    ``"risk_control"`` (Angelopoulos et al. 2024): on average over calibration samples.
+    ``"learn_then_test"`` (Angelopoulos et al. 2021): with this ``confidence`` over calibration
     samples, by exact binomial tests in a fixed sequence.
 
     Parameters
     ----------
     q_cal : distribution, Predictions or mean probabilities (N, K)
-        Calibration cases; a `MultiLabelEnsemble` where labels may occur together, else the one true class of a case is its only label.
+        Calibration cases; a `MultiLabelEnsemble` where labels may occur together, else the one true
+        class of a case is its only label.
     y_cal : array (N, K) of 0 and 1, or (N,) of classes
     miss_rate, false_alarm_rate : float
     method : {"risk_control", "learn_then_test"}
     confidence : float, optional
         For ``"learn_then_test"``, such as 0.95.
     family_wise : bool
-        All labels at once. With ``"learn_then_test"`` all bounds hold simultaneously with the confidence (Bonferroni); with ``"risk_control"`` the
-        rates are divided by the number of labels, so that they bound the probability of any miss (any false alarm) in a case.
+        All labels at once. With ``"learn_then_test"`` all bounds hold simultaneously with the
+        confidence (Bonferroni); with ``"risk_control"`` the rates are divided by the number of
+        labels, so that they bound the probability of any miss (any false alarm) in a case.
     groups : array (N,), optional
-        Which cases belong together; then the rates are those of a random case of a new group. Only for ``"risk_control"``.
+        Which cases belong together; then the rates are those of a random case of a new group. Only
+        for ``"risk_control"``.
 
     Returns
     -------
@@ -197,7 +264,7 @@ def fit_labels(
     (array([0.37, 0.32]), array([0.69, 0.72]))
     >>> print(labels.guarantee)
     For each label, on average over calibration samples, in a new case: a present label is answered no with probability at most 0.1, and an absent one yes with at most 0.1 (conformal risk control).
-    """
+    """  # noqa: E501
     check_choice(method, "method", METHODS)
     miss, alarm = as_level(miss_rate, "miss_rate"), as_level(false_alarm_rate, "false_alarm_rate")
     p, found, _ = mean_probabilities(q_cal, "q_cal")
@@ -209,17 +276,34 @@ def fit_labels(
     delta = None
     if method == "learn_then_test":
         if code is not None:
-            raise ValueError("`groups` need method='risk_control': the tests of 'learn_then_test' are about independent cases")
-        delta = float(1 - as_level(0.95 if confidence is None else confidence, "confidence")) / (2 * k if family_wise else 1)
+            raise ValueError(
+                "`groups` need method='risk_control': the tests of 'learn_then_test' are about "
+                "independent cases"
+            )
+        delta = float(1 - as_level(0.95 if confidence is None else confidence, "confidence")) / (
+            2 * k if family_wise else 1
+        )
     elif confidence is not None:
-        raise ValueError("`confidence` is for method='learn_then_test'; conformal risk control holds on average over calibration samples")
+        raise ValueError(
+            "`confidence` is for method='learn_then_test'; conformal risk control holds on average "
+            "over calibration samples"
+        )
     elif family_wise:
         miss, alarm = miss / k, alarm / k
     lower, upper = np.empty(k), np.empty(k)
     for j in range(k):
         here = present[:, j]
-        lower[j] = -_quantile(-p[here, j], 1 - miss, delta, None if code is None else code[here], names[j], "with")
-        above = _quantile(p[~here, j], 1 - alarm, delta, None if code is None else code[~here], names[j], "without")
+        lower[j] = -_quantile(
+            -p[here, j], 1 - miss, delta, None if code is None else code[here], names[j], "with"
+        )
+        above = _quantile(
+            p[~here, j],
+            1 - alarm,
+            delta,
+            None if code is None else code[~here],
+            names[j],
+            "without",
+        )
         upper[j] = np.nextafter(above, inf)
     both = lower > upper  # no doubt is left: any cut between them keeps both rates
     lower[both] = upper[both] = (lower[both] + upper[both]) / 2
@@ -240,19 +324,31 @@ def fit_labels(
     )
 
 
-def _quantile(scores: np.ndarray, level: Fraction, delta: float | None, code: np.ndarray | None, name: str, which: str) -> float:
-    """The threshold that a share ``level`` of new scores does not exceed: on average, or with confidence 1 − δ."""
+def _quantile(
+    scores: np.ndarray,
+    level: Fraction,
+    delta: float | None,
+    code: np.ndarray | None,
+    name: str,
+    which: str,
+) -> float:
+    """The threshold that a share ``level`` of new scores does not exceed: on average, or with
+    confidence 1 − δ.
+    """
     n = len(scores) if code is None else len(np.unique(code))
     rate = float(1 - level)
     needed = fewest_cases(level) if delta is None else fewest_with_confidence(rate, delta)
     if n < needed:
         name_of_rate = "miss_rate" if which == "with" else "false_alarm_rate"
         raise ValueError(
-            f"`{name_of_rate}` {rate:g} needs at least {needed} calibration {'cases' if code is None else 'groups'} {which} the label {name!r}; "
+            f"`{name_of_rate}` {rate:g} needs at least {needed} calibration "
+            f"{'cases' if code is None else 'groups'} {which} the label {name!r}; "
             f"got {n}. Collect more, or allow a higher rate"
         )
     order = np.argsort(scores, kind="stable")
-    if delta is not None:  # of the scores, so many may lie above: fixed-sequence tests from the largest one down
+    if (
+        delta is not None
+    ):  # of the scores, so many may lie above: fixed-sequence tests from the largest one down
         return float(scores[order][n - 1 - allowed_errors(n, rate, delta)])
     weights = None
     if code is not None:
@@ -271,11 +367,27 @@ def thresholds_from(found: dict[str, np.ndarray]) -> LabelThresholds:
     n_present, n_absent = need(found, "n_present", "iu", k), need(found, "n_absent", "iu", k)
     rates = need(found, "rates", "f", (2,)).tolist()
     method = str(need(found, "method", "U", ()))
-    if method not in METHODS or (lower > upper).any() or (method == "learn_then_test") != ("confidence" in found):
+    if (
+        method not in METHODS
+        or (lower > upper).any()
+        or (method == "learn_then_test") != ("confidence" in found)
+    ):
         raise ValueError("it is damaged: the thresholds do not fit each other")
     confidence = float(need(found, "confidence", "f", ())) if "confidence" in found else None
     flags: Sequence[bool] = [bool(need(found, key, "b", ())) for key in ("family_wise", "grouped")]
     for rate in (*rates, confidence):
         if rate is not None:
             as_level(rate, "rates")
-    return LabelThresholds(lower, upper, names, rates[0], rates[1], method, confidence, flags[0], n_present, n_absent, flags[1])
+    return LabelThresholds(
+        lower,
+        upper,
+        names,
+        rates[0],
+        rates[1],
+        method,
+        confidence,
+        flags[0],
+        n_present,
+        n_absent,
+        flags[1],
+    )

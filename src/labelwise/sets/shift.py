@@ -1,4 +1,6 @@
-"""Label shift: class prevalences of the new cases that differ from those of the calibration cases."""
+"""Label shift: class prevalences of the new cases that differ from those of the calibration
+cases.
+"""
 
 from __future__ import annotations
 
@@ -30,18 +32,22 @@ class Prevalence:
 
     def __str__(self) -> str:
         rows = zip(self.class_names, self.source.tolist(), self.values.tolist(), strict=True)
-        return "\n".join(f"{name}: {percent(before)} → {percent(after)}" for name, before, after in rows)
+        return "\n".join(
+            f"{name}: {percent(before)} → {percent(after)}" for name, before, after in rows
+        )
 
 
 def estimate_prevalence(q_cal: Any, y_cal: Any, q_new: Any, *, method: str = "em") -> Prevalence:
-    r"""Estimate the class prevalences of unlabeled cases, assuming that only the prevalences have changed (label shift).
+    r"""Estimate the class prevalences of unlabeled cases, assuming that only the prevalences have
+    changed (label shift).
 
-    ``"em"`` (Saerens, Latinne, Decaestecker 2002) maximizes the likelihood of the new cases, starting from the calibration prevalences; it needs calibrated probabilities. ``"bbse"``
-    (Lipton, Wang, Smola 2018) solves :math:`C \pi = m`, C[j, k] the share of the calibration cases of class k that are predicted as j, m that of the new cases; negative
-    values are set to 0.
+    ``"em"`` (Saerens, Latinne, Decaestecker 2002) maximizes the likelihood of the new cases,
+    starting from the calibration prevalences; it needs calibrated probabilities. ``"bbse"``
+    (Lipton, Wang, Smola 2018) solves :math:`C \pi = m`, C[j, k] the share of the calibration cases
+    of class k that are predicted as j, m that of the new cases; negative values are set to 0.
 
-    That nothing else has changed cannot be checked without labels; only contradictions can be seen, such as prevalences that leave the
-    predicted ones unexplained.
+    That nothing else has changed cannot be checked without labels; only contradictions can be seen,
+    such as prevalences that leave the predicted ones unexplained.
 
     Parameters
     ----------
@@ -66,11 +72,16 @@ def estimate_prevalence(q_cal: Any, y_cal: Any, q_new: Any, *, method: str = "em
     p, y, names = calibration_cases(q_cal, y_cal)
     new, _ = one_class_each(q_new, "q_new")
     if new.shape[-1] != len(names) or not new.size:
-        raise ValueError(f"`q_new` must have cases of the {len(names)} classes of `q_cal`; got shape {new.shape}")
+        raise ValueError(
+            f"`q_new` must have cases of the {len(names)} classes of `q_cal`; got shape {new.shape}"
+        )
     new = new.reshape(-1, len(names))
     source = np.bincount(y, minlength=len(names)) / len(y)
     if source.min() == 0:
-        raise ValueError(f"`y_cal` must have cases of each class; there are none of {names[int(source.argmin())]!r}")
+        raise ValueError(
+            "`y_cal` must have cases of each class; there are none of "
+            f"{names[int(source.argmin())]!r}"
+        )
     if method == "em":
         values = _em(new, source)
     else:
@@ -79,7 +90,8 @@ def estimate_prevalence(q_cal: Any, y_cal: Any, q_new: Any, *, method: str = "em
         predicted = np.bincount(new.argmax(axis=-1), minlength=len(names)) / len(new)
         if np.linalg.cond(confusion) > 1e6:
             raise ValueError(
-                "`q_cal`: the predictions do not tell the classes apart (singular confusion matrix), so prevalences cannot be estimated"
+                "`q_cal`: the predictions do not tell the classes apart (singular confusion "
+                "matrix), so prevalences cannot be estimated"
             )
         values = np.maximum(np.linalg.solve(confusion, predicted), 0)
     return Prevalence(values / values.sum(), source, names, method)
@@ -97,20 +109,31 @@ def _em(p: np.ndarray, source: np.ndarray) -> np.ndarray:
     return np.asarray(found)
 
 
-def shift_weights(prevalence: Any, source: Any, y: np.ndarray, names: Sequence[str]) -> tuple[np.ndarray, str]:
-    """The weight π_new / π_calibration of each class, and whether the prevalences are known or estimated."""
+def shift_weights(
+    prevalence: Any, source: Any, y: np.ndarray, names: Sequence[str]
+) -> tuple[np.ndarray, str]:
+    """The weight π_new / π_calibration of each class, and whether the prevalences are known or
+    estimated.
+    """
     counts = np.bincount(y, minlength=len(names))
     estimated = isinstance(prevalence, Prevalence)
     if isinstance(prevalence, Prevalence) and prevalence.class_names != tuple(names):
-        raise ValueError("`prevalence` was estimated for other classes than those of the calibration cases")
-    new = _shares(prevalence.values if isinstance(prevalence, Prevalence) else prevalence, "prevalence", names)
+        raise ValueError(
+            "`prevalence` was estimated for other classes than those of the calibration cases"
+        )
+    new = _shares(
+        prevalence.values if isinstance(prevalence, Prevalence) else prevalence, "prevalence", names
+    )
     old = counts / len(y) if source is None else _shares(source, "source_prevalence", names)
     without = np.flatnonzero((new > 0) & ((counts == 0) | (old == 0)))
     if len(without):
         raise ValueError(
-            f"`prevalence`: class {names[without[0]]!r} is to occur, but no calibration case has it; nothing can be said about its scores"
+            f"`prevalence`: class {names[without[0]]!r} is to occur, but no calibration case has "
+            "it; nothing can be said about its scores"
         )
-    return np.divide(new, old, out=np.zeros(len(names)), where=old > 0), "known" if source is not None and not estimated else "estimated"
+    return np.divide(
+        new, old, out=np.zeros(len(names)), where=old > 0
+    ), "known" if source is not None and not estimated else "estimated"
 
 
 def _shares(given: Any, name: str, names: Sequence[str]) -> np.ndarray:
@@ -128,7 +151,13 @@ def _shares(given: Any, name: str, names: Sequence[str]) -> np.ndarray:
         given = [given[key] for key in names]
     shares = as_numpy(given, name).astype(float)
     if shares.shape != (len(names),):
-        raise ValueError(f"`{name}` must give the share of each of the {len(names)} classes; got shape {shares.shape}")
+        raise ValueError(
+            f"`{name}` must give the share of each of the {len(names)} classes; got shape "
+            f"{shares.shape}"
+        )
     if shares.min() < 0 or abs(shares.sum() - 1) > 1e-6:
-        raise ValueError(f"`{name}` must be shares that sum to 1; they sum to {shares.sum():.6g} and the lowest is {shares.min():.4g}")
+        raise ValueError(
+            f"`{name}` must be shares that sum to 1; they sum to {shares.sum():.6g} and the lowest "
+            f"is {shares.min():.4g}"
+        )
     return np.asarray(shares)

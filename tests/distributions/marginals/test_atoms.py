@@ -1,4 +1,6 @@
-"""Weighted atoms: averages, deviations that vanish exactly where members agree, and the jackknife by leaving members out."""
+"""Weighted atoms: averages, deviations that vanish exactly where members agree, and the jackknife
+by leaving members out.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +16,11 @@ RNG = np.random.default_rng(0)
 T = RNG.random((4, 5, 3))
 
 
-@pytest.mark.parametrize("weights", [None, RNG.dirichlet(np.ones(4)), np.moveaxis(RNG.dirichlet(np.ones(4), 5), -1, 0)], ids=np.shape)
+@pytest.mark.parametrize(
+    "weights",
+    [None, RNG.dirichlet(np.ones(4)), np.moveaxis(RNG.dirichlet(np.ones(4), 5), -1, 0)],
+    ids=np.shape,
+)
 def test_expectations_are_weighted_sums(lib: Any, weights: np.ndarray | None) -> None:
     law = Atoms(lib.array(T), None if weights is None else lib.array(weights))
     w = np.full(4, 0.25) if weights is None else weights
@@ -23,7 +29,9 @@ def test_expectations_are_weighted_sums(lib: Any, weights: np.ndarray | None) ->
     np.testing.assert_allclose(lib.numpy(law.mean[0]), mean, rtol=1e-14)
     np.testing.assert_allclose(lib.numpy(law.mean[1]), 1 - mean, rtol=1e-14)
     found = law.expect(lambda t, c, d: t * c + d * d)
-    np.testing.assert_allclose(lib.numpy(found), (w * (T * (1 - T) + (T - mean) ** 2)).sum(0), rtol=1e-13)
+    np.testing.assert_allclose(
+        lib.numpy(found), (w * (T * (1 - T) + (T - mean) ** 2)).sum(0), rtol=1e-13
+    )
 
 
 def test_members_that_agree_have_no_deviation(lib: Any) -> None:

@@ -19,10 +19,23 @@ class Uniform(Marginal):
 
     def expect(self, f, kink=None):
         points = None if kink is None else [float(kink)]
-        return np.array([quad(lambda t: f(*(np.array([x]) for x in (t, 1 - t, t - 0.5))).item(), 0, 1, points=points)[0]])
+        return np.array(
+            [
+                quad(
+                    lambda t: f(*(np.array([x]) for x in (t, 1 - t, t - 0.5))).item(),
+                    0,
+                    1,
+                    points=points,
+                )[0]
+            ]
+        )
 
 
-@pytest.mark.parametrize("loss", [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.ZeroOneLoss(), lw.CostLoss(1, 3)], ids=repr)
+@pytest.mark.parametrize(
+    "loss",
+    [lw.LogLoss(), lw.SquaredLoss(), lw.SphericalLoss(), lw.ZeroOneLoss(), lw.CostLoss(1, 3)],
+    ids=repr,
+)
 def test_the_parts_follow_from_mean_and_expectation(loss: lw.Loss) -> None:
     law, total = Uniform(), loss.entropy(np.array([0.5]))
     np.testing.assert_allclose(law.aleatoric(loss) + law.epistemic(loss), total, rtol=1e-9)

@@ -1,5 +1,6 @@
-"""LogisticNormal: quadrature for two classes, error bounds that hold for more. The same for K = 10 with 10⁷ points is in
-benchmarks/verify_logistic_normal.py."""
+"""LogisticNormal: quadrature for two classes, error bounds that hold for more. The same for K = 10
+with 10⁷ points is in benchmarks/verify_logistic_normal.py.
+"""
 
 from __future__ import annotations
 
@@ -23,11 +24,14 @@ LOSSES = {
     "cost": lw.CostLoss(FALSE_POSITIVE, FALSE_NEGATIVE),
     "boosting": lw.BetaLoss(-0.5, -0.5),
 }
-# mean and standard deviation of the log-odds; in the last ones E Θ comes from 4 to 20 deviations out
+# mean and standard deviation of the log-odds; in the last ones E Θ comes from 4 to 20 deviations
+# out
 TWO_CLASSES = [(0, 1), (0.5, 1e-4), (-3, 0.3), (1, 4), (0, 100), (-30, 4), (40, 12), (-300, 20)]
 
 
-def normal_log_odds(entropy: Any, loc: float, scale: float, corner: float | None) -> tuple[Any, Any]:
+def normal_log_odds(
+    entropy: Any, loc: float, scale: float, corner: float | None
+) -> tuple[Any, Any]:
     """TU and AU of Θ = sigmoid(loc + scale z) by tanh-sinh quadrature in pieces over z."""
     mu, sd = mpf(loc), mpf(scale)
 
@@ -37,7 +41,9 @@ def normal_log_odds(entropy: Any, loc: float, scale: float, corner: float | None
 
     def expect(f: Any) -> Any:
         far = min(mp.mpf(abs(loc)) / sd, sd)  # where t · density (or c · density) is largest
-        ends = {mpf(x) for x in (-13 - far, -4, 0, 4, 13 + far)} | {-mu / sd + x / sd for x in (-20, -5, 0, 5, 20)}
+        ends = {mpf(x) for x in (-13 - far, -4, 0, 4, 13 + far)} | {
+            -mu / sd + x / sd for x in (-20, -5, 0, 5, 20)
+        }
         ends |= {s * far + x for s in (-1, 1) for x in (-4, 0, 4)}
         if corner is not None:
             ends.add((mp.log(mpf(corner) / (1 - mpf(corner))) - mu) / sd)
@@ -69,9 +75,13 @@ def test_two_classes(name: str) -> None:
             assert abs(found[i, 0] - exact) <= 1e-11 * total, (TWO_CLASSES[i], name)
             assert bound[i, 0] >= abs(found[i, 0] - exact)
             assert bound[i, 0] <= 1.1e-9 * total  # the accuracy that is stated
-    single = lw.decompose(lw.LogisticNormal(mean.astype(np.float32), variance.astype(np.float32)), LOSSES[name])
+    single = lw.decompose(
+        lw.LogisticNormal(mean.astype(np.float32), variance.astype(np.float32)), LOSSES[name]
+    )
     possible = u.aleatoric[:, 0] > 1e-30  # the rest is too small for float32
-    np.testing.assert_array_less(abs(single.epistemic - u.epistemic)[possible], 1e-5 * u.total[possible])
+    np.testing.assert_array_less(
+        abs(single.epistemic - u.epistemic)[possible], 1e-5 * u.total[possible]
+    )
 
 
 def random_instances(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
@@ -83,8 +93,12 @@ def random_instances(n: int, k: int, rng: np.random.Generator) -> tuple[np.ndarr
     return mean, cov
 
 
-def fine_grid(mean: np.ndarray, cov: np.ndarray, size: int = 181) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """K = 3: the probabilities, their complements and the weights of a trapezoidal rule over the two log-odds, exact to 1e-6."""
+def fine_grid(
+    mean: np.ndarray, cov: np.ndarray, size: int = 181
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """K = 3: the probabilities, their complements and the weights of a trapezoidal rule over the
+    two log-odds, exact to 1e-6.
+    """
     z = np.linspace(-8.5, 8.5, size)
     density = np.exp(-z * z / 2)
     density /= density.sum()
@@ -94,7 +108,11 @@ def fine_grid(mean: np.ndarray, cov: np.ndarray, size: int = 181) -> tuple[np.nd
     odds = np.concatenate([to_odds @ mean + points @ factor.T, np.zeros((len(points), 1))], axis=1)
     t = np.exp(odds - odds.max(axis=1, keepdims=True))
     t /= t.sum(axis=1, keepdims=True)
-    return t, np.stack([t[:, [1, 2]].sum(1), t[:, [0, 2]].sum(1), t[:, [0, 1]].sum(1)], axis=1), np.outer(density, density).reshape(-1, 1)
+    return (
+        t,
+        np.stack([t[:, [1, 2]].sum(1), t[:, [0, 2]].sum(1), t[:, [0, 1]].sum(1)], axis=1),
+        np.outer(density, density).reshape(-1, 1),
+    )
 
 
 def many_points(mean: np.ndarray, cov: np.ndarray) -> tuple[np.ndarray, np.ndarray, float]:
@@ -106,9 +124,14 @@ def many_points(mean: np.ndarray, cov: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return t, 1 - t, 1 / len(t)
 
 
-@pytest.mark.parametrize(("n", "k", "names"), [(180, 3, ["log", "squared", "zero_one"]), (8, 10, ["log", "spherical", "cost"])])
+@pytest.mark.parametrize(
+    ("n", "k", "names"),
+    [(180, 3, ["log", "squared", "zero_one"]), (8, 10, ["log", "spherical", "cost"])],
+)
 def test_error_bounds_hold(n: int, k: int, names: list[str]) -> None:
-    """At least 93 of 100 errors are within the 95 % bounds: total, aleatoric, epistemic; n · K cases for each loss."""
+    """At least 93 of 100 errors are within the 95 % bounds: total, aleatoric, epistemic; n · K
+    cases for each loss.
+    """
     mean, cov = random_instances(n, k, np.random.default_rng(k))
     truth: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for i in range(n):

@@ -1,4 +1,6 @@
-"""Quadrature in log-odds: integrals of known densities, digits of small steps, and blocks that change nothing."""
+"""Quadrature in log-odds: integrals of known densities, digits of small steps, and blocks that
+change nothing.
+"""
 
 from __future__ import annotations
 
@@ -7,11 +9,19 @@ import numpy as np
 import pytest
 from scipy.special import expit, ndtr
 
-from labelwise.distributions.marginals._quadrature import blocks, corners, logit_nodes, sigmoid, sigmoid_step
+from labelwise.distributions.marginals._quadrature import (
+    blocks,
+    corners,
+    logit_nodes,
+    sigmoid,
+    sigmoid_step,
+)
 
 
 def test_pieces_meet_at_the_corner_of_a_loss() -> None:
-    """The normal distribution function up to the corner, for which no smooth rule would have nodes enough."""
+    """The normal distribution function up to the corner, for which no smooth rule would have nodes
+    enough.
+    """
     x = np.zeros(2)
     corner = corners(np.array([0.2, 0.9]), x)
     nodes, dx = logit_nodes(x - 9, x + 9, x, x + 1, [x, *corner])

@@ -11,7 +11,15 @@ import click
 
 from labelwise._tables import counted
 from labelwise.cli._output import echo, echo_table
-from labelwise.cli._paths import DATA_FOLDER, READ_FILE, READ_FOLDER, Group, InputPath, OutputPath, will_write
+from labelwise.cli._paths import (
+    DATA_FOLDER,
+    READ_FILE,
+    READ_FOLDER,
+    Group,
+    InputPath,
+    OutputPath,
+    will_write,
+)
 from labelwise.io.files import reading
 
 from ._options import sha256_option
@@ -31,7 +39,8 @@ DEFAULT_DATA = {
 
 @click.group(cls=Group)
 def command() -> None:
-    """Reproduce the paper's experiments (published protocol or released code), corrected, with control arms.
+    """Reproduce the paper's experiments (published protocol or released code), corrected, with
+    control arms.
 
     \b
     Results are saved run by run. Finished runs are loaded; interrupted ones are resumed.
@@ -43,7 +52,9 @@ def command() -> None:
 
 
 # The folder is read as a whole, and results are added to it.
-RESULTS_OPTION = click.option("-o", "--results", type=READ_FOLDER, default=RESULTS, help="Results folder.")
+RESULTS_OPTION = click.option(
+    "-o", "--results", type=READ_FOLDER, default=RESULTS, help="Results folder."
+)
 
 
 def experiment(name: str, summary: str, *more: Any) -> None:
@@ -78,7 +89,9 @@ def experiment(name: str, summary: str, *more: Any) -> None:
             "human": human.run,
         }
         if quick and data not in (None, "digits"):
-            raise ValueError(f"--quick uses scikit-learn's digits; it cannot be combined with --data {data}")
+            raise ValueError(
+                f"--quick uses scikit-learn's digits; it cannot be combined with --data {data}"
+            )
         setting = Setting(
             "digits" if quick else data or DEFAULT_DATA[name],
             protocol,
@@ -87,8 +100,15 @@ def experiment(name: str, summary: str, *more: Any) -> None:
             tuple(parse_change(text) for text in change),
         )
         setting = holdout.canonical(setting) if name == "holdout" else setting.canonical()
-        about = Options(results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256)
-        runners[name](setting, runs or (QUICK["runs"] if quick else 1), about, **{key: value for key, value in options.items() if value})
+        about = Options(
+            results, data_dir, download, n_jobs, lambda text: echo(text, err=True), _typed(), sha256
+        )
+        runners[name](
+            setting,
+            runs or (QUICK["runs"] if quick else 1),
+            about,
+            **{key: value for key, value in options.items() if value},
+        )
         folder = results / (f"holdout-{setting.name}" if name == "holdout" else setting.name)
         _echo_tables(folder / f"{name}.json")
         echo(f"wrote {folder / name}.json and its figure")
@@ -103,16 +123,41 @@ def _shared(name: str) -> list[Any]:
     from ..paper.settings import DATA
 
     count = click.IntRange(1)
-    epochs = click.option("--epochs", type=count, help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]")
-    runs = click.option("--runs", type=count, help="Number of independent ensembles; run r has random seed r.  [default: 1]")
+    epochs = click.option(
+        "--epochs",
+        type=count,
+        help="Epochs; the learning-rate schedule is scaled.  [default: the recipe's]",
+    )
+    runs = click.option(
+        "--runs",
+        type=count,
+        help="Number of independent ensembles; run r has random seed r.  [default: 1]",
+    )
     return [
-        click.option("--quick", is_flag=True, help="Quick trial on scikit-learn's digits: 2 runs of 2 members."),
-        click.option("--n-jobs", type=count, help="Members trained in parallel.  [default: by number of processors]"),
-        sha256_option(),
-        click.option("--download", is_flag=True, help="Download missing files from their publisher."),
-        click.option("--data-dir", type=DATA_FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]"),
         click.option(
-            "--change", multiple=True, metavar="FIELD=VALUE", help="Change a setting of the recipe, e.g. batch_size=64; repeatable."
+            "--quick",
+            is_flag=True,
+            help="Quick trial on scikit-learn's digits: 2 runs of 2 members.",
+        ),
+        click.option(
+            "--n-jobs",
+            type=count,
+            help="Members trained in parallel.  [default: by number of processors]",
+        ),
+        sha256_option(),
+        click.option(
+            "--download", is_flag=True, help="Download missing files from their publisher."
+        ),
+        click.option(
+            "--data-dir",
+            type=DATA_FOLDER,
+            help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
+        ),
+        click.option(
+            "--change",
+            multiple=True,
+            metavar="FIELD=VALUE",
+            help="Change a setting of the recipe, e.g. batch_size=64; repeatable.",
         ),
         *[epochs] * (name != "holdout"),  # it has a fixed number
         click.option("--members", type=count, help="Size of the ensemble.  [default: 5]"),
@@ -123,7 +168,11 @@ def _shared(name: str) -> list[Any]:
             default="paper",
             help="Settings of the paper's text or of the released code.",
         ),
-        click.option("--data", type=click.Choice(list(DATA)), help=f"Data set.  [default: {DEFAULT_DATA[name]}]"),
+        click.option(
+            "--data",
+            type=click.Choice(list(DATA)),
+            help=f"Data set.  [default: {DEFAULT_DATA[name]}]",
+        ),
         RESULTS_OPTION,
     ]
 
@@ -132,7 +181,10 @@ def _holdout_options() -> list[Any]:
     from ..paper.holdout import ARMS
 
     words = "Arm to run, with the one it is compared with; repeatable.  [default: all]"
-    first = "First run to train; earlier ones are used if stored, so that machines can share the work.  [default: 0]"
+    first = (
+        "First run to train; earlier ones are used if stored, so that machines can share the work. "
+        " [default: 0]"
+    )
     return [
         click.option("--first-run", type=click.IntRange(0), help=first),
         click.option("--arm", "arms", multiple=True, type=click.Choice(list(ARMS)), help=words),
@@ -158,20 +210,28 @@ def _echo_tables(path: Path, prefix: str = "") -> None:
         echo_table(prefix + title, columns, rows)
 
 
-experiment("arc", "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.")
+experiment(
+    "arc",
+    "Accuracy–rejection curves of total, aleatoric and epistemic uncertainty by three measures.",
+)
 experiment("ood", "Out-of-distribution detection: AUROC of three measures.")
 experiment("losses", "Compare six losses for rejection and out-of-distribution detection.")
 experiment("gallery", "The most uncertain instances of the first run, with label-wise bars.")
 experiment("artifact", "Effect of preprocessing alone on the AUROC of CIFAR-10 against itself.")
 experiment("human", "Label-wise aleatoric uncertainty against human votes (CIFAR-10H).")
-experiment("holdout", "New data for the class with the highest epistemic uncertainty, with control arms.", *_holdout_options())
+experiment(
+    "holdout",
+    "New data for the class with the highest epistemic uncertainty, with control arms.",
+    *_holdout_options(),
+)
 
 
 @command.command()
 @click.argument("files", nargs=-1, required=True, type=READ_FILE)
 @RESULTS_OPTION
 def published(files: tuple[Path, ...], results: Path) -> None:
-    """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and `eus_after`.
+    """Recompute Table 2 from the authors' published arrays: .npz FILES with `eus_before` and
+    `eus_after`.
 
     The data set is taken from the end of the file name, as in label_uq_holdout_cifar.npz.
     """
@@ -182,7 +242,13 @@ def published(files: tuple[Path, ...], results: Path) -> None:
         name = path.stem.rpartition("_")[2]
         with reading(path):
             numbers, drops = recompute(path)
-        record("published", name, numbers, Options(results, command=f"labelwise-lab reproduce published {path.name}"), runs=drops.n_runs)
+        record(
+            "published",
+            name,
+            numbers,
+            Options(results, command=f"labelwise-lab reproduce published {path.name}"),
+            runs=drops.n_runs,
+        )
         _echo_tables(results / "published" / f"{name}.json", f"{name}: ")
 
 
@@ -196,7 +262,9 @@ def published(files: tuple[Path, ...], results: Path) -> None:
 )
 @RESULTS_OPTION
 def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
-    """Compare AUROCs and their differences between measures with the paper's Table 1: for 2 to 15 members, and for other trainings."""
+    """Compare AUROCs and their differences between measures with the paper's Table 1: for 2 to 15
+    members, and for other trainings.
+    """
     from ..paper.fingerprint import run
     from ..paper.results_folder import Options
 
@@ -205,7 +273,11 @@ def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
 
 
 @command.command()
-@click.option("--output", type=OutputPath(dir_okay=False), help="File to write.  [default: the one in the package]")
+@click.option(
+    "--output",
+    type=OutputPath(dir_okay=False),
+    help="File to write.  [default: the one in the package]",
+)
 @RESULTS_OPTION
 def bundle(results: Path, output: Path | None) -> None:
     """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
@@ -219,9 +291,16 @@ def bundle(results: Path, output: Path | None) -> None:
     from ..paper.settings import Setting, TestImages
 
     wanted = [TestImages(name) for name in ("fashion-mnist", *OOD)]
-    stored = predictions(Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True)))
+    stored = predictions(
+        Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True))
+    )
     inside, *outside = stored.values()
-    numbers = write(inside, dict(zip(OOD, outside, strict=True)), images=load("fashion-mnist").test.x, out=output or BUNDLED)
+    numbers = write(
+        inside,
+        dict(zip(OOD, outside, strict=True)),
+        images=load("fashion-mnist").test.x,
+        out=output or BUNDLED,
+    )
     echo_table(
         "Numbers that rounding does not change in any printed digit",
         ("number", "value"),
@@ -236,14 +315,18 @@ def bundle(results: Path, output: Path | None) -> None:
     "data_dirs",
     multiple=True,
     type=click.Path(path_type=Path, exists=True, file_okay=False),
-    help="Folder with cifar10h-counts.npy or the authors' label_uq_holdout_*.npz; repeatable.  [default: LABELWISE_DATA and the cache]",
+    help=(
+        "Folder with cifar10h-counts.npy or the authors' label_uq_holdout_*.npz; repeatable.  "
+        "[default: LABELWISE_DATA and the cache]"
+    ),
 )
 @RESULTS_OPTION
 def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
     """Recompute the stored results with plain NumPy and scikit-learn.
 
-    What follows from stored predictions needs nothing more. Numbers that need human votes or the authors' arrays are recomputed if a data
-    directory has them. Exits with 1 if a number differs, if a file cannot be read, or if nothing could be recomputed.
+    What follows from stored predictions needs nothing more. Numbers that need human votes or the
+    authors' arrays are recomputed if a data directory has them. Exits with 1 if a number differs,
+    if a file cannot be read, or if nothing could be recomputed.
     """
     from ..datasets.load import data_places
     from ..paper.audit import TOLERANCE
@@ -257,18 +340,34 @@ def audit(results: Path, data_dirs: tuple[Path, ...]) -> None:
         echo_table("Numbers that differ", ("number", "stored", "recomputed", "difference"), rows)
     limits = f"differ by more than {TOLERANCE:g} (areas 5e-06, distances in standard errors 0.05)"
     echo(f"{found.count} numbers recomputed, {len(found.different)} {limits}")
-    echo(f"{counted(len(found.skipped), 'result')} not recomputed, {len(found.unreadable)} unreadable")
+    echo(
+        f"{counted(len(found.skipped), 'result')} not recomputed, {len(found.unreadable)} "
+        "unreadable"
+    )
     if not found.count:
-        echo(f"Error: nothing in {str(results)!r} could be recomputed; an audit of nothing does not pass", err=True)
+        echo(
+            (
+                f"Error: nothing in {str(results)!r} could be recomputed; an audit of nothing does "
+                "not pass"
+            ),
+            err=True,
+        )
     if not found.passed:
         raise SystemExit(1)
 
 
 @command.command()
-@click.option("--output", type=OutputPath(dir_okay=False), default=Path("docs/results.md"), help="Page to write.")
+@click.option(
+    "--output",
+    type=OutputPath(dir_okay=False),
+    default=Path("docs/results.md"),
+    help="Page to write.",
+)
 @RESULTS_OPTION
 def page(results: Path, output: Path) -> None:
-    """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the paper holds, with the evidence."""
+    """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the
+    paper holds, with the evidence.
+    """
     from labelwise.io.atomic import write_file
 
     from ..paper.appendix import appendix

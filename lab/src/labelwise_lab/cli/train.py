@@ -11,7 +11,14 @@ import click
 
 from labelwise._format import percent
 from labelwise.cli._output import echo, echo_json
-from labelwise.cli._paths import DATA_FOLDER, WRITE_FILE, WRITE_FOLDER, Command, InputName, will_read
+from labelwise.cli._paths import (
+    DATA_FOLDER,
+    WRITE_FILE,
+    WRITE_FOLDER,
+    Command,
+    InputName,
+    will_read,
+)
 
 from ._options import sha256_option
 
@@ -31,26 +38,57 @@ def _known_names() -> list[str]:
 
 @click.command(cls=Command)
 @click.argument("name", type=InputName(_known_names))
-@click.option("-o", "--output", required=True, type=WRITE_FILE, help="Prediction file to write (.npz).")
+@click.option(
+    "-o", "--output", required=True, type=WRITE_FILE, help="Prediction file to write (.npz)."
+)
 @click.option("--members", type=click.IntRange(1), help="Size of the ensemble.  [default: 5]")
 @click.option(
-    "--epochs", type=click.IntRange(1), help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]"
+    "--epochs",
+    type=click.IntRange(1),
+    help="Passes over the data; the learning-rate schedule is stretched.  [default: the recipe's]",
 )
 @click.option(
     "--recipe",
     type=click.Choice(["paper", "code", "default"]),
     help="Training settings.  [default: the paper's, if it has any for this data set]",
 )
-@click.option("--network", type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]), help="Network.  [default: the recipe's]")
-@click.option("--augment", is_flag=True, help="Augment the training images with random crops and flips, where the recipe does not.")
-@click.option("--seed", type=click.IntRange(0), default=0, help="Random seed; the same seed gives the same ensemble.")
-@click.option("--data-dir", type=DATA_FOLDER, help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]")
+@click.option(
+    "--network",
+    type=click.Choice(["cnn", "resnet18", "resnet50", "mlp"]),
+    help="Network.  [default: the recipe's]",
+)
+@click.option(
+    "--augment",
+    is_flag=True,
+    help="Augment the training images with random crops and flips, where the recipe does not.",
+)
+@click.option(
+    "--seed",
+    type=click.IntRange(0),
+    default=0,
+    help="Random seed; the same seed gives the same ensemble.",
+)
+@click.option(
+    "--data-dir",
+    type=DATA_FOLDER,
+    help="Folder with the data sets.  [default: LABELWISE_DATA, or the cache]",
+)
 @click.option("--download", is_flag=True, help="Download missing files from their publisher.")
 @sha256_option()
-@click.option("--work-dir", type=WRITE_FOLDER, help="Folder for checkpoints and metrics.  [default: OUTPUT.training]")
+@click.option(
+    "--work-dir",
+    type=WRITE_FOLDER,
+    help="Folder for checkpoints and metrics.  [default: OUTPUT.training]",
+)
 @click.option("--resume", is_flag=True, help="Resume an interrupted training.")
-@click.option("--n-jobs", type=click.IntRange(1), help="Members trained in parallel.  [default: by number of processors]")
-@click.option("--quick", is_flag=True, help="Trial run: 2 members, 2 epochs, at most 2000 instances.")
+@click.option(
+    "--n-jobs",
+    type=click.IntRange(1),
+    help="Members trained in parallel.  [default: by number of processors]",
+)
+@click.option(
+    "--quick", is_flag=True, help="Trial run: 2 members, 2 epochs, at most 2000 instances."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     name: str,
@@ -72,8 +110,9 @@ def command(
 ) -> None:
     """Train a deep ensemble on a data set and write its predictions for the test set.
 
-    NAME is a data set that `labelwise_lab.datasets` knows, a folder of images (one subfolder per class) or a table (.csv, .arff; the last column
-    is the label). A checkpoint is written after every epoch; after an interruption, the same command with --resume gives the same result.
+    NAME is a data set that `labelwise_lab.datasets` knows, a folder of images (one subfolder per
+    class) or a table (.csv, .arff; the last column is the label). A checkpoint is written after
+    every epoch; after an interruption, the same command with --resume gives the same result.
 
     \b
     Examples:
@@ -91,13 +130,19 @@ def command(
     check_format(output)
     will_read(*data_files(name, data_dir))
     if not output.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {str(output.parent)!r} for the prediction file")
+        raise FileNotFoundError(
+            f"there is no folder {str(output.parent)!r} for the prediction file"
+        )
     if output.exists() and not resume:
-        raise FileExistsError(f"{str(output)!r} exists already; choose another name, or resume with --resume")
+        raise FileExistsError(
+            f"{str(output)!r} exists already; choose another name, or resume with --resume"
+        )
     started = time.monotonic()
     data = _load(name, data_dir, download, sha256)
     if data.train is None:
-        raise FileNotFoundError(f"the training set of {name} was not found, only its test set; --download gets it")
+        raise FileNotFoundError(
+            f"the training set of {name} was not found, only its test set; --download gets it"
+        )
     if data.train.x.ndim == 2:
         data = standardize(data)
     data = _cut(data) if quick else data
@@ -110,22 +155,38 @@ def command(
     chosen = replace(chosen, network=network or chosen.network, augment=augment or chosen.augment)
     folder = work_dir or output.with_suffix(".training")
     echo(
-        f"{name}: {members} × {chosen.network}, {epochs or chosen.epochs} epochs, {len(data.train):,} training instances; "
+        f"{name}: {members} × {chosen.network}, {epochs or chosen.epochs} epochs, "
+        f"{len(data.train):,} training instances; "
         f"checkpoints and metrics in {folder}",
         err=as_json,
     )
     fitted = fit_ensemble(
-        chosen.network, data, n_members=members, recipe=chosen, rng=seed, out_dir=folder, resume=resume, epochs=epochs, n_jobs=n_jobs
+        chosen.network,
+        data,
+        n_members=members,
+        recipe=chosen,
+        rng=seed,
+        out_dir=folder,
+        resume=resume,
+        epochs=epochs,
+        n_jobs=n_jobs,
     )
     each, together = _accuracies(predict_ensemble(fitted, data.test, out=output).probs, data.test.y)
     n = len(data.test)
     elapsed = time.monotonic() - started
     if as_json:
-        found = {"output": str(output), "instances": n, "members": len(each), "accuracy": together, "accuracy_of_members": each}
+        found = {
+            "output": str(output),
+            "instances": n,
+            "members": len(each),
+            "accuracy": together,
+            "accuracy_of_members": each,
+        }
         echo_json({**found, "seconds": elapsed})
         return
     echo(
-        f"accuracy on {n:,} test instances: members {percent(sum(each) / len(each), 2)} on average ({percent(min(each), 2)} to {percent(max(each), 2)}), "
+        f"accuracy on {n:,} test instances: members {percent(sum(each) / len(each), 2)} on average "
+        f"({percent(min(each), 2)} to {percent(max(each), 2)}), "
         f"ensemble {percent(together, 2)}"
     )
     minutes, seconds = divmod(round(elapsed), 60)
@@ -145,7 +206,8 @@ def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, st
         return load_table(path)
     if name not in names() and (path.name != name or path.suffix):
         raise FileNotFoundError(
-            f"there is no folder or table {name!r}{look_alike(path)}. NAME is a folder of images (one subfolder per class), a table (.csv, .arff), "
+            f"there is no folder or table {name!r}{look_alike(path)}. NAME is a folder of images "
+            "(one subfolder per class), a table (.csv, .arff), "
             f"or one of {', '.join(names())}"
         )
     return load(name, data_dir=data_dir, download=download, sha256=sha256)
@@ -153,7 +215,9 @@ def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, st
 
 def _cut(data: Dataset) -> Dataset:
     """The first instances of a data set, for a trial run."""
-    train, val = (None if part is None else part[: QUICK["train"]] for part in (data.train, data.val))
+    train, val = (
+        None if part is None else part[: QUICK["train"]] for part in (data.train, data.val)
+    )
     return replace(data, train=train, val=val, test=data.test[: QUICK["test"]])
 
 

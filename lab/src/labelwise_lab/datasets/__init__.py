@@ -1,4 +1,6 @@
-"""Data sets by name or from files: images or features, labels, class names and the published split."""
+"""Data sets by name or from files: images or features, labels, class names and the published
+split.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""How much memory a file may make us use, and how a bad file is refused: one sentence that names it."""
+"""How much memory a file may make us use, and how a bad file is refused: one sentence that names
+it.
+"""
 
 from __future__ import annotations
 
@@ -20,14 +22,30 @@ def refuse(path: str | Path, why: str) -> ValueError:
     return ValueError(f"{path}: {why}")
 
 
-def check_memory(path: str | Path, shape: Sequence[int], itemsize: int, *, floor: int = FLOOR, length: int | None = None) -> int:
+def check_memory(
+    path: str | Path,
+    shape: Sequence[int],
+    itemsize: int,
+    *,
+    floor: int = FLOOR,
+    length: int | None = None,
+) -> int:
     """Bytes of an array of this shape, if ``path`` (of ``length`` bytes) may ask for so much."""
     if len(shape) > MAX_AXES or any(n < 0 for n in shape):
-        raise refuse(path, f"its header gives an impossible shape, {tuple(shape[:MAX_AXES])}; the file is corrupted")
+        raise refuse(
+            path,
+            (
+                f"its header gives an impossible shape, {tuple(shape[:MAX_AXES])}; the file is "
+                "corrupted"
+            ),
+        )
     nbytes = prod(shape) * itemsize
     length = Path(path).stat().st_size if length is None else length
     if nbytes > max(floor, RATIO * length):
-        why = f"its header asks for {human(nbytes)} of memory (shape {tuple(shape)}), but the file has only {human(length)}"
+        why = (
+            f"its header asks for {human(nbytes)} of memory (shape {tuple(shape)}), but the file "
+            f"has only {human(length)}"
+        )
         raise refuse(path, f"{why}; it is corrupted or not what it seems")
     return nbytes
 
@@ -42,13 +60,23 @@ def human(nbytes: float) -> str:
 
 
 def read_array(stream: Readable, shape: Sequence[int], dtype: Any, path: str | Path) -> np.ndarray:
-    """Fill a new array from ``stream`` block by block: never more memory than the array and two blocks."""
+    """Fill a new array from ``stream`` block by block: never more memory than the array and two
+    blocks.
+    """
     try:
         array = np.empty(shape, dtype)
     except (MemoryError, ValueError) as error:
-        raise refuse(path, f"there is not enough memory for an array of shape {tuple(shape)}") from error
+        raise refuse(
+            path, f"there is not enough memory for an array of shape {tuple(shape)}"
+        ) from error
     view = array.reshape(-1).view(np.uint8)
     filled = fill(view, stream)
     if filled < len(view):
-        raise refuse(path, f"the file ends after {human(filled)} of the {human(len(view))} that its header promises; it is truncated")
+        raise refuse(
+            path,
+            (
+                f"the file ends after {human(filled)} of the {human(len(view))} that its header "
+                "promises; it is truncated"
+            ),
+        )
     return array

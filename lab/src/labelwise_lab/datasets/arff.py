@@ -15,13 +15,17 @@ from ._limits import human, refuse
 
 MAX_TEXT = 2**28
 MAX_CELL = 2**17
-"""Characters; as many as the csv module allows at first, but its limit is global, and other code (SciPy's ARFF reader) raises it."""
+"""Characters; as many as the csv module allows at first, but its limit is global, and other code
+(SciPy's ARFF reader) raises it.
+"""
 MISSING = {"", "?", "na", "nan", "n/a", "null", "none"}
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column: its cells (``None``: missing) and, if the file declares them, its possible values."""
+    """A column: its cells (``None``: missing) and, if the file declares them, its possible
+    values.
+    """
 
     name: str
     cells: list[str | None]
@@ -34,7 +38,13 @@ def read_columns(path: str | Path) -> list[Column]:
     """The columns of an .arff or .csv file."""
     path = Path(path)
     if path.stat().st_size > MAX_TEXT:
-        raise refuse(path, f"tables of more than {human(MAX_TEXT)} are not read here; read it with pandas and build a Dataset")
+        raise refuse(
+            path,
+            (
+                f"tables of more than {human(MAX_TEXT)} are not read here; read it with pandas and "
+                "build a Dataset"
+            ),
+        )
     if path.suffix.lower() not in (".arff", ".csv"):
         raise refuse(path, "tables are read from .arff and .csv files")
     text = read_text(path, MAX_TEXT).removeprefix("\ufeff")
@@ -43,7 +53,8 @@ def read_columns(path: str | Path) -> list[Column]:
     return _arff(path, text) if path.suffix.lower() == ".arff" else _csv(path, text)
 
 
-# Every repetition is possessive: what it has taken is never tried again, so that no line takes longer than its length.
+# Every repetition is possessive: what it has taken is never tried again, so that no line takes
+# longer than its length.
 _QUOTED = r"""'((?:[^'\\]|\\.)*+)'|"((?:[^"\\]|\\.)*+)\""""
 _VALUE = re.compile(rf"""\s*+(?:(?:{_QUOTED})\s*+|((?!['"])[^,]*+))(,|$)""")
 _ATTRIBUTE = re.compile(rf"""@attribute\s++(?:{_QUOTED}|([^\s'"{{]++))\s*+(.*)$""", re.IGNORECASE)
@@ -79,7 +90,9 @@ def _arff(path: Path, text: str) -> list[Column]:
         if keyword == "@attribute":
             header.append(_attribute(path, number, line))
         elif keyword != "@relation":
-            raise refuse(path, f"line {number} is neither @relation, @attribute nor @data; not an ARFF file")
+            raise refuse(
+                path, f"line {number} is neither @relation, @attribute nor @data; not an ARFF file"
+            )
     else:
         raise refuse(path, "no @data line; not a whole ARFF file")
     if not header:
@@ -87,17 +100,36 @@ def _arff(path: Path, text: str) -> list[Column]:
     cells: list[list[str | None]] = [[] for _ in header]
     for number, line in _content(lines):
         if line.startswith("{"):
-            raise refuse(path, f"line {number} is in sparse ARFF notation, which is not read; save it as plain ARFF or CSV")
+            raise refuse(
+                path,
+                (
+                    f"line {number} is in sparse ARFF notation, which is not read; save it as "
+                    "plain ARFF or CSV"
+                ),
+            )
         _append(path, number, _values(path, number, line), cells)
     for (name, levels), column in zip(header, cells, strict=True):
         unlisted = set(column) - set(levels) - {None} if levels else set()
         if unlisted:
-            raise refuse(path, f"column {name!r} has the value {min(map(str, unlisted))!r}, which its @attribute line does not list")
-    return [Column(name, column, levels, levels is None) for (name, levels), column in zip(header, cells, strict=True)]
+            raise refuse(
+                path,
+                (
+                    f"column {name!r} has the value {min(map(str, unlisted))!r}, which its "
+                    "@attribute line does not list"
+                ),
+            )
+    return [
+        Column(name, column, levels, levels is None)
+        for (name, levels), column in zip(header, cells, strict=True)
+    ]
 
 
 def _content(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
-    return ((number, line.strip()) for number, line in lines if line.strip() and not line.lstrip().startswith("%"))
+    return (
+        (number, line.strip())
+        for number, line in lines
+        if line.strip() and not line.lstrip().startswith("%")
+    )
 
 
 def _attribute(path: Path, number: int, line: str) -> tuple[str, tuple[str, ...] | None]:
@@ -109,7 +141,13 @@ def _attribute(path: Path, number: int, line: str) -> tuple[str, tuple[str, ...]
         return name, None
     if kind.startswith("{") and kind.endswith("}"):
         return name, tuple(_values(path, number, kind[1:-1]))
-    raise refuse(path, f"attribute {name!r} is of type {kind or 'nothing'!r}; numbers and {{listed, values}} are read")
+    raise refuse(
+        path,
+        (
+            f"attribute {name!r} is of type {kind or 'nothing'!r}; numbers and {{listed, values}} "
+            "are read"
+        ),
+    )
 
 
 def _csv(path: Path, text: str) -> list[Column]:
@@ -118,13 +156,22 @@ def _csv(path: Path, text: str) -> list[Column]:
     try:
         names = [name.strip() for name in next(rows, [])]
         if len(names) < 2:
-            raise refuse(path, "its first line must name the columns, separated by commas, semicolons or tabs")
+            raise refuse(
+                path,
+                "its first line must name the columns, separated by commas, semicolons or tabs",
+            )
         if len(set(names)) < len(names):
             raise refuse(path, f"two columns are called {Counter(names).most_common(1)[0][0]!r}")
         cells: list[list[str | None]] = [[] for _ in names]
         for row in rows:
             if max(map(len, row), default=0) > MAX_CELL:
-                raise refuse(path, f"line {rows.line_num} cannot be read as CSV (field larger than field limit ({MAX_CELL}))")
+                raise refuse(
+                    path,
+                    (
+                        f"line {rows.line_num} cannot be read as CSV (field larger than field "
+                        f"limit ({MAX_CELL}))"
+                    ),
+                )
             if row:
                 _append(path, rows.line_num, [cell.strip() for cell in row], cells)
     except csv.Error as error:
@@ -134,6 +181,8 @@ def _csv(path: Path, text: str) -> list[Column]:
 
 def _append(path: Path, number: int, row: list[str], cells: list[list[str | None]]) -> None:
     if len(row) != len(cells):
-        raise refuse(path, f"line {number} has {len(row)} values, but there are {len(cells)} columns")
+        raise refuse(
+            path, f"line {number} has {len(row)} values, but there are {len(cells)} columns"
+        )
     for cell, column in zip(row, cells, strict=True):
         column.append(None if cell.lower() in MISSING else cell)

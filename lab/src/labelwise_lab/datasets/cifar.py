@@ -1,4 +1,6 @@
-"""CIFAR-10 batches, https://www.cs.toronto.edu/~kriz/cifar.html: the binary version, and the Python version read without unpickling."""
+"""CIFAR-10 batches, https://www.cs.toronto.edu/~kriz/cifar.html: the binary version, and the Python
+version read without unpickling.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,36 @@ from labelwise.io.files import read_bytes
 
 from ._limits import human, refuse
 
-CLASS_NAMES = ("airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck")
+CLASS_NAMES = (
+    "airplane",
+    "automobile",
+    "bird",
+    "cat",
+    "deer",
+    "dog",
+    "frog",
+    "horse",
+    "ship",
+    "truck",
+)
 ROW = 3 * 32 * 32
 MAX_BATCH = 2**26
 
 
 def read_cifar10_binary(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
-    """Images (N, 32, 32, 3) uint8 and labels (N,) int64 of one ``.bin`` batch: per image one label byte, then 3 × 32 × 32 pixels."""
+    """Images (N, 32, 32, 3) uint8 and labels (N,) int64 of one ``.bin`` batch: per image one label
+    byte, then 3 × 32 × 32 pixels.
+    """
     path = Path(path)
     length = path.stat().st_size
     if length == 0 or length % (1 + ROW):
-        raise refuse(path, f"a CIFAR-10 batch has {1 + ROW} bytes per image; this file has {length}, which is not a multiple: truncated?")
+        raise refuse(
+            path,
+            (
+                f"a CIFAR-10 batch has {1 + ROW} bytes per image; this file has {length}, which is "
+                "not a multiple: truncated?"
+            ),
+        )
     if length > MAX_BATCH:
         raise refuse(path, f"a CIFAR-10 batch has 31 MB; this file has {human(length)}")
     records = np.frombuffer(read_bytes(path, length), np.uint8).reshape(-1, 1 + ROW)
@@ -33,12 +54,15 @@ def read_cifar10_binary(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
 def read_cifar10_python(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
     """Images and labels of one batch of the Python version.
 
-    The published files are pickles. A pickle is a program; here only the few instructions that build dictionaries, lists,
-    numbers, strings and one array are followed, on plain data. Nothing is imported or called, so nothing can run.
+    The published files are pickles. A pickle is a program; here only the few instructions that
+    build dictionaries, lists, numbers, strings and one array are followed, on plain data. Nothing
+    is imported or called, so nothing can run.
     """
     path = Path(path)
     if path.stat().st_size > MAX_BATCH:
-        raise refuse(path, f"a CIFAR-10 batch has 31 MB; this file has {human(path.stat().st_size)}")
+        raise refuse(
+            path, f"a CIFAR-10 batch has 31 MB; this file has {human(path.stat().st_size)}"
+        )
     content = read_bytes(path, MAX_BATCH)
     try:
         batch = _plain(content)
@@ -47,9 +71,14 @@ def read_cifar10_python(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
             raise _NotPlainError("`data` is not an array of one row per label")
         labels = np.array(labels, dtype=np.int64).reshape(len(labels))
     except _NotPlainError as error:
-        raise refuse(path, f"not a CIFAR-10 batch as published: {error}. Nothing in it was run") from error
+        raise refuse(
+            path, f"not a CIFAR-10 batch as published: {error}. Nothing in it was run"
+        ) from error
     except (ValueError, KeyError, IndexError, TypeError, OverflowError) as error:
-        raise refuse(path, "not a CIFAR-10 batch as published, or truncated; get it again. Nothing in it was run") from error
+        raise refuse(
+            path,
+            "not a CIFAR-10 batch as published, or truncated; get it again. Nothing in it was run",
+        ) from error
     return _images(pixels), _labels(labels, path)
 
 
@@ -68,7 +97,11 @@ class _NotPlainError(Exception):
     """The pickle holds something else than the published batches do."""
 
 
-_GLOBALS = {"numpy.core.multiarray _reconstruct": "reconstruct", "numpy ndarray": "ndarray", "numpy dtype": "dtype"}
+_GLOBALS = {
+    "numpy.core.multiarray _reconstruct": "reconstruct",
+    "numpy ndarray": "ndarray",
+    "numpy dtype": "dtype",
+}
 _CONTAINERS = {"EMPTY_DICT", "EMPTY_LIST", "TUPLE", "TUPLE1", "TUPLE2", "TUPLE3", "GLOBAL"}
 _CONSTANTS = {"BININT", "BININT1", "BININT2", "BINSTRING", "SHORT_BINSTRING"}
 
@@ -92,7 +125,9 @@ def _plain(pickle: bytes) -> Any:
         name = opcode.name
         containers += name in _CONTAINERS
         if containers > 100:
-            raise _NotPlainError("it builds too many lists")  # each takes one byte here and sixty in memory
+            raise _NotPlainError(
+                "it builds too many lists"
+            )  # each takes one byte here and sixty in memory
         if name in _CONSTANTS:
             stack.append(argument.encode("latin-1") if isinstance(argument, str) else argument)
         elif name in ("BINPUT", "LONG_BINPUT"):
@@ -106,7 +141,13 @@ def _plain(pickle: bytes) -> Any:
         elif name in ("EMPTY_DICT", "EMPTY_LIST"):
             stack.append({} if name == "EMPTY_DICT" else [])
         elif name in ("TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"):
-            stack.append(tuple(since_mark() if name == "TUPLE" else [stack.pop() for _ in range(int(name[5:]))][::-1]))
+            stack.append(
+                tuple(
+                    since_mark()
+                    if name == "TUPLE"
+                    else [stack.pop() for _ in range(int(name[5:]))][::-1]
+                )
+            )
         elif name in ("APPEND", "APPENDS"):
             items = since_mark() if name == "APPENDS" else [stack.pop()]
             _a(list, stack[-1]).extend(items)
@@ -146,7 +187,9 @@ def _a(kind: type, item: Any) -> Any:
 def _built(call: _Call, state: Any) -> Any:
     if call.name == "dtype":
         return call
-    _, shape, _, fortran, values = state  # the dtype does not matter: the number of bytes must fit uint8
+    _, shape, _, fortran, values = (
+        state  # the dtype does not matter: the number of bytes must fit uint8
+    )
     if call.name != "reconstruct" or fortran or not isinstance(values, bytes):
         raise _NotPlainError("its array is not a plain array of bytes")
     return np.frombuffer(values, np.uint8).reshape(shape)

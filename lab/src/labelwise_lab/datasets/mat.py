@@ -1,7 +1,9 @@
-"""MATLAB 5 files of plain numeric arrays, as SVHN is published; every size is checked before memory is taken.
+"""MATLAB 5 files of plain numeric arrays, as SVHN is published; every size is checked before memory
+is taken.
 
-The format: a header of 128 bytes, then elements of a tag (type, bytes) and data. A variable is a matrix element (type 14), mostly inside a
-compressed one (type 15), with four parts: flags, sizes, name, values. (scipy.io.loadmat takes 4 GB for a damaged file of 6 kB.)
+The format: a header of 128 bytes, then elements of a tag (type, bytes) and data. A variable is a
+matrix element (type 14), mostly inside a compressed one (type 15), with four parts: flags, sizes,
+name, values. (scipy.io.loadmat takes 4 GB for a damaged file of 6 kB.)
 """
 
 from __future__ import annotations
@@ -18,13 +20,26 @@ from labelwise.io.files import open_regular
 from ._limits import check_memory, human, refuse
 
 MATRIX, COMPRESSED = 14, 15
-DTYPES = {1: "i1", 2: "u1", 3: "<i2", 4: "<u2", 5: "<i4", 6: "<u4", 7: "<f4", 9: "<f8", 12: "<i8", 13: "<u8"}
+DTYPES = {
+    1: "i1",
+    2: "u1",
+    3: "<i2",
+    4: "<u2",
+    5: "<i4",
+    6: "<u4",
+    7: "<f4",
+    9: "<f8",
+    12: "<i8",
+    13: "<u8",
+}
 NUMERIC_CLASSES = range(6, 16)
 _HEAD = 4096  # more than flags, sizes (at most 1 kB), name (at most 1 kB) and tags take
 
 
 def read_mat(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
-    """Read the numeric variables ``names`` of a MATLAB 5 (.mat, up to version 7.2) file; the others are skipped."""
+    """Read the numeric variables ``names`` of a MATLAB 5 (.mat, up to version 7.2) file; the others
+    are skipped.
+    """
     path = Path(path)
     length = path.stat().st_size
     found: dict[str, np.ndarray] = {}
@@ -39,7 +54,13 @@ def read_mat(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
                 kind, nbytes = struct.unpack("<2I", file.read(8))
                 if file.tell() + nbytes > length:
                     promised = human(file.tell() + nbytes)
-                    raise refuse(path, f"it ends after {human(length)}, but its tags promise {promised}; it is truncated")
+                    raise refuse(
+                        path,
+                        (
+                            f"it ends after {human(length)}, but its tags promise {promised}; it "
+                            "is truncated"
+                        ),
+                    )
                 found |= _variable(file.read(nbytes), kind, names, path)
         except (zlib.error, struct.error, EOFError, UnicodeDecodeError) as error:
             raise refuse(path, "the file is corrupted; get it again") from error
@@ -50,7 +71,9 @@ def read_mat(path: str | Path, names: Sequence[str]) -> dict[str, np.ndarray]:
 
 
 def _variable(data: bytes, kind: int, names: Sequence[str], path: Path) -> dict[str, np.ndarray]:
-    """The variable in an element, if it is among ``names``; no more of it is inflated than its sizes ask for."""
+    """The variable in an element, if it is among ``names``; no more of it is inflated than its
+    sizes ask for.
+    """
     inflate = zlib.decompressobj() if kind == COMPRESSED else None
     if inflate is not None:
         data = inflate.decompress(data, _HEAD)
@@ -62,7 +85,9 @@ def _variable(data: bytes, kind: int, names: Sequence[str], path: Path) -> dict[
     for _ in range(3):
         _, start, nbytes, at = _part(data, at)
         if nbytes > 1024:
-            raise refuse(path, f"a name or size of {human(nbytes)} is not possible; the file is corrupted")
+            raise refuse(
+                path, f"a name or size of {human(nbytes)} is not possible; the file is corrupted"
+            )
         if start + nbytes > len(data):
             raise EOFError
         parts.append(data[start : start + nbytes])
@@ -80,7 +105,13 @@ def _variable(data: bytes, kind: int, names: Sequence[str], path: Path) -> dict[
         raise refuse(path, f"variable {variable!r} has values of an unknown type ({kind})")
     dtype = np.dtype(DTYPES[kind])
     if check_memory(path, shape, dtype.itemsize) != nbytes:
-        raise refuse(path, f"variable {variable!r} has shape {shape}, which does not fit its {human(nbytes)} of values")
+        raise refuse(
+            path,
+            (
+                f"variable {variable!r} has shape {shape}, which does not fit its {human(nbytes)} "
+                "of values"
+            ),
+        )
     values = data[start : start + nbytes]
     if inflate is not None:
         rest = inflate.decompress(
@@ -96,7 +127,9 @@ def _variable(data: bytes, kind: int, names: Sequence[str], path: Path) -> dict[
 
 
 def _part(data: bytes, at: int) -> tuple[int, int, int, int]:
-    """Type, start and number of bytes of the part at ``at``, and where the next one is; up to four bytes are packed into the tag."""
+    """Type, start and number of bytes of the part at ``at``, and where the next one is; up to four
+    bytes are packed into the tag.
+    """
     kind, nbytes = struct.unpack("<2I", data[at : at + 8])
     if kind >> 16:
         return kind & 0xFFFF, at + 4, kind >> 16, at + 8

@@ -1,4 +1,6 @@
-"""NumPy's .npy and .npz files of numbers: the reader of prediction files (no pickle, sizes checked before memory is taken)."""
+"""NumPy's .npy and .npz files of numbers: the reader of prediction files (no pickle, sizes checked
+before memory is taken).
+"""
 
 from __future__ import annotations
 
@@ -16,13 +18,16 @@ from ._limits import refuse
 
 
 def read_npy(path: str | Path) -> np.ndarray:
-    """Read a .npy file of numbers; files with pickled Python objects are refused. Large arrays are mapped, read-only."""
+    """Read a .npy file of numbers; files with pickled Python objects are refused. Large arrays are
+    mapped, read-only.
+    """
     path = Path(path)
     return _numbers(_read_npy(path), path.name)
 
 
 def read_npz(path: str | Path, keys: Sequence[str]) -> dict[str, np.ndarray]:
-    """Read the arrays ``keys`` of a .npz file of numbers; the others are not touched. Large uncompressed arrays are mapped, read-only.
+    """Read the arrays ``keys`` of a .npz file of numbers; the others are not touched. Large
+    uncompressed arrays are mapped, read-only.
 
     >>> import pathlib, tempfile
     >>> with tempfile.TemporaryDirectory() as folder:

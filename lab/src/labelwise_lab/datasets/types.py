@@ -14,8 +14,8 @@ from labelwise._validation import as_rng
 class Examples:
     """Instances and their labels.
 
-    ``x`` is uint8 of shape (N, H, W) or (N, H, W, C) for images, float64 of shape (N, D) for tables (NaN: missing).
-    ``y`` is int64 of shape (N,), values 0 … K−1.
+    ``x`` is uint8 of shape (N, H, W) or (N, H, W, C) for images, float64 of shape (N, D) for tables
+    (NaN: missing). ``y`` is int64 of shape (N,), values 0 … K−1.
     """
 
     x: np.ndarray
@@ -23,7 +23,10 @@ class Examples:
 
     def __post_init__(self) -> None:
         if self.y.shape != (len(self.x),):
-            raise ValueError(f"`y` must have one label per instance, shape ({len(self.x)},); got shape {self.y.shape}")
+            raise ValueError(
+                f"`y` must have one label per instance, shape ({len(self.x)},); got shape "
+                f"{self.y.shape}"
+            )
 
     def __len__(self) -> int:
         return len(self.y)
@@ -37,7 +40,8 @@ class Examples:
 class Dataset:
     """A classification data set; ``data.train.x``, ``data.test.y``, ``data.class_names[k]``.
 
-    ``train`` is ``None`` where only the test files are there, ``val`` where the publishers made no validation set.
+    ``train`` is ``None`` where only the test files are there, ``val`` where the publishers made no
+    validation set.
     """
 
     name: str
@@ -56,14 +60,16 @@ class Dataset:
             y = np.empty(0, int) if (examples := getattr(self, part)) is None else examples.y
             if len(y) and not 0 <= y.min() <= y.max() < k:
                 raise ValueError(
-                    f"`{part}` of {self.name} has labels from {y.min()} to {y.max()}; they must be 0 to {k - 1} for {k} classes"
+                    f"`{part}` of {self.name} has labels from {y.min()} to {y.max()}; they must be "
+                    f"0 to {k - 1} for {k} classes"
                 )
 
     def resplit(self, *, test_size: float = 0.3, rng: Any = 0) -> Dataset:
         """The same instances with a new random split that keeps the share of each class.
 
-        All parts are pooled (train, val, test, in this order) and a share ``test_size`` of each class is drawn for the test set; there is no
-        validation set. The order of the pool is kept inside each part.
+        All parts are pooled (train, val, test, in this order) and a share ``test_size`` of each
+        class is drawn for the test set; there is no validation set. The order of the pool is kept
+        inside each part.
 
         >>> data = labelwise_lab.datasets.load("digits").resplit(test_size=0.5, rng=1)
         >>> len(data.train), len(data.test), data.published_split
@@ -72,16 +78,22 @@ class Dataset:
         if not 0 < test_size < 1:
             raise ValueError(f"`test_size` must be a share between 0 and 1; got {test_size}")
         parts = [part for part in (self.train, self.val, self.test) if part is not None]
-        pool = Examples(np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts]))
+        pool = Examples(
+            np.concatenate([part.x for part in parts]), np.concatenate([part.y for part in parts])
+        )
         chosen = _stratified(pool.y, test_size, as_rng(rng))
-        return Dataset(self.name, pool[~chosen], pool[chosen], self.class_names, None, self.features, False)
+        return Dataset(
+            self.name, pool[~chosen], pool[chosen], self.class_names, None, self.features, False
+        )
 
 
 def _stratified(y: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Mask of a random part with ``share`` of each class: systematic sampling along the instances sorted by class.
+    """Mask of a random part with ``share`` of each class: systematic sampling along the instances
+    sorted by class.
 
-    With positions (r + 0.5) · share, the part of every prefix of the sorted order is within one instance of its share, so each class
-    is within one of its own share and the total is round(N · share), without a table of remainders.
+    With positions (r + 0.5) · share, the part of every prefix of the sorted order is within one
+    instance of its share, so each class is within one of its own share and the total is round(N ·
+    share), without a table of remainders.
     """
     order = np.lexsort((rng.random(len(y)), y))
     steps = np.floor(np.arange(len(y) + 1) * share + 0.5)

@@ -1,4 +1,5 @@
-"""The paper's experiments, each a small module that says what is trained, measured and drawn; ``labelwise-lab reproduce`` runs them.
+"""The paper's experiments, each a small module that says what is trained, measured and drawn;
+``labelwise-lab reproduce`` runs them.
 
 ========== ============================================================ ==========================
 module     what                                                         where in the paper

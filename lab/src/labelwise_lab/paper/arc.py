@@ -1,4 +1,6 @@
-"""Accuracy–rejection curves (the paper's Fig. 3 and Appendix C.2): total, aleatoric and epistemic uncertainty by three measures."""
+"""Accuracy–rejection curves (the paper's Fig. 3 and Appendix C.2): total, aleatoric and epistemic
+uncertainty by three measures.
+"""
 
 from __future__ import annotations
 
@@ -35,24 +37,37 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
         full = {key: rejection_curve(score, correct=correct) for key, score in of.items()}
         # A single run gets a bootstrap band over instances; several get the spread between runs.
         band: dict[str, Any] = {"rng": 0, "n_bootstrap": 300} if runs == 1 else {}
-        curves.append({key: rejection_curve(score, correct=correct, grid=GRID, **band) for key, score in of.items()})
+        curves.append(
+            {
+                key: rejection_curve(score, correct=correct, grid=GRID, **band)
+                for key, score in of.items()
+            }
+        )
         areas = {key: curve.area for key, curve in full.items()}
         found.append(
             {
                 "accuracy": correct.mean(),
                 "accuracy of a member": (q.probs.argmax(-1) == y).mean(),
                 "area": areas,
-                "share of the possible gain": {key: curve.normalized_area for key, curve in full.items()},
+                "share of the possible gain": {
+                    key: curve.normalized_area for key, curve in full.items()
+                },
                 "monotonicity": {key: curve.monotonicity for key, curve in curves[-1].items()},
                 "area difference": differences(areas),
             }
         )
-    shown = {key: curves[0][key] if runs == 1 else mean_curve([each[key] for each in curves]) for key in curves[0]}
+    shown = {
+        key: curves[0][key] if runs == 1 else mean_curve([each[key] for each in curves])
+        for key in curves[0]
+    }
     numbers = {
         **over_runs(found),
         "effect of rounding": effect_of_rounding(setting, [images], options, _rounded),
         "rejected": shown[MEASURES[0], PARTS[0]].rejected,
-        "curves": {key: {"accuracy": curve.value, "sd": getattr(curve, "sd", None)} for key, curve in shown.items()},
+        "curves": {
+            key: {"accuracy": curve.value, "sd": getattr(curve, "sd", None)}
+            for key, curve in shown.items()
+        },
     }
     draw(shown, record(setting, "arc", numbers, options, runs=runs).with_suffix(".png"))
     return numbers
@@ -65,7 +80,9 @@ def _rounded(stored: Predictions) -> dict[Any, float]:
 
 
 def draw(curves: dict[tuple[str, str], MeanCurve | RejectionCurve], path: Path) -> None:
-    """Three panels, a line for each measure; the band is the 95 % interval over runs, or over instances for a single run."""
+    """Three panels, a line for each measure; the band is the 95 % interval over runs, or over
+    instances for a single run.
+    """
     from labelwise.plots import plot_rejection
     from labelwise.plots._style import pyplot, tidy
 

@@ -1,4 +1,6 @@
-"""The predictions that come with the package, made from a run of the paper's experiment on FashionMNIST."""
+"""The predictions that come with the package, made from a run of the paper's experiment on
+FashionMNIST.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +22,11 @@ LARGEST = 2_100_000
 """Bytes."""
 
 
-def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.ndarray, out: Path = FILE) -> dict[str, float]:
-    """Write the bundled file, if rounding changes no number as it is printed and it is small enough; returns those numbers.
+def bundle(
+    inside: Predictions, outside: dict[str, Predictions], *, images: np.ndarray, out: Path = FILE
+) -> dict[str, float]:
+    """Write the bundled file, if rounding changes no number as it is printed and it is small
+    enough; returns those numbers.
 
     Parameters
     ----------
@@ -40,30 +45,48 @@ def bundle(inside: Predictions, outside: dict[str, Predictions], *, images: np.n
         published_numbers({name: f(np.asarray(x)) for name, x in probs.items()}, inside.y_true)
         for f in (lambda x: x, lambda x: unpacked(packed(x)))
     )
-    changed = [name for name in exact if as_printed(name, exact[name]) != as_printed(name, stored[name])]
+    changed = [
+        name for name in exact if as_printed(name, exact[name]) != as_printed(name, stored[name])
+    ]
     if changed:
-        raise ValueError(f"rounding changes a printed digit of {', '.join(changed)}; these predictions cannot be bundled as they are")
+        raise ValueError(
+            f"rounding changes a printed digit of {', '.join(changed)}; these predictions cannot "
+            "be bundled as they are"
+        )
     index = notable(Ensemble(inside.probs, class_names=inside.class_names), N_IMAGES)
     others = {name: probs[name] for name in OOD}
     with tempfile.TemporaryDirectory() as folder:
         beside = Path(folder) / out.name
-        write_fashion_ensemble(beside, inside.probs, inside.y_true, others, images[index], index, inside.class_names)
+        write_fashion_ensemble(
+            beside, inside.probs, inside.y_true, others, images[index], index, inside.class_names
+        )
         content = beside.read_bytes()
     if len(content) > LARGEST:
-        raise ValueError(f"{out.name} would have {len(content):,} bytes; at most {LARGEST:,} go into the package")
+        raise ValueError(
+            f"{out.name} would have {len(content):,} bytes; at most {LARGEST:,} go into the package"
+        )
     write_file(out, content)
     return exact
 
 
 def published_numbers(probs: dict[str, np.ndarray], y_true: np.ndarray) -> dict[str, float]:
-    """Accuracy, areas under the rejection curves and AUROCs of all measures, as the results page prints them."""
+    """Accuracy, areas under the rejection curves and AUROCs of all measures, as the results page
+    prints them.
+    """
     q = Ensemble(probs[""])
     inside = scores(q)
     accuracy, areas = accuracy_and_areas(q, inside, y_true)
-    numbers = {"accuracy": accuracy, **{f"arc {measure} {part}": areas[measure, part] for measure in MEASURES for part in PARTS}}
+    numbers = {
+        "accuracy": accuracy,
+        **{f"arc {measure} {part}": areas[measure, part] for measure in MEASURES for part in PARTS},
+    }
     for name in OOD:
         found = aurocs(inside, scores(Ensemble(probs[name])))
-        numbers |= {f"{name} {measure} {part}": found[measure, part] for measure in MEASURES for part in PARTS}
+        numbers |= {
+            f"{name} {measure} {part}": found[measure, part]
+            for measure in MEASURES
+            for part in PARTS
+        }
     return numbers
 
 
@@ -73,9 +96,15 @@ def as_printed(name: str, value: float) -> str:
 
 
 def notable(q: Ensemble, n: int, *, rng: int | np.random.Generator | None = 0) -> np.ndarray:
-    """``n`` instances: those with the highest total, aleatoric and epistemic uncertainty, at most n / 2, and a random choice of the others."""
+    """``n`` instances: those with the highest total, aleatoric and epistemic uncertainty, at most n
+    / 2, and a random choice of the others.
+    """
     u = decompose(q).sum()
-    most = {int(i) for part in PARTS for i in np.argsort(-np.asarray(getattr(u, part)), kind="stable")[: n // 6]}
+    most = {
+        int(i)
+        for part in PARTS
+        for i in np.argsort(-np.asarray(getattr(u, part)), kind="stable")[: n // 6]
+    }
     others = np.setdiff1d(np.arange(len(u.total)), sorted(most))
     chosen = np.random.default_rng(rng).choice(others, n - len(most), replace=False)
     return np.sort(np.concatenate([sorted(most), chosen]).astype(np.int64))

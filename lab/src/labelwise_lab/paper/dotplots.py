@@ -28,17 +28,32 @@ def draw(folder: Results, pictures: Path) -> list[Path]:
 
 
 def _table_1(folder: Results) -> Any:
-    """A panel for each pair of sets: mean ± deviation of each measure, and our single runs as dots."""
+    """A panel for each pair of sets: mean ± deviation of each measure, and our single runs as
+    dots.
+    """
     from labelwise.plots._style import line, pyplot, tidy
 
-    panels = [(data, other) for data, pairs in TABLE_1.items() for other in pairs if list(_ours(folder, data, other))]
+    panels = [
+        (data, other)
+        for data, pairs in TABLE_1.items()
+        for other in pairs
+        if list(_ours(folder, data, other))
+    ]
     if not panels:
         return None
-    figure, axes = pyplot().subplots(1, len(panels), figsize=(3.5 * len(panels), 3.3), layout="constrained", squeeze=False)
+    figure, axes = pyplot().subplots(
+        1, len(panels), figsize=(3.5 * len(panels), 3.3), layout="constrained", squeeze=False
+    )
     for ax, (data, other) in zip(axes[0], panels, strict=True):
         tidy(ax)
         series = [
-            ("paper", {m: {"mean": x[0], "sd": x[1], "runs": []} for m, x in TABLE_1[data][other].items()}),
+            (
+                "paper",
+                {
+                    m: {"mean": x[0], "sd": x[1], "runs": []}
+                    for m, x in TABLE_1[data][other].items()
+                },
+            ),
             *_ours(folder, data, other),
         ]
         for i, (label, cells) in enumerate(series):
@@ -50,8 +65,22 @@ def _table_1(folder: Results) -> Any:
                     "markersize": 5,
                     "capsize": 3,
                 }
-                ax.errorbar(cell["mean"], height, xerr=cell["sd"], label=label if j == 0 else None, linestyle="none", **style)
-                ax.plot(cell["runs"], [height + 0.08] * len(cell["runs"]), ".", color=style["color"], markersize=3, alpha=0.6)
+                ax.errorbar(
+                    cell["mean"],
+                    height,
+                    xerr=cell["sd"],
+                    label=label if j == 0 else None,
+                    linestyle="none",
+                    **style,
+                )
+                ax.plot(
+                    cell["runs"],
+                    [height + 0.08] * len(cell["runs"]),
+                    ".",
+                    color=style["color"],
+                    markersize=3,
+                    alpha=0.6,
+                )
         ax.set_yticks(range(len(MEASURES)), MEASURES if ax is axes[0, 0] else [""] * len(MEASURES))
         ax.invert_yaxis()
         ax.grid(axis="x", color="#DDDDDD", linewidth=0.6)
@@ -70,13 +99,17 @@ def _ours(folder: Results, data: str, other: str) -> Iterator[tuple[str, dict[st
 
 
 def _areas(folder: Results) -> Any:
-    """Differences of the area between the measures, with simultaneous intervals; settings with several runs only."""
+    """Differences of the area between the measures, with simultaneous intervals; settings with
+    several runs only.
+    """
     from labelwise.plots._style import line, pyplot, tidy
 
     found = [(name, stored) for name, stored in folder.find("arc") if stored["about"]["runs"] > 1]
     if not found:
         return None
-    figure, axes = pyplot().subplots(1, len(found), figsize=(6.4 * len(found), 3.2), layout="constrained", squeeze=False)
+    figure, axes = pyplot().subplots(
+        1, len(found), figsize=(6.4 * len(found), 3.2), layout="constrained", squeeze=False
+    )
     for ax, (name, stored) in zip(axes[0], found, strict=True):
         tidy(ax)
         cells = stored["numbers"]["area difference"]
@@ -84,9 +117,21 @@ def _areas(folder: Results) -> Any:
         for i, part in enumerate(("total", "aleatoric", "epistemic")):
             for j, pair in enumerate(pairs):
                 at = simultaneous(cells[f"{pair} | {part}"], len(cells))
-                style = {"color": line(i, part)["color"], "marker": "os^"[i], "markersize": 5, "capsize": 3}
+                style = {
+                    "color": line(i, part)["color"],
+                    "marker": "os^"[i],
+                    "markersize": 5,
+                    "capsize": 3,
+                }
                 reach = [[1000 * (at["mean"] - at["low"])], [1000 * (at["high"] - at["mean"])]]
-                ax.errorbar(1000 * at["mean"], j + 0.2 * (i - 1), xerr=reach, linestyle="none", label=part if j == 0 else None, **style)
+                ax.errorbar(
+                    1000 * at["mean"],
+                    j + 0.2 * (i - 1),
+                    xerr=reach,
+                    linestyle="none",
+                    label=part if j == 0 else None,
+                    **style,
+                )
         ax.axvline(0, color="#444444", linewidth=0.8)
         ax.set_yticks(range(len(pairs)), pairs)
         ax.invert_yaxis()

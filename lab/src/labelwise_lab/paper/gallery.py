@@ -1,4 +1,6 @@
-"""Galleries (the paper's Figs. 1 and 5): the instances with the highest total, aleatoric and epistemic uncertainty, label by label."""
+"""Galleries (the paper's Figs. 1 and 5): the instances with the highest total, aleatoric and
+epistemic uncertainty, label by label.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +20,9 @@ EACH = 4
 
 
 def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
-    """From the first run, whatever ``runs``: write ``gallery.json`` and one figure for each part; returns the numbers."""
+    """From the first run, whatever ``runs``: write ``gallery.json`` and one figure for each part;
+    returns the numbers.
+    """
     from labelwise.plots import plot_gallery
 
     test = TestImages(setting.data)
@@ -34,7 +38,10 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
                 "true": u.class_names[y[i]],
                 "predicted": u.class_names[predicted[i]],
                 **{p: float(values[i]) for p, values in summed.items()},
-                "label-wise": {name: [float(u.aleatoric[i, k]), float(u.epistemic[i, k])] for k, name in enumerate(u.class_names)},
+                "label-wise": {
+                    name: [float(u.aleatoric[i, k]), float(u.epistemic[i, k])]
+                    for k, name in enumerate(u.class_names)
+                },
             }
             for i in rows
         ]
@@ -42,7 +49,11 @@ def run(setting: Setting, runs: int, options: Options) -> dict[str, Any]:
     }
     path = record(setting, "gallery", numbers, options, runs=1)
     for part, rows in chosen.items():
-        titles = [u.class_names[y[i]] + (f", taken for {u.class_names[predicted[i]]}" if predicted[i] != y[i] else "") for i in rows]
+        titles = [
+            u.class_names[y[i]]
+            + (f", taken for {u.class_names[predicted[i]]}" if predicted[i] != y[i] else "")
+            for i in rows
+        ]
         figure = plot_gallery(images.x, u, rows.tolist(), y_true=y, y_pred=predicted, titles=titles)
         save_figure(figure, path.with_name(f"gallery-{part}.png"))
     return numbers

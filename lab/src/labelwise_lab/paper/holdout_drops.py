@@ -1,4 +1,6 @@
-"""How much epistemic uncertainty falls, class by class: the paper's Table 2, with its errors corrected."""
+"""How much epistemic uncertainty falls, class by class: the paper's Table 2, with its errors
+corrected.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,9 @@ ENUMERATED = 5
 
 @dataclass(frozen=True, eq=False)
 class Drops:
-    """Mean label-wise EU of each class before and after, (runs, classes), and the class that got new data in each run."""
+    """Mean label-wise EU of each class before and after, (runs, classes), and the class that got
+    new data in each run.
+    """
 
     before: np.ndarray
     after: np.ndarray
@@ -44,15 +48,21 @@ class Drops:
         return np.stack([np.delete(row, k) for row, k in zip(values, self.selected, strict=True)])
 
     def table(self) -> dict[str, dict[str, np.ndarray]]:
-        """For each kind of drop and each run: the selected class, the mean of the others, and the largest drop among the others.
+        """For each kind of drop and each run: the selected class, the mean of the others, and the
+        largest drop among the others.
 
-        "Next highest drop" is, in the paper's words, that of the class with the second-largest reduction; where the selected class
-        does not have the largest one, it is larger than the selected one's.
+        "Next highest drop" is, in the paper's words, that of the class with the second-largest
+        reduction; where the selected class does not have the largest one, it is larger than the
+        selected one's.
         """
         made = {}
         for kind in KINDS:
             own, others = self.of_selected(self.drop(kind)), self.of_others(self.drop(kind))
-            made[kind] = {"selected": own, "others": others.mean(axis=1), "next highest": others.max(axis=1)}
+            made[kind] = {
+                "selected": own,
+                "others": others.mean(axis=1),
+                "next highest": others.max(axis=1),
+            }
         return made
 
     def largest(self, kind: str) -> int:
@@ -68,7 +78,8 @@ class Drops:
 
 
 def drops(before: Any, after: Any, *, selected: Any = None) -> Drops:
-    """Drops from label-wise EU before and after, (runs, instances, classes) or already averaged, (runs, classes).
+    """Drops from label-wise EU before and after, (runs, instances, classes) or already averaged,
+    (runs, classes).
 
     ``selected`` are the classes that got new data; by default those with the highest mean before.
 
@@ -81,60 +92,86 @@ def drops(before: Any, after: Any, *, selected: Any = None) -> Drops:
     given = [np.asarray(x, dtype=float) for x in (before, after)]
     if given[0].ndim not in (2, 3) or given[0].shape != given[1].shape:
         raise ValueError(
-            "`before` and `after` must have the same shape, (runs, instances, classes) or (runs, classes); "
+            "`before` and `after` must have the same shape, (runs, instances, classes) or (runs, "
+            "classes); "
             f"got {given[0].shape} and {given[1].shape}"
         )
     if given[0].shape[-1] < 2:
-        raise ValueError(f"`before` and `after` must have at least 2 classes, to compare one with the others; got shape {given[0].shape}")
+        raise ValueError(
+            "`before` and `after` must have at least 2 classes, to compare one with the others; "
+            f"got shape {given[0].shape}"
+        )
     if not given[0].size:
-        raise ValueError(f"`before` and `after` must have at least one run and one instance; got shape {given[0].shape}")
+        raise ValueError(
+            "`before` and `after` must have at least one run and one instance; got shape "
+            f"{given[0].shape}"
+        )
     for name, x in zip(("before", "after"), given, strict=True):
         if not np.isfinite(x).all():
-            raise ValueError(f"`{name}` must be finite; {np.sum(~np.isfinite(x)):,} of {x.size:,} values are not")
+            raise ValueError(
+                f"`{name}` must be finite; {np.sum(~np.isfinite(x)):,} of {x.size:,} values are not"
+            )
     means = [x.mean(axis=1) if x.ndim == 3 else x for x in given]
     if means[0].min() <= 0:
         r, k = (int(i[0]) for i in np.nonzero(means[0] <= 0))
         raise ValueError(
-            f"the mean of `before` must be positive for every run and class, since drops are relative to it; it is {means[0][r, k]:g} for "
-            f"run {r}, class {k}. Epistemic uncertainty is 0 if all members agree, as a single one does"
+            "the mean of `before` must be positive for every run and class, since drops are "
+            f"relative to it; it is {means[0][r, k]:g} for "
+            f"run {r}, class {k}. Epistemic uncertainty is 0 if all members agree, as a single one "
+            "does"
         )
     chosen = means[0].argmax(axis=1) if selected is None else np.asarray(selected)
-    if chosen.shape != (len(means[0]),) or chosen.dtype.kind not in "iu" or chosen.min() < 0 or chosen.max() >= means[0].shape[1]:
+    if (
+        chosen.shape != (len(means[0]),)
+        or chosen.dtype.kind not in "iu"
+        or chosen.min() < 0
+        or chosen.max() >= means[0].shape[1]
+    ):
         raise ValueError(
-            f"`selected` must be one class for each of the {len(means[0])} runs, 0 to {means[0].shape[1] - 1}; got {selected!r}"
+            f"`selected` must be one class for each of the {len(means[0])} runs, 0 to "
+            f"{means[0].shape[1] - 1}; got {selected!r}"
         )
     return Drops(means[0], means[1], chosen)
 
 
 @dataclass(frozen=True, eq=False)
 class Excess:
-    """The part of the selected class's drop that a line fitted to the other classes does not predict."""
+    """The part of the selected class's drop that a line fitted to the other classes does not
+    predict.
+    """
 
     predicted_share: Estimate
     """Drop predicted from the other classes, as a share of the observed one."""
     excess: Estimate
     """Observed − predicted, on average over the runs."""
     extrapolated: int
-    """In how many runs the selected class lies beyond all others, so that the line is extrapolated."""
+    """In how many runs the selected class lies beyond all others, so that the line is
+    extrapolated.
+    """
 
 
 def excess(d: Drops, *, rng: int | np.random.Generator = 0, n_bootstrap: int = 5000) -> Excess:
-    """Compare the selected class with a line fitted to the classes that got nothing: drop against EU before.
+    """Compare the selected class with a line fitted to the classes that got nothing: drop against
+    EU before.
 
-    A class selected for its high value regresses to the mean, with or without new data; the line estimates how far. It is no proof: it
-    extrapolates, and the classes share one network. Intervals are Student's t with n − 1 degrees of freedom and the standard error of a
-    bootstrap over the n runs (of up to five, over all resamples): its percentiles cover the truth in 84 % of cases instead of 95 % with five runs.
+    A class selected for its high value regresses to the mean, with or without new data; the line
+    estimates how far. It is no proof: it extrapolates, and the classes share one network. Intervals
+    are Student's t with n − 1 degrees of freedom and the standard error of a bootstrap over the n
+    runs (of up to five, over all resamples): its percentiles cover the truth in 84 % of cases
+    instead of 95 % with five runs.
     """
     n = d.n_runs
     found = _line(d, np.ones((1, n)))[:, 0]
     if np.isnan(found[1]):
         raise ValueError(
-            "`before` must have at least 2 different values among the classes that are not selected, so that a line can be fitted; got "
+            "`before` must have at least 2 different values among the classes that are not "
+            "selected, so that a line can be fitted; got "
             f"{n} run{'s' * (n > 1)} of {d.before.shape[1]} classes"
         )
     if np.isnan(found[0]):
         raise ValueError(
-            "the mean drop of the selected class must not be 0, since shares of it are computed; are `before` and `after` the same?"
+            "the mean drop of the selected class must not be 0, since shares of it are computed; "
+            "are `before` and `after` the same?"
         )
     beyond = int(np.sum(d.of_selected(d.before) > d.of_others(d.before).max(axis=1)))
     if n == 1:
@@ -145,24 +182,38 @@ def excess(d: Drops, *, rng: int | np.random.Generator = 0, n_bootstrap: int = 5
     counts = np.stack([(resamples == r).sum(axis=1) for r in range(n)], axis=1)
     method = f"Student's t, bootstrap over {n} runs" + ", all resamples" * few
     half = t_quantile(n - 1, 0.95) * bootstrap_error(_line(d, counts).T, n)
-    share, over = (Estimate(float(x), float(x - h), float(x + h), 0.95, method) for x, h in zip(found, half, strict=True))
+    share, over = (
+        Estimate(float(x), float(x - h), float(x + h), 0.95, method)
+        for x, h in zip(found, half, strict=True)
+    )
     return Excess(share, over, beyond)
 
 
 def _line(d: Drops, counts: np.ndarray) -> np.ndarray:
-    """Predicted share and excess, (2, resamples), by the least-squares line of each resample; ``counts`` (resamples, runs) of the runs in it.
+    """Predicted share and excess, (2, resamples), by the least-squares line of each resample;
+    ``counts`` (resamples, runs) of the runs in it.
 
-    Not a number where the other classes of the resample have one level only, or the selected class does not drop.
+    Not a number where the other classes of the resample have one level only, or the selected class
+    does not drop.
     """
     levels, falls = d.of_others(d.before), d.of_others(d.drop("absolute"))
-    lowest, highest = (np.where(counts > 0, z, w) for z, w in ((levels.min(axis=1), np.inf), (levels.max(axis=1), -np.inf)))
+    lowest, highest = (
+        np.where(counts > 0, z, w)
+        for z, w in ((levels.min(axis=1), np.inf), (levels.max(axis=1), -np.inf))
+    )
     x, y = levels - levels.mean(), falls - falls.mean()  # sums of squares lose fewer digits
     n = counts.sum(axis=1)
     cases = n * x.shape[1]
-    mean_x, mean_y, squares, products = (counts @ z.sum(axis=1) / cases for z in (x, y, x * x, x * y))
+    mean_x, mean_y, squares, products = (
+        counts @ z.sum(axis=1) / cases for z in (x, y, x * x, x * y)
+    )
     spread = np.where(lowest.min(axis=1) < highest.max(axis=1), squares - mean_x**2, np.nan)
-    at, observed = (counts @ d.of_selected(z) / n for z in (d.before - levels.mean(), d.drop("absolute")))
-    predicted = falls.mean() + mean_y + (products - mean_x * mean_y) / spread * (at - mean_x)  # on average over the runs
+    at, observed = (
+        counts @ d.of_selected(z) / n for z in (d.before - levels.mean(), d.drop("absolute"))
+    )
+    predicted = (
+        falls.mean() + mean_y + (products - mean_x * mean_y) / spread * (at - mean_x)
+    )  # on average over the runs
     return np.stack([predicted / np.where(observed != 0, observed, np.nan), observed - predicted])
 
 
@@ -172,4 +223,6 @@ def log_ratios(arm: Any, control: Any, labels: Any) -> np.ndarray:
     −0.2 means that the EU of the class is about 18 % lower than in the control arm.
     """
     rows = np.arange(len(labels))
-    return np.asarray(np.log(np.asarray(arm)[rows, labels]) - np.log(np.asarray(control)[rows, labels]))
+    return np.asarray(
+        np.log(np.asarray(arm)[rows, labels]) - np.log(np.asarray(control)[rows, labels])
+    )

@@ -1,4 +1,6 @@
-"""What is kept of each run of the hold-out experiment: means of the label-wise EU by class, and its distribution, in one small file."""
+"""What is kept of each run of the hold-out experiment: means of the label-wise EU by class, and its
+distribution, in one small file.
+"""
 
 from __future__ import annotations
 
@@ -26,9 +28,11 @@ LIMIT = 10_000
 class Runs:
     """Arrays with one row per run; missing rows are NaN.
 
-    ``before`` and the name of each arm: mean EU by class, (runs, classes); ``… other half``: on the half of the test set on which no class
-    is selected; ``… accuracy``: (runs,); ``… ecdf``: (runs, 2, points), the selected class and the others; ``… label``: the class that
-    an arm gave new images, or that another rule would have selected (``own``: mean over its own instances, ``half``: on half of the test set).
+    ``before`` and the name of each arm: mean EU by class, (runs, classes); ``… other half``: on the
+    half of the test set on which no class is selected; ``… accuracy``: (runs,); ``… ecdf``: (runs,
+    2, points), the selected class and the others; ``… label``: the class that an arm gave new
+    images, or that another rule would have selected (``own``: mean over its own instances,
+    ``half``: on half of the test set).
     """
 
     arrays: dict[str, np.ndarray]
@@ -38,7 +42,10 @@ class Runs:
 
     def has(self, run: int, arms: tuple[str, ...]) -> bool:
         """Whether everything is stored of a run and these arms."""
-        return run < len(self) and all(name in self.arrays and np.isfinite(self.arrays[name][run]).all() for name in ("before", *arms))
+        return run < len(self) and all(
+            name in self.arrays and np.isfinite(self.arrays[name][run]).all()
+            for name in ("before", *arms)
+        )
 
     def first(self, n: int) -> Runs:
         """The first ``n`` runs, and only what they have."""
@@ -46,17 +53,31 @@ class Runs:
 
     @property
     def arms(self) -> list[str]:
-        return [name for name, x in self.arrays.items() if x.ndim == 2 and name != "before" and not name.endswith(" other half")]
+        return [
+            name
+            for name, x in self.arrays.items()
+            if x.ndim == 2 and name != "before" and not name.endswith(" other half")
+        ]
 
     def rows(self, *names: str) -> np.ndarray:
         """The runs that have all of these arrays."""
-        there = [np.isfinite(self.arrays[name].reshape(len(self), -1)).all(axis=1) for name in names if name in self.arrays]
-        return np.flatnonzero(np.logical_and.reduce(there)) if len(there) == len(names) else np.empty(0, int)
+        there = [
+            np.isfinite(self.arrays[name].reshape(len(self), -1)).all(axis=1)
+            for name in names
+            if name in self.arrays
+        ]
+        return (
+            np.flatnonzero(np.logical_and.reduce(there))
+            if len(there) == len(names)
+            else np.empty(0, int)
+        )
 
     def same_label(self, rule: str) -> tuple[int, int]:
         """In how many runs another rule selects the same class, and in how many that is known."""
         rows = self.rows(f"{rule} label", "swap label")
-        return int(sum(self.arrays[f"{rule} label"][r] == self.arrays["swap label"][r] for r in rows)), len(rows)
+        return int(
+            sum(self.arrays[f"{rule} label"][r] == self.arrays["swap label"][r] for r in rows)
+        ), len(rows)
 
     def with_run(self, index: int, run: Run) -> Runs:
         """Also, or instead, run number ``index``."""
@@ -77,11 +98,20 @@ class Runs:
             return cls({})
         stored = read_npz(path, lambda names: names, what=repr(str(path)))
         lengths = {len(x) if x.ndim and x.dtype.kind in "fiu" else None for x in stored.values()}
-        if "before" not in stored or stored["before"].ndim != 2 or len(lengths) != 1 or not 0 < (lengths.pop() or 0) <= LIMIT:
-            found = ", ".join(f"`{name}` of shape {x.shape} and type {x.dtype}" for name, x in stored.items())
+        if (
+            "before" not in stored
+            or stored["before"].ndim != 2
+            or len(lengths) != 1
+            or not 0 < (lengths.pop() or 0) <= LIMIT
+        ):
+            found = ", ".join(
+                f"`{name}` of shape {x.shape} and type {x.dtype}" for name, x in stored.items()
+            )
             raise ValueError(
-                f"{str(path)!r} must hold `before` (runs, classes) and other arrays of numbers with one row for each of up to {LIMIT} runs; it holds "
-                f"{found or 'nothing'}. Delete it and run the command again: what is missing is trained"
+                f"{str(path)!r} must hold `before` (runs, classes) and other arrays of numbers "
+                f"with one row for each of up to {LIMIT} runs; it holds "
+                f"{found or 'nothing'}. Delete it and run the command again: what is missing is "
+                "trained"
             )
         return cls({name: x.astype(float) for name, x in stored.items()})
 
@@ -89,13 +119,19 @@ class Runs:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as file:
             write_compressed_npz(
-                file, {key: x.astype(np.float16 if key.endswith(" ecdf") else float) for key, x in sorted(self.arrays.items())}
+                file,
+                {
+                    key: x.astype(np.float16 if key.endswith(" ecdf") else float)
+                    for key, x in sorted(self.arrays.items())
+                },
             )
 
 
 def summary(run: Run) -> dict[str, np.ndarray]:
     """One row of each array."""
-    selected = int(run.before.mean(axis=0).argmax())  # as the experiment selects it, whatever the arms
+    selected = int(
+        run.before.mean(axis=0).argmax()
+    )  # as the experiment selects it, whatever the arms
     own = [run.before[run.y_true == k, k].mean() for k in range(run.before.shape[1])]
     row: dict[str, np.ndarray] = {
         "own label": np.asarray(np.argmax(own), float),
@@ -109,5 +145,7 @@ def summary(run: Run) -> dict[str, np.ndarray]:
         if name in ("before", "swap", "no-swap"):
             row[f"{name} other half"] = eu[run.second_half].mean(axis=0, dtype=float)
             columns = eu[:, selected], np.delete(eu, selected, axis=1).ravel()
-            row[f"{name} ecdf"] = np.stack([np.searchsorted(np.sort(x), GRID, side="right") / x.size for x in columns])
+            row[f"{name} ecdf"] = np.stack(
+                [np.searchsorted(np.sort(x), GRID, side="right") / x.size for x in columns]
+            )
     return row

@@ -1,4 +1,6 @@
-"""Intervals behind the verdicts: of a mean over runs, and of its difference from a mean that the paper prints."""
+"""Intervals behind the verdicts: of a mean over runs, and of its difference from a mean that the
+paper prints.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +18,9 @@ Cells = dict[str, Any]
 
 
 def simultaneous(cell: Cells, family: int) -> Cells:
-    """The mean over runs with a 95 % interval for all of a family of comparisons together (Bonferroni)."""
+    """The mean over runs with a 95 % interval for all of a family of comparisons together
+    (Bonferroni).
+    """
     if len(cell["runs"]) < 2:
         return {"mean": cell["mean"], "low": None, "high": None}
     found = mean_over_runs(cell["runs"], confidence=1 - 0.05 / family)
@@ -24,19 +28,33 @@ def simultaneous(cell: Cells, family: int) -> Cells:
 
 
 def wider(cell: Cells, family: int) -> Cells:
-    """A stored estimate whose 95 % interval is of the normal kind, with one for a family of comparisons together (Bonferroni)."""
+    """A stored estimate whose 95 % interval is of the normal kind, with one for a family of
+    comparisons together (Bonferroni).
+    """
     normal = NormalDist()
     factor = normal.inv_cdf(1 - 0.025 / family) / normal.inv_cdf(0.975)
     value = cell["value"]
-    return {"mean": value, "low": value + factor * (cell["low"] - value), "high": value + factor * (cell["high"] - value)}
+    return {
+        "mean": value,
+        "low": value + factor * (cell["low"] - value),
+        "high": value + factor * (cell["high"] - value),
+    }
 
 
-def welch(runs: Sequence[float], theirs: tuple[float, float | None], *, family: int = 1, count: int = 5, rounding: float = 0.0) -> Cells:
+def welch(
+    runs: Sequence[float],
+    theirs: tuple[float, float | None],
+    *,
+    family: int = 1,
+    count: int = 5,
+    rounding: float = 0.0,
+) -> Cells:
     """The mean of our runs less that of theirs with Welch's interval, Bonferroni over ``family``.
 
-    ``theirs`` are mean and deviation of ``count`` runs, with n in the denominator, as the published code computes it for both tables. One run
-    of ours is taken to vary like theirs; where they print no deviation (``None``), they are taken to vary like ours. ``rounding`` is the
-    variance that rounding adds to their mean.
+    ``theirs`` are mean and deviation of ``count`` runs, with n in the denominator, as the published
+    code computes it for both tables. One run of ours is taken to vary like theirs; where they print
+    no deviation (``None``), they are taken to vary like ours. ``rounding`` is the variance that
+    rounding adds to their mean.
     """
     from scipy.stats import t
 

@@ -10,42 +10,78 @@ __all__ = ["TRAININGS", "missing"]
 
 SGD = "--change optimizer=sgd --change rate=0.1 --change momentum=0.9 --change weight_decay="
 TRAININGS = {
-    "fashion-mnist-code": ("as the published code (Adam, batches of 64, not shuffled)", "--protocol code"),
+    "fashion-mnist-code": (
+        "as the published code (Adam, batches of 64, not shuffled)",
+        "--protocol code",
+    ),
     "fashion-mnist-paper-batch_size=64": ("batches of 64", "--change batch_size=64"),
     "fashion-mnist-paper-5-epochs": ("after 5 epochs", "--epochs 5"),
     "fashion-mnist-paper-10-epochs": ("after 10 epochs", "--epochs 10"),
     "fashion-mnist-paper-15-epochs": ("after 15 epochs", "--epochs 15"),
     "fashion-mnist-paper-scaled=false": ("pixels of 0 … 255", "--change scaled=false"),
-    "fashion-mnist-paper-optimizer=sgd-rate=0.1-momentum=0.9-weight_decay=0.0005": ("SGD, weight decay 0.0005", f"{SGD}0.0005"),
-    "fashion-mnist-paper-optimizer=sgd-rate=0.1-momentum=0.9-weight_decay=0.0001": ("SGD, weight decay 0.0001", f"{SGD}0.0001"),
+    "fashion-mnist-paper-optimizer=sgd-rate=0.1-momentum=0.9-weight_decay=0.0005": (
+        "SGD, weight decay 0.0005",
+        f"{SGD}0.0005",
+    ),
+    "fashion-mnist-paper-optimizer=sgd-rate=0.1-momentum=0.9-weight_decay=0.0001": (
+        "SGD, weight decay 0.0001",
+        f"{SGD}0.0001",
+    ),
 }
-"""Trainings that might explain the paper's Table 1 -> how they differ from its text, in words and as options."""
+"""Trainings that might explain the paper's Table 1 -> how they differ from its text, in words and
+as options.
+"""
 
 
 def missing(folder: Results) -> Iterator[str]:
-    """What the paper has and the results folder does not: the reason, or the command that starts or resumes it."""
+    """What the paper has and the results folder does not: the reason, or the command that starts or
+    resumes it.
+    """
     reasons = {
         "kmnist": "only its test set was available, not the training files",
         "svhn": "only the first 10,000 test digits were available, not the training files",
     }
     for data, why in reasons.items():
         if not folder.find("arc", data):
-            yield f"- {TITLES[data]}, accuracy–rejection curves: {why}. `labelwise-lab reproduce arc --data {data} --runs 5`"
+            yield (
+                f"- {TITLES[data]}, accuracy–rejection curves: {why}. `labelwise-lab reproduce arc "
+                f"--data {data} --runs 5`"
+            )
     if not any((folder.folder / "mnist-paper").glob("run-0/*.npz")):
-        yield "- MNIST: its predictions were not stored, so that the audit cannot recompute them. `labelwise-lab reproduce arc --data mnist --runs 1`"
+        yield (
+            "- MNIST: its predictions were not stored, so that the audit cannot recompute them. "
+            "`labelwise-lab reproduce arc --data mnist --runs 1`"
+        )
     yield from _runs_of_recipes(folder)
     yield from _runs_of_holdout(folder)
     prints = folder.fingerprint()
     for name, (_, change) in TRAININGS.items():
         if prints is None or name not in prints["numbers"]["trainings"]:
-            start = f"`labelwise-lab reproduce ood --data fashion-mnist {change}` starts or resumes it"
-            yield f"- FashionMNIST, training for the fingerprint: {start}, `labelwise-lab reproduce fingerprint --training results/{name}` adds it."
-        elif name in prints["numbers"]["candidates"] and prints["numbers"]["trainings"][name]["runs"] < 5:
-            start = f"`labelwise-lab reproduce ood --data fashion-mnist --runs 5 {change}` starts or resumes them"
-            yield f"- FashionMNIST, fresh runs of the candidate: {start}, `labelwise-lab reproduce fingerprint --training results/{name}` adds them."
+            start = (
+                f"`labelwise-lab reproduce ood --data fashion-mnist {change}` starts or resumes it"
+            )
+            yield (
+                f"- FashionMNIST, training for the fingerprint: {start}, `labelwise-lab reproduce "
+                f"fingerprint --training results/{name}` adds it."
+            )
+        elif (
+            name in prints["numbers"]["candidates"]
+            and prints["numbers"]["trainings"][name]["runs"] < 5
+        ):
+            start = (
+                f"`labelwise-lab reproduce ood --data fashion-mnist --runs 5 {change}` starts or "
+                "resumes them"
+            )
+            yield (
+                f"- FashionMNIST, fresh runs of the candidate: {start}, `labelwise-lab reproduce "
+                f"fingerprint --training results/{name}` adds them."
+            )
     if not any(data_of(name) == "cifar10.2" for name, _ in folder.find("ood")):
         yield "- CIFAR-10.2: the images were not available."
-    yield "- PET/CT (Figs. 2 and 4, left column of Appendix C.2): the volumes were not available, and the authors' slices are not published."
+    yield (
+        "- PET/CT (Figs. 2 and 4, left column of Appendix C.2): the volumes were not available, "
+        "and the authors' slices are not published."
+    )
 
 
 def _runs_of_recipes(folder: Results, wanted: int = 5) -> Iterator[str]:
@@ -54,9 +90,20 @@ def _runs_of_recipes(folder: Results, wanted: int = 5) -> Iterator[str]:
         have = 0 if stored is None else stored["about"]["runs"]
         if have < wanted:
             begun = sorted((folder.folder / f"{data}-paper").glob("run-*/members"))
-            parts = [f", {len(list(m.glob(f'{data}-?.npz')))} of 5 members of {m.parent.name.replace('-', ' ')}" for m in begun]
-            command = f"`labelwise-lab reproduce ood --data {data} --runs {wanted}` starts or resumes it"
-            yield f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} runs{''.join(parts)}; {command}."
+            parts = [
+                (
+                    f", {len(list(m.glob(f'{data}-?.npz')))} of 5 members of "
+                    f"{m.parent.name.replace('-', ' ')}"
+                )
+                for m in begun
+            ]
+            command = (
+                f"`labelwise-lab reproduce ood --data {data} --runs {wanted}` starts or resumes it"
+            )
+            yield (
+                f"- {TITLES[data]}, the paper's recipe: {have or 'none'} of {wanted} "
+                f"runs{''.join(parts)}; {command}."
+            )
 
 
 def _runs_of_holdout(folder: Results, wanted: int = 100) -> Iterator[str]:
@@ -66,7 +113,13 @@ def _runs_of_holdout(folder: Results, wanted: int = 100) -> Iterator[str]:
         effects = {} if stored is None else stored["numbers"]["effect"]
         have = {arm: len(effects.get(f"{arm} − no-{arm}", {"runs": []})["runs"]) for arm in arms}
         if min(have.values()) < wanted:
-            counts = ", ".join(f"{n or 'none'} of {wanted} runs" + " with a constant rate" * ("constant" in arm) for arm, n in have.items())
+            counts = ", ".join(
+                f"{n or 'none'} of {wanted} runs" + " with a constant rate" * ("constant" in arm)
+                for arm, n in have.items()
+            )
             options = "".join(f" --arm {arm}" for arm in arms)
-            command = f"`labelwise-lab reproduce holdout --data {data} --runs {wanted}{options}` starts or resumes it"
+            command = (
+                f"`labelwise-lab reproduce holdout --data {data} --runs {wanted}{options}` starts "
+                "or resumes it"
+            )
             yield f"- {TITLES[data]}, hold-out: {counts}; {command}."

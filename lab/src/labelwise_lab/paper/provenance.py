@@ -34,9 +34,17 @@ class Results:
     page: Path
 
     def find(self, experiment: str, data: str | None = None) -> list[tuple[str, dict[str, Any]]]:
-        """(folder name, stored result) of an experiment, the paper's settings first, then by name; trials on digits are left out."""
-        names = [path.parent.name for path in self.folder.glob(f"*/{experiment}.json") if path.parent.name != "published"]
-        chosen = [name for name in names if data_of(name) != "digits" and data in (None, data_of(name))]
+        """(folder name, stored result) of an experiment, the paper's settings first, then by name;
+        trials on digits are left out.
+        """
+        names = [
+            path.parent.name
+            for path in self.folder.glob(f"*/{experiment}.json")
+            if path.parent.name != "published"
+        ]
+        chosen = [
+            name for name in names if data_of(name) != "digits" and data in (None, data_of(name))
+        ]
         chosen.sort(key=lambda name: (not name.endswith("-paper"), name))
         return [(name, read(self.folder / name / f"{experiment}.json")) for name in chosen]
 
@@ -49,23 +57,41 @@ class Results:
         return read(path) if path.is_file() else None
 
     def versions(self) -> str:
-        """With which versions the numbers were computed, each once; JSON files of others are left alone."""
-        paths = [path for path in sorted(self.folder.glob("*/*.json")) if path.parent.name == "published" or path.stem in EXPERIMENTS]
+        """With which versions the numbers were computed, each once; JSON files of others are left
+        alone.
+        """
+        paths = [
+            path
+            for path in sorted(self.folder.glob("*/*.json"))
+            if path.parent.name == "published" or path.stem in EXPERIMENTS
+        ]
         about = [read(path)["about"] for path in paths]
-        sets = dict.fromkeys(", ".join(f"{name} {version}" for name, version in each["versions"].items()) for each in about)
+        sets = dict.fromkeys(
+            ", ".join(f"{name} {version}" for name, version in each["versions"].items())
+            for each in about
+        )
         dates = sorted({each["date"] for each in about})
         when = f" ({dates[0]} to {dates[-1]})" if dates else ""
         if not sets:
             return ""
-        return f"Numbers computed with {'; '.join(sets)}{when}; versions and machines of the trainings were not recorded."
+        return (
+            f"Numbers computed with {'; '.join(sets)}{when}; versions and machines of the "
+            "trainings were not recorded."
+        )
 
     def figure(self, name: str, file: str, caption: str) -> str:
         path = self.folder / name / file
-        return f"![{caption}]({Path(os.path.relpath(path, self.page)).as_posix()})\n" if path.is_file() else ""
+        return (
+            f"![{caption}]({Path(os.path.relpath(path, self.page)).as_posix()})\n"
+            if path.is_file()
+            else ""
+        )
 
     def picture(self, file: str, caption: str) -> str:
         """A dot-plot of the page itself."""
-        return f"![{caption}](pictures/{file})\n" if (self.page / "pictures" / file).is_file() else ""
+        return (
+            f"![{caption}](pictures/{file})\n" if (self.page / "pictures" / file).is_file() else ""
+        )
 
     def tables(self, name: str, experiment: str) -> Iterator[str]:
         for title, columns, rows in tables(self.folder / name / f"{experiment}.json"):
@@ -75,7 +101,14 @@ class Results:
 def data_of(folder: str) -> str:
     """The data set in the name of a folder, such as ``holdout-cifar10-paper``."""
     name = folder.removeprefix("holdout-")
-    return next((data for data in sorted([*TITLES, "digits"], key=len, reverse=True) if name.startswith(f"{data}-")), name)
+    return next(
+        (
+            data
+            for data in sorted([*TITLES, "digits"], key=len, reverse=True)
+            if name.startswith(f"{data}-")
+        ),
+        name,
+    )
 
 
 def in_words(folder: str, stored: dict[str, Any], *, with_data: bool = True) -> str:
@@ -86,16 +119,24 @@ def in_words(folder: str, stored: dict[str, Any], *, with_data: bool = True) -> 
     """
     data = data_of(folder)
     protocol, _, rest = folder.removeprefix("holdout-").removeprefix(f"{data}-").partition("-")
-    parts = re.split(r"-(?=[a-z_]+=|\d+-(?:epochs|members)(?:-|$))", rest)  # a value may have a hyphen too: weight_decay=1e-05
+    parts = re.split(
+        r"-(?=[a-z_]+=|\d+-(?:epochs|members)(?:-|$))", rest
+    )  # a value may have a hyphen too: weight_decay=1e-05
     changes = ", ".join(re.sub(r"^(\d+)-(epochs|members)$", r"\1 \2", part) for part in parts)
-    words = [f"protocol “{protocol}”", *[f"changed: {changes}"] * bool(rest), runs_word(stored["about"]["runs"])]
+    words = [
+        f"protocol “{protocol}”",
+        *[f"changed: {changes}"] * bool(rest),
+        runs_word(stored["about"]["runs"]),
+    ]
     return ", ".join([TITLES.get(data, data)] * with_data + words)
 
 
 def markdown(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table."""
     lines = ["| " + " | ".join(columns) + " |", "|" + "---|" * len(columns)]
-    return "\n".join(lines + ["| " + " | ".join(cell or " " for cell in row) + " |" for row in rows])
+    return "\n".join(
+        lines + ["| " + " | ".join(cell or " " for cell in row) + " |" for row in rows]
+    )
 
 
 def not_run(command: str) -> str:
@@ -108,6 +149,14 @@ def provenance(stored: dict[str, Any]) -> str:
     from .settings import sets_used
 
     setting = stored["about"]["setting"]
-    used = () if isinstance(setting, str) else sets_used(stored["about"]["experiment"], setting["data"])
-    notes = [f"{TITLES.get(name, name)}: {note}" for name, note in stored["about"].get("data", {}).items() if name in used]
+    used = (
+        ()
+        if isinstance(setting, str)
+        else sets_used(stored["about"]["experiment"], setting["data"])
+    )
+    notes = [
+        f"{TITLES.get(name, name)}: {note}"
+        for name, note in stored["about"].get("data", {}).items()
+        if name in used
+    ]
     return f"`{stored['about']['command']}`" + "".join(f" {note}." for note in notes) + "\n"

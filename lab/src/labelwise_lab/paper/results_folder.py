@@ -1,8 +1,12 @@
-"""The results folder: trained runs, their predictions, and the numbers of each experiment with their provenance.
+"""The results folder: trained runs, their predictions, and the numbers of each experiment with
+their provenance.
 
-``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions, ``run-0/members`` those of the members that are finished while
-others are not (enough to resume the run on another machine), ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the results. A run is trained only where its predictions are missing; an interrupted training is resumed. A folder that ``labelwise-lab train``
-wrote with the same recipe and seed can be copied to ``run-SEED/training``. Numbers are always computed from the stored predictions.
+``RESULTS/SETTING/run-0/training`` holds checkpoints, ``run-0/SET.npz`` predictions,
+``run-0/members`` those of the members that are finished while others are not (enough to resume the
+run on another machine), ``RESULTS/SETTING/EXPERIMENT.json`` and ``.png`` the results. A run is
+trained only where its predictions are missing; an interrupted training is resumed. A folder that
+``labelwise-lab train`` wrote with the same recipe and seed can be copied to ``run-SEED/training``.
+Numbers are always computed from the stored predictions.
 """
 
 from __future__ import annotations
@@ -30,10 +34,24 @@ from labelwise.io.atomic import replacing
 from .prediction_files import join_predictions, read_predictions, write_predictions
 from .settings import Setting, TestImages, image_shape, sets_used, training_data
 
-__all__ = ["NOTES", "Options", "available", "over_runs", "plain", "predict", "predictions", "record", "save_figure", "train"]
+__all__ = [
+    "NOTES",
+    "Options",
+    "available",
+    "over_runs",
+    "plain",
+    "predict",
+    "predictions",
+    "record",
+    "save_figure",
+    "train",
+]
 
 NOTES = {
-    "svhn": "the first 10,000 of the 26,032 test digits, cropped again from the street numbers: not bit-identical to the published file",
+    "svhn": (
+        "the first 10,000 of the 26,032 test digits, cropped again from the street numbers: not "
+        "bit-identical to the published file"
+    ),
 }
 """What was used of a data set, where it is not all of it."""
 
@@ -58,37 +76,76 @@ class Options:
         return {"data_dir": self.data_dir, "download": self.download, "sha256": self.sha256}
 
     def path(self, setting: Setting, run: int, images: TestImages) -> Path:
-        """The prediction file of a run; for fewer than five members that of five, if only it is there: the first ones are the same."""
-        of = [replace(setting, members=members) for members in dict.fromkeys((setting.members, max(setting.members, 5)))]
+        """The prediction file of a run; for fewer than five members that of five, if only it is
+        there: the first ones are the same.
+        """
+        of = [
+            replace(setting, members=members)
+            for members in dict.fromkeys((setting.members, max(setting.members, 5)))
+        ]
         paths = [self.results / each.name / f"run-{run}" / f"{images.name}.npz" for each in of]
         return next((path for path in paths if path.exists()), paths[0])
 
     def member_path(self, setting: Setting, run: int, images: TestImages, member: int) -> Path:
         """The predictions of one member, until all are there."""
-        return self.results / setting.name / f"run-{run}" / "members" / f"{images.name}-{member}.npz"
+        return (
+            self.results / setting.name / f"run-{run}" / "members" / f"{images.name}-{member}.npz"
+        )
 
 
-def predictions(setting: Setting, run: int, wanted: Sequence[TestImages], options: Options) -> dict[TestImages, Predictions]:
-    """Predictions of run ``run``; what is missing is trained, predicted and stored, member by member."""
+def predictions(
+    setting: Setting, run: int, wanted: Sequence[TestImages], options: Options
+) -> dict[TestImages, Predictions]:
+    """Predictions of run ``run``; what is missing is trained, predicted and stored, member by
+    member.
+    """
     if not all(options.path(setting, run, images).exists() for images in wanted):
-        # While the weights are there, predict all sets of the experiments; afterwards the weights are no longer needed.
+        # While the weights are there, predict all sets of the experiments; afterwards the weights
+        # are no longer needed.
         usual, _ = available(setting, setting.images, run + 1, options)
-        missing = [images for images in dict.fromkeys([*wanted, *usual]) if not options.path(setting, run, images).exists()]
-        splits = {images: images.load(**options.where) for images in missing}  # before the training: a file may be missing
-        paths = {(images, m): options.member_path(setting, run, images, m) for images in missing for m in range(setting.members)}
-        todo = [m for m in range(setting.members) if not all(paths[images, m].exists() for images in missing)]
+        missing = [
+            images
+            for images in dict.fromkeys([*wanted, *usual])
+            if not options.path(setting, run, images).exists()
+        ]
+        splits = {
+            images: images.load(**options.where) for images in missing
+        }  # before the training: a file may be missing
+        paths = {
+            (images, m): options.member_path(setting, run, images, m)
+            for images in missing
+            for m in range(setting.members)
+        }
+        todo = [
+            m
+            for m in range(setting.members)
+            if not all(paths[images, m].exists() for images in missing)
+        ]
         for members in _pieces(todo, _at_a_time(options)):
             fitted = train(setting, run, options, members)
             for (images, split), m in itertools.product(splits.items(), members):
                 options.say(f"{setting.name}, run {run}: predicting {images.name} with member {m}")
                 y_true = split.y if images.data == setting.data else None
                 paths[images, m].parent.mkdir(parents=True, exist_ok=True)
-                write_predictions(paths[images, m], predict(fitted, images, split, members=[m]).probs, y_true, fitted.class_names)
+                write_predictions(
+                    paths[images, m],
+                    predict(fitted, images, split, members=[m]).probs,
+                    y_true,
+                    fitted.class_names,
+                )
         for images in missing:
-            join_predictions([paths[images, m] for m in range(setting.members)], options.path(setting, run, images))
+            join_predictions(
+                [paths[images, m] for m in range(setting.members)],
+                options.path(setting, run, images),
+            )
     _remove_joined(setting, run, options)
     own = setting.data  # the labels of other sets are not stored
-    return {images: read_predictions(options.path(setting, run, images), setting.members, labeled=images.data == own) for images in wanted}
+    return {
+        images: read_predictions(
+            options.path(setting, run, images), setting.members, labeled=images.data == own
+        )
+        for images in wanted
+    }
 
 
 def _at_a_time(options: Options) -> int:
@@ -99,7 +156,8 @@ def _at_a_time(options: Options) -> int:
 
 
 def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
-    """As many members at a time as are trained in parallel; what is left over joins the last ones, which share the processors evenly.
+    """As many members at a time as are trained in parallel; what is left over joins the last ones,
+    which share the processors evenly.
 
     >>> _pieces([0, 1, 2, 3, 4], 2)
     [[0, 1], [2, 3, 4]]
@@ -111,7 +169,9 @@ def _pieces(members: Sequence[int], size: int) -> list[list[int]]:
 
 
 def _remove_joined(setting: Setting, run: int, options: Options) -> None:
-    """Remove predictions of single members that are in the file of all; also what an interruption left."""
+    """Remove predictions of single members that are in the file of all; also what an interruption
+    left.
+    """
     for images in setting.images:
         if options.path(setting, run, images).exists():
             for m in range(setting.members):
@@ -121,8 +181,12 @@ def _remove_joined(setting: Setting, run: int, options: Options) -> None:
         folder.rmdir()
 
 
-def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options: Options) -> tuple[list[TestImages], dict[str, str]]:
-    """Those images that are predicted already, or whose files are there; and for the others the reason why not."""
+def available(
+    setting: Setting, wanted: Sequence[TestImages], runs: int, options: Options
+) -> tuple[list[TestImages], dict[str, str]]:
+    """Those images that are predicted already, or whose files are there; and for the others the
+    reason why not.
+    """
     there, absent = [], {}
     for images in wanted:
         try:
@@ -134,11 +198,15 @@ def available(setting: Setting, wanted: Sequence[TestImages], runs: int, options
     return there, absent
 
 
-def train(setting: Setting, run: int, options: Options, members: Sequence[int] | None = None) -> Any:
-    """The ensemble of run ``run``, whose number is the seed, or only some ``members``. A finished run is loaded; an interrupted one is resumed.
+def train(
+    setting: Setting, run: int, options: Options, members: Sequence[int] | None = None
+) -> Any:
+    """The ensemble of run ``run``, whose number is the seed, or only some ``members``. A finished
+    run is loaded; an interrupted one is resumed.
 
-    With a constant learning rate, the longest finished training of the same setting with fewer epochs is continued: the weights are the
-    same, and predictions after 5, 10 and 15 epochs cost one training of 15.
+    With a constant learning rate, the longest finished training of the same setting with fewer
+    epochs is continued: the weights are the same, and predictions after 5, 10 and 15 epochs cost
+    one training of 15.
     """
     from ..training import fit_ensemble, load_ensemble
 
@@ -152,8 +220,15 @@ def train(setting: Setting, run: int, options: Options, members: Sequence[int] |
                 break
         start = None
     since = "" if start is None else f", from epoch {start.recipe.epochs}"
-    which = "" if members is None else f"member{'s' * (len(members) > 1)} {', '.join(map(str, members))} of "
-    options.say(f"{setting.name}, run {run}: {which}{setting.members} × {recipe.network}, {recipe.epochs} epochs{since}")
+    which = (
+        ""
+        if members is None
+        else f"member{'s' * (len(members) > 1)} {', '.join(map(str, members))} of "
+    )
+    options.say(
+        f"{setting.name}, run {run}: {which}{setting.members} × {recipe.network}, {recipe.epochs} "
+        f"epochs{since}"
+    )
     folder = options.results / setting.name / f"run-{run}" / "training"
     return fit_ensemble(
         recipe.network,
@@ -169,11 +244,17 @@ def train(setting: Setting, run: int, options: Options, members: Sequence[int] |
     )
 
 
-def predict(fitted: Any, images: TestImages, split: Any, *, members: Sequence[int] | None = None) -> Ensemble:
+def predict(
+    fitted: Any, images: TestImages, split: Any, *, members: Sequence[int] | None = None
+) -> Ensemble:
     """The predictions of an ensemble, or of some of its members, for some images."""
     from ..training import predict_ensemble
 
-    q: Ensemble = predict_ensemble(fitted if images.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)), split.x, members=members)
+    q: Ensemble = predict_ensemble(
+        fitted if images.scaled else replace(fitted, inputs=_unscaled(fitted.inputs)),
+        split.x,
+        members=members,
+    )
     return q
 
 
@@ -184,8 +265,18 @@ def _unscaled(inputs: Any) -> Any:
     return replace(inputs, statistics=(tuple(m / 255 for m in mean), tuple(s / 255 for s in sd)))
 
 
-def record(setting: Setting | str, experiment: str, numbers: dict[str, Any], options: Options, *, runs: int, **more: Any) -> Path:
-    """Write ``EXPERIMENT.json``: the numbers and their provenance. Returns the path, whose ``.png`` is the place for a figure."""
+def record(
+    setting: Setting | str,
+    experiment: str,
+    numbers: dict[str, Any],
+    options: Options,
+    *,
+    runs: int,
+    **more: Any,
+) -> Path:
+    """Write ``EXPERIMENT.json``: the numbers and their provenance. Returns the path, whose ``.png``
+    is the place for a figure.
+    """
     about = {
         "experiment": experiment,
         "command": options.command,
@@ -193,14 +284,27 @@ def record(setting: Setting | str, experiment: str, numbers: dict[str, Any], opt
         "runs": runs,
         "seeds": list(range(runs)),
         "versions": versions(),
-        "data": {} if isinstance(setting, str) else {name: NOTES[name] for name in sets_used(experiment, setting.data) if name in NOTES},
+        "data": {}
+        if isinstance(setting, str)
+        else {name: NOTES[name] for name in sets_used(experiment, setting.data) if name in NOTES},
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         **more,
     }
-    path = options.results / (setting if isinstance(setting, str) else setting.name) / f"{experiment}.json"
+    path = (
+        options.results
+        / (setting if isinstance(setting, str) else setting.name)
+        / f"{experiment}.json"
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as file:
-        file.write((json.dumps({"about": plain(about), "numbers": plain(numbers)}, indent=1, ensure_ascii=False) + "\n").encode())
+        file.write(
+            (
+                json.dumps(
+                    {"about": plain(about), "numbers": plain(numbers)}, indent=1, ensure_ascii=False
+                )
+                + "\n"
+            ).encode()
+        )
     return path
 
 
@@ -225,13 +329,18 @@ def versions() -> dict[str, str]:
 
 
 def plain(value: Any) -> Any:
-    """What JSON can hold: estimates as value, low, high; not-a-number as null; numbers with the digits that float32 input has."""
+    """What JSON can hold: estimates as value, low, high; not-a-number as null; numbers with the
+    digits that float32 input has.
+    """
     if isinstance(value, Estimate):
         return plain({"value": value.value, "low": value.low, "high": value.high})
     if is_dataclass(value) and not isinstance(value, type):
         return plain(asdict(value))
     if isinstance(value, dict):
-        return {" | ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(part) for key, part in value.items()}
+        return {
+            " | ".join(map(str, key)) if isinstance(key, tuple) else str(key): plain(part)
+            for key, part in value.items()
+        }
     if isinstance(value, list | tuple):
         return [plain(part) for part in value]
     if isinstance(value, np.ndarray | np.generic):
@@ -242,9 +351,11 @@ def plain(value: Any) -> Any:
 
 
 def over_runs(values: Any) -> dict[Any, Any]:
-    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers; of dictionaries, for each key.
+    """Mean, standard deviation (n − 1) and 95 % t-interval of one number per run, and the numbers;
+    of dictionaries, for each key.
 
-    Where a run has no such number (NaN, such as the possible gain of a run without errors), there is no mean over the runs either: ``None``.
+    Where a run has no such number (NaN, such as the possible gain of a run without errors), there
+    is no mean over the runs either: ``None``.
     """
     if isinstance(values[0], dict):
         return {key: over_runs([value[key] for value in values]) for key in values[0]}

@@ -1,4 +1,6 @@
-"""The scores that the paper compares: three measures, each of total, aleatoric and epistemic uncertainty, one number per instance."""
+"""The scores that the paper compares: three measures, each of total, aleatoric and epistemic
+uncertainty, one number per instance.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +14,20 @@ from labelwise.decomposition import PARTS, decompose
 from labelwise.distributions import Ensemble
 from labelwise.evaluation import detection_scores, rejection_curve
 
-__all__ = ["MEASURES", "Scores", "accuracy_and_areas", "aurocs", "differences", "epistemic_in_float32", "scores"]
+__all__ = [
+    "MEASURES",
+    "Scores",
+    "accuracy_and_areas",
+    "aurocs",
+    "differences",
+    "epistemic_in_float32",
+    "scores",
+]
 
 MEASURES = ("variance", "label-wise entropy", "entropy")
-"""As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and entropy of all classes at once, whose
-epistemic part is mutual information."""
+"""As in the paper's Table 1: label-wise variance (squared loss), label-wise entropy (log loss), and
+entropy of all classes at once, whose epistemic part is mutual information.
+"""
 
 Scores = Mapping[tuple[str, str], np.ndarray]
 """(measure, part) -> one number per instance."""
@@ -25,25 +36,42 @@ Scores = Mapping[tuple[str, str], np.ndarray]
 def scores(q: Ensemble) -> dict[tuple[str, str], np.ndarray]:
     """The nine scores of each instance.
 
-    The published code divides the two entropies by their largest values; no curve and no AUROC depends on that.
+    The published code divides the two entropies by their largest values; no curve and no AUROC
+    depends on that.
     """
     u = decompose(q, "log")
-    summed: dict[str, Any] = {"variance": decompose(q, "squared").sum(), "label-wise entropy": u.sum(), "entropy": u.joint}
-    return {(measure, part): np.asarray(getattr(summed[measure], part)) for measure in MEASURES for part in PARTS}
+    summed: dict[str, Any] = {
+        "variance": decompose(q, "squared").sum(),
+        "label-wise entropy": u.sum(),
+        "entropy": u.joint,
+    }
+    return {
+        (measure, part): np.asarray(getattr(summed[measure], part))
+        for measure in MEASURES
+        for part in PARTS
+    }
 
 
 def epistemic_in_float32(probs: np.ndarray) -> dict[str, np.ndarray]:
-    """Epistemic uncertainty (M, N, K) -> (N,) by the formulas of the published code, all in single precision.
+    """Epistemic uncertainty (M, N, K) -> (N,) by the formulas of the published code, all in single
+    precision.
 
-    Its variance is the mean of Σ p (p − mean): where the members nearly agree, what is left is a rounding error, which may be negative.
+    Its variance is the mean of Σ p (p − mean): where the members nearly agree, what is left is a
+    rounding error, which may be negative.
     """
     p = np.asarray(probs, np.float32)
     mean = p.mean(axis=0, dtype=np.float32)
-    clipped, clipped_mean = (x / x.sum(axis=-1, keepdims=True) for x in (np.maximum(x, np.float32(1e-25)) for x in (p, mean)))
+    clipped, clipped_mean = (
+        x / x.sum(axis=-1, keepdims=True)
+        for x in (np.maximum(x, np.float32(1e-25)) for x in (p, mean))
+    )
     binary = np.float32(0)
     for x in (p, 1 - p):
         with np.errstate(divide="ignore"):
-            logs = [np.where(each > 0, np.log2(each.astype(float)), 0).astype(np.float32) for each in (x, x.mean(axis=0))]
+            logs = [
+                np.where(each > 0, np.log2(each.astype(float)), 0).astype(np.float32)
+                for each in (x, x.mean(axis=0))
+            ]
         binary = binary + (x * (logs[0] - logs[1])).sum(axis=-1).mean(axis=0)
     return {
         "variance": (p * (p - mean)).sum(axis=-1).mean(axis=0),
@@ -52,13 +80,19 @@ def epistemic_in_float32(probs: np.ndarray) -> dict[str, np.ndarray]:
     }
 
 
-def accuracy_and_areas(q: Ensemble, found: Scores, y_true: np.ndarray) -> tuple[float, dict[tuple[str, str], float]]:
+def accuracy_and_areas(
+    q: Ensemble, found: Scores, y_true: np.ndarray
+) -> tuple[float, dict[tuple[str, str], float]]:
     """Accuracy of the ensemble, and the area under the accuracy–rejection curve of each score."""
     correct = q.mean().argmax(-1) == y_true
-    return float(correct.mean()), {key: rejection_curve(score, correct=correct).area for key, score in found.items()}
+    return float(correct.mean()), {
+        key: rejection_curve(score, correct=correct).area for key, score in found.items()
+    }
 
 
-def aurocs(inside: Scores, outside: Scores, parts: Sequence[str] = PARTS) -> dict[tuple[str, str], float]:
+def aurocs(
+    inside: Scores, outside: Scores, parts: Sequence[str] = PARTS
+) -> dict[tuple[str, str], float]:
     """AUROC of each score, or of those of some parts, for telling the two sets apart."""
     keys = [(measure, part) for measure in MEASURES for part in parts]
     return {key: float(detection_scores(inside[key], outside[key]).auroc) for key in keys}
@@ -66,4 +100,8 @@ def aurocs(inside: Scores, outside: Scores, parts: Sequence[str] = PARTS) -> dic
 
 def differences(values: Mapping[tuple[str, str], float]) -> dict[tuple[str, str], float]:
     """("variance − entropy", part) and so on: the differences between each two measures."""
-    return {(f"{a} − {b}", part): values[a, part] - values[b, part] for a, b in combinations(MEASURES, 2) for part in PARTS}
+    return {
+        (f"{a} − {b}", part): values[a, part] - values[b, part]
+        for a, b in combinations(MEASURES, 2)
+        for part in PARTS
+    }

@@ -1,4 +1,6 @@
-"""What is trained and on which images it is tested: the data sets of the paper, and the small stand-in of ``--quick``."""
+"""What is trained and on which images it is tested: the data sets of the paper, and the small
+stand-in of ``--quick``.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +18,20 @@ from ..datasets import Dataset, Examples, load
 if TYPE_CHECKING:
     from ..training import Recipe
 
-__all__ = ["DATA", "QUICK", "Setting", "TestImages", "four_ways", "image_shape", "parse_change", "sets_used", "training_data"]
+__all__ = [
+    "DATA",
+    "QUICK",
+    "Setting",
+    "TestImages",
+    "four_ways",
+    "image_shape",
+    "parse_change",
+    "sets_used",
+    "training_data",
+]
 
-# Data set of the paper's rejection curves -> the out-of-distribution sets that it is compared with (Table 1).
+# Data set of the paper's rejection curves -> the out-of-distribution sets that it is compared with
+# (Table 1).
 DATA: dict[str, tuple[str, ...]] = {
     "mnist": (),
     "fashion-mnist": ("mnist", "kmnist"),
@@ -28,7 +41,9 @@ DATA: dict[str, tuple[str, ...]] = {
     "digits": ("fashion-8x8", "shuffled-digits"),
 }
 DIGITS = (1, 8, 8)
-"""Shape of the digits, on which their recipe depends; those of the paper's data sets depend on no shape."""
+"""Shape of the digits, on which their recipe depends; those of the paper's data sets depend on no
+shape.
+"""
 QUICK = {"members": 2, "runs": 2, "epochs": 5}
 
 
@@ -42,25 +57,43 @@ class Setting:
     epochs: int | None = None
     """Fewer (or more) than the recipe's, with its schedule compressed."""
     changes: tuple[tuple[str, Any], ...] = ()
-    """Other values for fields of the recipe, such as ``("batch_size", 64)``; ``("rate", 0.1)`` is a constant learning rate,
-    ``("scaled", False)`` gray pixels of 0 … 255."""
+    """Other values for fields of the recipe, such as ``("batch_size", 64)``; ``("rate", 0.1)`` is a
+    constant learning rate, ``("scaled", False)`` gray pixels of 0 … 255.
+    """
 
     def __post_init__(self) -> None:
         if self.data not in DATA:
-            raise ValueError(f"`data` must be one of {', '.join(map(repr, DATA))}; got {self.data!r}")
+            raise ValueError(
+                f"`data` must be one of {', '.join(map(repr, DATA))}; got {self.data!r}"
+            )
 
     @property
     def name(self) -> str:
         """The name of its folder."""
-        changes = (f"{key}={str(value).lower() if isinstance(value, bool) else value}" for key, value in self.changes)
-        epochs, members = [f"{self.epochs}-epochs"] * (self.epochs is not None), [f"{self.members}-members"] * (self.members != 5)
+        changes = (
+            f"{key}={str(value).lower() if isinstance(value, bool) else value}"
+            for key, value in self.changes
+        )
+        epochs, members = (
+            [f"{self.epochs}-epochs"] * (self.epochs is not None),
+            [f"{self.members}-members"] * (self.members != 5),
+        )
         return "-".join([self.data, self.protocol, *changes, *epochs, *members])
 
     @property
     def images(self) -> list[TestImages]:
-        """All test images that its experiments use, so that they can be predicted while the weights are there."""
-        others = [images for name in DATA[self.data] for images in (four_ways(name) if name == "cifar10.2" else [TestImages(name)])]
-        return [*(four_ways(self.data) if self.data == "cifar10" else [TestImages(self.data)]), *others]
+        """All test images that its experiments use, so that they can be predicted while the weights
+        are there.
+        """
+        others = [
+            images
+            for name in DATA[self.data]
+            for images in (four_ways(name) if name == "cifar10.2" else [TestImages(name)])
+        ]
+        return [
+            *(four_ways(self.data) if self.data == "cifar10" else [TestImages(self.data)]),
+            *others,
+        ]
 
     @property
     def changed(self) -> dict[str, Any]:
@@ -75,11 +108,17 @@ class Setting:
         """The training recipe; the digits, which the paper does not have, get the default one."""
         from ..training import find_recipe
 
-        recipe = replace(find_recipe(self.data, "default" if self.data == "digits" else self.protocol, shape=shape), **self.changed)
+        recipe = replace(
+            find_recipe(
+                self.data, "default" if self.data == "digits" else self.protocol, shape=shape
+            ),
+            **self.changed,
+        )
         return recipe if self.epochs is None else recipe.stretched(self.epochs)
 
     def canonical(self, recipe: Callable[[Setting], Recipe] | None = None) -> Setting:
-        """Without changes that change nothing, the others in the order of the recipe's fields: one training has one name, however it was asked for.
+        """Without changes that change nothing, the others in the order of the recipe's fields: one
+        training has one name, however it was asked for.
 
         ``recipe`` tells what is trained, if it is not the setting's own recipe.
         """
@@ -94,7 +133,14 @@ class Setting:
             kept = replace(kept, epochs=None)
         order = [field.name for field in fields(Recipe)]
         place = {"rate": order.index("rates"), "scaled": order.index("normalize")}
-        return replace(kept, changes=tuple(sorted(kept.changes, key=lambda change: place.get(change[0]) or order.index(change[0]))))
+        return replace(
+            kept,
+            changes=tuple(
+                sorted(
+                    kept.changes, key=lambda change: place.get(change[0]) or order.index(change[0])
+                )
+            ),
+        )
 
 
 def parse_change(text: str) -> tuple[str, Any]:
@@ -112,9 +158,13 @@ def parse_change(text: str) -> tuple[str, Any]:
         "bool": lambda word: {"true": True, "false": False}[word.lower()],
     }
     key, equals, word = text.partition("=")
-    kinds = {field.name: str(field.type) for field in fields(Recipe) if field.type in converters} | {"rate": "float", "scaled": "bool"}
+    kinds = {
+        field.name: str(field.type) for field in fields(Recipe) if field.type in converters
+    } | {"rate": "float", "scaled": "bool"}
     if not equals or key not in kinds:
-        raise ValueError(f"a change must be FIELD=VALUE with one of the fields {', '.join(kinds)}; got {text!r}")
+        raise ValueError(
+            f"a change must be FIELD=VALUE with one of the fields {', '.join(kinds)}; got {text!r}"
+        )
     try:
         return key, converters[kinds[key]](word)
     except (ValueError, KeyError):
@@ -123,7 +173,9 @@ def parse_change(text: str) -> tuple[str, Any]:
 
 @dataclass(frozen=True)
 class TestImages:
-    """The test images of a data set, as they are or mishandled as in the published CIFAR-10.2 experiment."""
+    """The test images of a data set, as they are or mishandled as in the published CIFAR-10.2
+    experiment.
+    """
 
     __test__ = False  # not a test class, whatever pytest thinks of its name
 
@@ -136,16 +188,29 @@ class TestImages:
     @property
     def name(self) -> str:
         """The name of its prediction file."""
-        return self.data + ("" if self.scaled else "-unscaled") + ("-transposed" if self.transposed else "")
+        return (
+            self.data
+            + ("" if self.scaled else "-unscaled")
+            + ("-transposed" if self.transposed else "")
+        )
 
     def load(self, **where: Any) -> Examples:
         """Images and labels; ``where`` as for `labelwise_lab.datasets.load`."""
-        test = _out_of_distribution_for_digits(self.data) if self.data in DATA["digits"] else load(self.data, **where).test
-        return Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y) if self.transposed else test
+        test = (
+            _out_of_distribution_for_digits(self.data)
+            if self.data in DATA["digits"]
+            else load(self.data, **where).test
+        )
+        return (
+            Examples(np.ascontiguousarray(test.x.swapaxes(1, 2)), test.y)
+            if self.transposed
+            else test
+        )
 
 
 def sets_used(experiment: str, data: str) -> tuple[str, ...]:
-    """The data sets of an experiment on ``data``: out-of-distribution sets only where AUROCs against them are computed.
+    """The data sets of an experiment on ``data``: out-of-distribution sets only where AUROCs
+    against them are computed.
 
     >>> sets_used("ood", "fashion-mnist"), sets_used("arc", "fashion-mnist")
     (('fashion-mnist', 'mnist', 'kmnist'), ('fashion-mnist',))
@@ -155,17 +220,29 @@ def sets_used(experiment: str, data: str) -> tuple[str, ...]:
 
 def four_ways(data: str) -> list[TestImages]:
     """The images of a data set, scaled or not, transposed or not."""
-    return [TestImages(data, scaled, transposed) for scaled, transposed in itertools.product((True, False), (False, True))]
+    return [
+        TestImages(data, scaled, transposed)
+        for scaled, transposed in itertools.product((True, False), (False, True))
+    ]
 
 
 def _out_of_distribution_for_digits(name: str) -> Examples:
-    """Two sets that need no download: clothes at 8 × 8 pixels, and the test digits with their pixels in another order."""
+    """Two sets that need no download: clothes at 8 × 8 pixels, and the test digits with their
+    pixels in another order.
+    """
     if name == "shuffled-digits":
         test = load("digits").test
         order = np.random.default_rng(0).permutation(64)
-        return Examples(np.ascontiguousarray(test.x.reshape(-1, 64)[:, order].reshape(-1, 8, 8)), test.y)
+        return Examples(
+            np.ascontiguousarray(test.x.reshape(-1, 64)[:, order].reshape(-1, 8, 8)), test.y
+        )
     fashion = load_fashion_ensemble()
-    x = np.pad(fashion.images, ((0, 0), (2, 2), (2, 2))).reshape(-1, 8, 4, 8, 4).mean(axis=(2, 4)).astype(np.uint8)
+    x = (
+        np.pad(fashion.images, ((0, 0), (2, 2), (2, 2)))
+        .reshape(-1, 8, 4, 8, 4)
+        .mean(axis=(2, 4))
+        .astype(np.uint8)
+    )
     return Examples(x, fashion.y_true[fashion.image_index])
 
 
@@ -173,7 +250,10 @@ def training_data(setting: Setting, **where: Any) -> tuple[Dataset, Examples]:
     """The data set and its training part; ``where`` as for `labelwise_lab.datasets.load`."""
     data = load(setting.data, **where)
     if data.train is None:
-        raise FileNotFoundError(f"the training set of {setting.data} was not found, only its test set; --download gets it")
+        raise FileNotFoundError(
+            f"the training set of {setting.data} was not found, only its test set; --download gets "
+            "it"
+        )
     return data, data.train
 
 

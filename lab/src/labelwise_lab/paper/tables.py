@@ -28,9 +28,23 @@ Table = tuple[str, list[str], list[list[str]]]
 """Title, columns, rows."""
 SHORT = {"total": "TU", "aleatoric": "AU", "epistemic": "EU"}
 DROP_COLUMNS = [
-    "arm", "runs", "drop", "its class", "other classes", "next highest", "its class has the largest", "another class rises", "predicted by a line",
-]  # fmt: skip
-EFFECT_COLUMNS = ["arm − control", "runs", "its class", "smallest detectable drop (80 % power)", "other classes"]
+    "arm",
+    "runs",
+    "drop",
+    "its class",
+    "other classes",
+    "next highest",
+    "its class has the largest",
+    "another class rises",
+    "predicted by a line",
+]
+EFFECT_COLUMNS = [
+    "arm − control",
+    "runs",
+    "its class",
+    "smallest detectable drop (80 % power)",
+    "other classes",
+]
 
 
 def read(path: Path) -> dict[str, Any]:
@@ -42,11 +56,16 @@ def read(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # also what is not UTF-8
         wrong = str(error)
     else:
-        if isinstance(stored, dict) and all(isinstance(stored.get(key), dict) for key in ("about", "numbers")):
+        if isinstance(stored, dict) and all(
+            isinstance(stored.get(key), dict) for key in ("about", "numbers")
+        ):
             return stored
         wrong = "it must hold `about` and `numbers`"
     kind = "published" if path.parent.name == "published" else path.stem
-    raise ValueError(f"{str(path)!r} is not a stored result: {wrong}; delete it and run `labelwise-lab reproduce {kind}` again")
+    raise ValueError(
+        f"{str(path)!r} is not a stored result: {wrong}; delete it and run `labelwise-lab "
+        f"reproduce {kind}` again"
+    )
 
 
 def tables(path: Path) -> list[Table]:
@@ -54,11 +73,23 @@ def tables(path: Path) -> list[Table]:
     stored = read(path)
     about, numbers = stored["about"], stored["numbers"]
     if about["setting"] == "published":
-        return [("Drop in mean EU, mean ± sd (n)", DROP_COLUMNS, drop_rows("swap", numbers, about["runs"]))]
+        return [
+            (
+                "Drop in mean EU, mean ± sd (n)",
+                DROP_COLUMNS,
+                drop_rows("swap", numbers, about["runs"]),
+            )
+        ]
     makers = {
-        "arc": arc, "ood": ood, "losses": losses, "gallery": gallery, "holdout": holdout, "artifact": artifact, "human": human,
+        "arc": arc,
+        "ood": ood,
+        "losses": losses,
+        "gallery": gallery,
+        "holdout": holdout,
+        "artifact": artifact,
+        "human": human,
         "fingerprint": fingerprint,
-    }  # fmt: skip
+    }
     return makers[about["experiment"]](numbers, about)
 
 
@@ -73,7 +104,11 @@ def interval(cell: dict[str, Any] | None, digits: int = 3) -> str:
     if cell is None:
         return "–"
     value = number(cell["mean"] if "mean" in cell else cell["value"], digits)
-    return value if cell.get("low") is None else f"{value} [{number(cell['low'], digits)}, {number(cell['high'], digits)}]"
+    return (
+        value
+        if cell.get("low") is None
+        else f"{value} [{number(cell['low'], digits)}, {number(cell['high'], digits)}]"
+    )
 
 
 def number(value: float | None, digits: int) -> str:
@@ -90,7 +125,9 @@ def runs_word(n: int) -> str:
 
 
 def _keys(cells: dict[str, Any], *places: int) -> list[Any]:
-    """The distinct words at one place of keys such as ``mnist | variance | total``; for several places, their combinations."""
+    """The distinct words at one place of keys such as ``mnist | variance | total``; for several
+    places, their combinations.
+    """
     words = [list(dict.fromkeys(key.split(" | ")[place] for key in cells)) for place in places]
     return words[0] if len(words) == 1 else list(product(*words))
 
@@ -98,25 +135,56 @@ def _keys(cells: dict[str, Any], *places: int) -> list[Any]:
 def arc(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Area under the accuracy–rejection curves, and differences between the measures."""
     area, difference = numbers["area"], numbers["area difference"]
-    title = f"Area under the accuracy–rejection curve, {runs_word(about['runs'])}; accuracy {spread(numbers['accuracy'], 4)}"
-    rows = [[name, *(spread(area[f"{name} | {part}"], 4) for part in PARTS)] for name in _keys(area, 0)]
-    compared = [[pair, *(interval(difference[f"{pair} | {part}"], 5) for part in PARTS)] for pair in _keys(difference, 0)]
+    title = (
+        f"Area under the accuracy–rejection curve, {runs_word(about['runs'])}; accuracy "
+        f"{spread(numbers['accuracy'], 4)}"
+    )
+    rows = [
+        [name, *(spread(area[f"{name} | {part}"], 4) for part in PARTS)] for name in _keys(area, 0)
+    ]
+    compared = [
+        [pair, *(interval(difference[f"{pair} | {part}"], 5) for part in PARTS)]
+        for pair in _keys(difference, 0)
+    ]
     columns = [SHORT[part] for part in PARTS]
-    return [(title, ["measure", *columns], rows), ("Differences of the area, paired by run", ["measures", *columns], compared)]
+    return [
+        (title, ["measure", *columns], rows),
+        ("Differences of the area, paired by run", ["measures", *columns], compared),
+    ]
 
 
 def ood(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
-    """AUROCs by set and measure, differences between the measures, and the effect of the number of members."""
-    cells, differences, instances = (numbers[f"auroc{kind}"] for kind in ("", " difference", " difference, instances of run 0"))
+    """AUROCs by set and measure, differences between the measures, and the effect of the number of
+    members.
+    """
+    cells, differences, instances = (
+        numbers[f"auroc{kind}"] for kind in ("", " difference", " difference, instances of run 0")
+    )
     runs, order = runs_word(about["runs"]), ("epistemic", "total", "aleatoric")
-    rows = [[name, measure, *(spread(cells[f"{name} | {measure} | {part}"]) for part in order)] for name, measure in _keys(cells, 0, 1)]
+    rows = [
+        [name, measure, *(spread(cells[f"{name} | {measure} | {part}"]) for part in order)]
+        for name, measure in _keys(cells, 0, 1)
+    ]
     compared = [
-        [name, pair, interval(differences[f"{name} | {pair} | epistemic"], 4), interval(instances[f"{name} | {pair}"], 4)]
+        [
+            name,
+            pair,
+            interval(differences[f"{name} | {pair} | epistemic"], 4),
+            interval(instances[f"{name} | {pair}"], 4),
+        ]
         for name, pair in _keys(differences, 0, 1)
     ]
     made: list[Table] = [
-        (f"AUROC, {about['setting']['data']} against other sets, {runs}", ["set", "measure", "EU", "TU", "AU"], rows),
-        ("Differences of the AUROC (EU)", ["set", "measures", f"over {runs}", "over the instances of run 0"], compared),
+        (
+            f"AUROC, {about['setting']['data']} against other sets, {runs}",
+            ["set", "measure", "EU", "TU", "AU"],
+            rows,
+        ),
+        (
+            "Differences of the AUROC (EU)",
+            ["set", "measures", f"over {runs}", "over the instances of run 0"],
+            compared,
+        ),
     ]
     return made
 
@@ -124,15 +192,32 @@ def ood(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
 def losses(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """For each task, each loss and its difference from log loss."""
     value, difference = numbers["value"], numbers["difference from log"]
-    columns = ["loss", *(SHORT[part] for part in PARTS), *(f"{SHORT[part]} − log's" for part in PARTS)]
-    tied = [[loss, *(spread(numbers["tied"][f"{loss} | {part}"]) for part in PARTS)] for loss in _keys(value, 1)]
+    columns = [
+        "loss",
+        *(SHORT[part] for part in PARTS),
+        *(f"{SHORT[part]} − log's" for part in PARTS),
+    ]
+    tied = [
+        [loss, *(spread(numbers["tied"][f"{loss} | {part}"]) for part in PARTS)]
+        for loss in _keys(value, 1)
+    ]
     made = [("Share of test instances whose score ties with another's", columns[:4], tied)]
     for task in _keys(value, 0):
-        what, digits = ("Area under the accuracy–rejection curve", 4) if task == "rejection" else (f"AUROC against {task}", 3)
+        what, digits = (
+            ("Area under the accuracy–rejection curve", 4)
+            if task == "rejection"
+            else (f"AUROC against {task}", 3)
+        )
         rows = []
         for loss in _keys(value, 1):
             keys = [f"{task} | {loss} | {part}" for part in PARTS]
-            rows.append([loss, *(spread(value[key], digits) for key in keys), *(interval(difference.get(key), digits + 1) for key in keys)])
+            rows.append(
+                [
+                    loss,
+                    *(spread(value[key], digits) for key in keys),
+                    *(interval(difference.get(key), digits + 1) for key in keys),
+                ]
+            )
         made.append((f"{what}, {runs_word(about['runs'])}", columns, rows))
     return made
 
@@ -141,23 +226,40 @@ def gallery(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """The instances shown."""
     columns = ["position", "true", "predicted", *(SHORT[part] for part in PARTS)]
     rows = {
-        part: [[str(x["position"]), x["true"], x["predicted"], *(number(x[p], 3) for p in PARTS)] for x in numbers[part]] for part in PARTS
+        part: [
+            [str(x["position"]), x["true"], x["predicted"], *(number(x[p], 3) for p in PARTS)]
+            for x in numbers[part]
+        ]
+        for part in PARTS
     }
     return [(f"Highest {part} uncertainty (bits, run 0)", columns, rows[part]) for part in PARTS]
 
 
 def holdout(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Table 2 for each arm, and the paired effects."""
-    rows = [row for arm, table in numbers["table"].items() for row in drop_rows(arm, table, table["runs"])]
+    rows = [
+        row
+        for arm, table in numbers["table"].items()
+        for row in drop_rows(arm, table, table["runs"])
+    ]
     title = "log EU(arm) − log EU(control), same checkpoint and class, 95 % t-interval"
-    return [("Drop in mean EU, mean ± sd (n)", DROP_COLUMNS, rows), (title, EFFECT_COLUMNS, effect_rows(numbers))]
+    return [
+        ("Drop in mean EU, mean ± sd (n)", DROP_COLUMNS, rows),
+        (title, EFFECT_COLUMNS, effect_rows(numbers)),
+    ]
 
 
 def effect_rows(numbers: dict[str, Any]) -> list[list[str]]:
     """What each arm adds to its control, for its class and for the others."""
     others = numbers["effect on other classes"]
     return [
-        [name.replace("-", " "), str(len(cell["runs"])), interval(cell), percent(cell["detectable"]), interval(others.get(name))]
+        [
+            name.replace("-", " "),
+            str(len(cell["runs"])),
+            interval(cell),
+            percent(cell["detectable"]),
+            interval(others.get(name)),
+        ]
         for name, cell in numbers["effect"].items()
     ]
 
@@ -173,9 +275,22 @@ def drop_rows(arm: str, table: dict[str, Any], n: int) -> list[list[str]]:
     predicted = f"{number(100 * table['predicted by the other classes']['value'], 0)} %"
     made = []
     for kind, drop in table["drop"].items():
-        cells = [spread({**drop[name], **({"sd": None} if n < 2 else {})}, 4) for name in ("selected", "others", "next highest")]
+        cells = [
+            spread({**drop[name], **({"sd": None} if n < 2 else {})}, 4)
+            for name in ("selected", "others", "next highest")
+        ]
         largest = f"{table['selected has the largest drop'][kind]}/{n}"
-        made.append([arm.replace("-", " "), str(n), kind, *cells, largest, f"{rises}/{of}", predicted if kind == "absolute" else ""])
+        made.append(
+            [
+                arm.replace("-", " "),
+                str(n),
+                kind,
+                *cells,
+                largest,
+                f"{rises}/{of}",
+                predicted if kind == "absolute" else "",
+            ]
+        )
     return made
 
 
@@ -186,18 +301,37 @@ def artifact(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     rows = []
     for data, scaled, way in _keys(cells, 0, 1, 2):
         key = f"{data} | {scaled} | {way}"
-        accuracy = numbers["accuracy"].get(f"{scaled} | {way}") if data == about["setting"]["data"] else None
-        values = [*(cells[f"{key} | {measure}"] for measure in measures), numbers["confidence"][key], numbers["agreement"][key]]
-        rows.append([data, scaled, way, *map(spread, values), "–" if accuracy is None else spread(accuracy)])
+        accuracy = (
+            numbers["accuracy"].get(f"{scaled} | {way}")
+            if data == about["setting"]["data"]
+            else None
+        )
+        values = [
+            *(cells[f"{key} | {measure}"] for measure in measures),
+            numbers["confidence"][key],
+            numbers["agreement"][key],
+        ]
+        rows.append(
+            [data, scaled, way, *map(spread, values), "–" if accuracy is None else spread(accuracy)]
+        )
     columns = ["images", "pixels", "", *measures, "members' confidence", "all agree", "accuracy"]
     counts = []
     for key, values in numbers["subsets"].items():
         below, above = sum(x < 0.1 for x in values), sum(x > 0.9 for x in values)
-        counts.append([*key.split(" | "), *map(str, (len(values), below, len(values) - below - above, above))])
-    subsets = "AUROC (EU, label-wise entropy) of every subset of the members: how many are below 0.1, between, and above 0.9"
+        counts.append(
+            [*key.split(" | "), *map(str, (len(values), below, len(values) - below - above, above))]
+        )
+    subsets = (
+        "AUROC (EU, label-wise entropy) of every subset of the members: how many are below 0.1, "
+        "between, and above 0.9"
+    )
     return [
         (f"AUROC (EU) against the plain test images, {runs_word(about['runs'])}", columns, rows),
-        (subsets, ["pixels", "", "members", "subsets", "below 0.1", "between", "above 0.9"], counts),
+        (
+            subsets,
+            ["pixels", "", "members", "subsets", "below 0.1", "between", "above 0.9"],
+            counts,
+        ),
     ]
 
 
@@ -205,28 +339,54 @@ def human(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
     """Rank correlations with votes and error, and label by label."""
     pairs, labels = numbers["spearman"], numbers["spearman by label"]
     images, votes, aleatoric = (
-        numbers[key] for key in ("spearman by label, images of the last run", "mean spread of the votes", "mean aleatoric")
+        numbers[key]
+        for key in (
+            "spearman by label, images of the last run",
+            "mean spread of the votes",
+            "mean aleatoric",
+        )
     )
-    rows = [[SHORT[part], *(spread(pairs[f"{part} | {what}"]) for what in ("votes", "error"))] for part in PARTS]
+    rows = [
+        [SHORT[part], *(spread(pairs[f"{part} | {what}"]) for what in ("votes", "error"))]
+        for part in PARTS
+    ]
     by_label = [
-        [name, spread(labels[name]), interval(images[name]), number(votes[name], 4), spread(aleatoric[name], 4)]
+        [
+            name,
+            spread(labels[name]),
+            interval(images[name]),
+            number(votes[name], 4),
+            spread(aleatoric[name], 4),
+        ]
         for name in sorted(labels, key=lambda name: -(labels[name]["mean"] or 0))
     ]
-    title = f"Spearman correlation with the spread of votes and with error, {runs_word(about['runs'])}"
+    title = (
+        f"Spearman correlation with the spread of votes and with error, {runs_word(about['runs'])}"
+    )
     columns = ["label", "Spearman", "over images (last run)", "mean spread of votes", "mean AU"]
     compared = [
-        [SHORT.get(name, name), spread(cell), interval(numbers["spearman of the class means, over classes"][name])]
+        [
+            SHORT.get(name, name),
+            spread(cell),
+            interval(numbers["spearman of the class means, over classes"][name]),
+        ]
         for name, cell in numbers["mean over labels"].items()
     ]
     return [
         (title, ["uncertainty, summed over the labels", "votes", "error"], rows),
-        ("Label by label, with a baseline", ["score", "mean over the labels", "class means (n = 10 classes)"], compared),
+        (
+            "Label by label, with a baseline",
+            ["score", "mean over the labels", "class means (n = 10 classes)"],
+            compared,
+        ),
         ("AU against the votes, by label", columns, by_label),
     ]
 
 
 def fingerprint(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
-    """For each set: levels and differences by the number of members and for other trainings, with the distance from the paper's."""
+    """For each set: levels and differences by the number of members and for other trainings, with
+    the distance from the paper's.
+    """
     distance = numbers["distance by members"]
     made: list[Table] = []
     for name in _keys(distance, 0):
@@ -234,16 +394,31 @@ def fingerprint(numbers: dict[str, Any], about: dict[str, Any]) -> list[Table]:
         columns = ["", *_keys(distance, 1)]
         paper = ["paper", *(number(numbers["paper"][key], 3) for key in cells)]
         by_size = [
-            [f"{m} members", *(_with_distance(numbers["by members"][f"{key} | {m}"]["mean"], distance[f"{key} | {m}"]) for key in cells)]
+            [
+                f"{m} members",
+                *(
+                    _with_distance(
+                        numbers["by members"][f"{key} | {m}"]["mean"], distance[f"{key} | {m}"]
+                    )
+                    for key in cells
+                ),
+            ]
             for m in _keys(distance, 2)
         ]
         trained = [
-            [f"{training}, {runs_word(of['runs'])}", *(_with_distance(of[key], numbers["distance"][training][key]) for key in cells)]
+            [
+                f"{training}, {runs_word(of['runs'])}",
+                *(_with_distance(of[key], numbers["distance"][training][key]) for key in cells),
+            ]
             for training, of in numbers["trainings"].items()
         ]
         what = "value (distance from the paper's in standard errors)"
         made += [
-            (f"{name}, by the number of members, drawn from {about['members']}: {what}", columns, [paper, *by_size]),
+            (
+                f"{name}, by the number of members, drawn from {about['members']}: {what}",
+                columns,
+                [paper, *by_size],
+            ),
             (f"{name}, by training: {what}", columns, [paper, *trained]),
         ]
     return made

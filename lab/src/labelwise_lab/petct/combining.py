@@ -1,6 +1,8 @@
-"""From slices to studies: slices are combined within each member; uncertainty then compares the members.
+"""From slices to studies: slices are combined within each member; uncertainty then compares the
+members.
 
-Treating slices as members would count the difference between a head and a hip as epistemic uncertainty.
+Treating slices as members would count the difference between a head and a hip as epistemic
+uncertainty.
 """
 
 from __future__ import annotations
@@ -15,7 +17,9 @@ from labelwise._suggestions import check_choice
 RULES = ("top", "noisy-or", "mean")
 
 
-def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negative: int | None = 0) -> tuple[np.ndarray, np.ndarray]:
+def aggregate(
+    probs: Any, studies: Any, *, how: str = "top", k: int = 5, negative: int | None = 0
+) -> tuple[np.ndarray, np.ndarray]:
     r"""Class probabilities of whole studies, within each member.
 
     Parameters
@@ -25,9 +29,11 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
     studies : array (N,)
         The study of each slice.
     how : {"top", "noisy-or", "mean"}
-        ``"mean"`` averages over all slices, which dilutes a small lesion. ``"top"`` averages over the member's ``k`` most suspicious slices:
-        those with the lowest probability of the class ``negative`` (without one, with the highest maximum probability). ``"noisy-or"``
-        assumes that slices are independent, that a study has a disease if at least one slice shows it, and that it has at most one disease:
+        ``"mean"`` averages over all slices, which dilutes a small lesion. ``"top"`` averages over
+        the member's ``k`` most suspicious slices: those with the lowest probability of the class
+        ``negative`` (without one, with the highest maximum probability). ``"noisy-or"`` assumes
+        that slices are independent, that a study has a disease if at least one slice shows it, and
+        that it has at most one disease:
 
         .. math:: \frac{P(k)}{P(\text{negative})} = \frac{1 - A_k}{A_k}, \qquad A_k = \prod_s (1 - p_{sk})
 
@@ -51,14 +57,19 @@ def aggregate(probs: Any, studies: Any, *, how: str = "top", k: int = 5, negativ
     mean [[[0.67 0.33]]]
     top [[[0.2 0.8]]]
     noisy-or [[[0.16 0.84]]]
-    """
+    """  # noqa: E501
     values = to_numpy(probs).astype(float)
     names, code = np.unique(to_numpy(studies), return_inverse=True)
     if values.ndim != 3 or code.shape != (values.shape[1],):
-        raise ValueError(f"`probs` must be (members, slices, classes) with a study for each slice; got {values.shape} and {code.shape}")
+        raise ValueError(
+            "`probs` must be (members, slices, classes) with a study for each slice; got "
+            f"{values.shape} and {code.shape}"
+        )
     check_choice(how, "how", RULES)
     if how == "noisy-or" and negative is None:
-        raise ValueError("`how` 'noisy-or' needs a class without lesions (`negative`); use 'top' or 'mean'")
+        raise ValueError(
+            "`how` 'noisy-or' needs a class without lesions (`negative`); use 'top' or 'mean'"
+        )
     if k < 1:
         raise ValueError(f"`k` must be a positive number of slices; got {k}")
     result = np.empty((values.shape[0], len(names), values.shape[2]))

@@ -33,7 +33,8 @@ def plot_slices(
     titles: Sequence[str] | None = None,
     columns: int = 1,
 ) -> Figure:
-    """One row per slice: CT, PET with the segmentation outlined, label-wise uncertainty; true class in green, prediction underlined.
+    """One row per slice: CT, PET with the segmentation outlined, label-wise uncertainty; true class
+    in green, prediction underlined.
 
     Parameters
     ----------
@@ -60,7 +61,9 @@ def plot_slices(
     shape = (right - left) / (bottom - top)
     height = 2.6 if rows == 1 else 2.2  # of an image, in inches
     width = max(0.6, height * shape)
-    figure: Figure = plt.figure(figsize=(columns * (2 * width + 3.2), rows * (height + 0.75) + 0.25), layout="constrained")
+    figure: Figure = plt.figure(
+        figsize=(columns * (2 * width + 3.2), rows * (height + 0.75) + 0.25), layout="constrained"
+    )
     grid = figure.add_gridspec(rows, 3 * columns, width_ratios=[width, width, 2.6] * columns)
     suv = float(prepared.manifest["settings"]["suv_max"])
     # One scale for all rows, at least a quarter of the maximum: small uncertainty must look small.
@@ -69,7 +72,13 @@ def plot_slices(
     for place, i in enumerate(chosen):
         row, column = divmod(place, columns)
         ct, pet, bars = (figure.add_subplot(grid[row, 3 * column + j]) for j in range(3))
-        _draw_images(ct, pet, images[place, top:bottom, left:right], part.images.lesions(i)[top:bottom, left:right], suv)
+        _draw_images(
+            ct,
+            pet,
+            images[place, top:bottom, left:right],
+            part.images.lesions(i)[top:bottom, left:right],
+            suv,
+        )
         tidy(bars)
         truth = int(part.y[i]) if part.y[i] >= 0 else None
         plot_labels(u, i, y_true=truth, y_pred=int(y_pred[i]), ax=bars)
@@ -79,12 +88,21 @@ def plot_slices(
         ct.set_title(_title(part, i) if titles is None else titles[place], fontsize=8, loc="left")
     handles, labels = bars.get_legend_handles_labels()
     lines = [plt.Line2D([], [], color=OUTLINE, linewidth=1.1)]
-    figure.legend([*handles, *lines], [*labels, "segmentation"], loc="outside lower center", ncols=3, frameon=False, fontsize=8)
+    figure.legend(
+        [*handles, *lines],
+        [*labels, "segmentation"],
+        loc="outside lower center",
+        ncols=3,
+        frameon=False,
+        fontsize=8,
+    )
     return figure
 
 
 def _draw_images(ct: Any, pet: Any, image: np.ndarray, mask: np.ndarray, suv: float) -> None:
-    """CT and PET on their axes, the segmentation ``mask`` outlined; bytes of PET are shares of ``suv``."""
+    """CT and PET on their axes, the segmentation ``mask`` outlined; bytes of PET are shares of
+    ``suv``.
+    """
     ct.imshow(image[..., 1], cmap="gray", vmin=0, vmax=255)
     pet.imshow(image[..., 0] * (suv / 255), cmap="gray_r", vmin=0, vmax=min(_SUV_BLACK, suv))
     if mask.any():
@@ -110,4 +128,9 @@ def _frame(ct: np.ndarray) -> tuple[int, int, int, int]:
         return 0, size, 0, size
     rows, columns = np.flatnonzero(np.any(body, axis=1)), np.flatnonzero(np.any(body, axis=0))
     margin = max(1, size // 40)
-    return max(0, rows[0] - margin), min(size, rows[-1] + margin + 1), max(0, columns[0] - margin), min(size, columns[-1] + margin + 1)
+    return (
+        max(0, rows[0] - margin),
+        min(size, rows[-1] + margin + 1),
+        max(0, columns[0] - margin),
+        min(size, columns[-1] + margin + 1),
+    )

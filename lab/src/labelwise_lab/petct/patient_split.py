@@ -13,12 +13,17 @@ from ..datasets.types import _stratified
 
 
 def split_patients(
-    studies: Iterable[tuple[str, str]], *, test_size: float = 0.2, val_size: float = 0.15, rng: int | np.random.Generator | None = 0
+    studies: Iterable[tuple[str, str]],
+    *,
+    test_size: float = 0.2,
+    val_size: float = 0.15,
+    rng: int | np.random.Generator | None = 0,
 ) -> dict[str, str]:
     """Assign each patient to ``"train"``, ``"val"`` or ``"test"``, stratified by diagnosis.
 
-    A patient with several diagnoses is stratified by the rarest of them (by number of patients; ties in alphabetical order), because
-    rare diagnoses are the hardest to represent in every part. The result does not depend on the order of the studies.
+    A patient with several diagnoses is stratified by the rarest of them (by number of patients;
+    ties in alphabetical order), because rare diagnoses are the hardest to represent in every part.
+    The result does not depend on the order of the studies.
 
     Parameters
     ----------
@@ -36,7 +41,10 @@ def split_patients(
     [(('lymphoma', 'test'), 2), (('lymphoma', 'train'), 6), (('lymphoma', 'val'), 2)]
     """
     if not (test_size > 0 and val_size >= 0 and test_size + val_size < 1):
-        raise ValueError(f"`test_size` and `val_size` must be fractions that leave patients to train on; got {test_size} and {val_size}")
+        raise ValueError(
+            "`test_size` and `val_size` must be fractions that leave patients to train on; got "
+            f"{test_size} and {val_size}"
+        )
     diagnoses: dict[str, set[str]] = {}
     for patient, diagnosis in studies:
         diagnoses.setdefault(patient, set()).add(diagnosis)

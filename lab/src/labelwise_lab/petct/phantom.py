@@ -1,7 +1,9 @@
-"""Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline without patient data.
+"""Phantom patients: small synthetic PET/CT studies in the published layout, to try the pipeline
+without patient data.
 
-Bodies of ellipsoids with physiological uptake and lesions at the typical sites of each disease, scanned from the skull base to mid-thigh.
-Every tenth patient has one more lesion at a typical site of another disease, which makes single slices truly ambiguous.
+Bodies of ellipsoids with physiological uptake and lesions at the typical sites of each disease,
+scanned from the skull base to mid-thigh. Every tenth patient has one more lesion at a typical site
+of another disease, which makes single slices truly ambiguous.
 """
 
 from __future__ import annotations
@@ -37,7 +39,8 @@ class Lesion:
     hounsfield: float
 
 
-# Millimeters from the center of the body, toward the right, front and head: (center, radii, HU, SUV).
+# Millimeters from the center of the body, toward the right, front and head: (center, radii, HU,
+# SUV).
 _SOFT = (
     ((0, 0, 60), (165, 108, 245), -95, 0.35),
     ((0, -5, 215), (200, 75, 60), -95, 0.35),
@@ -104,19 +107,35 @@ _ELSEWHERE = 0.1
 
 
 def place_lesions(kind: str, rng: np.random.Generator) -> list[Lesion]:
-    """Lesions at all sites of a disease, on one side for lung cancer, otherwise on both; none for ``"negative"``."""
+    """Lesions at all sites of a disease, on one side for lung cancer, otherwise on both; none for
+    ``"negative"``.
+    """
     if kind == "negative":
         return []
     sites, (small, large), hounsfield = _DISEASES[kind]
     side = int(rng.choice([-1, 1]))
     chosen = [(site, s) for site in sites for s in ((side,) if kind == "lung cancer" else (-1, 1))]
     if rng.random() < _ELSEWHERE:
-        others = [site for other, (theirs, *_) in _DISEASES.items() if other not in (kind, HELD_BACK) for site in theirs]
+        others = [
+            site
+            for other, (theirs, *_) in _DISEASES.items()
+            if other not in (kind, HELD_BACK)
+            for site in theirs
+        ]
         chosen.append((str(rng.choice(others)), side))
     lesions = []
     for site, s in chosen:
-        x, y, z = np.array(_SITES[site]) * (1 if site == "liver" else s, 1, 1) + rng.uniform(-_SPREAD, _SPREAD, 3)
-        lesions.append(Lesion((float(x), float(y), float(z)), rng.uniform(small, large), rng.uniform(5, 13), hounsfield))
+        x, y, z = np.array(_SITES[site]) * (1 if site == "liver" else s, 1, 1) + rng.uniform(
+            -_SPREAD, _SPREAD, 3
+        )
+        lesions.append(
+            Lesion(
+                (float(x), float(y), float(z)),
+                rng.uniform(small, large),
+                rng.uniform(5, 13),
+                hounsfield,
+            )
+        )
     return lesions
 
 
@@ -133,16 +152,34 @@ class Body:
     @classmethod
     def draw(cls, rng: np.random.Generator) -> Body:
         sx, sy, sz = rng.uniform(0.92, 1.08, 3)
-        uptake = {"heart": rng.uniform(1.2, 7), "bladder": rng.uniform(4, 25), "brain": rng.uniform(5, 9), "liver": rng.uniform(1.8, 2.7)}
+        uptake = {
+            "heart": rng.uniform(1.2, 7),
+            "bladder": rng.uniform(4, 25),
+            "brain": rng.uniform(5, 9),
+            "liver": rng.uniform(1.8, 2.7),
+        }
         kidneys = rng.uniform(2.5, 7)
         loops = [
-            ((rng.uniform(-80, 80), rng.uniform(0, 60), rng.uniform(-170, -80)), rng.uniform(12, 22), rng.uniform(1, 4.5)) for _ in range(8)
+            (
+                (rng.uniform(-80, 80), rng.uniform(0, 60), rng.uniform(-170, -80)),
+                rng.uniform(12, 22),
+                rng.uniform(1, 4.5),
+            )
+            for _ in range(8)
         ]
-        return cls((sx, sy, sz), uptake | {"kidney right": kidneys, "kidney left": kidneys * rng.uniform(0.9, 1.1)}, tuple(loops))
+        return cls(
+            (sx, sy, sz),
+            uptake | {"kidney right": kidneys, "kidney left": kidneys * rng.uniform(0.9, 1.1)},
+            tuple(loops),
+        )
 
 
-def draw_anatomy(body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Noise-free CT (HU), PET (SUV) and lesion mask on a grid of broadcastable world coordinates (x, y, z)."""
+def draw_anatomy(
+    body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Noise-free CT (HU), PET (SUV) and lesion mask on a grid of broadcastable world coordinates
+    (x, y, z).
+    """
     x, y, z = (axis / s for axis, s in zip(grid, body.scale, strict=True))
     shape = np.broadcast_shapes(x.shape, y.shape, z.shape)
     ct, pet, mask = np.full(shape, -1000.0), np.zeros(shape), np.zeros(shape, dtype=bool)
@@ -162,14 +199,20 @@ def draw_anatomy(body: Body, lesions: Sequence[Lesion], grid: Sequence[np.ndarra
     for center, radii, hounsfield, suv in _SOFT:
         paint(ball(center, radii), hounsfield, suv)
     cage = ball((0, 2, 125), (146, 92, 150))
-    paint(np.where(np.cos(2 * np.pi * (z + 0.5 * np.abs(y)) / 34) > 0.35, 5 - np.abs(cage - 2), -99), 240, 0.9)
+    paint(
+        np.where(np.cos(2 * np.pi * (z + 0.5 * np.abs(y)) / 34) > 0.35, 5 - np.abs(cage - 2), -99),
+        240,
+        0.9,
+    )
     for name, (center, radii, hounsfield, suv) in _ORGANS.items():
         paint(ball(center, radii), hounsfield, body.uptake.get(name, suv))
     for place, radius, suv in body.bowel:
         paint(ball(place, (radius,) * 3), 25, suv)
     center, radii, hounsfield, suv = _SPINE
     paint(ball(center, radii, 10), 0.5 * hounsfield, suv)
-    paint(np.where(np.cos(2 * np.pi * z / 30) > -0.6, ball(center, radii, 10), -99), hounsfield, suv)
+    paint(
+        np.where(np.cos(2 * np.pi * z / 30) > -0.6, ball(center, radii, 10), -99), hounsfield, suv
+    )
     for center, radii, hounsfield, suv in _FEMURS:
         paint(ball(center, radii, 10), hounsfield, suv)
     for lesion in lesions:
@@ -189,7 +232,12 @@ def scan(
     extent = np.array([440.0, 290.0, 700.0])
     shape = np.maximum(4, np.ceil(extent / spacing).astype(int))
     origin = -(shape - 1) / 2 * spacing + rng.uniform(-8, 8, 3) + (0, 0, -10)
-    grid = [(origin[i] + spacing[i] * np.arange(shape[i])).reshape([-1 if i == j else 1 for j in range(3)]) for i in range(3)]
+    grid = [
+        (origin[i] + spacing[i] * np.arange(shape[i])).reshape(
+            [-1 if i == j else 1 for j in range(3)]
+        )
+        for i in range(3)
+    ]
     ct, pet, mask = draw_anatomy(body, lesions, grid)
     ct += rng.normal(0, 14, ct.shape)
     noise = gaussian_filter(rng.normal(size=pet.shape), 0.8)
@@ -199,10 +247,14 @@ def scan(
     return ct.astype(np.float32), pet.astype(np.float32), mask, affine
 
 
-def write_nifti(path: Path, values: np.ndarray, affine: np.ndarray, orientation: str = "RAS") -> None:
+def write_nifti(
+    path: Path, values: np.ndarray, affine: np.ndarray, orientation: str = "RAS"
+) -> None:
     """Write a volume (axes right, front, head) in another orientation, byte-reproducibly."""
     nib = nibabel()
-    turn = nib.orientations.ornt_transform(nib.orientations.axcodes2ornt("RAS"), nib.orientations.axcodes2ornt(orientation))
+    turn = nib.orientations.ornt_transform(
+        nib.orientations.axcodes2ornt("RAS"), nib.orientations.axcodes2ornt(orientation)
+    )
     stored = nib.orientations.apply_orientation(values, turn)
     image = nib.Nifti1Image(stored, affine @ nib.orientations.inv_ornt_aff(turn, values.shape))
     image.header.set_xyzt_units("mm")
@@ -210,7 +262,12 @@ def write_nifti(path: Path, values: np.ndarray, affine: np.ndarray, orientation:
 
 
 def write_phantoms(
-    folder: Path, *, patients: int = 40, rng: int | np.random.Generator | None = 0, voxel: float = 8.0, kinds: Sequence[str] = KINDS
+    folder: Path,
+    *,
+    patients: int = 40,
+    rng: int | np.random.Generator | None = 0,
+    voxel: float = 8.0,
+    kinds: Sequence[str] = KINDS,
 ) -> list[tuple[str, str, str]]:
     """Write phantom patients and their metadata table in the published layout.
 
@@ -219,8 +276,8 @@ def write_phantoms(
     folder : path
         A new or empty folder.
     patients : int
-        Number of patients; ``kinds`` are used in turn. Every seventh patient has a second study, every other one after successful therapy
-        (no lesions).
+        Number of patients; ``kinds`` are used in turn. Every seventh patient has a second study,
+        every other one after successful therapy (no lesions).
     rng : int, Generator or None
         Random seed or generator.
     voxel : float
@@ -234,7 +291,9 @@ def write_phantoms(
     """
     unknown = [kind for kind in kinds if kind not in KINDS]
     if unknown or not kinds:
-        raise ValueError(f"`kinds` must be some of {', '.join(map(repr, KINDS))}; got {list(kinds)}")
+        raise ValueError(
+            f"`kinds` must be some of {', '.join(map(repr, KINDS))}; got {list(kinds)}"
+        )
     if folder.exists() and any(folder.iterdir()):
         raise FileExistsError(f"{str(folder)!r} is not empty; choose a new folder for the phantoms")
     folder.mkdir(parents=True, exist_ok=True)
@@ -245,12 +304,19 @@ def write_phantoms(
         patient = f"PETCT_{rng.integers(16**10):010x}"
         for visit in range(2 if i % 7 == 6 else 1):
             kind = "negative" if visit == 1 and i % 14 == 13 else kinds[i % len(kinds)]
-            study = f"{rng.integers(1, 13):02d}-{rng.integers(1, 29):02d}-{2001 + visit}-NA-PET-CT phantom-{rng.integers(10**5):05d}"
+            study = (
+                f"{rng.integers(1, 13):02d}-{rng.integers(1, 29):02d}-{2001 + visit}-NA-PET-CT "
+                f"phantom-{rng.integers(10**5):05d}"
+            )
             place = folder / patient / study
             place.mkdir(parents=True)
             ct, pet, mask, affine = scan(body, place_lesions(kind, rng), rng, voxel=voxel)
             orientation = ORIENTATIONS[(i + visit) % len(ORIENTATIONS)]
-            for name, values in ((FILES["ct"], np.rint(ct).astype(np.int16)), (FILES["pet"], pet), (FILES["seg"], mask.astype(np.uint8))):
+            for name, values in (
+                (FILES["ct"], np.rint(ct).astype(np.int16)),
+                (FILES["pet"], pet),
+                (FILES["seg"], mask.astype(np.uint8)),
+            ):
                 write_nifti(place / name, values, affine, orientation)
             written.append((patient, study, kind))
     _write_metadata(folder / "metadata.csv", written)
@@ -260,8 +326,16 @@ def write_phantoms(
 def _write_metadata(path: Path, studies: Sequence[tuple[str, str, str]]) -> None:
     """One line per series, as in the published table."""
     rows = [
-        (patient, modality, f"./phantom/{patient}/{study}/{modality}", kind.upper().replace(" ", "_"))
+        (
+            patient,
+            modality,
+            f"./phantom/{patient}/{study}/{modality}",
+            kind.upper().replace(" ", "_"),
+        )
         for patient, study, kind in studies
         for modality in ("CT", "PT", "SEG")
     ]
-    write_file(path, csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows, line_end="\n"))
+    write_file(
+        path,
+        csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows, line_end="\n"),
+    )

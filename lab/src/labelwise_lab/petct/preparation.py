@@ -1,4 +1,6 @@
-"""From volumes to slices on disk: in parallel, with bounded memory, resumable after an interruption."""
+"""From volumes to slices on disk: in parallel, with bounded memory, resumable after an
+interruption.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,18 @@ from .volumes import Volume, nibabel, read_volume, same_grid
 
 _PLANES_AT_ONCE = 16
 _LONGEST_RECORD = 1 << 26
-_RECORDED = {"files", "orientation", "shape", "spacing", "planes", "lesion_voxels", "slices_sha256", "pixels", "sums", "squares"}
+_RECORDED = {
+    "files",
+    "orientation",
+    "shape",
+    "spacing",
+    "planes",
+    "lesion_voxels",
+    "slices_sha256",
+    "pixels",
+    "sums",
+    "squares",
+}
 Progress = Callable[[int, int], None]
 """Called with the number of finished studies and their total."""
 
@@ -58,7 +71,10 @@ class Settings:
         if not 8 <= self.size <= 4096:
             raise ValueError(f"`size` must be 8 to 4096 pixels; got {self.size}")
         if not self.window[0] < self.window[1]:
-            raise ValueError(f"`window` must be two numbers of Hounsfield units in increasing order; got {self.window}")
+            raise ValueError(
+                "`window` must be two numbers of Hounsfield units in increasing order; got "
+                f"{self.window}"
+            )
         if not self.suv_max > 0:
             raise ValueError(f"`suv_max` must be positive; got {self.suv_max}")
         check_choice(self.planes, "planes", RULES)
@@ -83,8 +99,9 @@ def prepare(
 ) -> listing.Prepared:
     """Cut every study into slices, split the patients, and write the manifest.
 
-    After an interruption (Ctrl-C, ``kill -9``, a full disk), the same call resumes after the last finished study and gives the same
-    manifest. Unusable studies are skipped, with the reason in the manifest.
+    After an interruption (Ctrl-C, ``kill -9``, a full disk), the same call resumes after the last
+    finished study and gives the same manifest. Unusable studies are skipped, with the reason in the
+    manifest.
 
     Parameters
     ----------
@@ -96,7 +113,8 @@ def prepare(
     diagnoses : sequence of str
         Diagnoses, in the order of the classes.
     hold_back : sequence of str
-        Diagnoses to exclude from training, validation and test, to evaluate them as out-of-distribution.
+        Diagnoses to exclude from training, validation and test, to evaluate them as
+        out-of-distribution.
     lesion_free : {"negative", "study", "skip"}
         Label of a slice without a lesion in a study with a diagnosis; see `slice_labels`.
     test_size, val_size, rng
@@ -113,7 +131,13 @@ def prepare(
     studies, skipped = find_studies(root, table=table, diagnoses=known)
     out.mkdir(parents=True, exist_ok=True)
     with locked(out / FOLDER_LOCK, f"preparing slices in {str(out)!r}", "choose another folder"):
-        results = _prepare_all(partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free), studies, out, n_jobs, progress)
+        results = _prepare_all(
+            partial(prepare_study, settings=settings, out=out, lesion_free=lesion_free),
+            studies,
+            out,
+            n_jobs,
+            progress,
+        )
         content = listing.build(
             {study: result for study, result in results.items() if not isinstance(result, Skipped)},
             [*skipped, *(result for result in results.values() if isinstance(result, Skipped))],
@@ -130,7 +154,11 @@ def prepare(
 
 
 def _prepare_all(
-    work: Callable[[Study], Any], studies: Sequence[Study], out: Path, n_jobs: int | None, progress: Progress | None
+    work: Callable[[Study], Any],
+    studies: Sequence[Study],
+    out: Path,
+    n_jobs: int | None,
+    progress: Progress | None,
 ) -> dict[Study, dict[str, Any] | Skipped]:
     """The record of each study, after what killed processes have left in ``out`` is gone."""
     (out / "studies").mkdir(exist_ok=True)
@@ -145,27 +173,36 @@ def _prepare_all(
     return results
 
 
-def _each(work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None) -> Iterator[tuple[Study, Any]]:
+def _each(
+    work: Callable[[Study], Any], studies: Sequence[Study], n_jobs: int | None
+) -> Iterator[tuple[Study, Any]]:
     """Yield each study with its result, in order of completion."""
     n_jobs = min(n_jobs or usable_cores(), len(studies))
     if n_jobs <= 1:
         yield from ((study, work(study)) for study in studies)
         return
-    pool = ProcessPoolExecutor(n_jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent)
+    pool = ProcessPoolExecutor(
+        n_jobs, mp_context=multiprocessing.get_context("spawn"), initializer=end_with_parent
+    )
     try:
         futures = {pool.submit(work, study): study for study in studies}
         for future in as_completed(futures):
             yield futures[future], future.result()
     except BrokenProcessPool as error:
         raise ChildProcessError(
-            "a worker process was killed (perhaps out of memory: try fewer --n-jobs). Finished studies are kept: run the same command again"
+            "a worker process was killed (perhaps out of memory: try fewer --n-jobs). Finished "
+            "studies are kept: run the same command again"
         ) from error
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
 
 
-def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: str = "negative") -> dict[str, Any] | Skipped:
-    """Write the slices of one study and return their record, or why it is skipped; an up-to-date record is reused."""
+def prepare_study(
+    study: Study, *, settings: Settings, out: Path, lesion_free: str = "negative"
+) -> dict[str, Any] | Skipped:
+    """Write the slices of one study and return their record, or why it is skipped; an up-to-date
+    record is reused.
+    """
     record_file = out / "studies" / f"{study.key}.json"
     try:
         made_from = _made_from(study, settings)
@@ -184,7 +221,10 @@ def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: s
     except OSError as error:
         raise OSError(
             error.errno,
-            f"cannot store the slices of {study.name}: {error.strerror or error}. Finished studies are kept: free disk space, and run the same command again",
+            (
+                f"cannot store the slices of {study.name}: {error.strerror or error}. Finished "
+                "studies are kept: free disk space, and run the same command again"
+            ),
         ) from error
     return {"made_from": made_from, **record}
 
@@ -192,7 +232,10 @@ def prepare_study(study: Study, *, settings: Settings, out: Path, lesion_free: s
 def _made_from(study: Study, settings: Settings) -> dict[str, Any]:
     """What the slices depend on; they are regenerated when it changes."""
     files = {key: path.stat() for key in FILES if (path := getattr(study, key)) is not None}
-    known = {"settings": asdict(settings), "files": {key: [stat.st_size, stat.st_mtime_ns] for key, stat in files.items()}}
+    known = {
+        "settings": asdict(settings),
+        "files": {key: [stat.st_size, stat.st_mtime_ns] for key, stat in files.items()},
+    }
     return dict(json.loads(json.dumps(known)))
 
 
@@ -201,18 +244,31 @@ def _read_record(path: Path, made_from: dict[str, Any]) -> dict[str, Any] | None
         record = read_json(path, _LONGEST_RECORD)
     except (OSError, ValueError):
         return None
-    if not isinstance(record, dict) or record.get("made_from") != made_from or not record.keys() >= _RECORDED:
+    if (
+        not isinstance(record, dict)
+        or record.get("made_from") != made_from
+        or not record.keys() >= _RECORDED
+    ):
         return None
     per_plane = [record[key] for key in ("planes", "lesion_voxels", "sums", "squares")]
-    return record if all(isinstance(x, list) and len(x) == len(per_plane[0]) for x in per_plane) else None
+    return (
+        record
+        if all(isinstance(x, list) and len(x) == len(per_plane[0]) for x in per_plane)
+        else None
+    )
 
 
 def _check_against_diagnosis(study: Study, lesion_voxels: Sequence[int]) -> None:
     if study.diagnosis == listing.NEGATIVE and sum(lesion_voxels) > 0:
-        raise ValueError(f"its diagnosis is negative, but the segmentation marks {sum(lesion_voxels):,} voxels as lesion")
+        raise ValueError(
+            f"its diagnosis is negative, but the segmentation marks {sum(lesion_voxels):,} voxels "
+            "as lesion"
+        )
 
 
-def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
+def _slices(
+    study: Study, settings: Settings, lesion_free: str
+) -> tuple[np.ndarray, np.ndarray, dict[str, Any]]:
     """Images, masks and the record; at most one volume and one mask are in memory at a time."""
     mask = None
     if study.seg is not None:
@@ -220,17 +276,25 @@ def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndar
         mask = replace(volume, values=volume.values > 0.5)
         del volume
     elif study.diagnosis != listing.NEGATIVE and lesion_free != "study":
-        raise ValueError(f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free study")
+        raise ValueError(
+            f"{FILES['seg']} is missing, so slices with lesions are unknown; use --lesion-free "
+            "study"
+        )
     ct = read_volume(study.ct, outside=AIR)
     if ct.values.min() > -500:
-        raise ValueError(f"{study.ct.name} is not in Hounsfield units: no voxel has the density of air")
+        raise ValueError(
+            f"{study.ct.name} is not in Hounsfield units: no voxel has the density of air"
+        )
     if mask is None:
         mask = replace(ct, values=np.zeros(ct.values.shape, dtype=bool), sha256="")
     _check_grid(mask, ct, study.seg or study.ct, study.ct)
     _check_against_diagnosis(study, [int(mask.values.sum())])
     planes = choose_planes(ct, mask.values, rule=settings.planes, step=settings.step)
     if len(planes) == 0:
-        raise ValueError(f"no coronal plane of {study.ct.name} intersects {'a lesion' if settings.planes == 'lesion' else 'a body'}")
+        raise ValueError(
+            f"no coronal plane of {study.ct.name} intersects "
+            f"{'a lesion' if settings.planes == 'lesion' else 'a body'}"
+        )
     images = np.empty((len(planes), settings.size, settings.size, 3), np.uint8)
     for part, cuts in _cuts(ct, planes, settings, AIR):
         images[part, ..., 1] = to_bytes(cuts, *settings.window)
@@ -240,7 +304,8 @@ def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndar
     _check_grid(pet, grid, study.pet, study.ct)
     if float(pet.values.mean(dtype=np.float64)) > settings.suv_max:
         raise ValueError(
-            f"{study.pet.name} is not in SUV: its mean is {pet.values.mean(dtype=np.float64):.4g}; perhaps it holds activity counts"
+            f"{study.pet.name} is not in SUV: its mean is {pet.values.mean(dtype=np.float64):.4g}; "
+            "perhaps it holds activity counts"
         )
     for part, cuts in _cuts(pet, planes, settings, 0.0):
         images[part, ..., 0] = to_bytes(cuts, 0.0, settings.suv_max)
@@ -249,36 +314,55 @@ def _slices(study: Study, settings: Settings, lesion_free: str) -> tuple[np.ndar
     images[..., 2] = fuse(images[..., 0], images[..., 1])
     lesions = np.empty(images.shape[:3], dtype=bool)
     for part, share in _cuts(mask, planes, settings, 0.0):
-        # A lesion smaller than a pixel fills at least half of none: mark the pixels with most of it.
+        # A lesion smaller than a pixel fills at least half of none: mark the pixels with most of
+        # it.
         enough = np.minimum(0.5, 0.99 * share.max(axis=(1, 2), keepdims=True))
         lesions[part] = (share > 0) & (share >= enough)
     paths = {key: path for key in FILES if (path := getattr(study, key)) is not None}
-    return images, lesions, {
-        "files": {key: {"name": path.name, "bytes": path.stat().st_size, "sha256": hashes[key]} for key, path in paths.items()},
-        "orientation": grid.stored,
-        "shape": list(grid.values.shape),
-        "spacing": [round(s, 6) for s in grid.spacing],
-        "planes": planes.tolist(),
-        "lesion_voxels": np.count_nonzero(mask.values[:, planes], axis=(0, 2)).tolist(),
-        "slices_sha256": hashlib.sha256(images.data).hexdigest(),
-        "pixels": settings.size**2,
-        **_sums(images),
-    }  # fmt: skip
+    return (
+        images,
+        lesions,
+        {
+            "files": {
+                key: {"name": path.name, "bytes": path.stat().st_size, "sha256": hashes[key]}
+                for key, path in paths.items()
+            },
+            "orientation": grid.stored,
+            "shape": list(grid.values.shape),
+            "spacing": [round(s, 6) for s in grid.spacing],
+            "planes": planes.tolist(),
+            "lesion_voxels": np.count_nonzero(mask.values[:, planes], axis=(0, 2)).tolist(),
+            "slices_sha256": hashlib.sha256(images.data).hexdigest(),
+            "pixels": settings.size**2,
+            **_sums(images),
+        },
+    )
 
 
 def _check_grid(a: Volume, b: Volume, a_path: Path, b_path: Path) -> None:
     if a.values.shape != b.values.shape:
         shapes = [" × ".join(map(str, volume.values.shape)) for volume in (a, b)]
-        raise ValueError(f"{a_path.name} has {shapes[0]} voxels and {b_path.name} {shapes[1]}; they must be on one grid")
+        raise ValueError(
+            f"{a_path.name} has {shapes[0]} voxels and {b_path.name} {shapes[1]}; they must be on "
+            "one grid"
+        )
     if not same_grid(a, b):
-        raise ValueError(f"{a_path.name} and {b_path.name} differ in origin or voxel size; they must be on one grid")
+        raise ValueError(
+            f"{a_path.name} and {b_path.name} differ in origin or voxel size; they must be on one "
+            "grid"
+        )
 
 
-def _cuts(volume: Volume, planes: np.ndarray, settings: Settings, outside: float) -> Iterator[tuple[slice, np.ndarray]]:
+def _cuts(
+    volume: Volume, planes: np.ndarray, settings: Settings, outside: float
+) -> Iterator[tuple[slice, np.ndarray]]:
     """Slices of a few planes at a time, to bound the memory."""
     for at in range(0, len(planes), _PLANES_AT_ONCE):
         part = slice(at, at + _PLANES_AT_ONCE)
-        yield part, cut(volume, planes[part], settings.size, outside=outside, stretch=settings.stretch)
+        yield (
+            part,
+            cut(volume, planes[part], settings.size, outside=outside, stretch=settings.stretch),
+        )
 
 
 def _sums(images: np.ndarray) -> dict[str, list[list[int]]]:

@@ -33,30 +33,37 @@ DIAGNOSIS_COLUMNS = ("diagnosis", "studies", "found", "slices", "recall", *PARTS
 
 
 def disputed_labels(plan: Decisions, i: int) -> str:
-    """For which labels the members lead to different actions, for one study of a plan with ``task="per_label"``.
+    """For which labels the members lead to different actions, for one study of a plan with
+    ``task="per_label"``.
 
-    Where all members lead to the same action, the value of knowledge (epistemic uncertainty in units of cost) is 0. The other labels
-    are named with theirs, the largest first.
+    Where all members lead to the same action, the value of knowledge (epistemic uncertainty in
+    units of cost) is 0. The other labels are named with theirs, the largest first.
 
     >>> q = lw.Ensemble(np.array([[[0.6, 0.3, 0.1]], [[0.2, 0.7, 0.1]]]), class_names=["lung cancer", "lymphoma", "melanoma"])
     >>> costs = lw.decisions.Costs(false_positive=1, false_negative=1)
     >>> disputed_labels(lw.decisions.decide(q, costs, task="per_label"), 0)
     'the members lead to different actions for lymphoma (epistemic 0.2) and lung cancer (0.1), and to the same for melanoma'
-    """
+    """  # noqa: E501
     value = to_numpy(plan.value_of_knowledge)[i].astype(float)
     order = np.argsort(-value, kind="stable")
     disputed = [k for k in order if value[k] > 1e-9]
     agreed = [plan.class_names[k] for k in range(len(plan.class_names)) if k not in disputed]
     if not disputed:
         return f"the members lead to the same action for {enumerated(agreed)}"
-    amounts = [f"{'epistemic ' if n == 0 else ''}{number(value[k], 2)}" for n, k in enumerate(disputed)]
-    named = [f"{plan.class_names[k]} ({amount})" for k, amount in zip(disputed, amounts, strict=True)]
+    amounts = [
+        f"{'epistemic ' if n == 0 else ''}{number(value[k], 2)}" for n, k in enumerate(disputed)
+    ]
+    named = [
+        f"{plan.class_names[k]} ({amount})" for k, amount in zip(disputed, amounts, strict=True)
+    ]
     same = f", and to the same for {enumerated(agreed)}" if agreed else ""
     return f"the members lead to different actions for {enumerated(named)}{same}"
 
 
 def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
-    """Indices of the ``n`` most uncertain slices; the first of every study comes before further ones."""
+    """Indices of the ``n`` most uncertain slices; the first of every study comes before further
+    ones.
+    """
     score = np.asarray(getattr(results.u.sum(), measure))
     order = np.argsort(-score, kind="stable")
     seen: dict[str, int] = {}
@@ -68,17 +75,27 @@ def most_uncertain(results: Results, measure: str, n: int) -> np.ndarray:
 
 
 def find_slices(results: Results, wanted: str) -> np.ndarray:
-    """Index of a slice ("patient/study#plane"), or of the most suspicious slice of a study or of each study of a patient."""
+    """Index of a slice ("patient/study#plane"), or of the most suspicious slice of a study or of
+    each study of a patient.
+    """
     part = results.part
     if wanted in part.ids:
         return np.flatnonzero(part.ids == wanted)
     of = (part.patients == wanted) | (part.studies == wanted)
     if not of.any():
         raise ValueError(
-            f"there is no test patient, study or slice {wanted!r}; patients are, for instance, {', '.join(sorted(set(part.patients))[:3])}"
+            f"there is no test patient, study or slice {wanted!r}; patients are, for instance, "
+            f"{', '.join(sorted(set(part.patients))[:3])}"
         )
-    score = part.lesion_voxels + np.asarray(results.u.sum().total) / 1e6  # largest lesion; without lesions, highest uncertainty
-    return np.array([np.flatnonzero(part.studies == name)[np.argmax(score[part.studies == name])] for name in np.unique(part.studies[of])])
+    score = (
+        part.lesion_voxels + np.asarray(results.u.sum().total) / 1e6
+    )  # largest lesion; without lesions, highest uncertainty
+    return np.array(
+        [
+            np.flatnonzero(part.studies == name)[np.argmax(score[part.studies == name])]
+            for name in np.unique(part.studies[of])
+        ]
+    )
 
 
 def write_report(
@@ -92,7 +109,8 @@ def write_report(
     show: int = 6,
     rng: int = 0,
 ) -> dict[str, Any]:
-    """Write figures, tables and ``index.html`` to ``out``; return the numbers, which are also in ``summary.json``.
+    """Write figures, tables and ``index.html`` to ``out``; return the numbers, which are also in
+    ``summary.json``.
 
     Parameters
     ----------
@@ -102,7 +120,8 @@ def write_report(
     loss : str
         Loss of the uncertainty measures.
     costs : Costs, optional
-        Recommend actions: per label, with what the members disagree about (``false_positive`` and ``false_negative``), or a diagnosis (a matrix).
+        Recommend actions: per label, with what the members disagree about (``false_positive`` and
+        ``false_negative``), or a diagnosis (a matrix).
     cases : tuple of str
         Patients, "patient/study" or "patient/study#plane" to draw.
     show : int
@@ -118,11 +137,18 @@ def write_report(
     figures: list[tuple[str, str]] = []
     for i, (case, indices) in enumerate(chosen):
         figures.append((f"case-{i + 1}.png", case))
-        _save(plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction), out / figures[-1][0])
+        _save(
+            plot_slices(
+                results.prepared, results.part, results.u, indices, y_pred=results.prediction
+            ),
+            out / figures[-1][0],
+        )
     for m in PARTS:
         figures.append((f"highest-{m}.png", f"Highest {m} uncertainty"))
         indices = most_uncertain(results, m, show)
-        page = plot_slices(results.prepared, results.part, results.u, indices, y_pred=results.prediction, columns=2)
+        page = plot_slices(
+            results.prepared, results.part, results.u, indices, y_pred=results.prediction, columns=2
+        )
         _save(page, out / figures[-1][0])
     figures.append(("rejection.png", "Accuracy after rejecting the most uncertain slices"))
     _save(_rejection(results, rng), out / figures[-1][0])
@@ -136,11 +162,15 @@ def write_report(
 def _rejection(results: Results, rng: int) -> Figure:
     correct, total = results.prediction == results.part.y, results.u.sum()
     several = len(np.unique(results.part.patients)) > 1
-    groups: Any = {"groups": results.part.patients, "rng": rng, "n_bootstrap": 500} if several else {}
+    groups: Any = (
+        {"groups": results.part.patients, "rng": rng, "n_bootstrap": 500} if several else {}
+    )
     figure: Figure = pyplot().figure(figsize=(5.0, 3.6), layout="constrained")
     ax = figure.add_subplot()
     tidy(ax)
-    plot_rejection({m: rejection_curve(getattr(total, m), correct=correct, **groups) for m in PARTS}, ax=ax)
+    plot_rejection(
+        {m: rejection_curve(getattr(total, m), correct=correct, **groups) for m in PARTS}, ax=ax
+    )
     return figure
 
 
@@ -163,7 +193,11 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
         }
         for i, name in enumerate(np.asarray(results.studies.ids))
     ]
-    text = csv_text(("study", "diagnosis", "decision", "disputed"), [list(row.values()) for row in rows], line_end="\n")
+    text = csv_text(
+        ("study", "diagnosis", "decision", "disputed"),
+        [list(row.values()) for row in rows],
+        line_end="\n",
+    )
     write_file(path, text)
     return rows
 
@@ -171,37 +205,63 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
 def _page(numbers: dict[str, Any], figures: list[tuple[str, str]]) -> str:
     """The HTML page: without scripts, all names escaped."""
     e = html.escape
-    style = "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 1em}img{max-width:100%}td,th{padding:.2em .8em;text-align:right}td:first-child,th:first-child{text-align:left}"
-    lines = [f"<!doctype html><html lang=en><meta charset=utf-8><title>PET/CT</title><style>{style}</style><h1>PET/CT</h1>"]
+    style = (
+        "body{font:15px/1.5 sans-serif;max-width:70em;margin:2em auto;padding:0 "
+        "1em}img{max-width:100%}td,th{padding:.2em "
+        ".8em;text-align:right}td:first-child,th:first-child{text-align:left}"
+    )
+    lines = [
+        (
+            "<!doctype html><html lang=en><meta "
+            f"charset=utf-8><title>PET/CT</title><style>{style}</style><h1>PET/CT</h1>"
+        )
+    ]
     lines += [f"<p>{e(line)}</p>" for line in sentences(numbers)]
-    lines.append("<h2>Diagnoses</h2><table><tr>" + "".join(f"<th>{name}</th>" for name in DIAGNOSIS_COLUMNS) + "</tr>")
-    lines += ["<tr>" + "".join(f"<td>{e(cell)}</td>" for cell in row) + "</tr>" for row in diagnosis_rows(numbers)]
+    lines.append(
+        "<h2>Diagnoses</h2><table><tr>"
+        + "".join(f"<th>{name}</th>" for name in DIAGNOSIS_COLUMNS)
+        + "</tr>"
+    )
+    lines += [
+        "<tr>" + "".join(f"<td>{e(cell)}</td>" for cell in row) + "</tr>"
+        for row in diagnosis_rows(numbers)
+    ]
     lines.append("</table>")
     if "actions" in numbers:
         lines.append("<h2>What to do</h2><ul>")
         lines += [
-            f"<li><b>{e(a['study'])}</b> ({e(a['diagnosis'])}): {e(a['decision'])}{'. ' + e(a['disputed']) if a['disputed'] else ''}</li>"
+            (
+                f"<li><b>{e(a['study'])}</b> ({e(a['diagnosis'])}): "
+                f"{e(a['decision'])}{'. ' + e(a['disputed']) if a['disputed'] else ''}</li>"
+            )
             for a in numbers["actions"]
         ]
         lines.append("</ul>")
-    lines += [f"<h2>{e(title)}</h2><img src={e(name)!r} alt={e(title)!r}>" for name, title in figures]
+    lines += [
+        f"<h2>{e(title)}</h2><img src={e(name)!r} alt={e(title)!r}>" for name, title in figures
+    ]
     return "\n".join(lines) + "</html>\n"
 
 
 def sentences(numbers: dict[str, Any]) -> list[str]:
     """The most important numbers in sentences."""
     lines = [
-        f"{numbers['slices']:,} slices of {numbers['patients']} test patients: accuracy {_format(numbers['accuracy'])}; predicting the "
-        f"majority class: {as_percent(numbers['majority_class_accuracy'])}, a gain of {_format(numbers['gain_over_majority_class'])}.",
+        f"{numbers['slices']:,} slices of {numbers['patients']} test patients: accuracy "
+        f"{_format(numbers['accuracy'])}; predicting the "
+        f"majority class: {as_percent(numbers['majority_class_accuracy'])}, a gain of "
+        f"{_format(numbers['gain_over_majority_class'])}.",
         f"{numbers['studies']} studies: accuracy {_format(numbers['study_accuracy'])}.",
     ]
     if "held_back" in numbers:
         held = numbers["held_back"]
         for unit, what in (("studies", "studies"), ("slices", "slices with lesions")):
             if unit in held:
-                found = "; ".join(f"{m} {_format(held[unit]['auroc'][m], percent=False)}" for m in PARTS)
+                found = "; ".join(
+                    f"{m} {_format(held[unit]['auroc'][m], percent=False)}" for m in PARTS
+                )
                 lines.append(
-                    f"Held back: {', '.join(held['diagnoses'])}, {held['patients']} patients; {held[unit]['held_back']} {what} against "
+                    f"Held back: {', '.join(held['diagnoses'])}, {held['patients']} patients; "
+                    f"{held[unit]['held_back']} {what} against "
                     f"{held[unit]['known']} of known diseases, AUROC by uncertainty: {found}."
                 )
     lines.append("Intervals: 95 %, bootstrap over patients.")

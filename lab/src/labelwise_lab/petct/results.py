@@ -39,14 +39,21 @@ class Results:
     @property
     def study_hits(self) -> np.ndarray:
         """Whether the predicted class of each study is right."""
-        return np.asarray(to_numpy(self.studies.distribution().mean()).argmax(axis=-1) == self.studies.y_true)
+        return np.asarray(
+            to_numpy(self.studies.distribution().mean()).argmax(axis=-1) == self.studies.y_true
+        )
 
 
 def load_results(folder: str | Path, trained: str | Path, loss: LossName = "log") -> Results:
-    """Load the predictions in ``trained`` and check that they belong to the slices in ``folder``."""
+    """Load the predictions in ``trained`` and check that they belong to the slices in
+    ``folder``.
+    """
     prepared, trained = open_prepared(folder), Path(trained)
     part = prepared.part("test")
-    slices, studies = load_predictions(trained / "slices.npz"), load_predictions(trained / "studies.npz")
+    slices, studies = (
+        load_predictions(trained / "slices.npz"),
+        load_predictions(trained / "studies.npz"),
+    )
     _check_same(slices, part, trained / "slices.npz", folder)
     held = None
     if (trained / "held-back-slices.npz").is_file():
@@ -61,12 +68,15 @@ def load_results(folder: str | Path, trained: str | Path, loss: LossName = "log"
 def _check_same(predictions: Predictions, part: Part, path: Path, folder: str | Path) -> None:
     if predictions.ids is None or not np.array_equal(predictions.ids, part.ids):
         raise ValueError(
-            f"{str(path)!r} does not belong to the slices in {str(folder)!r}: train again, or use the folder it was trained on"
+            f"{str(path)!r} does not belong to the slices in {str(folder)!r}: train again, or use "
+            "the folder it was trained on"
         )
 
 
 def share(hits: np.ndarray, groups: np.ndarray, *, less: np.ndarray | None = None) -> Estimate:
-    """Fraction of hits (minus that of ``less`` on the same instances), with an interval over patients, whose slices are dependent."""
+    """Fraction of hits (minus that of ``less`` on the same instances), with an interval over
+    patients, whose slices are dependent.
+    """
     _, code = np.unique(groups, return_inverse=True)
     if less is None:
         return share_estimate(hits, code, 0.95)
@@ -89,7 +99,9 @@ def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
         "gain_over_majority_class": _plain(share(correct, part.patients, less=majority)),
         "studies": len(names),
         "study_accuracy": _plain(share(results.study_hits, part.patients[first])),
-        "area_under_accuracy_rejection": {m: rejection_curve(getattr(total, m), correct=correct).area for m in PARTS},
+        "area_under_accuracy_rejection": {
+            m: rejection_curve(getattr(total, m), correct=correct).area for m in PARTS
+        },
         "diagnoses": _by_diagnosis(results, correct),
     }
     if results.held_back is not None:
@@ -97,18 +109,31 @@ def summarize(results: Results, *, rng: int = 0) -> dict[str, Any]:
     return found
 
 
-def _held_back(results: Results, other: Part, slices: Predictions, studies: Predictions, rng: int) -> dict[str, Any]:
-    """How well uncertainty detects held-back diagnoses, among slices with lesions and among studies with a disease."""
+def _held_back(
+    results: Results, other: Part, slices: Predictions, studies: Predictions, rng: int
+) -> dict[str, Any]:
+    """How well uncertainty detects held-back diagnoses, among slices with lesions and among studies
+    with a disease.
+    """
     part, loss = results.part, results.u.loss
     lesions = part.lesion_voxels > 0
-    ill = np.array([part.diagnoses[str(name)] != NEGATIVE for name in np.asarray(results.studies.ids)])
+    ill = np.array(
+        [part.diagnoses[str(name)] != NEGATIVE for name in np.asarray(results.studies.ids)]
+    )
     known = decompose(results.studies.distribution(), loss).sum()
     unknown = decompose(slices.distribution(), loss).sum()
     crossing = other.lesion_voxels > 0
     every = np.ones(len(np.asarray(studies.ids)), dtype=bool)
     scores = {
         "slices": (results.u.sum(), unknown, lesions, crossing, part.patients, other.patients),
-        "studies": (known, decompose(studies.distribution(), loss).sum(), ill, every, _patients(results.studies), _patients(studies)),
+        "studies": (
+            known,
+            decompose(studies.distribution(), loss).sum(),
+            ill,
+            every,
+            _patients(results.studies),
+            _patients(studies),
+        ),
     }
     return {
         "diagnoses": results.prepared.manifest["held_back"],
@@ -117,7 +142,12 @@ def _held_back(results: Results, other: Part, slices: Predictions, studies: Pred
             unit: {
                 "known": int(a.sum()),
                 "held_back": int(b.sum()),
-                "auroc": {m: _plain(_auroc(getattr(u, m)[a], getattr(v, m)[b], groups_in[a], groups_out[b], rng)) for m in PARTS},
+                "auroc": {
+                    m: _plain(
+                        _auroc(getattr(u, m)[a], getattr(v, m)[b], groups_in[a], groups_out[b], rng)
+                    )
+                    for m in PARTS
+                },
             }
             for unit, (u, v, a, b, groups_in, groups_out) in scores.items()
             if a.any() and b.any()
@@ -125,9 +155,13 @@ def _held_back(results: Results, other: Part, slices: Predictions, studies: Pred
     }
 
 
-def _auroc(known: np.ndarray, unknown: np.ndarray, groups_in: np.ndarray, groups_out: np.ndarray, rng: int) -> Estimate | None:
+def _auroc(
+    known: np.ndarray, unknown: np.ndarray, groups_in: np.ndarray, groups_out: np.ndarray, rng: int
+) -> Estimate | None:
     """AUROC with a bootstrap interval over patients."""
-    return detection_scores(known, unknown, groups_in=groups_in, groups_out=groups_out, rng=rng, n_bootstrap=2000).auroc_bootstrap
+    return detection_scores(
+        known, unknown, groups_in=groups_in, groups_out=groups_out, rng=rng, n_bootstrap=2000
+    ).auroc_bootstrap
 
 
 def _patients(studies: Predictions) -> np.ndarray:
@@ -158,4 +192,8 @@ def _plain(estimate: Estimate | None) -> dict[str, float | None] | None:
     if estimate is None:
         return None
     low, high = float(estimate.low), float(estimate.high)
-    return {"value": float(estimate), "low": low if np.isfinite(low) else None, "high": high if np.isfinite(high) else None}
+    return {
+        "value": float(estimate),
+        "low": low if np.isfinite(low) else None,
+        "high": high if np.isfinite(high) else None,
+    }

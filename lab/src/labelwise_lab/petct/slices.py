@@ -18,8 +18,9 @@ RULES = ("all", "body", "lesion")
 def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> np.ndarray:
     """Indices along the axis from back to front, about ``step`` millimeters apart.
 
-    ``rule`` "all" takes every such plane, "body" those with at least 1 % of voxels above −300 HU, "lesion" those that intersect a lesion.
-    For a lesion between planes, the plane with most of its voxels is added.
+    ``rule`` "all" takes every such plane, "body" those with at least 1 % of voxels above −300 HU,
+    "lesion" those that intersect a lesion. For a lesion between planes, the plane with most of its
+    voxels is added.
     """
     n = ct.values.shape[1]
     stride = max(1, round(step / ct.spacing[1])) if step > 0 else 1
@@ -28,7 +29,9 @@ def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> 
     marked = np.count_nonzero(lesion, axis=(0, 2))
     if rule == "body":
         area = ct.values.shape[0] * ct.values.shape[2]
-        regular &= np.array([np.count_nonzero(ct.values[:, j] > TISSUE) >= 0.01 * area for j in range(n)])
+        regular &= np.array(
+            [np.count_nonzero(ct.values[:, j] > TISSUE) >= 0.01 * area for j in range(n)]
+        )
         if not regular.any():
             return np.flatnonzero(regular)  # a lesion in air is not a body
     elif rule == "lesion":
@@ -41,10 +44,11 @@ def choose_planes(ct: Volume, lesion: np.ndarray, *, rule: str, step: float) -> 
 
 
 def interpolation(n_in: int, spacing: float, n_out: int, pixel: float) -> Any:
-    """Sparse matrix (n_out, n_in) that resamples voxels ``spacing`` apart to pixels ``pixel`` apart, with a common center.
+    """Sparse matrix (n_out, n_in) that resamples voxels ``spacing`` apart to pixels ``pixel``
+    apart, with a common center.
 
-    Linear interpolation if pixels are smaller than voxels, otherwise a triangle filter two pixels wide, against aliasing. Rows sum to 1
-    inside the volume and fall to 0 beyond its edge.
+    Linear interpolation if pixels are smaller than voxels, otherwise a triangle filter two pixels
+    wide, against aliasing. Rows sum to 1 inside the volume and fall to 0 beyond its edge.
     """
     from scipy.sparse import csr_array
 
@@ -56,13 +60,19 @@ def interpolation(n_in: int, spacing: float, n_out: int, pixel: float) -> Any:
     weight /= weight.sum(axis=1, keepdims=True)
     inside = (column >= 0) & (column < n_in) & (weight > 0)
     rows = np.broadcast_to(np.arange(n_out)[:, None], column.shape)
-    return csr_array((weight[inside].astype(np.float32), (rows[inside], column[inside])), shape=(n_out, n_in))
+    return csr_array(
+        (weight[inside].astype(np.float32), (rows[inside], column[inside])), shape=(n_out, n_in)
+    )
 
 
-def cut(volume: Volume, planes: np.ndarray, size: int, *, outside: float, stretch: bool = False) -> np.ndarray:
-    """Coronal slices (planes, size, size), float32: head up, the patient's right on the left (radiological convention).
+def cut(
+    volume: Volume, planes: np.ndarray, size: int, *, outside: float, stretch: bool = False
+) -> np.ndarray:
+    """Coronal slices (planes, size, size), float32: head up, the patient's right on the left
+    (radiological convention).
 
-    Proportions are kept: the longer side fills the image, the shorter is padded with ``outside``. With ``stretch`` both sides fill it.
+    Proportions are kept: the longer side fills the image, the shorter is padded with ``outside``.
+    With ``stretch`` both sides fill it.
     """
     nx, _, nz = volume.values.shape
     width, height = nx * volume.spacing[0], nz * volume.spacing[2]
@@ -71,7 +81,9 @@ def cut(volume: Volume, planes: np.ndarray, size: int, *, outside: float, stretc
     to_rows = interpolation(nz, volume.spacing[2], size, along)
     images = np.empty((len(planes), size, size), np.float32)
     for image, plane in zip(images, planes, strict=True):
-        part = np.ascontiguousarray(volume.values[::-1, plane, ::-1], dtype=np.float32) - np.float32(outside)
+        part = np.ascontiguousarray(
+            volume.values[::-1, plane, ::-1], dtype=np.float32
+        ) - np.float32(outside)
         image[:] = (to_rows @ (to_columns @ part).T) + np.float32(outside)
     return images
 

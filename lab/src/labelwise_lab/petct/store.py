@@ -24,7 +24,8 @@ def zarr() -> Any:
 def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) -> None:
     """Write the slices of a study atomically: to a temporary folder, then renamed.
 
-    Chunks lost later, for example in a power failure, are detected by `is_whole` or by their checksum when read.
+    Chunks lost later, for example in a power failure, are detected by `is_whole` or by their
+    checksum when read.
 
     Parameters
     ----------
@@ -40,13 +41,19 @@ def write_slices(root: Path, key: str, images: np.ndarray, lesions: np.ndarray) 
     with replacing_folder(root / key) as temporary:
         group = library.create_group(library.storage.LocalStore(temporary))
         for name, array in (("images", images), ("lesions", lesions)):
-            codecs = [library.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="noshuffle"), library.codecs.Crc32cCodec()]
+            codecs = [
+                library.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="noshuffle"),
+                library.codecs.Crc32cCodec(),
+            ]
             stored = group.create_array(
                 name,
                 shape=array.shape,
                 dtype=array.dtype,
                 chunks=(1 if name == "images" else len(array), *array.shape[1:]),
-                chunk_key_encoding={"name": "default", "separator": "."},  # files in one folder, not nested
+                chunk_key_encoding={
+                    "name": "default",
+                    "separator": ".",
+                },  # files in one folder, not nested
                 compressors=codecs,
                 config={"write_empty_chunks": True},  # so a missing chunk is a lost one
             )
@@ -69,18 +76,29 @@ def _chunks(folder: Path) -> int:
 class Slices:
     """Images of several studies, read on demand: ``slices[3:7]``, ``slices[np.array([9, 2])]``.
 
-    A uint8 array (N, S, S, 3) for `labelwise_lab.training.fit_ensemble`; it can be pickled and holds no image in memory.
+    A uint8 array (N, S, S, 3) for `labelwise_lab.training.fit_ensemble`; it can be pickled and
+    holds no image in memory.
     """
 
     dtype = np.dtype(np.uint8)
     ndim = 4
 
-    def __init__(self, root: Path, studies: Sequence[tuple[str, np.ndarray]], size: int, fingerprint: str, *, name: str = "images") -> None:
+    def __init__(
+        self,
+        root: Path,
+        studies: Sequence[tuple[str, np.ndarray]],
+        size: int,
+        fingerprint: str,
+        *,
+        name: str = "images",
+    ) -> None:
         self.root, self.name, self.fingerprint = root, name, fingerprint
         self.keys = [key for key, _ in studies]
         counts = [len(planes) for _, planes in studies]
         self.study = np.repeat(np.arange(len(studies)), counts)
-        self.plane = np.concatenate([planes for _, planes in studies]) if studies else np.zeros(0, dtype=int)
+        self.plane = (
+            np.concatenate([planes for _, planes in studies]) if studies else np.zeros(0, dtype=int)
+        )
         self.shape = (len(self.plane), size, size, 3)
         self._open: dict[int, ZarrArray] = {}
 
@@ -115,8 +133,16 @@ class Slices:
         folder = self.root / self.keys[study]
         array = open_array(folder / name, f"the slices in {str(folder)!r}: `{name}`")
         last = int(self.plane[self.study == study].max())
-        if len(array.shape) == 0 or array.shape[1:] != shape or array.dtype.kind != kind or array.shape[0] <= last:
-            raise ValueError(f"{array.what} have shape {array.shape} and type {array.dtype}; run `labelwise-lab petct prepare` again")
+        if (
+            len(array.shape) == 0
+            or array.shape[1:] != shape
+            or array.dtype.kind != kind
+            or array.shape[0] <= last
+        ):
+            raise ValueError(
+                f"{array.what} have shape {array.shape} and type {array.dtype}; run `labelwise-lab "
+                "petct prepare` again"
+            )
         check_size(folder / name, [array])
         return array
 

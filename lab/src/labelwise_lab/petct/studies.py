@@ -20,10 +20,22 @@ FILES = {"ct": "CTres.nii.gz", "pet": "SUV.nii.gz", "seg": "SEG.nii.gz"}
 PARTS = ("train", "val", "test")
 # Column name in lower-case letters -> what it holds.
 _COLUMNS = {
-    "subjectid": "patient", "patient": "patient", "patientid": "patient",
-    "study": "study", "studyid": "study", "filelocation": "location", "studylocation": "location",
-    "diagnosis": "diagnosis", "ct": "ct", "ctres": "ct", "pet": "pet", "suv": "pet", "seg": "seg", "part": "part", "split": "part",
-}  # fmt: skip
+    "subjectid": "patient",
+    "patient": "patient",
+    "patientid": "patient",
+    "study": "study",
+    "studyid": "study",
+    "filelocation": "location",
+    "studylocation": "location",
+    "diagnosis": "diagnosis",
+    "ct": "ct",
+    "ctres": "ct",
+    "pet": "pet",
+    "suv": "pet",
+    "seg": "seg",
+    "part": "part",
+    "split": "part",
+}
 
 
 @dataclass(frozen=True)
@@ -67,17 +79,21 @@ def normal(diagnosis: str) -> str:
     return " ".join(diagnosis.replace("_", " ").lower().split())
 
 
-def find_studies(root: Path, *, table: Path | None = None, diagnoses: Sequence[str] = DIAGNOSES) -> tuple[list[Study], list[Skipped]]:
+def find_studies(
+    root: Path, *, table: Path | None = None, diagnoses: Sequence[str] = DIAGNOSES
+) -> tuple[list[Study], list[Skipped]]:
     """The studies in ``root``, sorted by name, and the unusable ones.
 
     Parameters
     ----------
     root : path
-        Folder of the published layout, patient / study / CTres, SUV, SEG (.nii.gz), possibly one level deeper.
+        Folder of the published layout, patient / study / CTres, SUV, SEG (.nii.gz), possibly one
+        level deeper.
     table : path, optional
-        A CSV file with the columns patient, study and diagnosis, and optionally ct, pet and seg (paths relative to the table; default:
-        the published layout) and part (train, val or test). Defaults to the metadata CSV in ``root``, where the patient is the "Subject ID",
-        the study is the folder in "File Location", and each series has a line.
+        A CSV file with the columns patient, study and diagnosis, and optionally ct, pet and seg
+        (paths relative to the table; default: the published layout) and part (train, val or test).
+        Defaults to the metadata CSV in ``root``, where the patient is the "Subject ID", the study
+        is the folder in "File Location", and each series has a line.
     diagnoses : sequence of str
         Known diagnoses; studies with others are unusable.
     """
@@ -90,13 +106,29 @@ def find_studies(root: Path, *, table: Path | None = None, diagnoses: Sequence[s
     studies = []
     for (patient, study), row in sorted(rows.items()):
         try:
-            studies.append(_study(patient, study, row, None if own else folders.pop((patient, study), None), table, diagnoses))
+            studies.append(
+                _study(
+                    patient,
+                    study,
+                    row,
+                    None if own else folders.pop((patient, study), None),
+                    table,
+                    diagnoses,
+                )
+            )
         except ValueError as error:
             skipped.append(Skipped(patient, study, str(error)))
     known = {(s.patient, s.study) for s in skipped}
-    skipped += [Skipped(*name, f"{table.name} has no diagnosis for it") for name in sorted(folders) if name not in known]
+    skipped += [
+        Skipped(*name, f"{table.name} has no diagnosis for it")
+        for name in sorted(folders)
+        if name not in known
+    ]
     if not studies and not skipped:
-        raise ValueError(f"there are no studies in {str(root)!r}: expected patient/study/{FILES['pet']}, or a table with the files")
+        raise ValueError(
+            f"there are no studies in {str(root)!r}: expected patient/study/{FILES['pet']}, or a "
+            "table with the files"
+        )
     _one_part_each(studies, table)
     return studies, sorted(skipped, key=lambda s: (s.patient, s.study))
 
@@ -104,7 +136,10 @@ def find_studies(root: Path, *, table: Path | None = None, diagnoses: Sequence[s
 def _metadata(root: Path) -> Path:
     tables = sorted(root.glob("*.csv"))
     if len(tables) != 1:
-        raise ValueError(f"{str(root)!r} must hold one .csv file with the diagnoses; found {len(tables)}. Choose one with --table")
+        raise ValueError(
+            f"{str(root)!r} must hold one .csv file with the diagnoses; found {len(tables)}. "
+            "Choose one with --table"
+        )
     return tables[0]
 
 
@@ -118,14 +153,25 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
     if not table.exists():
         raise FileNotFoundError(f"there is no table {str(table)!r}")
     try:
-        with io.StringIO(read_text(table, LONGEST_TABLE).removeprefix("\ufeff"), newline="") as file:
+        with io.StringIO(
+            read_text(table, LONGEST_TABLE).removeprefix("\ufeff"), newline=""
+        ) as file:
             reader = csv.reader(file)
-            head = [_COLUMNS.get(re.sub("[^a-z]", "", name.lower()), "") for name in next(reader, [])]
+            head = [
+                _COLUMNS.get(re.sub("[^a-z]", "", name.lower()), "") for name in next(reader, [])
+            ]
             if not {"patient", "diagnosis"} <= set(head) or not {"study", "location"} & set(head):
-                raise ValueError("it must have the columns patient (or Subject ID), study (or File Location) and diagnosis")
+                raise ValueError(
+                    "it must have the columns patient (or Subject ID), study (or File Location) "
+                    "and diagnosis"
+                )
             for line in reader:
-                if max(map(len, line), default=0) > FIELD_SIZE:  # csv's own limit is global, and other code may raise it
-                    raise ValueError(f"a field in line {reader.line_num} has more than {FIELD_SIZE:,} characters")
+                if (
+                    max(map(len, line), default=0) > FIELD_SIZE
+                ):  # csv's own limit is global, and other code may raise it
+                    raise ValueError(
+                        f"a field in line {reader.line_num} has more than {FIELD_SIZE:,} characters"
+                    )
                 row = {key: value.strip() for key, value in zip(head, line, strict=False) if key}
                 if "study" not in row:
                     row["study"] = _study_folder(row.pop("location", ""), row.get("patient", ""))
@@ -137,13 +183,17 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
 
 
 def _study_folder(location: str, patient: str) -> str:
-    """The folder below the patient's in a path such as ``./FDG-PET-CT-Lesions/PETCT_0b57b247b6/05-02-2002-NA-PET-CT/4.000``."""
+    """The folder below the patient's in a path such as
+    ``./FDG-PET-CT-Lesions/PETCT_0b57b247b6/05-02-2002-NA-PET-CT/4.000``.
+    """
     parts = re.split(r"[\\/]", location)
     after = parts[parts.index(patient) + 1 :] if patient in parts else []
     return after[0] if after else ""
 
 
-def _merged(rows: Iterable[dict[str, str]]) -> tuple[dict[tuple[str, str], dict[str, str]], list[Skipped]]:
+def _merged(
+    rows: Iterable[dict[str, str]],
+) -> tuple[dict[tuple[str, str], dict[str, str]], list[Skipped]]:
     """One row per study; the rows of its series must agree."""
     found: dict[tuple[str, str], dict[str, str]] = {}
     conflicts: dict[tuple[str, str], str] = {}
@@ -153,8 +203,13 @@ def _merged(rows: Iterable[dict[str, str]]) -> tuple[dict[tuple[str, str], dict[
         for key, value in row.items():
             if before.get(key, "") != value and name not in conflicts:
                 what = "diagnosis" if key == "diagnosis" else f"entry for `{key}`"
-                conflicts[name] = f"the table has it twice, with {before.get(key, '')!r} and {value!r} as its {what}"
-    return {name: row for name, row in found.items() if name not in conflicts}, [Skipped(*name, why) for name, why in conflicts.items()]
+                conflicts[name] = (
+                    f"the table has it twice, with {before.get(key, '')!r} and {value!r} as its "
+                    f"{what}"
+                )
+    return {name: row for name, row in found.items() if name not in conflicts}, [
+        Skipped(*name, why) for name, why in conflicts.items()
+    ]
 
 
 def _folders(root: Path) -> dict[tuple[str, str], Path]:
@@ -167,7 +222,14 @@ def _folders(root: Path) -> dict[tuple[str, str], Path]:
     return found
 
 
-def _study(patient: str, study: str, row: dict[str, str], folder: Path | None, table: Path, diagnoses: Sequence[str]) -> Study:
+def _study(
+    patient: str,
+    study: str,
+    row: dict[str, str],
+    folder: Path | None,
+    table: Path,
+    diagnoses: Sequence[str],
+) -> Study:
     """The study of a row; raises ValueError if it is unusable."""
     for what, name in (("patient", patient), ("study", study)):
         if not name or "/" in name or not name.isprintable():
@@ -175,12 +237,17 @@ def _study(patient: str, study: str, row: dict[str, str], folder: Path | None, t
     diagnosis = normal(row.get("diagnosis", ""))
     if diagnosis not in diagnoses:
         known = ", ".join(map(repr, diagnoses))
-        raise ValueError(f"its diagnosis {row.get('diagnosis', '')!r} is not one of {known}{suggest(diagnosis, diagnoses)}")
+        raise ValueError(
+            f"its diagnosis {row.get('diagnosis', '')!r} is not one of "
+            f"{known}{suggest(diagnosis, diagnoses)}"
+        )
     part = row.get("part") or None
     if part is not None and part not in PARTS:
         raise ValueError(f"its part {part!r} is not one of {', '.join(map(repr, PARTS))}")
     if "pet" in row:
-        paths: dict[str, Path | None] = {key: table.parent / row[key] if row.get(key) else None for key in FILES}
+        paths: dict[str, Path | None] = {
+            key: table.parent / row[key] if row.get(key) else None for key in FILES
+        }
     elif folder is None:
         raise ValueError("the table names it, but there is no folder for it")
     else:

@@ -1,7 +1,8 @@
 """Read untrusted NIfTI volumes into one orientation.
 
-nibabel parses the header; sizes are bounded before memory is allocated, voxels are read block by block, and a compressed file is read to
-its end to verify its checksum. Nothing is executed or unpickled.
+nibabel parses the header; sizes are bounded before memory is allocated, voxels are read block by
+block, and a compressed file is read to its end to verify its checksum. Nothing is executed or
+unpickled.
 """
 
 from __future__ import annotations
@@ -23,7 +24,9 @@ from labelwise.io.files import open_regular
 from labelwise.io.npz import Readable
 
 MAX_VOXELS = 2**28
-"""Larger than any PET/CT volume (published: 400 × 400 × 300); a larger claim is damage or an attack."""
+"""Larger than any PET/CT volume (published: 400 × 400 × 300); a larger claim is damage or an
+attack.
+"""
 _LONGEST_PREAMBLE = 2**24
 _BLOCK = 2**20
 _STRAIGHT = np.sin(np.radians(0.5))
@@ -56,8 +59,8 @@ def nibabel() -> Any:
 def read_volume(path: Path, *, outside: float = 0.0, order: int = 1) -> Volume:
     """Read a .nii or .nii.gz file and reorient it by its affine.
 
-    Axes are permuted and flipped without copying; a volume that is oblique by half a degree or more is interpolated onto a straight
-    grid with the same voxel size.
+    Axes are permuted and flipped without copying; a volume that is oblique by half a degree or more
+    is interpolated onto a straight grid with the same voxel size.
 
     Parameters
     ----------
@@ -91,7 +94,10 @@ def same_grid(a: Volume, b: Volume) -> bool:
     tolerance = 0.1 * min(a.spacing)
     far = [o + s * n for o, s, n in zip(a.origin, a.spacing, a.values.shape, strict=True)]
     other = [o + s * n for o, s, n in zip(b.origin, b.spacing, b.values.shape, strict=True)]
-    return bool(np.allclose(a.origin, b.origin, rtol=0, atol=tolerance) and np.allclose(far, other, rtol=0, atol=tolerance))
+    return bool(
+        np.allclose(a.origin, b.origin, rtol=0, atol=tolerance)
+        and np.allclose(far, other, rtol=0, atol=tolerance)
+    )
 
 
 class _Hashing:
@@ -107,7 +113,9 @@ class _Hashing:
 
 
 def _read(nib: Any, path: Path) -> tuple[np.ndarray, np.ndarray, str]:
-    """Voxels as float32 in the stored order, their affine in millimeters, and the checksum of the file."""
+    """Voxels as float32 in the stored order, their affine in millimeters, and the checksum of the
+    file.
+    """
     with ExitStack() as stack:
         hashing = _Hashing(stack.enter_context(open_regular(path)))
         stream: Readable = hashing
@@ -126,7 +134,9 @@ def _read(nib: Any, path: Path) -> tuple[np.ndarray, np.ndarray, str]:
                 part[:] = raw if slope is None else raw.astype(np.float64) * slope + (inter or 0.0)
             bad += len(part) - int(np.isfinite(part).sum())
         if bad:
-            raise ValueError(f"{path.name} has {bad:,} voxels that are not finite (NaN or infinite)")
+            raise ValueError(
+                f"{path.name} has {bad:,} voxels that are not finite (NaN or infinite)"
+            )
         _skip(stream, _LONGEST_PREAMBLE, path.name, to_the_end=True)
         while hashing.read(_BLOCK):
             pass
@@ -147,7 +157,9 @@ def _header(nib: Any, stream: Readable, name: str) -> tuple[Any, int]:
     raise ValueError(f"{name} is not a NIfTI file")
 
 
-def _checked(nib: Any, header: Any, name: str) -> tuple[tuple[int, ...], np.ndarray, np.dtype, int, tuple[float | None, float | None]]:
+def _checked(
+    nib: Any, header: Any, name: str
+) -> tuple[tuple[int, ...], np.ndarray, np.dtype, int, tuple[float | None, float | None]]:
     """Validated shape, affine, type, offset and scaling of the voxels."""
     if header["magic"].item() not in (b"n+1", b"n+2"):
         raise ValueError(f"{name} is not a single-file NIfTI (.nii or .nii.gz)")
@@ -170,14 +182,21 @@ def _checked(nib: Any, header: Any, name: str) -> tuple[tuple[int, ...], np.ndar
     if dtype.kind not in "iuf":
         raise ValueError(f"{name} holds voxels of type {dtype}; expected numbers")
     if not placed:
-        raise ValueError(f"{name} has no orientation (no sform and no qform), so left and right are unknown")
+        raise ValueError(
+            f"{name} has no orientation (no sform and no qform), so left and right are unknown"
+        )
     affine[:3] *= unit
     if not np.isfinite(affine).all():
         raise ValueError(f"{name} has an affine that is not finite")
     sizes = np.linalg.norm(affine[:3, :3], axis=0)
-    if not (np.all(sizes > 0.05) and np.all(sizes < 100) and abs(np.linalg.det(affine[:3, :3] / sizes)) > 0.5):
+    if not (
+        np.all(sizes > 0.05)
+        and np.all(sizes < 100)
+        and abs(np.linalg.det(affine[:3, :3] / sizes)) > 0.5
+    ):
         raise ValueError(
-            f"{name} has an impossible affine: voxels of {' × '.join(f'{s:.3g}' for s in sizes)} mm, or axes that are not at right angles"
+            f"{name} has an impossible affine: voxels of {' × '.join(f'{s:.3g}' for s in sizes)} "
+            "mm, or axes that are not at right angles"
         )
     if not 0 <= start <= _LONGEST_PREAMBLE:
         raise ValueError(f"{name} has a damaged header: its voxels begin at byte {start:,}")
@@ -207,10 +226,20 @@ def _skip(stream: Readable, n: int, name: str, *, to_the_end: bool = False) -> N
         raise ValueError(f"{name} continues long after its last voxel; it is damaged")
 
 
-def _straightened(values: np.ndarray, affine: np.ndarray, stored: str, digest: str, outside: float, order: int, name: str) -> Volume:
+def _straightened(
+    values: np.ndarray,
+    affine: np.ndarray,
+    stored: str,
+    digest: str,
+    outside: float,
+    order: int,
+    name: str,
+) -> Volume:
     """The volume on straight axes, interpolated if oblique."""
     spacing = np.linalg.norm(affine[:3, :3], axis=0)
-    straight = Volume(values, tuple(spacing.tolist()), tuple(affine[:3, 3].tolist()), stored, digest)
+    straight = Volume(
+        values, tuple(spacing.tolist()), tuple(affine[:3, 3].tolist()), stored, digest
+    )
     directions = affine[:3, :3] / spacing
     if np.abs(directions - np.diag(np.diag(directions))).max() < _STRAIGHT:
         return straight
@@ -221,9 +250,19 @@ def _straightened(values: np.ndarray, affine: np.ndarray, stored: str, digest: s
     low = world.min(axis=1)
     shape = tuple(int(n) for n in np.round((world.max(axis=1) - low) / spacing) + 1)
     if prod(shape) > MAX_VOXELS:
-        raise ValueError(f"{name} is oblique and would need {prod(shape):,} voxels on a straight grid; expected at most {MAX_VOXELS:,}")
+        raise ValueError(
+            f"{name} is oblique and would need {prod(shape):,} voxels on a straight grid; expected "
+            f"at most {MAX_VOXELS:,}"
+        )
     inverse = np.linalg.inv(affine[:3, :3])
     turned = affine_transform(
-        values, inverse * spacing, inverse @ (low - affine[:3, 3]), shape, order=order, mode="constant", cval=outside, output=np.float32
+        values,
+        inverse * spacing,
+        inverse @ (low - affine[:3, 3]),
+        shape,
+        order=order,
+        mode="constant",
+        cval=outside,
+        output=np.float32,
     )
     return replace(straight, values=turned, origin=tuple(low.tolist()))

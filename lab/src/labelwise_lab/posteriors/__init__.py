@@ -1,4 +1,6 @@
-"""Second-order predictions of one network: evidential training, and a Laplace approximation of the last layer."""
+"""Second-order predictions of one network: evidential training, and a Laplace approximation of the
+last layer.
+"""
 
 from __future__ import annotations
 

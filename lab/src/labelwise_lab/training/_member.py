@@ -1,4 +1,6 @@
-"""Training of one member: epochs, metrics, and a checkpoint after each epoch from which it is resumed bit for bit."""
+"""Training of one member: epochs, metrics, and a checkpoint after each epoch from which it is
+resumed bit for bit.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ Report = Callable[[int, int, float], None]
 """Told now and then: epoch (from 0), instances seen in it, mean loss so far."""
 
 Subset = Callable[[int, int], np.ndarray]
-"""Takes member and epoch (from 0); the positions of the instances that this member sees in this epoch."""
+"""Takes member and epoch (from 0); the positions of the instances that this member sees in this
+epoch.
+"""
 
 
 # Numbers in one batch of inputs for validation: as many images as fit, at most 1024.
@@ -62,7 +66,9 @@ class Job:
             return build(self.make_model, self.n_classes, self.inputs.shape)
         model = self.make_model()
         if not isinstance(model, nn.Module):
-            raise TypeError(f"`make_model` must return a torch.nn.Module; got {type(model).__name__}")
+            raise TypeError(
+                f"`make_model` must return a torch.nn.Module; got {type(model).__name__}"
+            )
         return model
 
     def checkpoint(self, member: int) -> Path:
@@ -77,12 +83,15 @@ class Job:
 
 
 def train_member(job: Job, member: int, report: Report, *, until: int | None = None) -> None:
-    """Train one member up to epoch ``until`` (without it, to the end), from its checkpoint if there is one.
+    """Train one member up to epoch ``until`` (without it, to the end), from its checkpoint if there
+    is one.
 
-    The weights depend on the seed, the recipe, the data and the number of torch's threads; not on the process,
-    the other members, or on how often the training was interrupted.
+    The weights depend on the seed, the recipe, the data and the number of torch's threads; not on
+    the process, the other members, or on how often the training was interrupted.
     """
-    first, second = (int(s) for s in np.random.SeedSequence([job.seed, member]).generate_state(2, np.uint64))
+    first, second = (
+        int(s) for s in np.random.SeedSequence([job.seed, member]).generate_state(2, np.uint64)
+    )
     generator = torch.Generator().manual_seed(second)
     train, val = _opened(job.train), None if job.val is None else _opened(job.val)
     with seeded(first):
@@ -95,15 +104,26 @@ def train_member(job: Job, member: int, report: Report, *, until: int | None = N
             for group in optimizer.param_groups:
                 group["lr"] = job.recipe.rate(epoch)
             seen = train if job.subset is None else _rows(train, job.subset(member, epoch))
-            loss, accuracy = _train_epoch(job, model, optimizer, seen, generator, partial(report, epoch))
+            loss, accuracy = _train_epoch(
+                job, model, optimizer, seen, generator, partial(report, epoch)
+            )
             if not np.isfinite(loss):
                 why = f"the loss of member {member} is {loss} in epoch {epoch + 1}"
                 raise ValueError(f"{why}: lower the learning rate, or scale the inputs")
-            record = {"member": member, "epoch": epoch + 1, "learning_rate": job.recipe.rate(epoch), "loss": loss, "accuracy": accuracy}
+            record = {
+                "member": member,
+                "epoch": epoch + 1,
+                "learning_rate": job.recipe.rate(epoch),
+                "loss": loss,
+                "accuracy": accuracy,
+            }
             if val is not None:
-                record["val_accuracy"], record["val_loss"] = _validate(model, job.inputs, val, job.device)
+                record["val_accuracy"], record["val_loss"] = _validate(
+                    model, job.inputs, val, job.device
+                )
             record["seconds"] = round(time.perf_counter() - started, 3)
-            # The line first: if the process dies in between, the epoch is done again and its line written again.
+            # The line first: if the process dies in between, the epoch is done again and its line
+            # written again.
             with job.metrics(member).open("a", encoding="utf-8") as file:
                 file.write(json.dumps(record) + "\n")
             if job.recipe.keep_best and record["val_loss"] < best:
@@ -119,7 +139,11 @@ def load_checkpoint(path: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no checkpoint {str(path)!r}")
     with open_regular(path) as file, _damage(path):
         state = load_tensors(file, path.name)
-    if not isinstance(state, dict) or type(state.get("epoch")) is not int or not isinstance(state.get("model"), dict):
+    if (
+        not isinstance(state, dict)
+        or type(state.get("epoch")) is not int
+        or not isinstance(state.get("model"), dict)
+    ):
         raise ValueError(f"{str(path)!r} is not a checkpoint of an ensemble member")
     return state
 
@@ -139,31 +163,50 @@ def _damage(path: Path) -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        raise ValueError(f"the checkpoint {str(path)!r} cannot be read; delete it to train this member again") from error
+        raise ValueError(
+            f"the checkpoint {str(path)!r} cannot be read; delete it to train this member again"
+        ) from error
 
 
 def prepared(model: nn.Module, inputs: Inputs, device: str) -> nn.Module:
-    """The model on its device, in the memory format of its inputs: channels-last halves the time of the CNN on a CPU."""
-    return model.to(device, memory_format=torch.channels_last) if inputs.images else model.to(device)
+    """The model on its device, in the memory format of its inputs: channels-last halves the time of
+    the CNN on a CPU.
+    """
+    return (
+        model.to(device, memory_format=torch.channels_last) if inputs.images else model.to(device)
+    )
 
 
 def _opened(pair: tuple[Any, Any]) -> tuple[Any, torch.Tensor]:
-    """Instances and labels as tensors that share memory with the array, or with all processes that map the same file; a source stays one."""
-    x, y = (np.load(part, mmap_mode="c", allow_pickle=False) if isinstance(part, Path) else part for part in pair)
+    """Instances and labels as tensors that share memory with the array, or with all processes that
+    map the same file; a source stays one.
+    """
+    x, y = (
+        np.load(part, mmap_mode="c", allow_pickle=False) if isinstance(part, Path) else part
+        for part in pair
+    )
     with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given NumPy array is not writable")  # nothing is written to it
-        return x if isinstance(x, LazyImages) else torch.from_numpy(x), torch.from_numpy(np.array(y, dtype=np.int64))
+        warnings.filterwarnings(
+            "ignore", message="The given NumPy array is not writable"
+        )  # nothing is written to it
+        return x if isinstance(x, LazyImages) else torch.from_numpy(x), torch.from_numpy(
+            np.array(y, dtype=np.int64)
+        )
 
 
-def _rows(data: tuple[torch.Tensor, torch.Tensor], rows: np.ndarray) -> tuple[torch.Tensor, torch.Tensor]:
+def _rows(
+    data: tuple[torch.Tensor, torch.Tensor], rows: np.ndarray
+) -> tuple[torch.Tensor, torch.Tensor]:
     index = torch.from_numpy(np.asarray(rows, dtype=np.int64))
     return data[0][index], data[1][index]
 
 
 def _batches(n: int, size: int, generator: torch.Generator | None) -> Iterator[torch.Tensor]:
-    """Indices of one epoch. Fewer instances left over than an eighth of a batch join the batch before.
+    """Indices of one epoch. Fewer instances left over than an eighth of a batch join the batch
+    before.
 
-    Batch normalization over a few instances spoils the running statistics of an epoch's end; a single one has no statistics.
+    Batch normalization over a few instances spoils the running statistics of an epoch's end; a
+    single one has no statistics.
     """
     order = torch.arange(n) if generator is None else torch.randperm(n, generator=generator)
     parts = list(order.split(size))
@@ -185,7 +228,9 @@ def _train_epoch(
     model.train()
     seen, told = 0, 0.0
     total = torch.zeros(2, dtype=torch.float64, device=job.device)
-    for index, batch in _read(x, _batches(len(x), job.recipe.batch_size, generator if job.recipe.shuffle else None)):
+    for index, batch in _read(
+        x, _batches(len(x), job.recipe.batch_size, generator if job.recipe.shuffle else None)
+    ):
         if job.recipe.augment:
             batch = crop_and_flip(batch, generator=generator, padding=job.recipe.padding)
         inputs, labels = job.inputs(batch).to(job.device), y[index].to(job.device)
@@ -205,7 +250,9 @@ def _train_epoch(
 
 
 def _read(x: Any, parts: Iterable[torch.Tensor]) -> Iterator[tuple[torch.Tensor, torch.Tensor]]:
-    """Positions and their instances; those of a source are read while the ones before are worked on."""
+    """Positions and their instances; those of a source are read while the ones before are worked
+    on.
+    """
     if not isinstance(x, LazyImages):
         yield from ((index, x[index]) for index in parts)
         return
@@ -220,7 +267,9 @@ def _read(x: Any, parts: Iterable[torch.Tensor]) -> Iterator[tuple[torch.Tensor,
             yield ready, torch.from_numpy(images.result())
 
 
-def _validate(model: nn.Module, inputs: Inputs, data: tuple[Any, torch.Tensor], device: str) -> tuple[float, float]:
+def _validate(
+    model: nn.Module, inputs: Inputs, data: tuple[Any, torch.Tensor], device: str
+) -> tuple[float, float]:
     """Accuracy and mean loss, without augmentation."""
     x, y = data
     size = max(1, min(1024, VALUES_AT_ONCE // int(np.prod(inputs.shape))))
@@ -235,11 +284,24 @@ def _validate(model: nn.Module, inputs: Inputs, data: tuple[Any, torch.Tensor], 
 
 def _optimizer(model: nn.Module, recipe: Recipe) -> torch.optim.Optimizer:
     if recipe.optimizer == "adam":
-        return torch.optim.Adam(model.parameters(), lr=recipe.rate(0), weight_decay=recipe.weight_decay)
-    return torch.optim.SGD(model.parameters(), lr=recipe.rate(0), momentum=recipe.momentum, weight_decay=recipe.weight_decay)
+        return torch.optim.Adam(
+            model.parameters(), lr=recipe.rate(0), weight_decay=recipe.weight_decay
+        )
+    return torch.optim.SGD(
+        model.parameters(),
+        lr=recipe.rate(0),
+        momentum=recipe.momentum,
+        weight_decay=recipe.weight_decay,
+    )
 
 
-def _save(path: Path, epoch: int, model: nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> None:
+def _save(
+    path: Path,
+    epoch: int,
+    model: nn.Module,
+    optimizer: torch.optim.Optimizer,
+    generator: torch.Generator,
+) -> None:
     state = {
         "epoch": epoch,
         "model": model.state_dict(),
@@ -252,7 +314,9 @@ def _save(path: Path, epoch: int, model: nn.Module, optimizer: torch.optim.Optim
         torch.save(state, file)
 
 
-def _restore(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator) -> int:
+def _restore(
+    path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, generator: torch.Generator
+) -> int:
     if not path.exists():
         return 0
     state = load_checkpoint(path)
@@ -267,12 +331,16 @@ def _restore(path: Path, model: nn.Module, optimizer: torch.optim.Optimizer, gen
 
 
 def _keep_metrics(path: Path, epochs: int) -> float:
-    """Drop lines of epochs that are not in the checkpoint (and a half-written last one); the lowest validation loss of the others."""
+    """Drop lines of epochs that are not in the checkpoint (and a half-written last one); the lowest
+    validation loss of the others.
+    """
     if not path.exists():
         return np.inf
     lines = read_text(path, _LONGEST_METRICS).splitlines(keepends=True)
     write_file(path, "".join(lines[:epochs]))
-    return min((float(record.get("val_loss", np.inf)) for record in read_metrics(path)), default=np.inf)
+    return min(
+        (float(record.get("val_loss", np.inf)) for record in read_metrics(path)), default=np.inf
+    )
 
 
 def read_metrics(path: Path) -> list[dict[str, Any]]:

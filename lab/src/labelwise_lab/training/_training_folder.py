@@ -1,4 +1,6 @@
-"""The folder of a training: one process at a time, and one set of settings from the first epoch to the last."""
+"""The folder of a training: one process at a time, and one set of settings from the first epoch to
+the last.
+"""
 
 from __future__ import annotations
 
@@ -31,22 +33,34 @@ def reserved(folder: Path) -> AbstractContextManager[None]:
     return locked(folder / FOLDER_LOCK, f"training in {str(folder)!r}", "choose another folder")
 
 
-def agree(job: Job, class_names: tuple[str, ...] | None, *, threads: int, resume: bool) -> dict[str, Any]:
-    """The settings of the training in the folder of ``job``: the job's, if it is new; otherwise the stored ones, if the job fits them."""
+def agree(
+    job: Job, class_names: tuple[str, ...] | None, *, threads: int, resume: bool
+) -> dict[str, Any]:
+    """The settings of the training in the folder of ``job``: the job's, if it is new; otherwise the
+    stored ones, if the job fits them.
+    """
     path = job.folder / _SETTINGS
     settings = _settings(job, class_names, threads)
     if not path.exists():
         write_file(path, json.dumps(settings, indent=2))
         return settings
     if not resume:
-        raise ValueError(f"{str(job.folder)!r} already holds a training; resume it with resume=True (--resume), or choose another folder")
+        raise ValueError(
+            f"{str(job.folder)!r} already holds a training; resume it with resume=True (--resume), "
+            "or choose another folder"
+        )
     stored = read_settings(job.folder)
-    stored["recipe"] = asdict(stored_recipe(job.folder, stored))  # what an earlier version did not know has its default
+    stored["recipe"] = asdict(
+        stored_recipe(job.folder, stored)
+    )  # what an earlier version did not know has its default
     for key in settings:
         if key not in _MAY_DIFFER and settings[key] != stored.get(key):
             what = "the training data" if key == "data" else f"`{key}`"
             change = "" if key == "data" else f": it was {stored.get(key)}, now {settings[key]}"
-            raise ValueError(f"cannot resume the training in {str(job.folder)!r}: {what} changed{change}. Choose another folder")
+            raise ValueError(
+                f"cannot resume the training in {str(job.folder)!r}: {what} changed{change}. "
+                "Choose another folder"
+            )
     return stored
 
 
@@ -57,7 +71,10 @@ def read_settings(folder: Path) -> dict[str, Any]:
         raise FileNotFoundError(f"there is no ensemble in {str(folder)!r}: {path.name} is missing")
     settings = read_json(path)
     if not isinstance(settings, dict) or not settings.keys() >= _STORED:
-        raise ValueError(f"{str(path)!r} cannot be read: it has no {', no '.join(sorted(_STORED - set(settings)) or ['settings'])}")
+        raise ValueError(
+            f"{str(path)!r} cannot be read: it has no "
+            f"{', no '.join(sorted(_STORED - set(settings)) or ['settings'])}"
+        )
     return dict(_tuples(settings))
 
 
@@ -66,7 +83,9 @@ def stored_recipe(folder: Path, settings: dict[str, Any]) -> Recipe:
     try:
         return Recipe(**settings["recipe"])
     except (TypeError, ValueError) as error:
-        raise ValueError(f"{str(folder / _SETTINGS)!r} cannot be read: its recipe is damaged ({error})") from error
+        raise ValueError(
+            f"{str(folder / _SETTINGS)!r} cannot be read: its recipe is damaged ({error})"
+        ) from error
 
 
 def _settings(job: Job, class_names: tuple[str, ...] | None, threads: int) -> dict[str, Any]:

@@ -34,7 +34,9 @@ def train_here(job: Job, members: Sequence[int], *, threads: int, show: Show) ->
 
 
 def train_apart(job: Job, done: dict[int, int], *, n_jobs: int, threads: int, show: Show) -> None:
-    """Train members in ``n_jobs`` processes; ``done`` says how many epochs each of them has behind it."""
+    """Train members in ``n_jobs`` processes; ``done`` says how many epochs each of them has behind
+    it.
+    """
     schedule = Schedule(done, job.recipe.epochs, n_jobs)
     context = multiprocessing.get_context("spawn")
     workers: dict[Any, tuple[Any, tuple[int, int]]] = {}
@@ -61,8 +63,9 @@ def train_apart(job: Job, done: dict[int, int], *, n_jobs: int, threads: int, sh
 class Schedule:
     """Which member is trained next, and up to which epoch.
 
-    Where the members do not divide evenly among the processes, each is trained in about four pieces, the one with the fewest epochs first:
-    five members on two processors then take 2.5 times as long as one, not 3. No member is in two processes at once.
+    Where the members do not divide evenly among the processes, each is trained in about four
+    pieces, the one with the fewest epochs first: five members on two processors then take 2.5 times
+    as long as one, not 3. No member is in two processes at once.
     """
 
     def __init__(self, done: dict[int, int], epochs: int, n_jobs: int) -> None:
@@ -70,8 +73,14 @@ class Schedule:
         self.piece = epochs if len(done) % n_jobs == 0 else -(-epochs // 4)
 
     def next(self) -> tuple[int, int] | None:
-        """A member and the epoch to train it up to; ``None`` when there is nothing left to begin."""
-        free = [member for member, epoch in self.done.items() if epoch < self.epochs and member not in self.running]
+        """A member and the epoch to train it up to; ``None`` when there is nothing left to
+        begin.
+        """
+        free = [
+            member
+            for member, epoch in self.done.items()
+            if epoch < self.epochs and member not in self.running
+        ]
         if not free:
             return None
         member = min(free, key=lambda m: self.done[m])
@@ -86,7 +95,9 @@ class Schedule:
 
 @contextmanager
 def _without_interrupts() -> Iterator[None]:
-    """Processes started inside do not see Ctrl-C, not even while they import: the parent does, and ends them."""
+    """Processes started inside do not see Ctrl-C, not even while they import: the parent does, and
+    ends them.
+    """
     if not hasattr(signal, "pthread_sigmask"):  # Windows
         yield
         return
@@ -97,7 +108,9 @@ def _without_interrupts() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-def _listen(pipe: Any, workers: dict[Any, tuple[Any, tuple[int, int]]], schedule: Schedule, show: Show) -> None:
+def _listen(
+    pipe: Any, workers: dict[Any, tuple[Any, tuple[int, int]]], schedule: Schedule, show: Show
+) -> None:
     """Act on one message of a worker."""
     process, task = workers[pipe]
     with _alive(process, task):
@@ -130,12 +143,15 @@ def _alive(process: Any, task: tuple[int, int]) -> Iterator[None]:
         why = f"was ended by signal {-code}" if code < 0 else f"ended with code {code}"
         hint = "perhaps the memory was short" if code == -9 else "see its message above"
         raise ChildProcessError(
-            f"the process that trained member {task[0]} {why} ({hint}). Finished epochs are kept: resume with resume=True (--resume)"
+            f"the process that trained member {task[0]} {why} ({hint}). Finished epochs are kept: "
+            "resume with resume=True (--resume)"
         ) from None
 
 
 def _work(pipe: Any, job: Job, threads: int) -> None:
-    """The main function of a worker: tasks (member, epoch) come, reports and for each at last ``None`` (or an error) go."""
+    """The main function of a worker: tasks (member, epoch) come, reports and for each at last
+    ``None`` (or an error) go.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     end_with_parent()
     torch.set_num_threads(threads)
@@ -157,7 +173,8 @@ def refuse_unguarded() -> None:
     """Say what to do when a script that is being imported by a worker starts workers itself."""
     if getattr(multiprocessing.current_process(), "_inheriting", False):
         raise RuntimeError(
-            "members are trained in processes that import your script: put the call of fit_ensemble under `if __name__ == '__main__':`"
+            "members are trained in processes that import your script: put the call of "
+            "fit_ensemble under `if __name__ == '__main__':`"
         )
 
 
@@ -178,11 +195,18 @@ def progress_bars(members: Sequence[int], n: int, epochs: int, *, wanted: bool) 
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True)) as bars:
-        tasks = {m: bars.add_task("", total=n * epochs, start=False, member=m, epoch=0, epochs=epochs, loss="") for m in members}
+        tasks = {
+            m: bars.add_task(
+                "", total=n * epochs, start=False, member=m, epoch=0, epochs=epochs, loss=""
+            )
+            for m in members
+        }
 
         def show(member: int, epoch: int, seen: int, loss: float) -> None:
             if not bars.tasks[tasks[member]].started:
                 bars.start_task(tasks[member])
-            bars.update(tasks[member], completed=epoch * n + seen, epoch=epoch + 1, loss=f"loss {loss:.4f}")
+            bars.update(
+                tasks[member], completed=epoch * n + seen, epoch=epoch + 1, loss=f"loss {loss:.4f}"
+            )
 
         yield show

@@ -16,7 +16,8 @@ from .recipes import Recipe, Statistics
 
 @runtime_checkable
 class LazyImages(Protocol):
-    """Images that need not fit in memory: they look like a uint8 array (N, H, W, C) and are read batch by batch.
+    """Images that need not fit in memory: they look like a uint8 array (N, H, W, C) and are read
+    batch by batch.
 
     It is sent to other processes, so it must be possible to pickle it; they open what they need.
     """
@@ -35,10 +36,12 @@ class LazyImages(Protocol):
 
 @dataclass(frozen=True)
 class Inputs:
-    """What is done to each instance before the network sees it; the same in training and prediction.
+    """What is done to each instance before the network sees it; the same in training and
+    prediction.
 
-    Images are uint8, (N, H, W) or (N, H, W, C), and become float32 (N, C, H, W), scaled to 0 … 1 and then by the statistics of each channel.
-    Everything else must be floating point, (N, ...), and is only converted to float32.
+    Images are uint8, (N, H, W) or (N, H, W, C), and become float32 (N, C, H, W), scaled to 0 … 1
+    and then by the statistics of each channel. Everything else must be floating point, (N, ...),
+    and is only converted to float32.
     """
 
     shape: tuple[int, ...]
@@ -56,31 +59,43 @@ class Inputs:
 
     @classmethod
     def fit(cls, x: np.ndarray, recipe: Recipe) -> Inputs:
-        """The inputs that ``recipe`` asks for, with the statistics of the training set ``x`` where it wants them."""
+        """The inputs that ``recipe`` asks for, with the statistics of the training set ``x`` where
+        it wants them.
+        """
         plain = cls.of(x)
         if not plain.images and (recipe.augment or recipe.normalize is not None):
             fix = "use replace(recipe, augment=False, normalize=None)"
-            raise ValueError(f"the recipe augments or normalizes images, but `x` is not uint8 images; {fix}")
+            raise ValueError(
+                f"the recipe augments or normalizes images, but `x` is not uint8 images; {fix}"
+            )
         if recipe.normalize is None:
             return plain
         if isinstance(x, LazyImages) and not isinstance(recipe.normalize, tuple):
             fix = "use replace(recipe, normalize=(means, deviations))"
-            raise ValueError(f"the statistics of images that are read from disk must be given: {fix}")
-        mean, std = recipe.normalize if isinstance(recipe.normalize, tuple) else channel_statistics(x)
+            raise ValueError(
+                f"the statistics of images that are read from disk must be given: {fix}"
+            )
+        mean, std = (
+            recipe.normalize if isinstance(recipe.normalize, tuple) else channel_statistics(x)
+        )
         if not len(mean) == len(std) == plain.shape[0]:
             raise ValueError(
-                f"`normalize` must have a mean and a deviation for each of the {plain.shape[0]} channels; got {len(mean)} and {len(std)}"
+                f"`normalize` must have a mean and a deviation for each of the {plain.shape[0]} "
+                f"channels; got {len(mean)} and {len(std)}"
             )
         return cls(plain.shape, True, (tuple(mean), tuple(s if s > 0 else 1.0 for s in std)))
 
     def check(self, x: Any, name: str) -> Any:
-        """``x`` as a NumPy array (a memory map or a source stays one) that these inputs can be made from."""
+        """``x`` as a NumPy array (a memory map or a source stays one) that these inputs can be made
+        from.
+        """
         array = as_instances(x, name)
         given = Inputs.of(array)
         if (given.shape, given.images) != (self.shape, self.images):
             kinds = {True: "uint8 images", False: "numbers"}
             raise ValueError(
-                f"`{name}` must be like the training set, {kinds[self.images]} that give inputs of shape {self.shape}; "
+                f"`{name}` must be like the training set, {kinds[self.images]} that give inputs of "
+                f"shape {self.shape}; "
                 f"got {kinds[given.images]} that give {given.shape}"
             )
         return array
@@ -97,19 +112,26 @@ def as_instances(x: Any, name: str) -> Any:
     """``x`` as a NumPy array of images or numbers, instances first; a source stays one."""
     array: Any = x if isinstance(x, np.ndarray | LazyImages) else to_numpy(x)
     if array.ndim < 2 or len(array) == 0:
-        raise ValueError(f"`{name}` must hold at least one instance on its first axis, and its values on others; got shape {array.shape}")
+        raise ValueError(
+            f"`{name}` must hold at least one instance on its first axis, and its values on "
+            f"others; got shape {array.shape}"
+        )
     if array.dtype.kind != "f" and not _is_images(array):
         raise TypeError(
-            f"`{name}` must be uint8 images, shape (N, H, W) or (N, H, W, C), or floating-point numbers; got {array.dtype} of shape {array.shape}"
+            f"`{name}` must be uint8 images, shape (N, H, W) or (N, H, W, C), or floating-point "
+            f"numbers; got {array.dtype} of shape {array.shape}"
         )
     return array
 
 
 def check_finite_blocks(x: np.ndarray, name: str) -> None:
     """Refuse missing and infinite values without a second array of the size of ``x``."""
-    if x.dtype.kind == "f" and not all(np.isfinite(x[start : start + 4096]).all() for start in range(0, len(x), 4096)):
+    if x.dtype.kind == "f" and not all(
+        np.isfinite(x[start : start + 4096]).all() for start in range(0, len(x), 4096)
+    ):
         raise ValueError(
-            f"`{name}` must be finite; it has missing or infinite values. For tables, labelwise_lab.datasets.standardize fills them in"
+            f"`{name}` must be finite; it has missing or infinite values. For tables, "
+            "labelwise_lab.datasets.standardize fills them in"
         )
 
 

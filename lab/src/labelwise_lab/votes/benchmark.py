@@ -1,4 +1,6 @@
-"""Where does aleatoric uncertainty track people? All comparisons with votes on one data set, as plain numbers."""
+"""Where does aleatoric uncertainty track people? All comparisons with votes on one data set, as
+plain numbers.
+"""
 
 from __future__ import annotations
 
@@ -39,8 +41,9 @@ def benchmark_votes(
 ) -> dict[str, Any]:
     """Reliability, repair, held-out scores and test of the claims of ``q`` against votes.
 
-    The cases (or groups) are split into halves ``n_splits`` times; claims are repaired on one half and judged on the other. Members that only
-    predict classes claim no aleatoric uncertainty: for these only the total is compared.
+    The cases (or groups) are split into halves ``n_splits`` times; claims are repaired on one half
+    and judged on the other. Members that only predict classes claim no aleatoric uncertainty: for
+    these only the total is compared.
 
     Parameters
     ----------
@@ -68,7 +71,7 @@ def benchmark_votes(
     >>> found = benchmark_votes(lw.Ensemble(probs), votes, n_splits=2, n_bootstrap=20, rng=0)
     >>> sorted(found)
     ['cases', 'class_names', 'entropy', 'hard', 'moved', 'reliability', 'scores', 'splits', 'test', 'votes_per_case']
-    """
+    """  # noqa: E501
     check_positive(n_splits, "n_splits")
     rng = as_rng(rng)
     reliability = vote_reliability(q, votes, annotators=annotators, groups=groups)
@@ -80,7 +83,10 @@ def benchmark_votes(
         "votes_per_case": [int(x) for x in np.quantile(read.n, (0, 0.5, 1), method="nearest")],
         "class_names": list(read.class_names),
         "hard": hard,
-        "reliability": {part: _claims(getattr(reliability, part).labels, getattr(reliability, part).summed) for part in parts},
+        "reliability": {
+            part: _claims(getattr(reliability, part).labels, getattr(reliability, part).summed)
+            for part in parts
+        },
         "splits": n_splits,
     }
     halves = list(_halves(len(read.keep), groups, n_splits, rng))
@@ -96,8 +102,11 @@ def benchmark_votes(
     fitted = fit_vote_calibration(q, votes, annotators=annotators)
     above = np.mean(to_numpy(fitted(q).aleatoric)[read.keep] > read.claimed[0], axis=0)
     result["moved"] = {
-        "claimed": _round(fitted.claimed), "repaired": _round(fitted.repaired), "pooled": list(fitted.pooled), "repaired_above_total": _round(above)
-    }  # fmt: skip
+        "claimed": _round(fitted.claimed),
+        "repaired": _round(fitted.repaired),
+        "pooled": list(fitted.pooled),
+        "repaired_above_total": _round(above),
+    }
     return result | _splits(q, votes, annotators, groups, halves, n_bootstrap, rng, progress)
 
 
@@ -120,24 +129,41 @@ def _splits(
         members = None if own[0] is None or own[1] is None else (own[0], own[1])
         for name, claims in candidates(fit, held, members, split % (q.n_members or 1)).items():
             found = score_claims(claims, held)
-            scores.setdefault(name, []).append([found.score.value, found.calibration, found.resolution])
-        of = [None if groups is None else np.asarray(groups)[part][read.keep] for part, read in ((a, fit), (b, held))]
+            scores.setdefault(name, []).append(
+                [found.score.value, found.calibration, found.resolution]
+            )
+        of = [
+            None if groups is None else np.asarray(groups)[part][read.keep]
+            for part, read in ((a, fit), (b, held))
+        ]
         pair = (q[a][fit.keep], fit.yes, of[0])
         for name, fitted_on in (("claimed", None), ("repaired", pair)):
-            check = check_votes(q[b][held.keep], held.yes, groups=of[1], fitted_on=fitted_on, n_bootstrap=n_bootstrap, rng=rng)
+            check = check_votes(
+                q[b][held.keep],
+                held.yes,
+                groups=of[1],
+                fitted_on=fitted_on,
+                n_bootstrap=n_bootstrap,
+                rng=rng,
+            )
             test[name].append((not check.ok, check.equivalent, check.within))
         if progress is not None:
             progress(split + 1, len(halves))
     summary = {
-        name: {"rejected": float(np.mean([x[0] for x in each])), "equivalent": float(np.mean([x[1] for x in each])),
-               "within": float(np.median([x[2] for x in each]))}
+        name: {
+            "rejected": float(np.mean([x[0] for x in each])),
+            "equivalent": float(np.mean([x[1] for x in each])),
+            "within": float(np.median([x[2] for x in each])),
+        }
         for name, each in test.items()
-    }  # fmt: skip
+    }
     return {"scores": _summarized(scores), "test": summary}
 
 
 def _summarized(scores: dict[str, list[list[np.ndarray]]]) -> dict[str, Any]:
-    """Means over the splits, for each label and summed; differences from the reference with intervals over the splits."""
+    """Means over the splits, for each label and summed; differences from the reference with
+    intervals over the splits.
+    """
     found: dict[str, Any] = {}
     reference = np.array([x[0] for x in scores[REFERENCE]])  # (splits, E)
     for name, each in scores.items():
@@ -155,14 +181,27 @@ def _summarized(scores: dict[str, list[list[np.ndarray]]]) -> dict[str, Any]:
 
 
 def _interval(x: np.ndarray) -> list[float]:
-    """Mean and 95 % t-interval over random halves, which share cases: the variance is that of one split times 1/n + 1 (Nadeau & Bengio 2003)."""
+    """Mean and 95 % t-interval over random halves, which share cases: the variance is that of one
+    split times 1/n + 1 (Nadeau & Bengio 2003).
+    """
     n = len(x)
-    half = float(t_quantile(n - 1, 0.95) * x.std(ddof=1) * np.sqrt(1 / n + 1)) if n > 1 else float("nan")
+    half = (
+        float(t_quantile(n - 1, 0.95) * x.std(ddof=1) * np.sqrt(1 / n + 1))
+        if n > 1
+        else float("nan")
+    )
     return [_round(x.mean()), _round(x.mean() - half), _round(x.mean() + half)]
 
 
-def _totals(q: Distribution, votes: Any, annotators: Sequence[str] | None, halves: list[tuple[np.ndarray, np.ndarray]]) -> dict[str, Any]:
-    """Mean squared error of a vote, (v − θ̄)², summed over the labels: claimed and observed, before and after repair of the mean, held out."""
+def _totals(
+    q: Distribution,
+    votes: Any,
+    annotators: Sequence[str] | None,
+    halves: list[tuple[np.ndarray, np.ndarray]],
+) -> dict[str, Any]:
+    """Mean squared error of a vote, (v − θ̄)², summed over the labels: claimed and observed, before
+    and after repair of the mean, held out.
+    """
     found, votes = [], np.asarray(votes)
     for a, b in halves:
         fit, held = (read_votes(q[part], votes[part], annotators=annotators) for part in (a, b))
@@ -175,7 +214,9 @@ def _totals(q: Distribution, votes: Any, annotators: Sequence[str] | None, halve
     return {"claimed": _round(claimed), "repaired": _round(repaired)}
 
 
-def _halves(n: int, groups: Any, n_splits: int, rng: np.random.Generator) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+def _halves(
+    n: int, groups: Any, n_splits: int, rng: np.random.Generator
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     code, n_groups = group_codes(groups, n)
     of = np.arange(n) if code is None else code
     for _ in range(n_splits):
@@ -189,6 +230,11 @@ def _claims(labels: Claim, summed: Claim | None) -> dict[str, Any]:
 
     both = {"labels": labels} | ({} if summed is None else {"sum": summed})
     return {
-        name: {"claimed": _round(x.claimed), "observed": triple(x.observed), "gap": triple(x.gap), "ratio": triple(x.ratio)}
+        name: {
+            "claimed": _round(x.claimed),
+            "observed": triple(x.observed),
+            "gap": triple(x.gap),
+            "ratio": triple(x.ratio),
+        }
         for name, x in both.items()
     }

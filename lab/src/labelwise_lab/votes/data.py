@@ -40,31 +40,59 @@ def load_vote_data(name: str, data_dir: Path) -> VoteData:
 
 
 def with_votes(name: str, stored: Predictions, votes_file: Path | None) -> VoteData:
-    """The user's predictions with votes from ``votes_file`` (.npy or .npz), or from the same .npz file."""
+    """The user's predictions with votes from ``votes_file`` (.npy or .npz), or from the same .npz
+    file.
+    """
     path = votes_file if votes_file is not None else stored.path
     if path is None or not path.is_file() or (votes_file is None and path.suffix != ".npz"):
-        raise ValueError(f"{name} has no `votes`. Give their file: --votes votes.npy, counts of shape (N, K)")
+        raise ValueError(
+            f"{name} has no `votes`. Give their file: --votes votes.npy, counts of shape (N, K)"
+        )
     if path.suffix == ".npy":
-        return VoteData(name, stored.distribution(), np.asarray(read_npy(path)), groups=_array(stored.groups))
+        return VoteData(
+            name, stored.distribution(), np.asarray(read_npy(path)), groups=_array(stored.groups)
+        )
     found = read_npz(path, lambda keys: [key for key in ("votes", "annotators") if key in keys])
     if "votes" not in found:
-        raise ValueError(f"{path.name} has no array `votes`: counts (N, K), or the class chosen by each of `annotators`, (N, A)")
+        raise ValueError(
+            f"{path.name} has no array `votes`: counts (N, K), or the class chosen by each of "
+            "`annotators`, (N, A)"
+        )
     annotators = tuple(map(str, found["annotators"])) if "annotators" in found else None
-    return VoteData(name, stored.distribution(), np.asarray(found["votes"]), annotators, _array(stored.groups))
+    return VoteData(
+        name, stored.distribution(), np.asarray(found["votes"]), annotators, _array(stored.groups)
+    )
 
 
 def _cifar10h(data_dir: Path) -> VoteData:
     logits = _read(_find(data_dir, "cifar10_8_networks.npz"), "logits")["logits"]
     path = _find(data_dir, "cifar10h-counts.npy", "cifar10_human.npz")
-    votes = read_npy(path) if path.suffix == ".npy" else _read(path, "cifar10h_counts")["cifar10h_counts"]
-    note = "Eight published networks, trained on curated labels; about 50 votes for each of 10,000 test images (CIFAR-10H)."
-    return VoteData("cifar10h", Ensemble.from_logits(logits.astype(float), class_names=CLASS_NAMES), np.asarray(votes), note=note)
+    votes = (
+        read_npy(path)
+        if path.suffix == ".npy"
+        else _read(path, "cifar10h_counts")["cifar10h_counts"]
+    )
+    note = (
+        "Eight published networks, trained on curated labels; about 50 votes for each of 10,000 "
+        "test images (CIFAR-10H)."
+    )
+    return VoteData(
+        "cifar10h",
+        Ensemble.from_logits(logits.astype(float), class_names=CLASS_NAMES),
+        np.asarray(votes),
+        note=note,
+    )
 
 
 def _chaosnli(data_dir: Path) -> VoteData:
     found = _read(_find(data_dir, "chaosnli_snli.npz"), "logits", "votes", "class_names")
-    q = Ensemble.from_logits(found["logits"].astype(float), class_names=[str(x) for x in found["class_names"]])
-    note = "Five networks; 100 votes for each of 1,514 pairs of sentences. The cases were selected for disagreement, so this is no verdict on the networks."
+    q = Ensemble.from_logits(
+        found["logits"].astype(float), class_names=[str(x) for x in found["class_names"]]
+    )
+    note = (
+        "Five networks; 100 votes for each of 1,514 pairs of sentences. The cases were selected "
+        "for disagreement, so this is no verdict on the networks."
+    )
     return VoteData("chaosnli", q, np.asarray(found["votes"]), note=note)
 
 
@@ -74,19 +102,34 @@ def _sleep(data_dir: Path) -> VoteData:
     models = np.asarray(found["models"])
     probs = (models[..., None] == np.arange(len(names))).astype(float)
     scorers = np.asarray(found["scorers"]).T.astype(np.int64)
-    note = "Six models that predict one class each, so that only their mean and TU can be checked; five scorers of 9,059 half minutes in 9 nights."
+    note = (
+        "Six models that predict one class each, so that only their mean and TU can be checked; "
+        "five scorers of 9,059 half minutes in 9 nights."
+    )
     annotators = tuple(f"scorer {i + 1}" for i in range(scorers.shape[1]))
     scored = (models >= 0).all(axis=0)
     q = Ensemble(probs[:, scored], class_names=names)
-    return VoteData("sleep", q, scorers[scored], annotators, np.asarray(found["night"])[scored], note)
+    return VoteData(
+        "sleep", q, scorers[scored], annotators, np.asarray(found["night"])[scored], note
+    )
 
 
-KNOWN: dict[str, Callable[[Path], VoteData]] = {"cifar10h": _cifar10h, "chaosnli": _chaosnli, "sleep": _sleep}
+KNOWN: dict[str, Callable[[Path], VoteData]] = {
+    "cifar10h": _cifar10h,
+    "chaosnli": _chaosnli,
+    "sleep": _sleep,
+}
 
 
 def known_files(data_dir: Path) -> list[Path]:
     """Where the files of the known data sets may be."""
-    files = ("cifar10_8_networks.npz", "cifar10h-counts.npy", "cifar10_human.npz", "chaosnli_snli.npz", "sleep_dodh.npz")
+    files = (
+        "cifar10_8_networks.npz",
+        "cifar10h-counts.npy",
+        "cifar10_human.npz",
+        "chaosnli_snli.npz",
+        "sleep_dodh.npz",
+    )
     return [data_dir / folder / file for folder in FOLDERS for file in files]
 
 
@@ -95,7 +138,10 @@ def _find(data_dir: Path, *files: str) -> Path:
         for file in files:
             if (data_dir / folder / file).is_file():
                 return data_dir / folder / file
-    raise FileNotFoundError(f"there is no {' or '.join(files)} in {str(data_dir)!r}. Put it there, or give its folder with --data-dir")
+    raise FileNotFoundError(
+        f"there is no {' or '.join(files)} in {str(data_dir)!r}. Put it there, or give its folder "
+        "with --data-dir"
+    )
 
 
 def _read(path: Path, *keys: str) -> dict[str, np.ndarray]:

@@ -18,15 +18,23 @@ FOLDER = Path(__file__).parents[3] / "results" / "fingerprint"
 def stored():
     found = json.loads((FOLDER / "fingerprint.json").read_text(encoding="utf-8"))
     numbers = found["numbers"]
-    numbers["by members"] = {key: cell for key, cell in numbers["by members"].items() if key.endswith("| 5")}  # the others take long
+    numbers["by members"] = {
+        key: cell for key, cell in numbers["by members"].items() if key.endswith("| 5")
+    }  # the others take long
     found["about"]["shuffles"] = 1
     return found
 
 
 def wrong(stored, numbers) -> set[str]:
-    checks = [check for check in fingerprint(FOLDER, numbers, stored["about"]) if "members, " not in check[0]]
+    checks = [
+        check
+        for check in fingerprint(FOLDER, numbers, stored["about"])
+        if "members, " not in check[0]
+    ]
     assert len(checks) > 100
-    return {name for name, a, b in checks if abs(a - b) > (0.05 if "distance" in name else TOLERANCE)}
+    return {
+        name for name, a, b in checks if abs(a - b) > (0.05 if "distance" in name else TOLERANCE)
+    }
 
 
 def test_it_stands(stored) -> None:

@@ -39,19 +39,31 @@ def test_measures() -> None:
 
 @pytest.mark.parametrize(
     ("name", "loss"),
-    [("log", "log"), ("squared", "squared"), ("spherical", "spherical"), ("zero-one", "zero_one"), ("cost 1 : 9", lw.CostLoss(1, 9))],
+    [
+        ("log", "log"),
+        ("squared", "squared"),
+        ("spherical", "spherical"),
+        ("zero-one", "zero_one"),
+        ("cost 1 : 9", lw.CostLoss(1, 9)),
+    ],
 )
 def test_entropies(name: str, loss: object) -> None:
     expected = lw.decompose(lw.Ensemble(PROBS), loss).total
     mean = PROBS.mean(axis=0)
-    np.testing.assert_allclose(entropy(name, mean, complement(mean)), expected, rtol=1e-9, atol=1e-15)
+    np.testing.assert_allclose(
+        entropy(name, mean, complement(mean)), expected, rtol=1e-9, atol=1e-15
+    )
 
 
 def test_area_and_auroc_with_ties() -> None:
     rng = np.random.default_rng(1)
     score, correct = rng.integers(0, 7, 300) / 7.0, rng.random(300) < 0.7
-    assert area(score, correct) == pytest.approx(rejection_curve(score, correct=correct).area, abs=1e-12)
-    assert auroc(score, score + 0.1) == pytest.approx(float(detection_scores(score, score + 0.1).auroc), abs=1e-12)
+    assert area(score, correct) == pytest.approx(
+        rejection_curve(score, correct=correct).area, abs=1e-12
+    )
+    assert auroc(score, score + 0.1) == pytest.approx(
+        float(detection_scores(score, score + 0.1).auroc), abs=1e-12
+    )
 
 
 def test_delong_with_ties() -> None:
@@ -82,16 +94,34 @@ def test_files_are_opened_or_named(tmp_path) -> None:
 def test_runs_without_a_number_have_no_mean() -> None:
     cell = over_runs([0.5, np.nan])
     found = list(compare_runs("x", cell, [0.5, np.nan]))
-    assert [name for name, _, _ in found] == ["x, run 0", "x, run 1", "x, mean", "x, sd", "x, low", "x, high"]
+    assert [name for name, _, _ in found] == [
+        "x, run 0",
+        "x, run 1",
+        "x, mean",
+        "x, sd",
+        "x, low",
+        "x, high",
+    ]
     assert all(stored is None and np.isnan(again) for _, stored, again in found[2:])
 
 
 def test_comparisons_find_what_differs() -> None:
     cell = {"runs": [1.0, 2.0, 4.0], "mean": 7 / 3, "sd": 1.5}
-    assert [name for name, a, b in compare_runs("x", cell, [1.0, 2.0, 4.0]) if abs(a - b) > 1e-9] == ["x, sd"]
-    before, after = np.array([[0.4, 0.2, 0.1], [0.3, 0.5, 0.1]]), np.array([[0.1, 0.1, 0.2], [0.2, 0.1, 0.05]])
+    assert [
+        name for name, a, b in compare_runs("x", cell, [1.0, 2.0, 4.0]) if abs(a - b) > 1e-9
+    ] == ["x, sd"]
+    before, after = (
+        np.array([[0.4, 0.2, 0.1], [0.3, 0.5, 0.1]]),
+        np.array([[0.1, 0.1, 0.2], [0.2, 0.1, 0.05]]),
+    )
     found = drops(before, after)
     table = table_of(found)
-    assert all(abs(a - b) < 1e-12 for _, a, b in compare_drops("", table, before, after, found.selected))
+    assert all(
+        abs(a - b) < 1e-12 for _, a, b in compare_drops("", table, before, after, found.selected)
+    )
     table["drop"]["relative"]["others"]["mean"] += 0.1
-    assert [name for name, a, b in compare_drops("", table, before, after, found.selected) if abs(a - b) > 1e-9] == ["relative, others"]
+    assert [
+        name
+        for name, a, b in compare_drops("", table, before, after, found.selected)
+        if abs(a - b) > 1e-9
+    ] == ["relative, others"]

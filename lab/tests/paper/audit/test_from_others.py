@@ -35,7 +35,9 @@ def test_votes(tmp_path, monkeypatch) -> None:
     data.mkdir(parents=True)
     (results / name / "run-0").mkdir(parents=True)
     shutil.copy(ROOT / "results" / name / "run-0" / "cifar10.npz", results / name / "run-0")
-    votes = np.random.default_rng(0).multinomial(50, np.random.default_rng(1).dirichlet([0.1] * 10, 10_000))
+    votes = np.random.default_rng(0).multinomial(
+        50, np.random.default_rng(1).dirichlet([0.1] * 10, 10_000)
+    )
     np.save(data / "cifar10h-counts.npy", votes)
     monkeypatch.setattr(human, "load_cifar10h", lambda **_: votes)
     human.run(Setting("cifar10", epochs=10), 1, Options(results))
@@ -55,19 +57,32 @@ def test_correlations_of_constants_are_not_defined() -> None:
     assert _spearman(np.arange(5), np.arange(5) ** 2) == pytest.approx(1)
 
 
-@pytest.mark.parametrize(("runs", "numbers_found"), [(1, 16), (3, 20), (6, 20)])  # no interval, all resamples, random ones
+@pytest.mark.parametrize(
+    ("runs", "numbers_found"), [(1, 16), (3, 20), (6, 20)]
+)  # no interval, all resamples, random ones
 def test_the_authors_arrays(tmp_path, runs, numbers_found) -> None:
     rng = np.random.default_rng(0)
     before = rng.exponential([0.01, 0.02, 0.03, 0.05], (runs, 40, 4))
-    np.savez(tmp_path / "label_uq_holdout_made.npz", eus_before=before, eus_after=before * rng.uniform(0.2, 1.1, (runs, 1, 4)))
+    np.savez(
+        tmp_path / "label_uq_holdout_made.npz",
+        eus_before=before,
+        eus_after=before * rng.uniform(0.2, 1.1, (runs, 1, 4)),
+    )
     numbers, _ = published(tmp_path / "label_uq_holdout_made.npz")
     record("published", "made", numbers, Options(tmp_path / "results"), runs=runs)
     said: list[str] = []
     assert audit(tmp_path / "results", said.append).count == 0
-    assert said == ["published/made.json: not recomputed, the authors' label_uq_holdout_made.npz is in no data directory"]
+    assert said == [
+        (
+            "published/made.json: not recomputed, the authors' label_uq_holdout_made.npz is in no "
+            "data directory"
+        )
+    ]
     found = audit(tmp_path / "results", data_dirs=[tmp_path])
     assert found.count == numbers_found
     assert found.passed
     (tmp_path / "label_uq_holdout_made.npz").write_text("x")
     unreadable = audit(tmp_path / "results", data_dirs=[tmp_path]).unreadable
-    assert unreadable["published/made.json"].endswith("label_uq_holdout_made.npz: it is not a .npz file")
+    assert unreadable["published/made.json"].endswith(
+        "label_uq_holdout_made.npz: it is not a .npz file"
+    )

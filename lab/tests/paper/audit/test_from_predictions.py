@@ -1,4 +1,6 @@
-"""Every experiment with stored predictions has a check; those of single results are in test_init.py and cli/test_reproduce.py."""
+"""Every experiment with stored predictions has a check; those of single results are in test_init.py
+and cli/test_reproduce.py.
+"""
 
 from __future__ import annotations
 
@@ -15,5 +17,7 @@ def test_every_experiment_has_a_check() -> None:
 
 
 def test_every_stored_result_has_one() -> None:
-    stored = {path.stem for path in (ROOT / "results").glob("*/*.json") if path.parent.name != "published"}
+    stored = {
+        path.stem for path in (ROOT / "results").glob("*/*.json") if path.parent.name != "published"
+    }
     assert stored == set(CHECKS) | {"human"}

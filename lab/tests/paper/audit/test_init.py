@@ -27,17 +27,38 @@ def test_it_imports_nothing_else_of_the_package() -> None:
         for file in files
         for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
         if isinstance(node, ast.Import | ast.ImportFrom)
-        for name in ([alias.name for alias in node.names] if isinstance(node, ast.Import) else ["." * node.level + (node.module or "")])
+        for name in (
+            [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else ["." * node.level + (node.module or "")]
+        )
     }
     own = {f".{file.stem}" for file in files}
-    assert {name if name.startswith(".") else name.partition(".")[0] for name in imported} - own <= {
-        "__future__", "collections", "contextlib", "dataclasses", "itertools", "json", "lzma", "math", "numpy", "pathlib", "scipy", "sklearn", "typing",
-        "zipfile", "zlib",
-    }  # fmt: skip
+    assert {
+        name if name.startswith(".") else name.partition(".")[0] for name in imported
+    } - own <= {
+        "__future__",
+        "collections",
+        "contextlib",
+        "dataclasses",
+        "itertools",
+        "json",
+        "lzma",
+        "math",
+        "numpy",
+        "pathlib",
+        "scipy",
+        "sklearn",
+        "typing",
+        "zipfile",
+        "zlib",
+    }
 
 
 def test_the_stored_single_run_stands(tmp_path) -> None:
-    """CIFAR-10, one run: rejection, detection, losses, and all subsets of mishandled members. The command checks everything."""
+    """CIFAR-10, one run: rejection, detection, losses, and all subsets of mishandled members. The
+    command checks everything.
+    """
     name = "cifar10-paper-10-epochs"
     shutil.copytree(ROOT / "results" / name, tmp_path / name)
     (tmp_path / name / "artifact.json").unlink()  # half of the time
@@ -46,7 +67,10 @@ def test_the_stored_single_run_stands(tmp_path) -> None:
     assert found.count > 100
     assert found.passed
     assert list(found.skipped) == [f"{name}/human.json"]
-    assert f"{name}/human.json: not recomputed, cifar10h-counts.npy (CIFAR-10H) is in no data directory" in said
+    assert (
+        f"{name}/human.json: not recomputed, cifar10h-counts.npy (CIFAR-10H) is in no data "
+        "directory"
+    ) in said
 
 
 def test_a_changed_digit_is_found(tmp_path) -> None:
@@ -69,16 +93,27 @@ def test_made_up_runs_of_the_holdout(tmp_path) -> None:
     rng, runs = np.random.default_rng(0), Runs({})
     for seed in range(3):
         before = rng.exponential([0.01, 0.02, 0.03], (40, 3))
-        after = {arm: before * rng.uniform(0.2, 1, 3) for arm in ("swap", "no-swap", "random-class")}
+        after = {
+            arm: before * rng.uniform(0.2, 1, 3) for arm in ("swap", "no-swap", "random-class")
+        }
         labels = {"swap": 2, "no-swap": 2, "random-class": 0}
         accuracy = dict.fromkeys(["before", *after], 0.5)
-        runs = runs.with_run(seed, Run(before, after, labels, halves(40, seed), rng.integers(0, 3, 40), accuracy))
+        runs = runs.with_run(
+            seed, Run(before, after, labels, halves(40, seed), rng.integers(0, 3, 40), accuracy)
+        )
     runs.write(tmp_path / "holdout-made" / "runs.npz")
     record("holdout-made", "holdout", numbers_of(runs), Options(tmp_path), runs=3)
     found = audit(tmp_path)
-    effects = [cell for kind in ("effect", "effect on other classes") for cell in numbers_of(runs)[kind].values()]
+    effects = [
+        cell
+        for kind in ("effect", "effect on other classes")
+        for cell in numbers_of(runs)[kind].values()
+    ]
     detectable = len(numbers_of(runs)["effect"])
-    assert found.count == 3 * (12 + 10) + sum(len(cell["runs"]) + 4 for cell in effects) + detectable + 4  # of each arm; classes selected
+    assert (
+        found.count
+        == 3 * (12 + 10) + sum(len(cell["runs"]) + 4 for cell in effects) + detectable + 4
+    )  # of each arm; classes selected
     assert found.passed
 
 
@@ -105,7 +140,9 @@ def test_what_cannot_be_read_is_reported_and_the_rest_recomputed(tmp_path) -> No
     (tmp_path / "c-missing" / "run-0" / "other.npz").touch()
     with np.load(tmp_path / "z-whole" / predictions) as stored:
         np.savez(tmp_path / "d-without-labels" / predictions, log_probs=stored["log_probs"])
-    for i, text in enumerate(("{}", "[1]", '{"about": {', '{"about": {}, "numbers": {}}', '{"about": 1, "numbers": 2}')):
+    for i, text in enumerate(
+        ("{}", "[1]", '{"about": {', '{"about": {}, "numbers": {}}', '{"about": 1, "numbers": 2}')
+    ):
         (tmp_path / f"m-{i}" / "run-0").mkdir(parents=True)
         (tmp_path / f"m-{i}" / "run-0" / "a.npz").touch()
         (tmp_path / f"m-{i}" / "arc.json").write_text(text)
@@ -115,17 +152,27 @@ def test_what_cannot_be_read_is_reported_and_the_rest_recomputed(tmp_path) -> No
     assert found.different == []
     assert not found.passed
     assert set(found.unreadable) == {
-        *(f"{copy}/{file}.json" for copy in ("a-cut", "b-garbage", "c-missing") for file in ("arc", "gallery")),
+        *(
+            f"{copy}/{file}.json"
+            for copy in ("a-cut", "b-garbage", "c-missing")
+            for file in ("arc", "gallery")
+        ),
         "d-without-labels/arc.json",
         *(f"m-{i}/arc.json" for i in range(5)),
     }
     assert "a-cut/arc.json: cannot be read: run-0/mnist.npz: File is not a zip file" in said
     assert "b-garbage/arc.json: cannot be read: run-0/mnist.npz: it is not a .npz file" in said
-    assert "d-without-labels/arc.json: cannot be read: run-0/mnist.npz: y_true is not a file in the archive" in said
+    assert (
+        "d-without-labels/arc.json: cannot be read: run-0/mnist.npz: y_true is not a file in "
+        "the archive"
+    ) in said
     assert [line for line in said if line.startswith("m-")] == [
         "m-0/arc.json: cannot be read: it must hold `about` and `numbers`",
         "m-1/arc.json: cannot be read: it must hold `about` and `numbers`",
-        "m-2/arc.json: cannot be read: Expecting property name enclosed in double quotes: line 1 column 12 (char 11)",
+        (
+            "m-2/arc.json: cannot be read: Expecting property name enclosed in double quotes: line "
+            "1 column 12 (char 11)"
+        ),
         "m-3/arc.json: cannot be read: it has no 'setting'",
         "m-4/arc.json: cannot be read: it must hold `about` and `numbers`",
     ]

@@ -1,4 +1,6 @@
-"""The laws of one event's probability: weighted atoms, Beta laws and their mixtures, Gaussian log-odds."""
+"""The laws of one event's probability: weighted atoms, Beta laws and their mixtures, Gaussian
+log-odds.
+"""
 
 from __future__ import annotations
 

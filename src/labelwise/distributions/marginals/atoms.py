@@ -14,7 +14,8 @@ from .base import Function, Marginal
 
 @dataclass(frozen=True, eq=False)
 class Atoms(Marginal):
-    """Event probabilities of M members, ``t`` of shape (M, ..., E), with normalized weights over the first axis.
+    """Event probabilities of M members, ``t`` of shape (M, ..., E), with normalized weights over
+    the first axis.
 
     ``complement`` is given where it is known better than by 1 − t (summed over the other classes).
     """
@@ -36,7 +37,9 @@ class Atoms(Marginal):
         m = x.shape[0]
         if self.weights is not None:
             x, m = self._weights * x, 1
-        if isinstance(x, np.ndarray) and x.ndim > 1 and 0 < x.shape[0] == x.size:  # one after another, as in the columns of a matrix
+        if (
+            isinstance(x, np.ndarray) and x.ndim > 1 and 0 < x.shape[0] == x.size
+        ):  # one after another, as in the columns of a matrix
             return np.add.accumulate(x, axis=0)[-1] / m
         return namespace(x).sum(x, axis=0) / m
 
@@ -50,7 +53,10 @@ class Atoms(Marginal):
         """``x`` less what the heaviest member says."""
         xp = namespace(x)
         heaviest = xp.argmax(self._weights, axis=0, keepdims=True)
-        members = xp.reshape(xp.arange(x.shape[0], device=getattr(heaviest, "device", None)), (-1,) + (1,) * (x.ndim - 1))
+        members = xp.reshape(
+            xp.arange(x.shape[0], device=getattr(heaviest, "device", None)),
+            (-1,) + (1,) * (x.ndim - 1),
+        )
         return x - xp.sum(xp.where(members == heaviest, x, 0 * x), axis=0, keepdims=True)
 
     @cached_property
@@ -60,7 +66,9 @@ class Atoms(Marginal):
 
     @cached_property
     def deviation(self) -> Array:
-        """Θ − E Θ, exactly 0 where all members agree: taken from the heaviest member, not from the rounded mean."""
+        """Θ − E Θ, exactly 0 where all members agree: taken from the heaviest member, not from the
+        rounded mean.
+        """
         sides = []
         for x in (self.t,) if self.complement is None else (self.t, self.c):
             away = x - x[:1, ...] if self.weights is None else self._from_heaviest(x)
@@ -81,14 +89,22 @@ class Atoms(Marginal):
         return loss.epistemic(self.expect, *self.mean)
 
     def jackknife(self, loss: Loss) -> Array:
-        r"""The jackknife's estimate of what TU and EU lack because M is finite: :math:`(M-1)\,\mathrm{mean}_i\, D(\bar\theta_{-i} \Vert \bar\theta)`.
+        r"""The jackknife's estimate of what TU and EU lack because M is finite:
+        :math:`(M-1)\,\mathrm{mean}_i\, D(\bar\theta_{-i} \Vert \bar\theta)`.
 
-        Leaving member i out moves the mean by −d_i/(M−1), so nothing is subtracted. For squared loss this is EU/(M−1).
+        Leaving member i out moves the mean by −d_i/(M−1), so nothing is subtracted. For squared
+        loss this is EU/(M−1).
         """
         xp = namespace(self.t)
         t, c = self.mean
         others = self.t.shape[0] - 1
         step = -self.deviation / others
         left_t, left_c = t + step, c - step
-        without = loss.divergence(xp.where(left_t > 0, left_t, 0 * step), t, xp.where(left_c > 0, left_c, 0 * step), c, step)
+        without = loss.divergence(
+            xp.where(left_t > 0, left_t, 0 * step),
+            t,
+            xp.where(left_c > 0, left_c, 0 * step),
+            c,
+            step,
+        )
         return others * self.average(without)

@@ -17,8 +17,8 @@ Function: TypeAlias = Callable[[Array, Array, Array], Array]
 class Marginal(ABC):
     """The law of Θ_A for each event A; arrays of shape (..., E).
 
-    A subclass gives `mean` and `expect`. The aleatoric and the epistemic part follow; a law that knows them in closed form
-    overrides them.
+    A subclass gives `mean` and `expect`. The aleatoric and the epistemic part follow; a law that
+    knows them in closed form overrides them.
     """
 
     @property
@@ -39,5 +39,7 @@ class Marginal(ABC):
         return loss.epistemic(partial(self.expect, kink=loss.kink), *self.mean)
 
     def error(self, loss: Loss) -> tuple[Array, Array, Array] | None:
-        """95 % bounds on the numerical error of total, aleatoric and epistemic uncertainty; ``None``: rounding only."""
+        """95 % bounds on the numerical error of total, aleatoric and epistemic uncertainty;
+        ``None``: rounding only.
+        """
         return None

@@ -26,7 +26,9 @@ class Beta(Marginal):
         return self.a / whole, self.b / whole
 
     def _unsure(self) -> tuple[Beta, Array]:
-        """This law with another in place of the events that always happen (b = 0: they hold all classes), and where those are."""
+        """This law with another in place of the events that always happen (b = 0: they hold all
+        classes), and where those are.
+        """
         sure = self.b <= 0
         return Beta(self.a, namespace(self.a).where(sure, self.a, self.b)), sure
 
@@ -45,7 +47,9 @@ class Beta(Marginal):
         return namespace(sure).where(sure, 0 * value, value)
 
     def _by_quadrature(self, loss: Loss) -> tuple[Array, ...]:
-        """Both from the same nodes, which cost more than either; kept, because one is asked for after the other."""
+        """Both from the same nodes, which cost more than either; kept, because one is asked for
+        after the other.
+        """
         law, _ = self._unsure()
 
         def of_block(a: Array, b: Array) -> tuple[Array, Array]:
@@ -59,7 +63,9 @@ class Beta(Marginal):
             self.__dict__["_kept"] = kept
         return kept[1]
 
-    def expect(self, f: Function, kink: Array | None = None, mean: tuple[Array, Array] | None = None) -> Array:
+    def expect(
+        self, f: Function, kink: Array | None = None, mean: tuple[Array, Array] | None = None
+    ) -> Array:
         """E f(Θ, 1 − Θ, Θ − mean) by quadrature, by default around its own mean."""
         law, sure = self._unsure()
         mt, mc = (m + 0 * self.a for m in (self.mean if mean is None else mean))
@@ -70,13 +76,23 @@ class Beta(Marginal):
         value = blocks(of_block, (law.a, law.b, mt, mc), 3 * NODES)[0]
         xp = namespace(self.a)
         return xp.where(
-            sure, f(xp.where(sure, xp.ones_like(mt), mt), xp.where(sure, xp.zeros_like(mc), mc), xp.where(sure, mc, 0 * mc)), value
+            sure,
+            f(
+                xp.where(sure, xp.ones_like(mt), mt),
+                xp.where(sure, xp.zeros_like(mc), mc),
+                xp.where(sure, mc, 0 * mc),
+            ),
+            value,
         )
 
-    def _expectation(self, kink: Array | None, mean: tuple[Array, Array] | None = None) -> Callable[[Function], Array]:
-        """The expectation of f(t, c, d), d being the distance from ``mean``, by default this law's own.
+    def _expectation(
+        self, kink: Array | None, mean: tuple[Array, Array] | None = None
+    ) -> Callable[[Function], Array]:
+        """The expectation of f(t, c, d), d being the distance from ``mean``, by default this law's
+        own.
 
-        Everything is computed in the distance δ of the log-odds from their center: laws far narrower than the center's last digit keep theirs.
+        Everything is computed in the distance δ of the log-odds from their center: laws far
+        narrower than the center's last digit keep theirs.
         """
         a, b = self.a, self.b
         xp = namespace(a)
@@ -86,7 +102,9 @@ class Beta(Marginal):
         spread = xp.sqrt(1 / a + 1 / b)
         width = xp.minimum(spread, xp.ones_like(spread))
         low, high = -xp.maximum(45 / a, 10 * spread), xp.maximum(45 / b, 10 * spread)
-        away, dx = logit_nodes(low, high, 0 * a, width, [0 * a, *(x - center for x in corners(kink, a))])
+        away, dx = logit_nodes(
+            low, high, 0 * a, width, [0 * a, *(x - center for x in corners(kink, a))]
+        )
         log_density = _log_density(a, b, t0, c0, away)
         weights = dx * xp.exp(log_density - xp.max(log_density, axis=0))
         weights = weights / sum_first(weights)
@@ -94,7 +112,9 @@ class Beta(Marginal):
         mt, mc = self.mean if mean is None else mean
         d = xp.where(mt <= mc, t - mt, mc - c)
         if mean is None:  # t − t0 and t0 − m by themselves, where t0 is no larger than 2 m
-            d = xp.where(xp.minimum(a, b) > 1, sigmoid_step(center, away) + (b - a) / whole / (whole + 2), d)
+            d = xp.where(
+                xp.minimum(a, b) > 1, sigmoid_step(center, away) + (b - a) / whole / (whole + 2), d
+            )
         return lambda f: sum_first(weights * f(t, c, d))
 
 
@@ -107,16 +127,24 @@ def _log_ratio(a: Array, b: Array) -> Array:
 
 
 def _log_density(a: Array, b: Array, t0: Array, c0: Array, away: Array) -> Array:
-    """ln of t^a c^b relative to the center, where t = t0 = (a + 1) / (a + b + 2) and c = c0; ``away`` is the distance δ in log-odds.
+    """ln of t^a c^b relative to the center, where t = t0 = (a + 1) / (a + b + 2) and c = c0;
+    ``away`` is the distance δ in log-odds.
 
-    With ln(t/t0) = −L(c0, −δ) and ln(c/c0) = −L(t0, δ), L(u, x) = ln(1 + u (e^x − 1)), it is −a L(c0, −δ) − b L(t0, δ). For large
-    a and b these two nearly cancel; near the center their linear parts a c0 δ and b t0 δ are therefore subtracted by hand.
+    With ln(t/t0) = −L(c0, −δ) and ln(c/c0) = −L(t0, δ), L(u, x) = ln(1 + u (e^x − 1)), it is −a
+    L(c0, −δ) − b L(t0, δ). For large a and b these two nearly cancel; near the center their linear
+    parts a c0 δ and b t0 δ are therefore subtracted by hand.
     """
     xp = namespace(away)
     near = xp.abs(away) < 1
     inside, outside = xp.where(near, away, 0 * away), xp.where(near, 1 + 0 * away, away)
-    close = inside * ((a - b) / (a + b + 2)) - a * _log_excess(c0, t0, -inside) - b * _log_excess(t0, c0, inside)
-    return xp.where(near, close, -a * _log_mixture(c0, t0, -outside) - b * _log_mixture(t0, c0, outside))
+    close = (
+        inside * ((a - b) / (a + b + 2))
+        - a * _log_excess(c0, t0, -inside)
+        - b * _log_excess(t0, c0, inside)
+    )
+    return xp.where(
+        near, close, -a * _log_mixture(c0, t0, -outside) - b * _log_mixture(t0, c0, outside)
+    )
 
 
 def _log_mixture(u: Array, v: Array, x: Array) -> Array:
@@ -125,12 +153,16 @@ def _log_mixture(u: Array, v: Array, x: Array) -> Array:
     small = xp.exp(-xp.abs(x))
     rising = x + xp.log(u + v * small)
     slightly = u * xp.abs(xp.expm1(xp.minimum(x, 0 * x + 80))) < 0.5
-    change = xp.where(slightly, u * xp.expm1(xp.where(slightly, xp.minimum(x, 0 * x + 80), 0 * x)), 0 * x)
+    change = xp.where(
+        slightly, u * xp.expm1(xp.where(slightly, xp.minimum(x, 0 * x + 80), 0 * x)), 0 * x
+    )
     return xp.where(slightly, xp.log1p(change), xp.where(x > 0, rising, xp.log(v + u * small)))
 
 
 def _log_excess(u: Array, v: Array, x: Array) -> Array:
-    """L(u, x) − u x ≥ 0 for |x| ≤ 1: ln(1 + v h(−u x) + u h(v x)), h(y) = e^y − 1 − y, a sum of positive terms."""
+    """L(u, x) − u x ≥ 0 for |x| ≤ 1: ln(1 + v h(−u x) + u h(v x)), h(y) = e^y − 1 − y, a sum of
+    positive terms.
+    """
     return namespace(x).log1p(v * _exp_excess(-u * x) + u * _exp_excess(v * x))
 
 
@@ -168,6 +200,8 @@ class BetaMixture(Marginal):
         return self.means.average(self.members.aleatoric(loss))
 
     def epistemic(self, loss: Loss) -> Array:
-        """The members' own and the disagreement of their means: Pythagoras' theorem for Bregman divergences."""
+        """The members' own and the disagreement of their means: Pythagoras' theorem for Bregman
+        divergences.
+        """
         means = self.means
         return means.average(self.members.epistemic(loss)) + means.epistemic(loss)

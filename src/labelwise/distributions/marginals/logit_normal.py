@@ -1,4 +1,6 @@
-"""The laws of events under Gaussian logits: normal log-odds of two classes, or quasi-random atoms."""
+"""The laws of events under Gaussian logits: normal log-odds of two classes, or quasi-random
+atoms.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +24,10 @@ from .base import Function, Marginal
 REPLICATES = 16
 """Independent randomizations of the quasi-Monte Carlo rule."""
 STANDARD_ERRORS = 3
-"""Half-width of the error bounds: more than the quantile 2.13 of Student's t, because replicates of rare events are skewed. Measured coverage for
-random means and covariances (K = 3, K = 10): 95 % or more for every loss and seed."""
+"""Half-width of the error bounds: more than the quantile 2.13 of Student's t, because replicates of
+rare events are skewed. Measured coverage for random means and covariances (K = 3, K = 10): 95 % or
+more for every loss and seed.
+"""
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,16 +38,26 @@ class LogitNormal(Marginal):
     scale: Array
 
     def _expectation(self, kink: Array | None) -> Callable[[Function], Array]:
-        """Everything is computed in the distance δ = x − loc: laws far narrower than the last digit of ``loc`` keep theirs."""
+        """Everything is computed in the distance δ = x − loc: laws far narrower than the last digit
+        of ``loc`` keep theirs.
+        """
         xp = namespace(self.loc)
         loc, known = self.loc, self.scale <= 0
         scale = xp.where(known, xp.ones_like(loc), self.scale)
-        # E t may come from far out: t · density is largest where x = loc + scale², or at x = 0 if that is nearer
+        # E t may come from far out: t · density is largest where x = loc + scale², or at x = 0 if
+        # that is nearer
         up, down = (scale * xp.minimum(xp.maximum(x / scale, 0 * x), scale) for x in (-loc, loc))
         low, high = -9 * scale - down, 9 * scale + up
-        reached = (low <= -loc) & (-loc <= high)  # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
-        center, width = xp.where(reached, -loc, 0 * loc), xp.where(reached, xp.ones_like(loc), high - low)
-        away, dx = logit_nodes(low, high, center, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))])
+        reached = (low <= -loc) & (
+            -loc <= high
+        )  # whether x = 0 is, where t turns; elsewhere the nodes are spread evenly
+        center, width = (
+            xp.where(reached, -loc, 0 * loc),
+            xp.where(reached, xp.ones_like(loc), high - low),
+        )
+        away, dx = logit_nodes(
+            low, high, center, width, [-loc, 0 * loc, *(x - loc for x in corners(kink, loc))]
+        )
         z = away / scale
         weights = dx * xp.exp(-z * z / 2)
         weights = weights / sum_first(weights)
@@ -63,7 +77,11 @@ class LogitNormal(Marginal):
         return t, c
 
     def expect(self, f: Function, kink: Array | None = None) -> Array:
-        return blocks(lambda loc, scale: (LogitNormal(loc, scale)._expectation(kink)(f),), (self.loc, self.scale), 4 * NODES)[0]
+        return blocks(
+            lambda loc, scale: (LogitNormal(loc, scale)._expectation(kink)(f),),
+            (self.loc, self.scale),
+            4 * NODES,
+        )[0]
 
     def epistemic(self, loss: Loss) -> Array:
         def of_block(loc: Array, scale: Array) -> tuple[Array]:
@@ -80,7 +98,9 @@ class LogitNormal(Marginal):
 
 @dataclass(frozen=True, eq=False)
 class Sampled(Marginal):
-    """Events of Gaussian logits that have no one-dimensional form: quasi-random atoms, with the spread of their replicates."""
+    """Events of Gaussian logits that have no one-dimensional form: quasi-random atoms, with the
+    spread of their replicates.
+    """
 
     loc: Array
     """Means of the logits, (..., K)."""
@@ -92,30 +112,41 @@ class Sampled(Marginal):
     points: int
 
     def _probabilities(self, loc: Array, factor: Array) -> tuple[Array, Array | None]:
-        """Probabilities of the events at all points, (points, REPLICATES, n, E), and of their complements where these are summed."""
+        """Probabilities of the events at all points, (points, REPLICATES, n, E), and of their
+        complements where these are summed.
+        """
         xp, k = namespace(loc), loc.shape[-1]
         normals = like(_normals(k, self.points, self.seed), loc)  # (points · REPLICATES, K)
         if factor.ndim == loc.ndim:
             z = normals.T[:, :, None] * factor.T[:, None, :]
         else:
             z = xp.matmul(normals, xp.permute_dims(factor, (1, 2, 0)))
-        z = xp.permute_dims(xp.reshape(z + loc.T[:, None, :], (k, self.points, REPLICATES, -1)), (1, 2, 3, 0))
+        z = xp.permute_dims(
+            xp.reshape(z + loc.T[:, None, :], (k, self.points, REPLICATES, -1)), (1, 2, 3, 0)
+        )
         if self.events is None:
             return softmax(z), None
         if self.events.given is None:
             inside, rest = event_sums(softmax(z), self.events, self.class_names)
             return inside, rest
-        # a softmax over the classes of the condition alone: however unlikely they are, their odds keep all digits
+        # a softmax over the classes of the condition alone: however unlikely they are, their odds
+        # keep all digits
         sides = []
         for event, others in self.events.resolve(k, self.class_names):
             given = softmax(xp.take(z, index_like([*event, *others], z), axis=-1))
-            sides.append([xp.sum(given[..., : len(event)], axis=-1), xp.sum(given[..., len(event) :], axis=-1)])
+            sides.append(
+                [
+                    xp.sum(given[..., : len(event)], axis=-1),
+                    xp.sum(given[..., len(event) :], axis=-1),
+                ]
+            )
         return xp.stack([t for t, _ in sides], axis=-1), xp.stack([c for _, c in sides], axis=-1)
 
     def _map(self, f: Callable[[Array, Array | None], tuple[Array, ...]]) -> tuple[Array, ...]:
         """Apply ``f`` to the probabilities of blocks of instances.
 
-        A block has as many instances for any batch, the last being filled up: the bits of a matrix product may depend on its shape.
+        A block has as many instances for any batch, the last being filled up: the bits of a matrix
+        product may depend on its shape.
         """
         xp = namespace(self.loc)
         k, batch = self.loc.shape[-1], tuple(self.loc.shape[:-1])
@@ -123,12 +154,23 @@ class Sampled(Marginal):
         factor = xp.reshape(self.factor, (-1, *self.factor.shape[len(batch) :]))
         n, size = loc.shape[0], max(1, min(16, (1 << 22) // (REPLICATES * self.points * k)))
         lack = -n % size if n else size
-        loc, factor = (xp.concat([x, xp.zeros((lack, *x.shape[1:]), dtype=x.dtype, device=device(x))], axis=0) for x in (loc, factor))
-        parts = [f(*self._probabilities(loc[i : i + size, ...], factor[i : i + size, ...])) for i in range(0, loc.shape[0], size)]
-        return tuple(xp.reshape(xp.concat(list(p), axis=0)[:n, ...], (*batch, p[0].shape[-1])) for p in zip(*parts, strict=True))
+        loc, factor = (
+            xp.concat([x, xp.zeros((lack, *x.shape[1:]), dtype=x.dtype, device=device(x))], axis=0)
+            for x in (loc, factor)
+        )
+        parts = [
+            f(*self._probabilities(loc[i : i + size, ...], factor[i : i + size, ...]))
+            for i in range(0, loc.shape[0], size)
+        ]
+        return tuple(
+            xp.reshape(xp.concat(list(p), axis=0)[:n, ...], (*batch, p[0].shape[-1]))
+            for p in zip(*parts, strict=True)
+        )
 
     def _all(self, loss: Loss) -> tuple[Array, ...]:
-        """Mean and its complement, aleatoric and epistemic uncertainty and three error bounds from one pass; kept for the next question."""
+        """Mean and its complement, aleatoric and epistemic uncertainty and three error bounds from
+        one pass; kept for the next question.
+        """
         kept: tuple[Any, tuple[Array, ...]] = self.__dict__.get("_kept", (None, ()))
         if kept[0] is not loss:
             kept = loss, self._map(lambda t, c: self._of_block(loss, t, c))
@@ -136,12 +178,18 @@ class Sampled(Marginal):
         return kept[1]
 
     def _of_block(self, loss: Loss, t: Array, c: Array | None) -> tuple[Array, ...]:
-        """Each replicate is an ensemble of its points; what their means disagree is the rest of the epistemic uncertainty."""
+        """Each replicate is an ensemble of its points; what their means disagree is the rest of the
+        epistemic uncertainty.
+        """
         xp = namespace(t)
         law = Atoms(t, None, c)
         fast = None if c is not None else split_atoms(loss, t)
         means = (xp.sum(t, axis=0) / self.points, None) if fast else law.mean
-        total, aleatoric, epistemic = fast or (loss.entropy(*law.mean), law.aleatoric(loss), law.epistemic(loss))
+        total, aleatoric, epistemic = fast or (
+            loss.entropy(*law.mean),
+            law.aleatoric(loss),
+            law.epistemic(loss),
+        )
         across = Atoms(means[0], None, means[1])
         mt, mc = across.mean
         overall = loss.entropy(mt, mc)
@@ -151,12 +199,22 @@ class Sampled(Marginal):
                 far = end(end(t, axis=0), axis=0)
                 near = 1 - far if c is None else mc + (mt - far)
                 at_the_mean = loss.entropy(far, near) + loss.divergence(far, mt, near, mc, far - mt)
-                extra = xp.maximum(extra, xp.abs(at_the_mean - overall) / (REPLICATES * self.points))
+                extra = xp.maximum(
+                    extra, xp.abs(at_the_mean - overall) / (REPLICATES * self.points)
+                )
         errors = []
         for x in (total, aleatoric, epistemic):
-            variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (REPLICATES - 1)  # torch.std warns if empty
+            variance = sum_first((x - sum_first(x) / REPLICATES) ** 2) / (
+                REPLICATES - 1
+            )  # torch.std warns if empty
             errors.append(STANDARD_ERRORS * xp.sqrt(variance / REPLICATES) + extra)
-        return mt, mc, across.average(aleatoric), across.average(epistemic) + across.epistemic(loss), *errors
+        return (
+            mt,
+            mc,
+            across.average(aleatoric),
+            across.average(epistemic) + across.epistemic(loss),
+            *errors,
+        )
 
     @property
     def mean(self) -> tuple[Array, Array]:
@@ -181,10 +239,11 @@ class Sampled(Marginal):
         return self._all(loss)[3]
 
     def error(self, loss: Loss) -> tuple[Array, Array, Array]:
-        """95 % bounds on the error of total, aleatoric and epistemic uncertainty, from the spread over the replicates.
+        """95 % bounds on the error of total, aleatoric and epistemic uncertainty, from the spread
+        over the replicates.
 
-        A loss with a corner may have all its epistemic uncertainty where no point fell, so one more point as far out as the
-        farthest is reckoned with.
+        A loss with a corner may have all its epistemic uncertainty where no point fell, so one more
+        point as far out as the farthest is reckoned with.
         """
         total, aleatoric, epistemic = self._all(loss)[4:]
         return total, aleatoric, epistemic
@@ -199,7 +258,11 @@ def _averages(t: Array, c: Array | None) -> tuple[Array, None, Array | None]:
 def correlated(normals: Array, loc: Array, factor: Array) -> Array:
     """loc + factor · normals, (n, ..., K)."""
     diagonal = factor.ndim == loc.ndim
-    return loc + (factor * normals if diagonal else namespace(loc).sum(factor * normals[..., None, :], axis=-1))
+    return loc + (
+        factor * normals
+        if diagonal
+        else namespace(loc).sum(factor * normals[..., None, :], axis=-1)
+    )
 
 
 def softmax(z: Array) -> Array:
@@ -216,10 +279,14 @@ def softmax(z: Array) -> Array:
 
 @lru_cache(maxsize=8)
 def _normals(k: int, points: int, seed: int) -> np.ndarray:
-    """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k): the replicates of a point side by side."""
+    """REPLICATES scrambled Sobol' sequences of standard normal vectors, (points · REPLICATES, k):
+    the replicates of a point side by side.
+    """
     from scipy.special import ndtri
     from scipy.stats import qmc
 
     root = np.random.default_rng(seed)
-    uniform = np.stack([qmc.Sobol(k, rng=child).random(points) for child in root.spawn(REPLICATES)], axis=1)
+    uniform = np.stack(
+        [qmc.Sobol(k, rng=child).random(points) for child in root.spawn(REPLICATES)], axis=1
+    )
     return np.asarray(ndtri(np.clip(uniform, 1e-16, 1 - 1e-16))).reshape(-1, k)

@@ -1,4 +1,6 @@
-"""Formulas of the audit, written out again in float64 and as directly as possible, with NumPy, SciPy and scikit-learn alone."""
+"""Formulas of the audit, written out again in float64 and as directly as possible, with NumPy,
+SciPy and scikit-learn alone.
+"""
 
 from __future__ import annotations
 
@@ -40,8 +42,18 @@ PAIRS = tuple(combinations(MEASURES, 2))
 Check = tuple[str, float, float]
 """Name of the number, as stored, as recomputed."""
 DAMAGED = (
-    OSError, EOFError, zipfile.BadZipFile, zlib.error, lzma.LZMAError, RuntimeError, ValueError, TypeError, KeyError, IndexError, AttributeError,
-)  # fmt: skip
+    OSError,
+    EOFError,
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    RuntimeError,
+    ValueError,
+    TypeError,
+    KeyError,
+    IndexError,
+    AttributeError,
+)
 """What reading a damaged file, or looking for numbers that are not in it, may raise."""
 
 
@@ -83,11 +95,16 @@ def complement(p: np.ndarray) -> np.ndarray:
     before = np.cumsum(p, axis=-1)
     after = np.cumsum(p[..., ::-1], axis=-1)[..., ::-1]
     zero = np.zeros_like(p[..., :1])
-    return np.asarray(np.concatenate([zero, before[..., :-1]], axis=-1) + np.concatenate([after[..., 1:], zero], axis=-1))
+    return np.asarray(
+        np.concatenate([zero, before[..., :-1]], axis=-1)
+        + np.concatenate([after[..., 1:], zero], axis=-1)
+    )
 
 
 def all_scores(p: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
-    """(measure, part) -> one number per instance, for probabilities (members, instances, classes)."""
+    """(measure, part) -> one number per instance, for probabilities (members, instances,
+    classes).
+    """
     mean, rest = p.mean(axis=0), complement(p)
     mean_rest = rest.mean(axis=0)
     joint, other = (
@@ -98,19 +115,31 @@ def all_scores(p: np.ndarray) -> dict[tuple[str, str], np.ndarray]:
         )
         for x, m in ((p, mean), (rest, mean_rest))
     )
-    variance = (mean * mean_rest).sum(axis=-1), (p * rest).sum(axis=-1).mean(axis=0), ((p - mean) ** 2).sum(axis=-1).mean(axis=0)
+    variance = (
+        (mean * mean_rest).sum(axis=-1),
+        (p * rest).sum(axis=-1).mean(axis=0),
+        ((p - mean) ** 2).sum(axis=-1).mean(axis=0),
+    )
     both = [a + b for a, b in zip(joint, other, strict=True)]
     found = {"variance": variance, "label-wise entropy": both, "entropy": joint}
-    return {(measure, part): value for measure, values in found.items() for part, value in zip(PARTS, values, strict=True)}
+    return {
+        (measure, part): value
+        for measure, values in found.items()
+        for part, value in zip(PARTS, values, strict=True)
+    }
 
 
 def auroc(inside: np.ndarray, outside: np.ndarray) -> float:
     """P(outside > inside) + P(equal) / 2."""
-    return float(roc_auc_score(np.r_[np.zeros(len(inside)), np.ones(len(outside))], np.r_[inside, outside]))
+    return float(
+        roc_auc_score(np.r_[np.zeros(len(inside)), np.ones(len(outside))], np.r_[inside, outside])
+    )
 
 
 def delong(inside: list[np.ndarray], outside: list[np.ndarray]) -> tuple[float, float, float]:
-    """The difference of two AUROCs of the same instances with DeLong's 95 % interval, from each instance's share of pairs that it wins."""
+    """The difference of two AUROCs of the same instances with DeLong's 95 % interval, from each
+    instance's share of pairs that it wins.
+    """
     from scipy.stats import rankdata
 
     wins_in, wins_out = [], []
@@ -119,12 +148,18 @@ def delong(inside: list[np.ndarray], outside: list[np.ndarray]) -> tuple[float, 
         wins_out.append((ranks[len(a) :] - rankdata(b)) / len(a))
         wins_in.append(1 - (ranks[: len(a)] - rankdata(a)) / len(b))
     of_in, of_out = wins_in[0] - wins_in[1], wins_out[0] - wins_out[1]
-    value, reach = float(of_out.mean()), 1.959964 * float(np.sqrt(of_in.var(ddof=1) / len(of_in) + of_out.var(ddof=1) / len(of_out)))
+    value, reach = (
+        float(of_out.mean()),
+        1.959964
+        * float(np.sqrt(of_in.var(ddof=1) / len(of_in) + of_out.var(ddof=1) / len(of_out))),
+    )
     return value, value - reach, value + reach
 
 
 def area(score: np.ndarray, correct: np.ndarray) -> float:
-    """Accuracy averaged over all numbers of instances that are kept; among equal scores in random order, on average."""
+    """Accuracy averaged over all numbers of instances that are kept; among equal scores in random
+    order, on average.
+    """
     _, level, counts = np.unique(score, return_inverse=True, return_counts=True)
     each = (np.bincount(level, weights=correct) / counts)[np.sort(level)]
     return float(np.mean(np.cumsum(each) / np.arange(1, len(each) + 1)))
@@ -138,7 +173,10 @@ def run_folders(folder: Path, about: dict[str, Any]) -> Iterator[tuple[int, Path
 
 def compare_runs(name: str, cell: dict[str, Any], values: list[float]) -> Iterator[Check]:
     """Each run, the mean and, of several runs, the deviation and the 95 % t-interval."""
-    yield from ((f"{name}, run {r}", a, b) for r, (a, b) in enumerate(zip(cell["runs"], values, strict=True)))
+    yield from (
+        (f"{name}, run {r}", a, b)
+        for r, (a, b) in enumerate(zip(cell["runs"], values, strict=True))
+    )
     yield f"{name}, mean", cell["mean"], float(np.mean(values))
     if len(values) > 1:
         sd = float(np.std(values, ddof=1))
@@ -159,17 +197,35 @@ def entropy(loss: str, p: np.ndarray, rest: np.ndarray) -> np.ndarray:
         return np.asarray(p * rest)
     if loss == "spherical":
         return np.asarray(1 - np.sqrt(p**2 + rest**2))
-    false_positive, false_negative = {"zero-one": (1, 1), "cost 1 : 9": (1, 9), "cost 9 : 1": (9, 1)}[loss]
+    false_positive, false_negative = {
+        "zero-one": (1, 1),
+        "cost 1 : 9": (1, 9),
+        "cost 9 : 1": (9, 1),
+    }[loss]
     return np.asarray(np.minimum(false_negative * p, false_positive * rest))
 
 
-def compare_drops(name: str, table: dict[str, Any], before: np.ndarray, after: np.ndarray, label: np.ndarray) -> Iterator[Check]:
+def compare_drops(
+    name: str, table: dict[str, Any], before: np.ndarray, after: np.ndarray, label: np.ndarray
+) -> Iterator[Check]:
     """Table 2 from mean EU (runs, classes) and the class that got new data in each run."""
     for kind in ("absolute", "relative"):
         drop = (before - after) / (before if kind == "relative" else 1)
         own = [row[k] for row, k in zip(drop, label, strict=True)]
         others = [np.delete(row, k) for row, k in zip(drop, label, strict=True)]
-        columns = {"selected": own, "others": [x.mean() for x in others], "next highest": [x.max() for x in others]}
+        columns = {
+            "selected": own,
+            "others": [x.mean() for x in others],
+            "next highest": [x.max() for x in others],
+        }
         for column, values in columns.items():
-            yield f"{name}{kind}, {column}", table["drop"][kind][column]["mean"], float(np.mean(values))
-            yield f"{name}{kind}, {column}, sd", table["drop"][kind][column]["sd"], float(np.std(values))
+            yield (
+                f"{name}{kind}, {column}",
+                table["drop"][kind][column]["mean"],
+                float(np.mean(values)),
+            )
+            yield (
+                f"{name}{kind}, {column}, sd",
+                table["drop"][kind][column]["sd"],
+                float(np.std(values)),
+            )
