@@ -166,8 +166,8 @@ class LabelwiseMetric:
             joint=None,
             error=None,
             ids=None,
-            n_members=None if None in members else max(members),
-        )  # type: ignore[type-var]
+            n_members=None if None in members else max(members),  # type: ignore[type-var]
+        )
         self._sums = sums + (self._sums if self._sums.size else 0.0)
 
     def _expect(self, size: int) -> None:

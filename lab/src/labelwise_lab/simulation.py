@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._validation import as_rng
-from labelwise.decisions.acquisition import acquire
-from labelwise.decisions.costs import Costs
-from labelwise.decisions.policy import decide
-from labelwise.distributions import Ensemble
-from labelwise.losses import Loss, LossName
+from labelwise import Ensemble, Loss
+from labelwise.decisions import Costs, acquire, decide
+from labelwise.losses import LossName
+
+from .validation import as_rng
 
 __all__ = ["LearningCurve", "simulate"]
 

@@ -23,7 +23,8 @@ from labelwise.cli._output import (
     progress_bar,
 )
 from labelwise.cli._paths import READ_FILE, READ_FOLDER, WRITE_FOLDER, Group
-from labelwise.io.files import reading
+
+from ..files import reading
 
 if TYPE_CHECKING:
     from labelwise.losses import LossName

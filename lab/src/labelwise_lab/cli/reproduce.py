@@ -9,7 +9,6 @@ from typing import Any
 
 import click
 
-from labelwise._tables import counted
 from labelwise.cli._output import echo, echo_table
 from labelwise.cli._paths import (
     DATA_FOLDER,
@@ -20,8 +19,9 @@ from labelwise.cli._paths import (
     OutputPath,
     will_write,
 )
-from labelwise.io.files import reading
 
+from ..files import reading
+from ..text import counted
 from ._options import sha256_option
 
 RESULTS = Path("lab/results")
@@ -368,8 +368,7 @@ def page(results: Path, output: Path) -> None:
     """Write the results page, its appendix (OUTPUT with -tables) and its pictures: what of the
     paper holds, with the evidence.
     """
-    from labelwise.io.atomic import write_file
-
+    from ..files import write_file
     from ..paper.appendix import appendix
     from ..paper.dotplots import draw
     from ..paper.page import page as write

@@ -93,7 +93,7 @@ def command(
         if not as_json:
             _show(data.name, results[data.name])
     if output is not None:
-        from labelwise.io.atomic import write_file
+        from ..files import write_file
 
         write_file(output, json.dumps(results, separators=(",", ":"), ensure_ascii=False) + "\n")
     if as_json:

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from labelwise.io.files import read_text
-
+from ..files import read_text
 from ._limits import human, refuse
 
 MAX_TEXT = 2**28
@@ -47,7 +46,7 @@ def read_columns(path: str | Path) -> list[Column]:
         )
     if path.suffix.lower() not in (".arff", ".csv"):
         raise refuse(path, "tables are read from .arff and .csv files")
-    text = read_text(path, MAX_TEXT).removeprefix("\ufeff")
+    text = read_text(path).removeprefix("\ufeff")
     if "\0" in text:
         raise refuse(path, "not a text file: it contains zero bytes")
     return _arff(path, text) if path.suffix.lower() == ".arff" else _csv(path, text)

@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.io.files import read_bytes
-
+from ..files import read_bytes
 from ._limits import human, refuse
 
 CLASS_NAMES = (
@@ -47,7 +46,7 @@ def read_cifar10_binary(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
         )
     if length > MAX_BATCH:
         raise refuse(path, f"a CIFAR-10 batch has 31 MB; this file has {human(length)}")
-    records = np.frombuffer(read_bytes(path, length), np.uint8).reshape(-1, 1 + ROW)
+    records = np.frombuffer(read_bytes(path), np.uint8).reshape(-1, 1 + ROW)
     return _images(records[:, 1:]), _labels(records[:, 0], path)
 
 
@@ -63,7 +62,7 @@ def read_cifar10_python(path: str | Path) -> tuple[np.ndarray, np.ndarray]:
         raise refuse(
             path, f"a CIFAR-10 batch has 31 MB; this file has {human(path.stat().st_size)}"
         )
-    content = read_bytes(path, MAX_BATCH)
+    content = read_bytes(path)
     try:
         batch = _plain(content)
         pixels, labels = batch[b"data"], batch[b"labels"]

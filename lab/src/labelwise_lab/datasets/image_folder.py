@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from labelwise._lazy import imported
-from labelwise.io.files import read_bytes
 
+from ..files import read_bytes
 from ._limits import check_memory, human, refuse
 from .types import Dataset, Examples
 
@@ -164,7 +164,7 @@ def _open(file: Path) -> Any:
     if file.stat().st_size > MAX_IMAGE:
         raise refuse(file, f"images of more than {human(MAX_IMAGE)} are not read")
     # From memory: a file on disk would make room for as many bytes as a damaged length asks for.
-    content = io.BytesIO(read_bytes(file, MAX_IMAGE))
+    content = io.BytesIO(read_bytes(file))
     try:
         with warnings.catch_warnings():
             warnings.simplefilter(

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 from labelwise._lazy import imported
-from labelwise._suggestions import suggest
 
+from ..validation import suggest
 from . import catalogue
 from ._limits import refuse
 from .catalogue import Entry

@@ -11,9 +11,9 @@ import numpy as np
 
 from labelwise.io.files import open_regular
 from labelwise.io.npz import members, opened_archive
-from labelwise.io.npz import read_npy as _read_npy
-from labelwise.io.npz import read_npz as _read_npz
 
+from ..files import read_npy as _read_npy
+from ..files import read_npz as _read_npz
 from ._limits import refuse
 
 

@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._suggestions import suggest
-
+from ..validation import suggest
 from ._limits import check_memory, refuse
 from .arff import Column, read_columns
 from .types import Dataset, Examples

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._validation import as_rng
+from ..validation import as_rng
 
 
 @dataclass(frozen=True, eq=False)

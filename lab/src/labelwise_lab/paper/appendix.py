@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from labelwise.decomposition import PARTS
-
+from ..text import PARTS
 from .missing import TRAININGS
 from .provenance import TITLES, Results, in_words, markdown, not_run, provenance
 from .published_tables import TABLE_1, TABLE_2

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.decomposition import PARTS
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble
 from labelwise.evaluation import MeanCurve, RejectionCurve, mean_curve, rejection_curve
 from labelwise.io import Predictions
 
+from ..text import PARTS
 from .prediction_files import effect_of_rounding
 from .results_folder import Options, over_runs, predictions, record, save_figure
 from .scores import MEASURES, accuracy_and_areas, differences, scores
@@ -84,7 +84,8 @@ def draw(curves: dict[tuple[str, str], MeanCurve | RejectionCurve], path: Path) 
     instances for a single run.
     """
     from labelwise.plots import plot_rejection
-    from labelwise.plots._style import pyplot, tidy
+
+    from ..plotting import pyplot, tidy
 
     figure, axes = pyplot().subplots(1, 3, figsize=(11, 3.4), layout="constrained", sharey=True)
     for ax, part in zip(axes, PARTS, strict=True):

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.decomposition import decompose
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble, decompose
 from labelwise.evaluation import detection_scores
 
 from .results_folder import Options, available, over_runs, predictions, record, save_figure
@@ -112,7 +111,7 @@ def draw(numbers: dict[str, Any], setting: Setting, path: Path) -> None:
     """For each way of mishandling, the AUROC of every subset of the members, by size; and of all
     members, by measure.
     """
-    from labelwise.plots._style import line, pyplot, tidy
+    from ..plotting import line, pyplot, tidy
 
     ways = [_way(images) for images in four_ways(setting.data)[1:]]
     figure, axes = pyplot().subplots(

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise.decomposition import PARTS, decompose
+from labelwise import Ensemble, decompose
 from labelwise.demo.fashion import FILE, OOD, packed, unpacked, write_fashion_ensemble
-from labelwise.distributions import Ensemble
 from labelwise.io import Predictions
-from labelwise.io.atomic import write_file
 
+from ..files import write_file
+from ..text import PARTS
 from .scores import MEASURES, accuracy_and_areas, aurocs, scores
 
 N_IMAGES = 400

@@ -31,7 +31,7 @@ def _table_1(folder: Results) -> Any:
     """A panel for each pair of sets: mean ± deviation of each measure, and our single runs as
     dots.
     """
-    from labelwise.plots._style import line, pyplot, tidy
+    from ..plotting import line, pyplot, tidy
 
     panels = [
         (data, other)
@@ -102,7 +102,7 @@ def _areas(folder: Results) -> Any:
     """Differences of the area between the measures, with simultaneous intervals; settings with
     several runs only.
     """
-    from labelwise.plots._style import line, pyplot, tidy
+    from ..plotting import line, pyplot, tidy
 
     found = [(name, stored) for name, stored in folder.find("arc") if stored["about"]["runs"] > 1]
     if not found:

@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.distributions import Ensemble
-from labelwise.io.atomic import replacing
-from labelwise.io.npz import read_npz, write_compressed_npz
+from labelwise import Ensemble
 
+from ..files import read_npz, replacing, write_compressed_npz
 from .intervals import Cells, welch
 from .prediction_files import read_predictions
 from .published_tables import TABLE_1
@@ -312,7 +311,7 @@ def _dense_ranks(values: np.ndarray) -> np.ndarray:
 
 def _from_ranks(path: Path) -> Aurocs:
     """Levels and differences of one run of a training."""
-    stored = read_npz(path, SCORES, what=repr(str(path)))
+    stored = read_npz(path, SCORES)
     if set(stored) != set(SCORES):
         raise ValueError(
             f"{str(path)!r} must hold ranks of {', '.join(SCORES)}; it holds "
@@ -379,7 +378,7 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     """For each set (columns): the level, and the differences, against the number of members;
     dashed: the paper's, with rounding.
     """
-    from labelwise.plots._style import line, pyplot, tidy
+    from ..plotting import line, pyplot, tidy
 
     rows = (
         ("entropy", "variance"),

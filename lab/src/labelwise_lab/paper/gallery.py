@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.decomposition import PARTS, decompose
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble, decompose
 
+from ..text import PARTS
 from .results_folder import Options, predictions, record, save_figure
 from .settings import Setting, TestImages
 

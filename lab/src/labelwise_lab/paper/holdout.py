@@ -19,11 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelwise.decomposition import decompose
-from labelwise.io.atomic import replacing
-from labelwise.io.npz import read_npy, write_npy
+from labelwise import decompose
 
 from ..datasets import Dataset
+from ..files import read_npy, replacing, write_npy
 from .holdout_runs import Runs
 from .results_folder import Options, predict, record
 from .settings import DIGITS, Setting, TestImages, image_shape, training_data

@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._resampling import bootstrap_error, t_quantile
 from labelwise.evaluation import Estimate
+
+from ..statistics import bootstrap_error, t_quantile
 
 __all__ = ["Drops", "Excess", "drops", "excess", "log_ratios"]
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.io.npz import read_npz
-
+from ..files import read_npz
 from .holdout_drops import Drops, drops, excess, log_ratios
 from .holdout_runs import GRID, Runs
 from .results_folder import over_runs, save_figure
@@ -149,7 +148,7 @@ def draw(runs: Runs, numbers: dict[str, Any], path: Path) -> None:
     """Left: the effect of the new images in each run, and the mean of each arm. Then ECDFs of the
     selected class and of the others.
     """
-    from labelwise.plots._style import line, pyplot, tidy
+    from ..plotting import line, pyplot, tidy
 
     panels = 3 if {"before ecdf", "swap ecdf", "no-swap ecdf"} <= set(runs.arrays) else 1
     ratios = (1.2, 1, 1)[:panels]

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from labelwise.io.atomic import replacing
-from labelwise.io.npz import read_npz, write_compressed_npz
+from ..files import read_npz, replacing, write_compressed_npz
 
 if TYPE_CHECKING:
     from .holdout import Run
@@ -96,7 +95,7 @@ class Runs:
         """Stored runs; none, if there is no such file."""
         if not path.is_file():
             return cls({})
-        stored = read_npz(path, lambda names: names, what=repr(str(path)))
+        stored = read_npz(path, lambda names: names)
         lengths = {len(x) if x.ndim and x.dtype.kind in "fiu" else None for x in stored.values()}
         if (
             "before" not in stored

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.decomposition import PARTS, decompose
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble, decompose
 from labelwise.evaluation import agreement, rank_agreement
 from labelwise.evaluation.correlation import vote_spread
 
 from ..datasets import load_cifar10h
+from ..text import PARTS
 from .results_folder import Options, over_runs, predictions, record, save_figure
 from .settings import Setting, TestImages, training_data
 
@@ -124,7 +124,7 @@ def draw(numbers: dict[str, Any], path: Path) -> None:
     """Left: mean rank correlation over the labels, with a baseline. Right: mean spread of the votes
     and mean aleatoric uncertainty by class.
     """
-    from labelwise.plots._style import ALEATORIC, EPISTEMIC, TOTAL, pyplot, tidy
+    from ..plotting import ALEATORIC, EPISTEMIC, TOTAL, pyplot, tidy
 
     figure, (left, right) = pyplot().subplots(1, 2, figsize=(9.5, 3.8), layout="constrained")
     for ax in (left, right):

@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.decomposition import PARTS
-from labelwise.distributions import Ensemble
+from labelwise import CostLoss, Ensemble, Loss
 from labelwise.evaluation import detection_scores, ranking_scores, rejection_curve
 from labelwise.evaluation.ranking import tie_share
-from labelwise.losses import CostLoss, Loss, as_loss
+from labelwise.losses import as_loss
 
+from ..text import PARTS
 from .results_folder import Options, available, over_runs, predictions, record, save_figure
 from .settings import DATA, Setting, TestImages
 
@@ -83,7 +83,7 @@ def compare(
 
 def draw(values: dict[Key, dict[str, Any]], path: Path) -> None:
     """For each task and part the mean of each loss, with the interval over runs."""
-    from labelwise.plots._style import line, pyplot, tidy
+    from ..plotting import line, pyplot, tidy
 
     tasks = list(dict.fromkeys(task for task, _, _ in values))
     figure, axes = pyplot().subplots(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble
 from labelwise.evaluation import compare_detection
 from labelwise.io import Predictions
 
@@ -131,7 +131,8 @@ def draw(
 ) -> None:
     """ROC curves of the epistemic uncertainty in the first run, a panel for each set."""
     from labelwise.plots import plot_roc
-    from labelwise.plots._style import pyplot, tidy
+
+    from ..plotting import pyplot, tidy
 
     figure, axes = pyplot().subplots(
         1, len(outside), figsize=(4.2 * len(outside), 4), layout="constrained", squeeze=False

@@ -12,8 +12,8 @@ import numpy as np
 
 from labelwise.demo.fashion import STEPS, packed, unpacked
 from labelwise.io import Predictions
-from labelwise.io.atomic import replacing
-from labelwise.io.npz import read_npz, write_compressed_npz
+
+from ..files import read_npz, replacing, write_compressed_npz
 
 if TYPE_CHECKING:
     from .results_folder import Options
@@ -67,7 +67,7 @@ def _read(
     path: Path, members: int | None = None, *, labeled: bool = False
 ) -> dict[str, np.ndarray]:
     """The arrays of a prediction file, if they are what they should be."""
-    stored = read_npz(path, ["log_probs", "class_names", "y_true"], what=repr(str(path)))
+    stored = read_npz(path, ["log_probs", "class_names", "y_true"])
     wrong = _fault(stored, members, labeled)
     if wrong:
         raise ValueError(f"{str(path)!r} {wrong}. Delete it {FIX}")

@@ -24,13 +24,11 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import __version__
-from labelwise._engine.kernel import usable_cores
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble, __version__
 from labelwise.evaluation import Estimate, mean_over_runs
 from labelwise.io import Predictions
-from labelwise.io.atomic import replacing
 
+from ..files import replacing, usable_cores
 from .prediction_files import join_predictions, read_predictions, write_predictions
 from .settings import Setting, TestImages, image_shape, sets_used, training_data
 
@@ -310,7 +308,7 @@ def record(
 
 def save_figure(figure: Any, path: Path) -> None:
     """Write a figure without date and version, which would make each file differ."""
-    from labelwise.plots._style import pyplot
+    from ..plotting import pyplot
 
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=110, metadata={"Software": None})

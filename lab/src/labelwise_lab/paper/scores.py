@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.decomposition import PARTS, decompose
-from labelwise.distributions import Ensemble
+from labelwise import Ensemble, decompose
 from labelwise.evaluation import detection_scores, rejection_curve
+
+from ..text import PARTS
 
 __all__ = [
     "MEASURES",

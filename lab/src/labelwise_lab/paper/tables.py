@@ -8,7 +8,7 @@ from math import exp
 from pathlib import Path
 from typing import Any
 
-from labelwise.decomposition import PARTS
+from ..text import PARTS
 
 __all__ = [
     "DROP_COLUMNS",

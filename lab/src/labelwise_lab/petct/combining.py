@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._arrays import to_numpy
-from labelwise._suggestions import check_choice
+from ..validation import check_choice, to_numpy
 
 RULES = ("top", "noisy-or", "mean")
 

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelwise._arrays import to_numpy
-from labelwise._tables import shortened
-from labelwise.decomposition import Uncertainty
+from labelwise import Uncertainty
 from labelwise.plots import plot_labels
-from labelwise.plots._style import pyplot, tidy
 
+from ..plotting import pyplot, tidy
+from ..text import shortened
+from ..validation import to_numpy
 from .manifest import Part, Prepared
 
 if TYPE_CHECKING:

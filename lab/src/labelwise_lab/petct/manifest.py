@@ -15,9 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from labelwise.io.atomic import write_file
-from labelwise.io.files import read_json
-
+from ..files import read_json, write_file
 from .patient_split import split_patients
 from .store import GROUP, Slices, is_whole
 from .studies import Skipped, Study
@@ -285,7 +283,7 @@ def open_prepared(folder: str | Path) -> Prepared:
             "`labelwise-lab petct prepare` first"
         )
     try:
-        manifest = read_json(path, _LONGEST)
+        manifest = read_json(path)
         if manifest["format"] != 1:
             raise ValueError(
                 f"it has format {manifest['format']}, which this version does not support"

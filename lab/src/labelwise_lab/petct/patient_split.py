@@ -7,9 +7,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from labelwise._validation import as_rng
-
 from ..datasets.types import _stratified
+from ..validation import as_rng
 
 
 def split_patients(

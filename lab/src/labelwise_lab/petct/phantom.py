@@ -15,10 +15,8 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise._validation import as_seed
-from labelwise.io.atomic import write_file
-from labelwise.io.csv import csv_text
-
+from ..files import csv_text, write_file
+from ..validation import as_seed
 from .studies import FILES
 from .volumes import nibabel
 
@@ -337,5 +335,5 @@ def _write_metadata(path: Path, studies: Sequence[tuple[str, str, str]]) -> None
     ]
     write_file(
         path,
-        csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows, line_end="\n"),
+        csv_text(("Subject ID", "Modality", "File Location", "diagnosis"), rows),
     )

@@ -19,13 +19,16 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._engine.kernel import usable_cores
-from labelwise._suggestions import check_choice
-from labelwise._validation import as_seed
-from labelwise.io.atomic import remove_all_leftovers, write_file
-from labelwise.io.files import read_json
-from labelwise.io.lock import FOLDER_LOCK, end_with_parent, locked
-
+from ..files import (
+    FOLDER_LOCK,
+    end_with_parent,
+    locked,
+    read_json,
+    remove_all_leftovers,
+    usable_cores,
+    write_file,
+)
+from ..validation import as_seed, check_choice
 from . import manifest as listing
 from .slices import AIR, RULES, choose_planes, cut, fuse, to_bytes
 from .store import GROUP, is_whole, write_slices, zarr
@@ -241,7 +244,7 @@ def _made_from(study: Study, settings: Settings) -> dict[str, Any]:
 
 def _read_record(path: Path, made_from: dict[str, Any]) -> dict[str, Any] | None:
     try:
-        record = read_json(path, _LONGEST_RECORD)
+        record = read_json(path)
     except (OSError, ValueError):
         return None
     if (

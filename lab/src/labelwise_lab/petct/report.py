@@ -9,20 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from labelwise._arrays import to_numpy
 from labelwise._format import fixed, number
 from labelwise._format import percent as as_percent
-from labelwise._tables import enumerated
 from labelwise.decisions import Costs, Decisions, decide
 from labelwise.decisions.costs import Task
-from labelwise.decomposition import PARTS
 from labelwise.evaluation import rejection_curve
-from labelwise.io.atomic import replacing, write_file
-from labelwise.io.csv import csv_text
 from labelwise.losses import LossName
 from labelwise.plots import plot_rejection
-from labelwise.plots._style import pyplot, tidy
 
+from ..files import csv_text, replacing, write_file
+from ..plotting import pyplot, tidy
+from ..text import PARTS, enumerated
+from ..validation import to_numpy
 from .figures import plot_slices
 from .results import Results, load_results, summarize
 
@@ -196,7 +194,6 @@ def _actions(results: Results, costs: Costs, path: Path) -> list[dict[str, Any]]
     text = csv_text(
         ("study", "diagnosis", "decision", "disputed"),
         [list(row.values()) for row in rows],
-        line_end="\n",
     )
     write_file(path, text)
     return rows

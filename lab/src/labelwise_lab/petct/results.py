@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._arrays import to_numpy
-from labelwise._resampling import Estimate, mean_over_groups, share_estimate
-from labelwise.decomposition import PARTS, Uncertainty, decompose
-from labelwise.evaluation import by_class, detection_scores, rejection_curve
+from labelwise import Uncertainty, decompose
+from labelwise._resampling import mean_over_groups, share_estimate
+from labelwise.evaluation import Estimate, by_class, detection_scores, rejection_curve
 from labelwise.io import Predictions, load_predictions
 from labelwise.losses import LossName
 
+from ..text import PARTS
+from ..validation import to_numpy
 from .manifest import HELD_BACK, NEGATIVE, Part, Prepared, open_prepared
 
 

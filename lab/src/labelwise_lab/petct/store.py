@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 
 from labelwise._lazy import imported
-from labelwise.io.atomic import replacing_folder
 from labelwise.io.zarr import ZarrArray, check_size, open_array
+
+from ..files import replacing_folder
 
 GROUP = "slices.zarr"
 

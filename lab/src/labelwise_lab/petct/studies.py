@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from labelwise._suggestions import suggest
-from labelwise.io.files import read_text
+from ..files import read_text
+from ..validation import suggest
 
 DIAGNOSES = ("negative", "lung cancer", "lymphoma", "melanoma")
 """Diagnoses of the published data set; the first means no lesion."""
@@ -153,9 +153,7 @@ def _rows(table: Path) -> Iterator[dict[str, str]]:
     if not table.exists():
         raise FileNotFoundError(f"there is no table {str(table)!r}")
     try:
-        with io.StringIO(
-            read_text(table, LONGEST_TABLE).removeprefix("\ufeff"), newline=""
-        ) as file:
+        with io.StringIO(read_text(table).removeprefix("\ufeff"), newline="") as file:
             reader = csv.reader(file)
             head = [
                 _COLUMNS.get(re.sub("[^a-z]", "", name.lower()), "") for name in next(reader, [])

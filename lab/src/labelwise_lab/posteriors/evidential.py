@@ -10,19 +10,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from labelwise._arrays import ClassNames, to_numpy
-from labelwise._suggestions import check_choice
-from labelwise._validation import as_seed, check_positive
-from labelwise.distributions import Dirichlet
-from labelwise.models._forward import (
-    as_input,
-    batches,
-    check_model,
-    evaluating,
-    like_input,
-    run,
-    seeded,
-)
+from labelwise import Dirichlet
+from labelwise._arrays import ClassNames
+
+from ..training.forward import as_input, batches, check_model, evaluating, like_input, run, seeded
+from ..validation import as_seed, check_choice, check_positive, to_numpy
 
 _EVIDENCE = {
     "softplus": nn.functional.softplus,

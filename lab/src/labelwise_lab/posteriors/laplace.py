@@ -19,11 +19,11 @@ import numpy as np
 import torch
 from torch import nn
 
-from labelwise._arrays import ClassNames, to_numpy
-from labelwise._suggestions import check_choice
-from labelwise._validation import check_positive
-from labelwise.distributions import LogisticNormal
-from labelwise.models._forward import as_input, batches, check_model, evaluating, like_input
+from labelwise import LogisticNormal
+from labelwise._arrays import ClassNames
+
+from ..training.forward import as_input, batches, check_model, evaluating, like_input
+from ..validation import check_choice, check_positive, to_numpy
 
 FULL_UP_TO = 2000
 """Number of last-layer weights up to which ``structure="auto"`` keeps the full Hessian."""

@@ -20,12 +20,12 @@ import numpy as np
 import torch
 from torch import nn
 
-from labelwise.io.atomic import replacing, write_file
-from labelwise.io.files import open_regular, read_text
+from labelwise.io.files import open_regular
 from labelwise.io.pt import load_tensors
-from labelwise.models._forward import evaluating, seeded
 
 from ..datasets.preprocess import crop_and_flip
+from ..files import read_text, replacing, write_file
+from .forward import evaluating, seeded
 from .inputs import Inputs, LazyImages
 from .networks import build
 from .recipes import Recipe
@@ -336,7 +336,7 @@ def _keep_metrics(path: Path, epochs: int) -> float:
     """
     if not path.exists():
         return np.inf
-    lines = read_text(path, _LONGEST_METRICS).splitlines(keepends=True)
+    lines = read_text(path).splitlines(keepends=True)
     write_file(path, "".join(lines[:epochs]))
     return min(
         (float(record.get("val_loss", np.inf)) for record in read_metrics(path)), default=np.inf
@@ -346,7 +346,7 @@ def _keep_metrics(path: Path, epochs: int) -> float:
 def read_metrics(path: Path) -> list[dict[str, Any]]:
     """One record for each epoch."""
     try:
-        records = [json.loads(line) for line in read_text(path, _LONGEST_METRICS).splitlines()]
+        records = [json.loads(line) for line in read_text(path).splitlines()]
     except (ValueError, RecursionError) as error:
         raise ValueError(f"{str(path)!r} cannot be read: {error}") from error
     if not all(isinstance(record, dict) for record in records):

@@ -14,10 +14,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from labelwise.io.atomic import write_file
-from labelwise.io.files import read_json
-from labelwise.io.lock import FOLDER_LOCK, locked
-
+from ..files import FOLDER_LOCK, locked, read_json, write_file
 from ._member import Job
 from .inputs import LazyImages
 from .recipes import Recipe

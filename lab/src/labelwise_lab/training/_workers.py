@@ -14,8 +14,7 @@ from typing import Any
 
 import torch
 
-from labelwise.io.lock import end_with_parent
-
+from ..files import end_with_parent
 from ._member import Job, train_member
 
 Show = Callable[[int, int, int, float], None]

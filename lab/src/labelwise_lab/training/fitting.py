@@ -16,13 +16,9 @@ import numpy as np
 import torch
 from torch import nn
 
-from labelwise._arrays import check_names, to_numpy
-from labelwise._engine.kernel import usable_cores
-from labelwise._validation import as_seed, check_positive
-from labelwise.io.atomic import remove_all_leftovers, replacing, write_file
-from labelwise.io.npz import write_npy
-
 from ..datasets import Dataset, Examples
+from ..files import remove_all_leftovers, replacing, usable_cores, write_file, write_npy
+from ..validation import as_seed, check_names, check_positive, to_numpy
 from ._member import Job, Subset, load_checkpoint, load_weights, prepared, read_metrics
 from ._training_folder import agree, read_settings, reserved, stored_recipe
 from ._workers import progress_bars, refuse_unguarded, train_apart, train_here

@@ -8,9 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 import torch
 
-from labelwise._arrays import to_numpy
-
 from ..datasets.preprocess import channel_statistics, normalize, to_float
+from ..validation import to_numpy
 from .recipes import Recipe, Statistics
 
 

@@ -13,7 +13,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
-from labelwise._suggestions import check_choice
+from ..validation import check_choice
 
 
 class CNN(nn.Module):  # type: ignore[misc]

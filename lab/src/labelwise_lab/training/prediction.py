@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 import torch
 
+from labelwise import Ensemble
 from labelwise._labels import named_labels
-from labelwise._validation import check_positive
-from labelwise.distributions import Ensemble
 from labelwise.io import check_format, save_predictions
 
 from ..datasets import Examples
+from ..validation import check_positive
 from ._member import VALUES_AT_ONCE, prepared
 from .fitting import FittedEnsemble, check_members
 from .inputs import LazyImages

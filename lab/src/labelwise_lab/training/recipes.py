@@ -10,10 +10,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from labelwise._suggestions import check_choice
-from labelwise._validation import check_positive
-
 from ..datasets.preprocess import CIFAR10_MEAN, CIFAR10_STD
+from ..validation import check_choice, check_positive
 
 Statistics = tuple[tuple[float, ...], tuple[float, ...]]
 

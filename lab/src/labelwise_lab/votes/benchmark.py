@@ -10,18 +10,17 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._arrays import to_numpy
-from labelwise._resampling import Estimate, group_codes, t_quantile
-from labelwise._tables import plain
-from labelwise._validation import as_rng, check_positive
+from labelwise import Distribution
+from labelwise.calibration import check_votes, fit_vote_calibration, vote_reliability
 from labelwise.calibration.votes import read_votes
-from labelwise.calibration.votes_check import check_votes
 from labelwise.calibration.votes_intervals import Claim
-from labelwise.calibration.votes_reliability import vote_reliability
-from labelwise.calibration.votes_repair import fit_maps, fit_vote_calibration
+from labelwise.calibration.votes_repair import fit_maps
 from labelwise.calibration.votes_scores import candidates, member_probabilities, score_claims
-from labelwise.decomposition import PARTS
-from labelwise.distributions import Distribution
+from labelwise.evaluation import Estimate
+
+from ..statistics import group_codes, t_quantile
+from ..text import PARTS, plain
+from ..validation import as_rng, check_positive, to_numpy
 
 _round = partial(plain, digits=5)
 REFERENCE = "TU: mean, then isotonic"

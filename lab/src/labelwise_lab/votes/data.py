@@ -8,11 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise.distributions import Distribution, Ensemble
+from labelwise import Distribution, Ensemble
 from labelwise.io import Predictions
-from labelwise.io.npz import read_npy, read_npz
 
 from ..datasets.cifar import CLASS_NAMES
+from ..files import read_npy, read_npz
 
 FOLDERS = (".", "votes", "cifar10", "cifar-10h", "cifar-10h/data")
 """Where published files are looked for, below the data folder."""
