@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-import labelwise_lab.datasets as ds
 from labelwise.cli.report import read_events
 from labelwise.decisions import Costs
 from labelwise.io import load_predictions
@@ -24,28 +23,6 @@ from labelwise.io.files import (
     read_text,
     read_toml,
 )
-from optional_libraries import optional
-
-
-def nifti(path: Path) -> Any:
-    optional("nibabel")
-    from labelwise_lab.petct.volumes import read_volume
-
-    return read_volume(path)
-
-
-def checkpoint(path: Path) -> Any:
-    optional("torch")
-    from labelwise_lab.training._member import load_checkpoint
-
-    return load_checkpoint(path)
-
-
-def studies(path: Path) -> Any:
-    from labelwise_lab.petct.studies import find_studies
-
-    return find_studies(path.parent, table=path)
-
 
 READERS: dict[str, Callable[[Path], Any]] = {
     "costs.toml": Costs.from_toml,
@@ -53,17 +30,6 @@ READERS: dict[str, Callable[[Path], Any]] = {
     "p.npz": load_predictions,
     "p.npy": load_predictions,
     "p.parquet": load_predictions,
-    "x-idx1-ubyte": ds.read_idx,
-    "x.mat": lambda path: ds.read_mat(path, ["X"]),
-    "data.npy": ds.read_npy,
-    "data.npz": lambda path: ds.read_npz(path, ["x"]),
-    "x.arff": ds.load_table,
-    "x.csv": ds.load_table,
-    "batch": ds.read_cifar10_python,
-    "volume.nii": nifti,
-    "volume.nii.gz": nifti,
-    "studies.csv": studies,
-    "member-0.pt": checkpoint,
 }
 
 

@@ -42,9 +42,9 @@ def reading(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from error
 
 
-def read_bytes(path: str | os.PathLike[str]) -> bytes:
-    """The content of a file."""
-    return Path(path).read_bytes()
+def refuse(path: str | os.PathLike[str], why: str) -> ValueError:
+    """The error to raise for a file that cannot be used."""
+    return ValueError(f"{os.fspath(path)}: {why}")
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -78,7 +78,8 @@ def read_npz(
     """Arrays of an .npz file: all, those that are named, or those that ``keys`` chooses of the
     names there.
     """
-    with reading(path), np.load(path, allow_pickle=False) as archive:
+    # opened here: np.load leaves a damaged archive open
+    with reading(path), path.open("rb") as file, np.load(file, allow_pickle=False) as archive:
         wanted = list(archive.files)
         if callable(keys):
             wanted = list(keys(wanted))

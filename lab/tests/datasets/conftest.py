@@ -1,14 +1,11 @@
-"""Real data, where they are there, and the peak of memory."""
+"""Real data, where they are there, and no other."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
-import tracemalloc
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -35,26 +32,6 @@ def real(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def cifar10(real: Path) -> Dataset:
     """CIFAR-10, read once."""
     return load("cifar10", data_dir=real)
-
-
-@pytest.fixture
-def peak() -> Callable[[Callable[[], Any]], int]:
-    """Bytes that Python and NumPy allocate at most while a function runs (whether it succeeds or is
-    refused).
-    """
-
-    def measure(function: Callable[[], Any]) -> int:
-        tracemalloc.start()
-        try:
-            function()
-        except (ValueError, OSError):
-            pass
-        finally:
-            bytes_at_most = tracemalloc.get_traced_memory()[1]
-            tracemalloc.stop()
-        return bytes_at_most
-
-    return measure
 
 
 @pytest.fixture(autouse=True)

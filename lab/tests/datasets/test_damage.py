@@ -7,7 +7,6 @@ from __future__ import annotations
 import gzip
 import io
 import struct
-import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +15,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PIL import Image
-from scipy.io import savemat
 
 import labelwise_lab.datasets as ds
 
@@ -28,11 +26,6 @@ ARFF = (
     + "".join(f"{i / 3},{'x' if i % 2 else repr('y z')},{i % 2}\n" for i in range(10))
 )
 CSV = "a,b,class\n" + "".join(f"{i / 3},{'red' if i % 2 else 'blue'},{i % 2}\n" for i in range(10))
-PICKLE = (
-    b"\x80\x02}q\x01(U\x06labelsq\x02]q\x03(K\x06K\x09eU\x04dataq\x04cnumpy.core.multiarray\n_reconstruct\nq\x05cnumpy\nndarray\nq\x06"
-    b"K\x00\x85U\x01b\x87R(K\x01K\x02M\x00\x0c\x86cnumpy\ndtype\nU\x02u1K\x00K\x01\x87R(K\x03U\x01|NNNJ\xff\xff\xff\xffJ\xff\xff\xff\xffK\x00tb"
-    b"\x89T" + struct.pack("<i", 2 * 3072) + RNG.bytes(2 * 3072) + b"tbu."
-)
 
 
 def written(write: Callable[[io.BytesIO], object]) -> bytes:
@@ -55,18 +48,8 @@ def medmnist(file: io.BytesIO) -> None:
 READERS: dict[str, tuple[bytes, Callable[[Path], object]]] = {
     "idx": (IDX, ds.read_idx),
     "idx.gz": (gzip.compress(IDX), ds.read_idx),
-    "x.npy": (written(lambda file: np.save(file, IMAGES)), ds.read_npy),
     "x.npz": (written(medmnist), ds.load_medmnist),
-    "x.mat": (
-        written(lambda file: savemat(file, {"X": IMAGES, "y": np.arange(4)})),
-        lambda path: ds.read_mat(path, ["X", "y"]),
-    ),
-    "z.mat": (
-        written(lambda file: savemat(file, {"X": IMAGES}, do_compression=True)),
-        lambda path: ds.read_mat(path, ["X"]),
-    ),
-    "batch.bin": (RNG.integers(0, 10, 3 * 3073, dtype=np.uint8).tobytes(), ds.read_cifar10_binary),
-    "batch": (PICKLE, ds.read_cifar10_python),
+    "batch.bin": (RNG.integers(0, 10, 3 * 3073, dtype=np.uint8).tobytes(), ds.read_cifar10),
     "x.arff": (ARFF.encode(), ds.load_table),
     "x.csv": (CSV.encode(), ds.load_table),
     "folder/a/1.png": (
@@ -108,7 +91,7 @@ DAMAGE = st.lists(
 
 @pytest.mark.parametrize("name", READERS)
 @settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(damage=DAMAGE, cut=st.none() | POSITION)
 def test_damage(
@@ -132,21 +115,15 @@ def test_damage(
         (tmp_path / "folder" / "b").mkdir()
         Image.fromarray(IMAGES[1]).save(tmp_path / "folder" / "b" / "1.png")
     path.write_bytes(damaged if cut is None else damaged[: at(cut)])
-    tracemalloc.start()
     sentence = ""
     try:
         read(path)
     except ValueError as error:
         sentence = str(error)
-    finally:
-        peak = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
     assert not sentence or sentence.startswith(
         (str(path), path.name, str(tmp_path / "folder"), "`")
     )
     assert "\n" not in sentence
-    # what any file may ask for, see _limits.py, and the same again where Pillow decodes it
-    assert peak < (2 if name.startswith("folder") else 1) * 2**28 + 2**22
 
 
 @pytest.mark.parametrize("name", READERS)

@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import gzip
 import struct
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -39,42 +38,23 @@ def test_what_is_written_is_read(tmp_path: Path, array: np.ndarray, compressed: 
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
-        (b"", "not an idx file: it begins with nothing"),
-        (b"\x89PNG....", "not an idx file: it begins with 89 50 4e 47"),
-        (gzip.compress(b"hello world"), "not an idx file: it begins with 68 65 6c 6c"),
-        (b"\0\0\x0d\x01\0\0\0\1aaaa", "type 0x0d; only unsigned bytes"),
-        (b"\0\0\x08\x09", "not an idx file"),
+        (b"", "it begins with nothing instead of 00 00 08"),
+        (b"\x89PNG....", "it begins with 89 50 4e 47 instead of 00 00 08"),
+        (b"\0\0\x0d\x01\0\0\0\1aaaa", "not an idx file of unsigned bytes"),
         (idx(IMAGES)[:10], "ends inside its header"),
         (
             idx(IMAGES)[:-1],
-            r"its header promises 3.9 kB \(shape \(5, 28, 28\)\), but 3.9 kB follow",
+            r"its header promises 3,920 bytes \(shape \(5, 28, 28\)\), but 3,919 are there",
         ),
-        (idx(IMAGES) + b"x", "its header promises"),
-        (gzip.compress(idx(IMAGES) + b"x"), "more data than its header promises"),
-        (gzip.compress(idx(IMAGES)[:-1]), "truncated"),
-        (
-            gzip.compress(idx(IMAGES))[:-100],
-            "the compressed data end too early; the file is truncated",
-        ),
-        (gzip.compress(idx(IMAGES))[:-6] + b"abcdef", "the compressed data are corrupted"),
-        (
-            gzip.compress(idx(IMAGES))[:40] + b"\xff" * 50 + gzip.compress(idx(IMAGES))[90:],
-            "the compressed data are corrupted",
-        ),
-        (struct.pack(">4B4I", 0, 0, 8, 4, *[2**32 - 1] * 4), "asks for .* TB of memory"),
-        (
-            gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 10**9, 1000, 1000)),
-            "asks for 1000.0 TB of memory",
-        ),
-        (
-            gzip.compress(struct.pack(">4B3I", 0, 0, 8, 3, 400_000, 28, 28)),
-            "asks for 313.6 MB of memory",
-        ),
+        (gzip.compress(idx(IMAGES) + b"x"), "but 3,921 are there"),
+        (gzip.compress(idx(IMAGES))[:-100], "the compressed data are damaged"),
+        (gzip.compress(idx(IMAGES))[:-6] + b"abcdef", "the compressed data are damaged"),
+        (struct.pack(">4B4I", 0, 0, 8, 4, *[2**32 - 1] * 4), "but 0 are there"),
     ],
     ids=lambda value: value if isinstance(value, str) else "content",
 )
-def test_bad_files_are_refused_with_a_sentence_and_no_memory(
-    tmp_path: Path, content: bytes, sentence: str, peak: Callable[[Callable[[], object]], int]
+def test_bad_files_are_refused_with_a_sentence(
+    tmp_path: Path, content: bytes, sentence: str
 ) -> None:
     path = tmp_path / "train-images-idx3-ubyte.gz"
     path.write_bytes(content)
@@ -82,31 +62,6 @@ def test_bad_files_are_refused_with_a_sentence_and_no_memory(
         read_idx(path)
     assert str(caught.value).startswith(f"{path}: ")
     assert "\n" not in str(caught.value)
-    assert peak(lambda: read_idx(path)) < 3 * 2**20
-
-
-def test_a_bomb_takes_no_more_than_its_header_promises(
-    tmp_path: Path, peak: Callable[[Callable[[], object]], int]
-) -> None:
-    # 200 MB of zeros behind a header that promises one kilobyte
-    path = tmp_path / "bomb.gz"
-    with gzip.open(path, "wb", compresslevel=1) as file:
-        file.write(struct.pack(">4BI", 0, 0, 8, 1, 1000))
-        for _ in range(200):
-            file.write(bytes(10**6))
-    assert path.stat().st_size < 2 * 10**6
-    assert peak(lambda: read_idx(path)) < 3 * 2**20
-    with pytest.raises(ValueError, match="more data than its header promises"):
-        read_idx(path)
-
-
-def test_reading_takes_the_array_and_little_more(
-    tmp_path: Path, peak: Callable[[Callable[[], object]], int]
-) -> None:
-    images = np.random.default_rng(0).integers(0, 256, (20_000, 28, 28), dtype=np.uint8)
-    path = tmp_path / "images"
-    path.write_bytes(gzip.compress(idx(images), compresslevel=1))
-    assert peak(lambda: read_idx(path)) < images.nbytes + 4 * 2**20
 
 
 def test_a_missing_file_is_called_missing(tmp_path: Path) -> None:

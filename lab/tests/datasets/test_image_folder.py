@@ -2,7 +2,6 @@ from __future__ import annotations
 
 import struct
 import zlib
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -105,14 +104,13 @@ EPS = (
             png(5, 6)[:33] + b"\xff" + png(5, 6)[34:],
             "the image is truncated or corrupted",
         ),  # a chunk of 4 GB
-        (png(10_000, 10_000), "asks for 400.0 MB of memory"),
         (png(50_000, 50_000), "more than 178 million pixels"),
         (png(2**31 - 1, 2**31 - 1), "more than 178 million pixels"),
     ],
     ids=lambda value: value if isinstance(value, str) else "content",
 )
-def test_bad_images_are_refused_with_a_sentence_and_no_memory(
-    tmp_path: Path, content: bytes, sentence: str, peak: Callable[[Callable[[], object]], int]
+def test_bad_images_are_refused_with_a_sentence(
+    tmp_path: Path, content: bytes, sentence: str
 ) -> None:
     for label in "ab":
         write(tmp_path / label / "1.png", color())
@@ -121,16 +119,6 @@ def test_bad_images_are_refused_with_a_sentence_and_no_memory(
     with pytest.raises(ValueError, match=sentence) as caught:
         load_image_folder(tmp_path)
     assert str(caught.value).startswith(f"{bad}: ")
-    assert peak(lambda: load_image_folder(tmp_path)) < 2**22
-
-
-def test_a_file_that_is_too_long(tmp_path: Path) -> None:
-    for label in "ab":
-        write(tmp_path / label / "1.png", color())
-    with (tmp_path / "b" / "1.png").open("r+b") as file:
-        file.truncate(10**9)
-    with pytest.raises(ValueError, match=r"1\.png: images of more than 67\.1 MB are not read"):
-        load_image_folder(tmp_path)
 
 
 def test_wrong_folders(tmp_path: Path) -> None:
@@ -150,18 +138,4 @@ def test_wrong_folders(tmp_path: Path) -> None:
     write(tmp_path / "test" / "a" / "1.png", color())
     write(tmp_path / "test" / "b" / "1.png", color())
     with pytest.raises(ValueError, match=r"no images in .*train; expected"):
-        load_image_folder(tmp_path)
-
-
-def test_many_large_images_are_refused_before_memory_is_taken(
-    tmp_path: Path, peak: Callable[[Callable[[], object]], int]
-) -> None:
-    for label in "ab":
-        (tmp_path / label).mkdir()
-        for i in range(5):
-            (tmp_path / label / f"{i}.png").write_bytes(png(4000, 4000))
-    assert peak(lambda: load_image_folder(tmp_path)) < 2**22
-    with pytest.raises(
-        ValueError, match=r"asks for 480.0 MB of memory \(shape \(10, 4000, 4000, 3\)\)"
-    ):
         load_image_folder(tmp_path)

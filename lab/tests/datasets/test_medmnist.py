@@ -60,7 +60,7 @@ def test_parts_and_names(tmp_path: Path) -> None:
             {"train_labels": np.full((20, 1), 7, np.uint8)},
             "`train` of retinamnist has labels from 7 to 7",
         ),
-        ({"test_images": None}, "no array 'test_images'; the file holds"),
+        ({"test_images": None}, "no array 'test_images' in the file"),
     ],
 )
 def test_wrong_content(tmp_path: Path, change: dict[str, Any], sentence: str) -> None:

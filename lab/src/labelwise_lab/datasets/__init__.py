@@ -5,13 +5,11 @@ split.
 from __future__ import annotations
 
 from . import preprocess
-from .cifar import read_cifar10_binary, read_cifar10_python
+from .cifar import read_cifar10
 from .idx import read_idx
 from .image_folder import load_image_folder
 from .load import load, load_cifar10h, names
-from .mat import read_mat
 from .medmnist import load_medmnist
-from .npz import read_npy, read_npz
 from .table import load_table, standardize
 from .types import Dataset, Examples
 
@@ -25,11 +23,7 @@ __all__ = [
     "load_table",
     "names",
     "preprocess",
-    "read_cifar10_binary",
-    "read_cifar10_python",
+    "read_cifar10",
     "read_idx",
-    "read_mat",
-    "read_npy",
-    "read_npz",
     "standardize",
 ]

@@ -149,9 +149,7 @@ CIFAR10 = Entry(
     },
     (
         "cifar-10-batches-bin",
-        "cifar-10-batches-py",
         "cifar10/cifar-10-batches-bin",
-        "cifar10/cifar-10-batches-py",
     ),
     cifar.CLASS_NAMES,
 )

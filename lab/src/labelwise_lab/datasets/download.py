@@ -17,9 +17,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from labelwise.io.files import open_regular
-
-from ._limits import human, refuse
+from ..files import refuse
 from .catalogue import Remote
 
 ATTEMPTS = 4
@@ -75,7 +73,7 @@ def fetch(remote: Remote, data_dir: Path, sha256: Mapping[str, str] | None = Non
         if part.exists() and part.stat().st_size:
             raise ConnectionError(
                 f"The download of {remote.name} was interrupted after "
-                f"{human(part.stat().st_size)}; run it again to continue where it stopped"
+                f"{part.stat().st_size:,} bytes; run it again to continue where it stopped"
             ) from error
         host = urlsplit(remote.url).hostname
         raise ConnectionError(
@@ -103,7 +101,7 @@ def verify(remote: Remote, path: Path, sha256: Mapping[str, str] | None = None) 
     if _matches(remote, path):
         return
     if remote.content is not None:
-        with open_regular(path) as file:
+        with path.open("rb") as file:
             packed = file.read(2) == b"\x1f\x8b"
             file.seek(0)
             with contextlib.suppress(OSError, EOFError, zlib.error):
@@ -144,7 +142,7 @@ def _with_checksum(remote: Remote, sha256: Mapping[str, str]) -> Remote:
 
 def _matches(remote: Remote, path: Path) -> bool:
     algorithm, expected = str(remote.checksum).split(":")
-    with open_regular(path) as file:
+    with path.open("rb") as file:
         return _digest(file, algorithm) == expected
 
 
@@ -215,7 +213,7 @@ def _transfer(part: Path, url: str) -> None:
                 have += len(block)
                 if have > MAX_DOWNLOAD:
                     raise ConnectionError(
-                        f"{url} sends more than {human(MAX_DOWNLOAD)}; the download was stopped"
+                        f"{url} sends more than {MAX_DOWNLOAD:,} bytes; the download was stopped"
                     )
                 file.write(block)
                 progress.update(task, completed=have)
@@ -277,5 +275,5 @@ def unpack_cifar10(archive: Path, data_dir: Path) -> None:
         ) from error
     raise refuse(
         archive,
-        f"no {min(wanted)} of {human(10_000 * 3073)} in this archive; it is not the published one",
+        f"no {min(wanted)} of {10_000 * 3073:,} bytes in this archive; it is not the published one",
     )

@@ -5,14 +5,14 @@ from __future__ import annotations
 import gzip
 import struct
 import zlib
+from math import prod
 from pathlib import Path
 
 import numpy as np
 
-from labelwise.io.files import open_regular
-from labelwise.io.npz import Readable
+from ..files import refuse
 
-from ._limits import check_memory, human, read_array, refuse
+GZIP = b"\x1f\x8b"
 
 
 def read_idx(path: str | Path) -> np.ndarray:
@@ -29,54 +29,28 @@ def read_idx(path: str | Path) -> np.ndarray:
     ...     labelwise_lab.datasets.read_idx(path)
     array([7, 2, 1], dtype=uint8)
     """
-    path = Path(path)
-    with open_regular(path) as raw:
-        compressed = raw.read(2) == b"\x1f\x8b"
-        raw.seek(0)
+    content = Path(path).read_bytes()
+    if content.startswith(GZIP):
         try:
-            return _read(gzip.GzipFile(fileobj=raw) if compressed else raw, path, compressed)
-        except EOFError as error:
+            content = gzip.decompress(content)
+        except (OSError, EOFError, zlib.error) as error:
             raise refuse(
-                path, "the compressed data end too early; the file is truncated, get it again"
+                path, f"the compressed data are damaged ({error}); get the file again"
             ) from error
-        except (gzip.BadGzipFile, zlib.error) as error:
-            raise refuse(
-                path, f"the compressed data are corrupted ({error}); get the file again"
-            ) from error
-
-
-def _read(stream: Readable, path: Path, compressed: bool) -> np.ndarray:
-    head = stream.read(4)
-    if len(head) < 4 or head[:2] != b"\0\0" or not 1 <= head[3] <= 4:
+    if content[:3] != b"\0\0\x08" or len(content) < 8:
+        start = content[:4].hex(" ") or "nothing"
         raise refuse(
-            path,
-            (
-                f"not an idx file: it begins with {head.hex(' ') or 'nothing'} instead of 00 00 08 "
-                "and the number of axes"
-            ),
+            path, f"not an idx file of unsigned bytes: it begins with {start} instead of 00 00 08"
         )
-    if head[2] != 8:
-        raise refuse(
-            path, f"an idx file of type {head[2]:#04x}; only unsigned bytes (0x08) are read"
-        )
-    sizes = stream.read(4 * head[3])
-    if len(sizes) < 4 * head[3]:
+    axes = content[3]
+    if len(content) < 4 + 4 * axes:
         raise refuse(path, "the file ends inside its header; it is truncated")
-    shape = struct.unpack(f">{head[3]}I", sizes)
-    nbytes = check_memory(path, shape, 1)
-    if not compressed and path.stat().st_size != 4 + len(sizes) + nbytes:
+    shape = struct.unpack(f">{axes}I", content[4 : 4 + 4 * axes])
+    values = np.frombuffer(content, np.uint8, offset=4 + 4 * axes)
+    if len(values) != prod(shape):
         raise refuse(
             path,
-            (
-                f"its header promises {human(nbytes)} (shape {shape}), but "
-                f"{human(path.stat().st_size - 4 - len(sizes))} follow"
-            ),
+            f"its header promises {prod(shape):,} bytes (shape {shape}), but {len(values):,} "
+            "are there",
         )
-    array = read_array(stream, shape, np.uint8, path)
-    # Reading on to the end also makes gzip compare its checksum.
-    if stream.read(1):
-        raise refuse(
-            path,
-            f"there are more data than its header promises (shape {shape}); the header is wrong",
-        )
-    return array
+    return values.reshape(shape)

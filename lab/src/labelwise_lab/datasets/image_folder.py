@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import struct
 import warnings
 from collections.abc import Sequence
@@ -11,16 +10,12 @@ from typing import Any
 
 import numpy as np
 
-from labelwise._lazy import imported
-
-from ..files import read_bytes
-from ._limits import check_memory, human, refuse
+from ..files import refuse
 from .types import Dataset, Examples
 
 SUFFIXES = {".png", ".jpg", ".jpeg", ".bmp", ".webp", ".tif", ".tiff", ".gif", ".ppm", ".pgm"}
 # Named, because Pillow would start other programs for some formats (Ghostscript for EPS).
 FORMATS = ("PNG", "JPEG", "BMP", "WEBP", "TIFF", "GIF", "PPM")
-MAX_IMAGE = 2**26
 
 
 def load_image_folder(
@@ -119,16 +114,9 @@ def _files(path: Path) -> list[Path]:
 def _read(
     files: Sequence[Path], shape: tuple[int, ...], size: tuple[int, int] | None, gray: bool
 ) -> np.ndarray:
-    check_memory(
-        files[0].parent.parent,
-        (len(files), *shape),
-        1,
-        length=sum(file.stat().st_size for file in files),
-    )
     images = np.empty((len(files), *shape), np.uint8)
     for i, file in enumerate(files):
         with _open(file) as image:
-            check_memory(file, (image.height, image.width), 4, floor=MAX_IMAGE)
             if size is None and (image.height, image.width) != shape[:2]:
                 why = (
                     f"its size is {image.height} × {image.width}, that of {files[0].name} is "
@@ -160,17 +148,12 @@ _BAD = (
 
 
 def _open(file: Path) -> Any:
-    Image = imported("PIL.Image", "Image folders need Pillow", "plots")
-    if file.stat().st_size > MAX_IMAGE:
-        raise refuse(file, f"images of more than {human(MAX_IMAGE)} are not read")
-    # From memory: a file on disk would make room for as many bytes as a damaged length asks for.
-    content = io.BytesIO(read_bytes(file))
+    from PIL import Image
+
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter(
-                "ignore"
-            )  # about size, which is checked here before decoding, and about odd metadata
-            return Image.open(content, formats=FORMATS)
+            warnings.simplefilter("ignore")  # about odd metadata
+            return Image.open(file, formats=FORMATS)
     except Image.DecompressionBombError as error:
         raise refuse(
             file,

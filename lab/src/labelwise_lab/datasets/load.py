@@ -10,18 +10,15 @@ from pathlib import Path
 
 import numpy as np
 
-from labelwise._lazy import imported
-
+from ..files import read_npy, reading, refuse
 from ..validation import suggest
 from . import catalogue
-from ._limits import refuse
+from .arrays import read_numbers
 from .catalogue import Entry
-from .cifar import read_cifar10_binary, read_cifar10_python
+from .cifar import read_cifar10
 from .download import fetch, unpack_cifar10, verify
 from .idx import read_idx
-from .mat import read_mat
 from .medmnist import load_medmnist
-from .npz import read_npy, read_npz
 from .table import load_table
 from .types import Dataset, Examples
 
@@ -232,9 +229,9 @@ def _missing(name: str, entry: Entry, places: list[Path], files: list[str]) -> F
 
 
 def _digits(name: str, search: _Search) -> Dataset:
-    bunch = imported(
-        "sklearn.datasets", "The digits come with scikit-learn", "sklearn"
-    ).load_digits()
+    from sklearn.datasets import load_digits
+
+    bunch = load_digits()
     x = np.round(bunch.images * (255 / 16)).astype(np.uint8)
     return Dataset(
         name, None, Examples(x, bunch.target.astype(np.int64)), tuple("0123456789")
@@ -285,20 +282,15 @@ def _published(name: str, train: Examples | None, test: Examples | None, entry: 
 def _cifar10(name: str, search: _Search) -> Dataset:
     entry, places, test_only = catalogue.CIFAR10, search.places(), None
     for folder in (place / folder for place in places for folder in entry.folders):
-        for suffix, read in ((".bin", read_cifar10_binary), ("", read_cifar10_python)):
-            test = folder / f"test_batch{suffix}"
-            if not test.is_file():
-                continue
-            batches = [folder / f"{batch}{suffix}" for batch in CIFAR_BATCHES]
-            if all(batch.is_file() for batch in batches):
-                images, labels = zip(*(read(batch) for batch in batches), strict=True)
-                return _published(
-                    name,
-                    Examples(np.concatenate(images), np.concatenate(labels)),
-                    Examples(*read(test)),
-                    entry,
-                )
-            test_only = test_only or (read, test)
+        test = folder / "test_batch.bin"
+        batches = [folder / f"{batch}.bin" for batch in CIFAR_BATCHES]
+        if not test.is_file():
+            continue
+        if all(batch.is_file() for batch in batches):
+            images, labels = zip(*map(read_cifar10, batches), strict=True)
+            train = Examples(np.concatenate(images), np.concatenate(labels))
+            return _published(name, train, Examples(*read_cifar10(test)), entry)
+        test_only = test_only or test
     if search.download:
         archive = places[0] / entry.files["archive"].path
         was_there = archive.exists()
@@ -307,13 +299,12 @@ def _cifar10(name: str, search: _Search) -> Dataset:
             archive.unlink()
         return _cifar10(name, _Search(places[0], False, None))
     if test_only is not None:
-        read, test = test_only
-        return _published(name, None, Examples(*read(test)), entry)
+        return _published(name, None, Examples(*read_cifar10(test_only)), entry)
     raise _missing(
         name,
         entry,
         places,
-        ["the unpacked batches of cifar-10-binary.tar.gz or cifar-10-python.tar.gz"],
+        ["the unpacked batches of cifar-10-binary.tar.gz"],
     )
 
 
@@ -328,8 +319,11 @@ def _two_files(name: str, search: _Search, read: Callable[[Path], Examples]) -> 
 
 
 def _svhn(path: Path) -> Examples:
-    arrays = read_mat(path, ["X", "y"])
-    x, y = arrays["X"], arrays["y"].reshape(-1)
+    from scipy.io import loadmat
+
+    with reading(path):
+        arrays = loadmat(path, variable_names=["X", "y"])
+        x, y = arrays["X"], arrays["y"].reshape(-1)
     if x.dtype != np.uint8 or x.ndim != 4 or x.shape[:3] != (32, 32, 3) or x.shape[3] != len(y):
         raise refuse(
             path,
@@ -344,7 +338,7 @@ def _svhn(path: Path) -> Examples:
 
 
 def _cifar102(path: Path) -> Examples:
-    arrays = read_npz(path, ["images", "labels"])
+    arrays = read_numbers(path, ["images", "labels"])
     x, y = arrays["images"], arrays["labels"]
     if (
         x.dtype != np.uint8

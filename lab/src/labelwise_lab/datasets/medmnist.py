@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ._limits import refuse
-from .npz import read_npz
+from ..files import refuse
+from .arrays import read_numbers
 from .types import Dataset, Examples
 
 _ORGANS = (
@@ -95,7 +95,7 @@ def load_medmnist(path: str | Path) -> Dataset:
     ('mymnist', (6, 28, 28), ('0', '1', '2'))
     """  # noqa: E501
     path = Path(path)
-    arrays = read_npz(
+    arrays = read_numbers(
         path,
         [f"{part}_{kind}" for part in ("train", "val", "test") for kind in ("images", "labels")],
     )

@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from ..files import refuse
 from ..validation import suggest
-from ._limits import check_memory, refuse
-from .arff import Column, read_columns
+from .columns import Column, read_columns
 from .types import Dataset, Examples
 
 MAX_LEVELS = 100
@@ -74,7 +74,6 @@ def load_table(
     for column in columns:
         if column is not label and column.name not in drop:
             features += _features(column, path)
-            check_memory(path, (len(features), len(label.cells)), 8)
     if not features:
         raise refuse(path, "no column with at least two different values besides the target")
     y, classes = _labels(label, path)
@@ -167,11 +166,6 @@ def _features(column: Column, path: Path) -> Iterator[tuple[str, np.ndarray]]:
         if len(np.unique(numbers[~np.isnan(numbers)])) > 1:
             yield column.name, numbers
         return
-    if column.numeric:
-        other = next(cell for cell in present if _numbers([cell]) is None)
-        raise refuse(
-            path, f"column {column.name!r} is declared numeric, but has the value {other!r}"
-        )
     levels = column.levels or _sorted(present)
     if len(levels) > MAX_LEVELS:
         raise refuse(
