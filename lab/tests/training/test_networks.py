@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import nn
 
-from labelwise_lab.training.networks import CNN, MLP, Conv1x1, Conv3x3, build, resnet18, resnet50
+from labelwise_lab.training.networks import CNN, MLP, build, resnet18, resnet50
 
 
 def count(model: nn.Module) -> int:
@@ -131,32 +131,3 @@ def test_build_chooses_by_name_and_shape():
         build("cnn", 5, (34,))
     with pytest.raises(ValueError, match="at least 16 × 16 pixels; got 8 × 8"):
         build("cnn", 5, (1, 8, 8))
-
-
-@pytest.mark.parametrize(
-    "size", [(1, 1), (1, 2), (2, 1), (2, 2), (1, 3), (3, 3), (4, 4), (4, 8), (8, 8)]
-)
-@pytest.mark.parametrize("stride", [1, 2])
-@pytest.mark.parametrize(("kind", "padding"), [(Conv3x3, 1), (Conv1x1, 0)])
-def test_convolutions_of_small_images_are_convolutions(size, stride, kind, padding):
-    torch.manual_seed(0)
-    layer = kind(5, 7, stride).double().to(memory_format=torch.channels_last)
-    x = torch.randn(4, 5, *size, dtype=torch.float64, requires_grad=True)
-    ours, plain = (
-        layer(x),
-        torch.nn.functional.conv2d(x, layer.weight, stride=stride, padding=padding),
-    )
-    torch.testing.assert_close(ours, plain, rtol=1e-12, atol=1e-12)
-    by = torch.randn_like(plain)
-    for a, b in zip(
-        *(torch.autograd.grad(y, (x, layer.weight), by) for y in (ours, plain)), strict=True
-    ):
-        torch.testing.assert_close(a, b, rtol=1e-12, atol=1e-12)
-
-
-def test_convolutions_of_small_images_lose_little_in_single_precision():
-    torch.manual_seed(0)
-    layer = Conv3x3(64, 64)
-    x = torch.randn(16, 64, 8, 8).relu()
-    exact = torch.nn.functional.conv2d(x.double(), layer.weight.double(), padding=1)
-    assert ((layer(x) - exact).abs().max() / exact.abs().max()).item() < 2e-5

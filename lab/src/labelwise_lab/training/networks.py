@@ -71,130 +71,9 @@ class MLP(nn.Module):  # type: ignore[misc]
         return self.layers[-1](x)
 
 
-# Winograd's minimal filtering F(4, 3): four results of a filter of length three from six products
-# instead of twelve (Lavin & Gray, 2016).
-_INPUT = (
-    (4, 0, -5, 0, 1, 0),
-    (0, -4, -4, 1, 1, 0),
-    (0, 4, -4, -1, 1, 0),
-    (0, -2, -1, 2, 1, 0),
-    (0, 2, -1, -2, 1, 0),
-    (0, 4, 0, -5, 0, 1),
-)
-_FILTER = (
-    (1 / 4, 0, 0),
-    (-1 / 6, -1 / 6, -1 / 6),
-    (-1 / 6, 1 / 6, -1 / 6),
-    (1 / 24, 1 / 12, 1 / 6),
-    (1 / 24, -1 / 12, 1 / 6),
-    (0, 0, 1),
-)
-_OUTPUT = ((1, 1, 1, 1, 1, 0), (0, 1, -1, 2, -2, 0), (0, 1, 1, 4, 4, 0), (0, 1, -1, 8, -8, 1))
-
-
-class Conv3x3(nn.Conv2d):  # type: ignore[misc]
-    """A 3 × 3 convolution with padding that needs fewer products for small images.
-
-    A residual network makes images of 8 × 8 down to 1 × 1 of 32 × 32 pixels. On 8 × 8 and 4 × 4,
-    Winograd's filtering takes a quarter of the products. On 2 × 2 and less, up to eight of nine
-    products are with the zeros of the padding: each position of the result has its own part of the
-    kernel there, and a dense layer of those parts gives the same sums.
-    """
-
-    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
-        super().__init__(inputs, outputs, 3, stride, padding=1, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Same as that of ``nn.Conv2d``, up to rounding."""
-        height, width = x.shape[2:]
-        # not where a GPU has its own, nor in half precision, which it would lose
-        if (
-            height == width
-            and height in (4, 8)
-            and self.stride == (1, 1)
-            and x.device.type == "cpu"
-            and x.dtype.itemsize >= 4
-        ):
-            return self._winograd(x, height)
-        if (height, width, *self.stride) == (4, 4, 2, 2):
-            return self._patches(x)
-        if max(height, width) > 2:
-            return super().forward(x)
-        tops, lefts = range(0, height, self.stride[0]), range(0, width, self.stride[1])
-        weight = self.weight.permute(0, 2, 3, 1)  # channels last, as it lies in memory
-        parts = [
-            weight[:, 1 - i : 1 - i + height, 1 - j : 1 - j + width].flatten(1)
-            for i in tops
-            for j in lefts
-        ]
-        out = F.linear(x.permute(0, 2, 3, 1).flatten(1), torch.cat(parts))
-        return out.view(len(x), len(tops), len(lefts), self.out_channels).permute(0, 3, 1, 2)
-
-    def _patches(self, x: torch.Tensor) -> torch.Tensor:
-        """Every second position of 4 × 4 images: the patches around them, chosen by a matrix of
-        zeros and ones, and one product.
-        """
-        chosen = torch.arange(36, device=x.device).view(6, 6).unfold(0, 3, 2).unfold(
-            1, 3, 2
-        ).reshape(36, 1) == torch.arange(36, device=x.device)
-        inside = (
-            chosen.view(36, 6, 6)[:, 1:5, 1:5].reshape(36, 16).to(x.dtype)
-        )  # without the padding
-        patches = (inside @ x.permute(0, 2, 3, 1).reshape(len(x), 16, self.in_channels)).view(
-            len(x) * 4, 9 * self.in_channels
-        )
-        out = patches @ self.weight.permute(2, 3, 1, 0).reshape(
-            9 * self.in_channels, self.out_channels
-        )
-        return out.view(len(x), 2, 2, self.out_channels).permute(0, 3, 1, 2)
-
-    def _winograd(self, x: torch.Tensor, side: int) -> torch.Tensor:
-        """For images of ``side`` × ``side``, a multiple of 4: the axis of each is cut into tiles of
-        four pixels, with one more at each end.
-        """
-        n, (outputs, inputs), tiles = len(x), self.weight.shape[:2], side // 4
-        to_input, to_filter, to_output = (
-            torch.tensor(rows, dtype=x.dtype, device=x.device)
-            for rows in (_INPUT, _FILTER, _OUTPUT)
-        )
-        padded = to_input.new_zeros(tiles, 6, side + 2)
-        for tile in range(tiles):
-            padded[tile, :, 4 * tile : 4 * tile + 6] = to_input
-        analysis, synthesis = (
-            padded[:, :, 1:-1].reshape(6 * tiles, side),
-            torch.block_diag(*[to_output] * tiles),
-        )
-
-        images = analysis @ x.permute(0, 2, 3, 1).reshape(
-            n, side, side * inputs
-        )  # rows, then columns
-        images = analysis @ images.view(n * 6 * tiles, side, inputs)
-        filters = torch.kron(to_filter, to_filter) @ self.weight.permute(2, 3, 1, 0).reshape(
-            9, inputs * outputs
-        )
-        filters = (
-            filters.view(6, 1, 6, inputs, outputs)
-            .expand(6, tiles, 6, inputs, outputs)
-            .reshape(36 * tiles, inputs, outputs)
-        )
-        products = torch.bmm(
-            images.view(n * tiles, 36 * tiles, inputs).transpose(0, 1), filters
-        ).transpose(0, 1)
-        out = synthesis @ products.reshape(n * 6 * tiles, 6 * tiles, outputs)
-        out = synthesis @ out.view(n, 6 * tiles, side * outputs)
-        return out.view(n, side, side, outputs).permute(0, 3, 1, 2)
-
-
-class Conv1x1(nn.Conv2d):  # type: ignore[misc]
-    """A 1 × 1 convolution: a dense layer of the channels of every pixel, or of every second one."""
-
-    def __init__(self, inputs: int, outputs: int, stride: int = 1) -> None:
-        super().__init__(inputs, outputs, 1, stride, bias=False)
-
-    def forward(self, x: torch.Tensor) -> torch.Tensor:
-        """Same as that of ``nn.Conv2d``, up to rounding; half of its time for small images."""
-        chosen = x[:, :, :: self.stride[0], :: self.stride[1]].permute(0, 2, 3, 1)
-        return F.linear(chosen, self.weight.flatten(1)).permute(0, 3, 1, 2)
+def _convolution(inputs: int, outputs: int, size: int, stride: int = 1) -> nn.Conv2d:
+    """A convolution without bias that keeps the size of an image, divided by ``stride``."""
+    return nn.Conv2d(inputs, outputs, size, stride, padding=size // 2, bias=False)
 
 
 class _Block(nn.Module):  # type: ignore[misc]
@@ -215,7 +94,7 @@ class _Block(nn.Module):  # type: ignore[misc]
         self.downsample = (
             None
             if plain
-            else nn.Sequential(Conv1x1(inputs, outputs, stride), nn.BatchNorm2d(outputs))
+            else nn.Sequential(_convolution(inputs, outputs, 1, stride), nn.BatchNorm2d(outputs))
         )
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
@@ -230,7 +109,9 @@ class BasicBlock(_Block):
     """Two 3 × 3 convolutions and a shortcut (ResNet-18 and -34)."""
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
-        super().__init__(inputs, [Conv3x3(inputs, width, stride), Conv3x3(width, width)], stride)
+        super().__init__(
+            inputs, [_convolution(inputs, width, 3, stride), _convolution(width, width, 3)], stride
+        )
 
 
 class Bottleneck(_Block):
@@ -241,12 +122,10 @@ class Bottleneck(_Block):
     expansion = 4
 
     def __init__(self, inputs: int, width: int, stride: int) -> None:
-        narrow = nn.Conv2d(inputs, width, 1, bias=False)
-        super().__init__(
-            inputs,
-            [narrow, Conv3x3(width, width, stride), nn.Conv2d(width, 4 * width, 1, bias=False)],
-            stride,
-        )
+        narrow = _convolution(inputs, width, 1)
+        middle = _convolution(width, width, 3, stride)
+        wide = _convolution(width, 4 * width, 1)
+        super().__init__(inputs, [narrow, middle, wide], stride)
 
 
 class ResNet(nn.Module):  # type: ignore[misc]
@@ -262,7 +141,7 @@ class ResNet(nn.Module):  # type: ignore[misc]
         channels: int = 3,
     ) -> None:
         super().__init__()
-        self.conv1 = nn.Conv2d(channels, 64, 7, 2, padding=3, bias=False)
+        self.conv1 = _convolution(channels, 64, 7, 2)
         self.bn1 = nn.BatchNorm2d(64)
         inputs = 64
         for i, depth in enumerate(depths):
