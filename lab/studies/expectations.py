@@ -190,7 +190,8 @@ def page(results: dict[str, Any]) -> str:
     head, command, *rest = (__doc__ or "").strip().split("\n\n")
     about = " ".join("\n".join(rest).split("\n"))
     return (
-        f"# {head}\n\n`{command.split('  ')[2].strip()}`. {about}\n\nRandom seed {results['seed']} "
+        f"# {' '.join(head.split())}\n\n`{command.split('  ')[2].strip()}`. {about}\n\nRandom seed "
+        f"{results['seed']} "
         f"for every row.\n\n{table(results)}"
     )
 

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import Ensemble, Loss
+from labelwise import Ensemble
 from labelwise.decisions import Costs, acquire, decide
-from labelwise.losses import LossName
 
 from .validation import as_rng
 
@@ -56,7 +55,7 @@ def simulate(
     costs: Costs | None = None,
     strategy: str = "label_wise",
     batch: str = "top",
-    loss: LossName | Loss = "log",
+    loss: Any = "log",
     n_members: int = 10,
     rng: int | np.random.Generator | None = 0,
 ) -> LearningCurve:

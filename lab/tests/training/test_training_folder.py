@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -35,9 +34,7 @@ def test_a_folder_with_a_training_is_not_touched_without_resume(tmp_path):
         reserved(tmp_path),
         pytest.raises(
             ValueError,
-            match=(
-                rf"another process is training in .* \(process {os.getpid()} on .*\); wait for it"
-            ),
+            match=(rf"another process is training in .* \(process {os.getpid()}, since .*\); wait"),
         ),
     ):
         fit(tmp_path, resume=True)
@@ -54,16 +51,6 @@ def test_damaged_folders_get_one_sentence(tmp_path):
         torch.save(state, fitted.checkpoints[0])
         with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read; delete it"):
             fitted.model(0)
-    torch.save(
-        good, fitted.checkpoints[0], _use_new_zipfile_serialization=False
-    )  # takes memory before anything can be checked
-    with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read"):
-        fitted.model(0)
-    torch.save(good, fitted.checkpoints[0])
-    with zipfile.ZipFile(fitted.checkpoints[0], "a", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("bomb", bytes(300_000_000))
-    with pytest.raises(ValueError, match=r"member-0\.pt' cannot be read"):
-        fitted.model(0)
     torch.save(good, fitted.checkpoints[0])
     load_ensemble(tmp_path).model(0)
     settings = tmp_path / "ensemble.json"

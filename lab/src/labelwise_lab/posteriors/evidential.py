@@ -4,6 +4,7 @@ distribution.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,6 @@ import torch
 from torch import nn
 
 from labelwise import Dirichlet
-from labelwise._arrays import ClassNames
 
 from ..training.forward import as_input, batches, check_model, evaluating, like_input, run, seeded
 from ..validation import as_seed, check_choice, check_positive, to_numpy
@@ -200,7 +200,7 @@ def fit_evidential(
 
 
 def predict_evidential(
-    model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: ClassNames | None = None
+    model: nn.Module, x: Any, *, batch_size: int = 1024, class_names: Sequence[str] | None = None
 ) -> Dirichlet:
     """The Dirichlet distributions that an evidential network predicts in evaluation mode; a NumPy
     ``x`` gives NumPy, a tensor a tensor.

@@ -10,7 +10,7 @@ matrix is the exact Hessian, and the labels are not needed for it (MacKay 1992; 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
@@ -20,7 +20,6 @@ import torch
 from torch import nn
 
 from labelwise import LogisticNormal
-from labelwise._arrays import ClassNames
 
 from ..training.forward import as_input, batches, check_model, evaluating, like_input
 from ..validation import check_choice, check_positive, to_numpy
@@ -55,7 +54,7 @@ class LastLayerLaplace:
         x: Any,
         *,
         batch_size: int = 256,
-        class_names: ClassNames | None = None,
+        class_names: Sequence[str] | None = None,
         rng: int | np.random.Generator | None = 0,
         points: int = 256,
     ) -> LogisticNormal:

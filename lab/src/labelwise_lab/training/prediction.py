@@ -12,7 +12,6 @@ import numpy as np
 import torch
 
 from labelwise import Ensemble
-from labelwise._labels import named_labels
 from labelwise.io import check_format, save_predictions
 
 from ..datasets import Examples
@@ -89,11 +88,20 @@ def predict_ensemble(
             if fitted.inputs.images and y_true is not None and not isinstance(x, LazyImages)
             else None
         )
-        labels = None if y_true is None else named_labels(y_true, fitted.class_names)
+        labels = None if y_true is None else _named_labels(y_true, fitted.class_names)
         save_predictions(
             out, probs=probs, y_true=labels, class_names=fitted.class_names, images=images
         )
     return Ensemble(probs, member_axis=0, class_names=fitted.class_names)
+
+
+def _named_labels(y: np.ndarray, names: Sequence[str] | None) -> np.ndarray:
+    """Positions of classes as labels: where all classes are named by integers, those."""
+    try:
+        values = np.array([int(name) for name in names or ()])
+    except ValueError:
+        return y
+    return values[y] if len(values) else y
 
 
 def _beside(out: Path, shape: tuple[int, ...]) -> np.memmap:
