@@ -14,20 +14,19 @@ PIP := $(BIN)/python $(PIP_INSTALL) -c constraints.txt
 ONE_THREAD := OMP_NUM_THREADS=1 MKL_NUM_THREADS=1
 PYTEST := -m pytest -n 2 --dist worksteal
 
-.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick bench-processors fuzz clean help
+.PHONY: demo docs test test-baseline test-lowest test-ecosystem lint types dist bench bench-quick fuzz clean help
 
 help:
 	@echo "make demo    real predictions as tables and as a page to explore, report.html"
-	@echo "make test    the whole test suite"
+	@echo "make test    the whole test suite, of the library and of the lab"
 	@echo "make test-baseline   the same with the plainest instructions of the processor, for results that depend on the machine"
 	@echo "make test-lowest     the same on Python 3.11 with the lowest version of every library (not of torch), in an environment of its own"
 	@echo "make test-ecosystem  with real xgboost, lightgbm, catboost, transformers, ONNX Runtime, Keras, flax, laplace-torch, MONAI, Lightning and so on, in environments of their own"
 	@echo "make lint    style, types and workflows"
 	@echo "make docs    the documentation site, build/docs/html/index.html, with executed tutorials and notebooks; no network once installed"
-	@echo "make dist    source distribution and wheel in dist/, checked: contents, tags, size, the tests of the former, an installation of the latter"
-	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine)"
+	@echo "make dist    source distributions and wheels of both packages in dist/, checked: contents, tags, sizes, tests, an installation"
+	@echo "make bench   speed and memory beside plain formulas; writes benchmarks/RESULTS.md (a quarter of an hour on an idle machine); ARGS=--processors: each kernel"
 	@echo "make bench-quick     the same table on fewer instances, printed (two minutes); ARGS=\"--only Dirichlet\""
-	@echo "make bench-processors   its section on other processors: each kernel, and the plainest instructions of the libraries"
 	@echo "make fuzz    20,000 damaged files for all readers (about ten minutes); ARGS=\"--seed 1 --files 2000 --only zarr\""
 
 $(BIN)/python:
@@ -109,12 +108,13 @@ $(DIST)/.dev: pyproject.toml constraints.txt
 dist: $(DIST)/.dev
 	rm -rf dist
 	LABELWISE_BUILD=strict $(DIST)/bin/python -m build --outdir dist/built .
+	$(DIST)/bin/python -m build --outdir dist/lab lab
 	mv dist/built/*.tar.gz dist
 	PATH="$(abspath $(DIST)/bin):$$PATH" $(DIST)/bin/auditwheel repair --wheel-dir dist dist/built/*.whl
 	rm -r dist/built
-	$(DIST)/bin/validate-pyproject pyproject.toml
-	$(DIST)/bin/twine check --strict dist/*
-	$(DIST)/bin/check-wheel-contents dist/*.whl
+	$(DIST)/bin/validate-pyproject pyproject.toml lab/pyproject.toml
+	$(DIST)/bin/twine check --strict dist/*.* dist/lab/*
+	$(DIST)/bin/check-wheel-contents dist/*.whl dist/lab/*.whl
 	$(DIST)/bin/abi3audit --strict --summary dist/*.whl
 	$(PYTHON) .ci/check_dist.py dist $(ARGS)
 
@@ -128,9 +128,6 @@ bench: $(VENV)/.peers
 
 bench-quick: $(VENV)/.dev
 	$(BIN)/python benchmarks/run.py --quick $(ARGS)
-
-bench-processors: $(VENV)/.dev
-	$(BIN)/python benchmarks/run.py --processors
 
 fuzz: $(VENV)/.dev
 	PYTHONPATH=tests $(BIN)/python -m fuzz $(ARGS)

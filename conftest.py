@@ -8,6 +8,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -57,6 +58,7 @@ def lib(request: pytest.FixtureRequest) -> Library:
 @pytest.fixture(autouse=True)
 def _names_for_doctests(doctest_namespace: dict[str, Any]) -> None:
     import labelwise as lw
-    import labelwise_lab
 
-    doctest_namespace.update(np=np, lw=lw, labelwise_lab=labelwise_lab)
+    doctest_namespace.update(np=np, lw=lw)
+    if find_spec("labelwise_lab"):
+        doctest_namespace.update(labelwise_lab=importlib.import_module("labelwise_lab"))

@@ -1,38 +1,23 @@
-"""The native kernels, and the README for package indexes; everything else about the package is in
-pyproject.toml.
+"""The native kernels; everything else about the package is in pyproject.toml.
 
 Without a compiler the package installs all the same and computes with NumPy alone.
 LABELWISE_BUILD=strict makes a failed build an error.
 """
 
 import os
-import re
 import sys
 from pathlib import Path
 
 from setuptools import Extension, setup
 from setuptools.command.bdist_wheel import bdist_wheel
 
-# The last two make minima and maxima single instructions; the kernel checks its input for NaN by
-# its bits.
-flags = (
-    []
-    if sys.platform == "win32"
-    else [
-        "-O3",
-        "-g0",
-        "-std=c11",
-        "-Wall",
-        "-Wextra",
-        "-fno-math-errno",
-        "-fno-trapping-math",
-        "-ffp-contract=fast",
-        "-ffinite-math-only",
-        "-fno-signed-zeros",
-    ]
-)
 folder = "src/labelwise/_engine"
-repository = "labelwise/labelwise"
+flags = []
+if sys.platform != "win32":
+    flags = ["-O3", "-g0", "-std=c11", "-Wall", "-Wextra"]
+    flags += ["-fno-math-errno", "-fno-trapping-math", "-ffp-contract=fast"]
+    # These make minima and maxima single instructions; the kernel checks its input for NaN by bits.
+    flags += ["-ffinite-math-only", "-fno-signed-zeros"]
 
 
 def kernel(name: str, source: str) -> Extension:
@@ -53,31 +38,13 @@ class Wheel(bdist_wheel):
 
     def get_tag(self) -> tuple[str, str, str]:
         """The tag, asked for after the build."""
-        self.root_is_pure = not any(
-            Path(path).exists() for path in self.get_finalized_command("build_ext").get_outputs()
-        )
+        outputs = self.get_finalized_command("build_ext").get_outputs()
+        self.root_is_pure = not any(Path(path).exists() for path in outputs)
         return super().get_tag()
-
-
-def readme() -> str:
-    """The README with links that also work outside the repository."""
-    text = Path("README.md").read_text(encoding="utf-8")
-    text = re.sub(
-        r"(!\[[^\]]*\]\()(?!https?:)",
-        rf"\1https://raw.githubusercontent.com/{repository}/main/",
-        text,
-    )
-    return re.sub(
-        r"(?<!\!)(\[[^\]]*\]\()(?!https?:|#)",
-        rf"\1https://github.com/{repository}/blob/main/",
-        text,
-    )
 
 
 setup(
     ext_modules=[kernel("_fused", "fused.c"), kernel("_dirichlet", "dirichlet.c")],
     options={"bdist_wheel": {"py_limited_api": "cp311"}, "build_ext": {"parallel": 2}},
     cmdclass={"bdist_wheel": Wheel},
-    long_description=readme(),
-    long_description_content_type="text/markdown",
 )

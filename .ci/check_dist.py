@@ -23,7 +23,8 @@ import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-MOST = 3.5e6  # 2.0 of them are the bundled predictions
+MOST = 2e6
+MOST_SOURCE = 2.5e6
 TESTS = (
     "tests/test_events.py",
     "tests/test_lazy.py",
@@ -106,6 +107,8 @@ def main(dist: Path, pythons: list[str], lowest: bool, extras: str, paths: list[
     """All checks."""
     (wheel,), (source,) = dist.glob("*-abi3-*.whl"), dist.glob("*.tar.gz")
     check_wheel(wheel)
+    if source.stat().st_size > MOST_SOURCE:
+        sys.exit(f"{source.name} has {source.stat().st_size / 1e6:.2f} MB; at most 2.5 are allowed")
     print(
         f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB; {source.name}: "
         f"{source.stat().st_size / 1e6:.1f} MB"

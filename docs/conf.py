@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import click
@@ -120,13 +121,15 @@ numpydoc_xref_aliases = {
     "generator": "generator",
 }
 
-# Version 3, as 4 fetches its glyphs from a network; no page of this site needs one.
-mathjax_path = "mathjax/tex-svg.js"
+# MathJax comes with a package, so that no page of this site needs a network.
+mathjax_path = "tex-svg.js"
 mathjax3_config = {"svg": {"fontCache": "global"}, "options": {"enableMenu": False}}
 
 html_theme = "furo"
 html_title = "labelwise"
-html_static_path = ["_static"]
+mathjax = find_spec("sphinx-mathjax-offline")  # absent where this file is only tested
+mathjax_files = [] if mathjax is None else mathjax.submodule_search_locations
+html_static_path = ["_static", *(f"{path}/static/mathjax/tex-svg.js" for path in mathjax_files)]
 html_css_files = ["site.css"]
 html_theme_options = {
     "source_repository": "https://github.com/labelwise/labelwise/",

@@ -8,12 +8,12 @@ import ast
 from pathlib import Path
 
 import labelwise
-import labelwise_lab
 
 TESTS = Path(__file__).parent
+LAB = TESTS.parent / "lab"  # not in a source distribution
 PACKAGES = {
     Path(labelwise.__file__).parent: TESTS,
-    Path(labelwise_lab.__file__).parent: TESTS.parent / "lab" / "tests",
+    LAB / "src" / "labelwise_lab": LAB / "tests",
 }
 
 # Module -> why it has no test of its name.
@@ -75,4 +75,5 @@ def test_every_module_has_a_test_of_its_name() -> None:
 def test_exceptions_are_needed() -> None:
     """A module that is gone, or has its test by now, is no exception."""
     found = modules()
-    assert [module for module in EXCEPTIONS if module not in found or found[module].is_file()] == []
+    names = [name for name in EXCEPTIONS if LAB.exists() or name.startswith("labelwise/")]
+    assert [name for name in names if name not in found or found[name].is_file()] == []
