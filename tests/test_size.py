@@ -1,4 +1,4 @@
-"""The library stays small: a budget in nodes of the syntax tree, which dense lines do not flatter."""
+"""The library stays small: a budget in nodes of the syntax tree."""
 
 from __future__ import annotations
 
