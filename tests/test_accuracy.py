@@ -14,6 +14,7 @@ from mpmath import mpf
 
 import labelwise as lw
 from oracle import ENTROPY, FALSE_NEGATIVE, FALSE_POSITIVE, ensemble
+from pairwise import pairwise
 from ways import KERNELS, RANGES, WAYS, choose, predictions
 
 LOSSES: dict[str, lw.Loss] = {
@@ -239,12 +240,13 @@ def ranged(values: str, dtype: Any) -> Batch:
     return batch(predictions(values, dtype, (5, 12, 3)), None)
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("values", RANGES)
-@pytest.mark.parametrize(("name", "how"), PAIRS)
+@pytest.mark.parametrize(
+    ("pair", "values", "dtype"), pairwise(PAIRS, list(RANGES), list(DTYPES)), ids=str
+)
 def test_values_of_every_size(
-    name: str, how: str, values: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
+    pair: tuple[str, str], values: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    name, how = pair
     compare(how, lw.MultiLabelEnsemble, ranged(values, dtype), name, monkeypatch)
 
 
@@ -259,9 +261,9 @@ def whole_instances(k: int, dtype: Any) -> Batch:
     return batch(probs, rng.random(m).astype(dtype), ["log", "squared", "spherical", "zero_one"])
 
 
-@pytest.mark.parametrize("how", WAYS)
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("k", [2, 10, 1000])
+@pytest.mark.parametrize(
+    ("k", "dtype", "how"), pairwise([2, 10, 1000], list(DTYPES), list(WAYS)), ids=str
+)
 def test_whole_instances(k: int, dtype: Any, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Softmax outputs from undecided to saturated, and members that all say nearly the same."""
     b, info = whole_instances(k, dtype), np.finfo(dtype)

@@ -23,11 +23,11 @@ import values
 ROADS = [*table.LOSSES, *table.other_libraries()]
 
 
-@pytest.mark.parametrize("kind", values.RANGES)
 @pytest.mark.parametrize("row", ROADS, ids=lambda row: row.name)
-def test_plain_formulas_agree_on_values_of_every_size(row, kind):
-    row = replace(row, values=kind, shape=(5, 50, 10))
-    run.agree(row, row.data(row))
+def test_plain_formulas_agree_on_values_of_every_size(row):
+    for kind in values.RANGES:
+        kind_row = replace(row, values=kind, shape=(5, 50, 10))
+        run.agree(kind_row, kind_row.data(kind_row))
 
 
 @pytest.mark.parametrize("row", table.DISTRIBUTIONS, ids=lambda row: row.name)

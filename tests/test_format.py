@@ -21,9 +21,10 @@ CASES = json.loads(Path(__file__).with_name("number_cases.json").read_text(encod
 SCRIPT = Path(labelwise.__file__).parent / "report" / "static" / "format.js"
 
 
-@pytest.mark.parametrize(("function", "arguments", "text"), CASES, ids=lambda x: str(x))
-def test_python_writes_the_table(function, arguments, text) -> None:
-    assert getattr(_format, function)(*arguments) == text
+def test_python_writes_the_table() -> None:
+    assert len(CASES) > 70
+    for function, arguments, text in CASES:
+        assert getattr(_format, function)(*arguments) == text, (function, arguments)
 
 
 def run_script(calls: list[list[object]]) -> list[str]:

@@ -15,6 +15,7 @@ import pytest
 import labelwise as lw
 from optional_libraries import optional
 from oracle import FALSE_NEGATIVE, FALSE_POSITIVE, SLOPES, exact_slopes
+from pairwise import pairwise
 from ways import RANGES, predictions
 
 jax = optional("jax")
@@ -33,12 +34,11 @@ def parts(p: Any, loss: str, weights: Any = None) -> list[Any]:
     return [getattr(u, part) for part in PARTS]
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize(
-    ("values", "weights"),
-    [*((values, "none") for values in RANGES), ("smooth", "members"), ("confident", "instances")],
+    ("loss", "values", "weights", "dtype"),
+    pairwise(list(SLOPES), list(RANGES), list(WEIGHTS), [np.float64, np.float32]),
+    ids=str,
 )
-@pytest.mark.parametrize("loss", SLOPES)
 def test_compiled_equals_the_kernel(loss: str, values: str, weights: str, dtype: Any) -> None:
     """XLA takes subnormal numbers for 0: results near the smallest normal number may differ by as
     much as they contribute.
@@ -55,9 +55,11 @@ def test_compiled_equals_the_kernel(loss: str, values: str, weights: str, dtype:
     assert np.all(np.asarray(found[2])[0] == 0)
 
 
-@pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize("values", ["smooth", "confident", "one-hot"])
-@pytest.mark.parametrize("loss", SLOPES)
+@pytest.mark.parametrize(
+    ("loss", "values", "dtype"),
+    pairwise(list(SLOPES), ["smooth", "confident", "one-hot"], [np.float64, np.float32]),
+    ids=str,
+)
 def test_derivatives_equal_the_definition(loss: str, values: str, dtype: Any) -> None:
     p = predictions(values, dtype)
     exact = exact_slopes(p, loss)

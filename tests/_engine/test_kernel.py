@@ -19,6 +19,7 @@ import labelwise as lw
 from labelwise._engine import compute
 from labelwise._engine import kernel as _kernels
 from oracle import ENTROPY, ensemble
+from pairwise import pairwise
 from ways import KERNELS, WAYS, choose, use_kernel
 
 PARTS = ("total", "aleatoric", "epistemic")
@@ -60,9 +61,10 @@ def cuts(k: int) -> _kernels.Sums:
     return compute._sums(lw.events.ordinal(k), k, None)
 
 
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("weights", ["none", "members", "instances"])
-@pytest.mark.parametrize("loss", ["log", "squared"])
+@pytest.mark.parametrize(
+    ("loss", "weights", "dtype"),
+    pairwise(["log", "squared"], ["none", "members", "instances"], ["float32", "float64"]),
+)
 def test_equals_the_general_path(kernel: str, loss: str, weights: str, dtype: str) -> None:
     p = probs(dtype=dtype)
     rng = np.random.default_rng(1)
@@ -91,9 +93,9 @@ def test_equals_the_general_path(kernel: str, loss: str, weights: str, dtype: st
         )
 
 
-@pytest.mark.parametrize("events", [False, True])
-@pytest.mark.parametrize("loss", LOSSES)
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    ("loss", "dtype", "events"), pairwise(list(LOSSES), ["float32", "float64"], [False, True])
+)
 def test_layouts_give_the_same_labels(kernel: str, loss: str, dtype: str, events: bool) -> None:
     p = probs(n=700, dtype=dtype)
     asked = {"events": cuts(7)} if events else {}
@@ -198,9 +200,13 @@ def test_half_precision_is_widened_block_by_block(kernel: str, optional) -> None
     )
 
 
-@pytest.mark.parametrize("where", [(0, 0, 0), (4, 699, 6), (2, 350, 3)])
-@pytest.mark.parametrize("value", [np.nan, -1e-3, 1.5, np.inf])
-@pytest.mark.parametrize("layout", ["plain", "channels"])
+@pytest.mark.parametrize(
+    ("where", "value", "layout"),
+    pairwise(
+        [(0, 0, 0), (4, 699, 6), (2, 350, 3)], [np.nan, -1e-3, 1.5, np.inf], ["plain", "channels"]
+    ),
+    ids=str,
+)
 def test_checks_find_a_single_bad_value(
     kernel: str, where: tuple[int, int, int], value: float, layout: str
 ) -> None:
@@ -230,12 +236,15 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize(("n", "k"), [(300, 2), (300, 10), (50, 300), (3, 5000)])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(
+    ("layout", "shape", "dtype"),
+    pairwise(list(LAYOUTS), [(300, 2), (300, 10), (50, 300), (3, 5000)], [np.float32, np.float64]),
+    ids=str,
+)
 def test_the_pass_that_computes_checks_as_well(
-    kernel: str, layout: str, n: int, k: int, dtype: type
+    kernel: str, layout: str, shape: tuple[int, int], dtype: type
 ) -> None:
+    n, k = shape
     p = LAYOUTS[layout](probs(n=n, k=k).astype(dtype))
     tolerance = 1e-3 if dtype == np.float32 else 1e-6
     for loss in ("log", "squared"):
@@ -425,9 +434,15 @@ def assert_same(found: lw.Uncertainty, clipped: lw.Uncertainty) -> None:
         assert np.array_equal(ours, theirs), part
 
 
-@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32", "float64"])
-@pytest.mark.parametrize("loss", ["log", "squared", "spherical", lw.CostLoss(1, 4)], ids=str)
-@pytest.mark.parametrize("how", WAYS)
+@pytest.mark.parametrize(
+    ("how", "loss", "dtype"),
+    pairwise(
+        list(WAYS),
+        ["log", "squared", "spherical", lw.CostLoss(1, 4)],
+        ["float16", "bfloat16", "float32", "float64"],
+    ),
+    ids=str,
+)
 def test_above_one_within_the_tolerance_counts_as_one(
     how: str, loss: object, dtype: str, optional, monkeypatch
 ) -> None:
@@ -514,11 +529,18 @@ def shifted(x: np.ndarray) -> np.ndarray:
 
 
 @pytest.mark.parametrize(
-    "layout", ["plain", "members in the middle", "channels", "every other", "backwards"]
+    ("shape", "dtype", "layout"),
+    pairwise(
+        [(1, 2), (700, 7), (30, 300), (2, 5000)],
+        ["float16", "float32", "float64"],
+        ["plain", "members in the middle", "channels", "every other", "backwards"],
+    ),
+    ids=str,
 )
-@pytest.mark.parametrize("dtype", ["float16", "float32", "float64"])
-@pytest.mark.parametrize(("n", "k"), [(1, 2), (700, 7), (30, 300), (2, 5000)])
-def test_arrays_out_of_alignment(kernel: str, n: int, k: int, dtype: str, layout: str) -> None:
+def test_arrays_out_of_alignment(
+    kernel: str, shape: tuple[int, int], dtype: str, layout: str
+) -> None:
+    n, k = shape
     p = probs(m=5, n=max(n, 3), k=k, dtype=dtype)[:, :n]
     p = p[:, ::-1] if layout == "backwards" else LAYOUTS[layout](p)
     moved = shifted(p)

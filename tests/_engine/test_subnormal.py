@@ -13,6 +13,7 @@ import pytest
 import labelwise as lw
 from labelwise._engine import kernel
 from labelwise._engine.compute import NAMES, unit_of
+from pairwise import pairwise
 from ways import KERNELS, use_kernel
 
 UNDERFLOW = 16
@@ -51,15 +52,16 @@ def test_flags_are_read() -> None:
     assert underflows(lambda: np.float32(1e-30) * np.full(4, 1e-10, np.float32))
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("weights", [None, "members", "instances"])
-@pytest.mark.parametrize(
-    ("dtype", "lows"),
-    [("float32", (1e-30, 1e-20, 1e-15, 1e-10)), ("float64", (1e-290, 1e-155, 1e-100, 1e-50))],
-)
-def test_nothing_underflows(
-    level: str, loss: object, weights: str | None, dtype: str, lows: tuple[float, ...]
-) -> None:
+RANGES = {
+    "float32": (1e-30, 1e-20, 1e-15, 1e-10),
+    "float64": (1e-290, 1e-155, 1e-100, 1e-50),
+}
+CASES = pairwise(list(LOSSES), [None, "members", "instances"], list(RANGES))
+
+
+@pytest.mark.parametrize(("loss", "weights", "dtype"), CASES, ids=str)
+def test_nothing_underflows(level: str, loss: object, weights: str | None, dtype: str) -> None:
+    lows = RANGES[dtype]
     w = {
         None: None,
         "members": np.arange(1.0, 6.0),
@@ -115,14 +117,11 @@ def test_accumulators_do_not_underflow(
         assert not underflows(one.result), low
 
 
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
-@pytest.mark.parametrize("weights", [None, "members", "instances"])
-@pytest.mark.parametrize(
-    ("dtype", "lows"), [("float32", (1e-30, 1e-20, 1e-10)), ("float64", (1e-290, 1e-155, 1e-50))]
-)
+@pytest.mark.parametrize(("loss", "weights", "dtype"), CASES, ids=str)
 def test_derivatives_do_not_underflow(
-    level: str, loss: object, weights: str | None, dtype: str, lows: tuple[float, ...]
+    level: str, loss: object, weights: str | None, dtype: str
 ) -> None:
+    lows = RANGES[dtype]
     w = {None: None, "members": np.arange(1.0, 6.0) / 15, "instances": np.full((5, 400), 0.2)}[
         weights
     ]

@@ -13,6 +13,7 @@ import labelwise as lw
 from labelwise._engine import kernel
 from optional_libraries import optional
 from oracle import SLOPES, exact_slopes
+from pairwise import pairwise
 from ways import RANGES, predictions
 
 torch = optional("torch")
@@ -37,9 +38,11 @@ def gradient(p: Any, loss: Any, weights: Any, given: list[Any]) -> Any:
     return x.grad
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("weights", ["none", "members", "instances"])
-@pytest.mark.parametrize("loss", LOSSES, ids=str)
+@pytest.mark.parametrize(
+    ("loss", "weights", "dtype"),
+    pairwise(list(LOSSES), ["none", "members", "instances"], [torch.float64, torch.float32]),
+    ids=str,
+)
 def test_equals_the_general_way(
     loss: Any, weights: str, dtype: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -62,9 +65,11 @@ def test_equals_the_general_way(
     )
 
 
-@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
-@pytest.mark.parametrize("values", RANGES)
-@pytest.mark.parametrize("loss", SLOPES)
+@pytest.mark.parametrize(
+    ("loss", "values", "dtype"),
+    pairwise(list(SLOPES), list(RANGES), [torch.float64, torch.float32]),
+    ids=str,
+)
 def test_equals_the_definition(loss: str, values: str, dtype: Any) -> None:
     """To 100 units in the last place; of subnormal numbers the logarithm is as long as 1074 and the
     mean has fewer digits.

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 
-import pytest
-
 ROOT = Path(__file__).parents[2]
 THEORY = ROOT / "docs" / "theory.md"
 # The numbered statements of the paper's source, in order. Equations: sections 2.1 (1-6), 3 (7-16),
@@ -47,17 +45,16 @@ def test_every_statement_has_a_row():
     assert [row[0].rstrip() for row in ROWS] == PAPER
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: row[0])
-def test_code_and_test_exist(row):
-    _, states, code, test = row
-    assert states
-    module, _, name = code.strip("`").partition(":")
-    found = import_module(module)
-    for part in name.split("."):
-        found = getattr(found, part)
-    assert callable(found)
-    file, _, function = test.strip("`").partition("::")
-    assert function in functions(ROOT / file)
+def test_code_and_test_exist():
+    for equation, states, code, test in ROWS:
+        assert states, equation
+        module, _, name = code.strip("`").partition(":")
+        found = import_module(module)
+        for part in name.split("."):
+            found = getattr(found, part)
+        assert callable(found), equation
+        file, _, function = test.strip("`").partition("::")
+        assert function in functions(ROOT / file), equation
 
 
 def test_tests_named_in_the_text_exist():
