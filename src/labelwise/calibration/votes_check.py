@@ -136,39 +136,22 @@ def check_votes(
                 "`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair "
                 "is fitted on"
             )
-        fit = read_votes(
-            fitted_on[0],
-            fitted_on[1],
-            events=events,
-            groups=fitted_on[2] if len(fitted_on) == 3 else None,
-        )
+        other, other_votes, *other_groups = fitted_on
+        fit = read_votes(other, other_votes, events=events, groups=(*other_groups, None)[0])
         if fit.class_names != test.class_names:
             raise ValueError(
                 f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got "
                 f"{', '.join(fit.class_names[:5])}"
             )
-    claims = test.claimed[1] if fit is None else apply_maps(*fit_maps(fit, method)[:2], test)[1]
-    return _test(claims, test, fit, method, (tolerance, confidence, n_bootstrap, rng))
-
-
-def _test(
-    claims: np.ndarray,
-    test: Votes,
-    fit: Votes | None,
-    method: str,
-    options: tuple[float, float, int, np.random.Generator],
-) -> VoteCheck:
-    tolerance, confidence, n_bootstrap, rng = options
+    claims = test.claimed[1]
+    if fit is not None:
+        claims = apply_maps(*fit_maps(fit, method), test.mean, test.u)[1]
     observed = test.observed[1]
-    cells = Binned(
-        test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True
-    )  # bins by repaired claims would select errors of the fit
-    expected = np.minimum(
-        1.0, test.n * claims
-    )  # about the probability that at least two people disagree
-    informative = np.maximum(
-        cells.sums(expected), cells.sums((observed > 0).astype(float))
-    )  # (E, bins)
+    # bins by repaired claims would select errors of the fit
+    cells = Binned(test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True)
+    # claimed: about the probability that at least two people disagree
+    expected = cells.sums(np.minimum(1.0, test.n * claims))
+    informative = np.maximum(expected, cells.sums((observed > 0).astype(float)))  # (E, bins)
     enough = informative.sum(axis=1) >= ENOUGH
     rest = bool(informative[~enough].sum() >= ENOUGH)
     if not enough.any() and not rest:
@@ -176,17 +159,15 @@ def _test(
             f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
             f"{informative.sum():.1f}. Collect more votes before testing"
         )
-    names = [name for name, there in zip(test.class_names, enough, strict=True) if there] + [
-        "other labels"
-    ] * rest
+    labels = np.array(test.class_names)
+    names = [*labels[enough].tolist(), *["other labels"] * rest]
 
     def gather(sums: np.ndarray) -> np.ndarray:
         """Sums (E, bins) as those of the tested cells: first the labels', then the bins'."""
-        labels = [*sums.sum(axis=1)[enough], *([sums[~enough].sum()] if rest else [])]
-        return np.concatenate([labels, sums[(informative >= ENOUGH) & enough[:, None]]])
+        of_labels = [*sums.sum(axis=1)[enough], *[sums[~enough].sum()] * rest]
+        return np.concatenate([of_labels, sums[(informative >= ENOUGH) & enough[:, None]]])
 
-    n = len(claims)
-    gap = gather(cells.sums(claims - observed)) / n
+    gap = gather(cells.sums(claims - observed)) / len(claims)
     again = np.stack(
         [
             gather(cells.sums(w[:, None] * (c - observed))) / w.sum()
@@ -194,39 +175,29 @@ def _test(
         ]
     )
     noise, bias = again - gap, again.mean(axis=0) - gap
-    se, others = (
-        np.sqrt((noise**2).mean(axis=0)),
-        ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1),
-    )
+    se = np.sqrt((noise**2).mean(axis=0))
     scale = np.where(se > 0, se, np.inf)
-    beyond = np.minimum(
-        np.abs(gap), np.abs(gap - bias)
-    )  # shares are at most 1, which biases fits near 1; that is no fault of the claims
-    statistic = np.max(beyond / scale)
-    null = np.max(
-        np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1
-    )  # in units that leave the replicate itself out, as the gap is
+    # shares are at most 1, which biases fits near 1; that is no fault of the claims
+    statistic = np.max(np.minimum(np.abs(gap), np.abs(gap - bias)) / scale)
+    # in units that leave the replicate itself out, as the gap is
+    others = ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1)
+    null = np.max(np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1)
     p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
     k = len(names)
-    width = (
-        float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]
-    )
-    seen = gather(cells.sums(observed))[:k] / n
-    off = np.abs(gap[:k]) + width
-    within = float(
-        np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), np.where(off > 0, np.inf, 0)))
-    )
-    claimed = dict(zip(names, (gap[:k] + seen).tolist(), strict=True))
-    pooled = tuple(name for name, there in zip(test.class_names, enough, strict=True) if not there)
+    largest = np.max(np.abs(noise[:, :k]) / scale[:k], axis=1)
+    off = np.abs(gap[:k]) + float(np.quantile(largest, confidence)) * se[:k]
+    seen = gather(cells.sums(observed))[:k] / len(claims)
+    unseen = np.where(off > 0, np.inf, 0)
+    within = float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), unseen)))
     return VoteCheck(
         p_value >= 1 - confidence,
         p_value,
         within <= tolerance,
         within,
         tolerance,
-        claimed,
+        dict(zip(names, (gap[:k] + seen).tolist(), strict=True)),
         dict(zip(names, seen.tolist(), strict=True)),
-        pooled,
+        tuple(labels[~enough].tolist()),
     )
 
 
@@ -239,20 +210,16 @@ def _replicates(
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Weights of the cases (N,) and claims (N, E) in each replicate."""
-    drawn = (
-        w
-        for block in Resampling(len(test.code), test.code, n_bootstrap, 0.95, rng).counts()
-        for w in block
-    )
+
+    def draws(read: Votes) -> Iterator[np.ndarray]:
+        for block in Resampling(len(read.code), read.code, n_bootstrap, 0.95, rng).counts():
+            yield from block
+
     if fit is None:
-        for w in drawn:
+        for w in draws(test):
             yield w, claims
         return
-    refit = (
-        w
-        for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts()
-        for w in block
-    )
     orders: dict[Any, Any] = {}
-    for w, w_fit in zip(drawn, refit, strict=True):
-        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float), orders)[:2], test)[1]
+    for w, w_fit in zip(draws(test), draws(fit), strict=True):
+        maps = fit_maps(fit, method, w_fit.astype(float), orders)
+        yield w, apply_maps(*maps, test.mean, test.u)[1]

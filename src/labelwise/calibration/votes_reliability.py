@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, Literal, TypedDict, Unpack, overload
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -27,15 +27,7 @@ from ._maps import IsotonicMap, fit_isotonic
 from .errors import quantile
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_intervals import (
-    Claim,
-    added_cases,
-    case_bounds,
-    first_column,
-    mean_claim,
-    pair_bounds,
-    without_each_annotator,
-)
+from .votes_intervals import Claim, added_cases, case_bounds, mean_claim
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,23 +121,13 @@ class EntropyBounds:
         )
 
 
-class _Options(TypedDict, total=False):
-    events: Family | None
-    annotators: Sequence[str] | None
-    groups: Any
-    n_bins: int
-    confidence: float
-    n_bootstrap: int
-    rng: int | np.random.Generator | None
-
-
 @overload
 def vote_reliability(
-    q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Unpack[_Options]
+    q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Any
 ) -> VoteReliability: ...
 @overload
 def vote_reliability(
-    q: Distribution, votes: Any, loss: Literal["log"], **options: Unpack[_Options]
+    q: Distribution, votes: Any, loss: Literal["log"], **options: Any
 ) -> EntropyBounds: ...
 def vote_reliability(
     q: Distribution,
@@ -221,52 +203,29 @@ def vote_reliability(
     check_positive(n_bins, "n_bins")
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     if loss == "log":
-        claimed_log = (
-            to_numpy(decompose(q[read.keep], "log", events=events).aleatoric)
-            .astype(float)
-            .mean(axis=0)
-        )
-        return _bounds(read, claimed_log, confidence)
-    without = without_each_annotator(read)
-    parts = [_part(read, i, without, n_bins, confidence, n_bootstrap, rng) for i in range(3)]
-    return VoteReliability(
-        parts[0], parts[1], parts[2], read.class_names, len(read.n), read.left_out
-    )
-
-
-def _part(
-    read: Votes,
-    part: int,
-    without: np.ndarray | None,
-    n_bins: int,
-    confidence: float,
-    n_bootstrap: int,
-    rng: Any,
-) -> VotePart:
-    claimed, observed = read.claimed[part], read.observed[part]
-    jackknife = None if without is None else without[:, part]
-    *pairs, pair_of_sum = pair_bounds(read)
-    pair = np.asarray(pairs)
-    labels = mean_claim(read, claimed, observed, jackknife, confidence, part=part, pair=pair)
-    summed = None
-    if read.u.structure != "overlapping":
-        sums = [x.sum(axis=-1, keepdims=True) for x in (claimed, observed)]
-        again = None if jackknife is None else jackknife.sum(axis=-1, keepdims=True)
-        summed = first_column(
-            mean_claim(
-                read,
-                sums[0],
-                sums[1],
-                again,
-                confidence,
-                part=part,
-                pair=np.array([pair_of_sum]),
-                of_sum=True,
+        log_loss = decompose(q[read.keep], "log", events=events)
+        seen = mean_claim(read, 1, confidence).observed
+        bounds = [entropy_bounds(x) for x in (seen.value, seen.low, seen.high)]
+        low, high = (Estimate(*x, confidence, seen.method) for x in zip(*bounds, strict=True))
+        claimed = to_numpy(log_loss.aleatoric).astype(float).mean(axis=0)
+        return EntropyBounds(claimed, low, high, read.class_names)
+    parts = []
+    for part in range(len(PARTS)):
+        claimed, observed = read.claimed[part], read.observed[part]
+        binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
+        summed = None
+        if read.u.structure != "overlapping":
+            summed = mean_claim(read, part, confidence, of_sum=True)
+        parts.append(
+            VotePart(
+                mean_claim(read, part, confidence),
+                summed,
+                _error(read, binned, confidence, n_bootstrap, rng),
+                _curves(read, binned, part, confidence),
             )
         )
-    binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
-    curves = _curves(read, binned, case_bounds(part, pair, read), confidence, part)
-    return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), curves)
+    left_out = int(np.sum(~read.keep))
+    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), left_out)
 
 
 def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
@@ -274,66 +233,48 @@ def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng
     if n_bootstrap == 0:
         return Estimate(value, np.full_like(value, np.nan), np.full_like(value, np.nan), confidence)
     resampling = Resampling(binned.n, read.code, n_bootstrap, confidence, rng)
-    sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
-    again = sums / size[:, None, None]
-    noise, errors, side = (
-        np.abs(again - binned.gaps).sum(axis=-1),
-        np.abs(again).sum(axis=-1),
-        (1 + confidence) / 2,
-    )
+    again = binned.bootstrap_gaps(resampling)
+    side = (1 + confidence) / 2
+    noise = quantile(np.abs(again - binned.gaps).sum(axis=-1), side)
+    errors = np.abs(again).sum(axis=-1)
     high = value + np.maximum(quantile(errors, side) - errors.mean(axis=0), 0)
-    return Estimate(
-        value, np.maximum(value - quantile(noise, side), 0), high, confidence, resampling.method
-    )
+    return Estimate(value, np.maximum(value - noise, 0), high, confidence, resampling.method)
 
 
-def _curves(
-    read: Votes, binned: Binned, bounds: tuple[np.ndarray, np.ndarray], confidence: float, part: int
-) -> dict[str, VoteCurve]:
+def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[str, VoteCurve]:
     """The curve of each label; the units of its intervals are the groups in a bin, as those of
     `mean_claim` are all groups.
     """
     from scipy.sparse import csr_array
 
-    count, claimed, observed = (
-        binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes)
-    )
+    count = binned.sums(np.ones_like(binned.forecast))
     there = count > 0
-    claimed, observed = (
-        np.where(there, x / np.where(there, count, 1), 0) for x in (claimed, observed)
-    )
+    claimed = binned.sums(binned.forecast) / np.where(there, count, 1)
+    observed = binned.sums(binned.outcomes) / np.where(there, count, 1)
     place = np.repeat(read.code, binned.columns), binned.cell.ravel()
 
-    def group_sums(x: np.ndarray) -> Any:
+    def of_groups(x: np.ndarray) -> Any:
+        """Sums over the cases of each group in each bin."""
         return csr_array((x.ravel(), place), shape=(read.n_groups, count.size))
 
-    sums = group_sums(binned.outcomes - observed.ravel()[binned.cell])
-    groups = np.asarray((group_sums(np.ones_like(binned.outcomes)) > 0).sum(axis=0)).reshape(
-        count.shape
-    )
-    several = groups > 1
-    variance = (
-        np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
-    )
-    se = np.sqrt(variance * groups / np.where(several, groups - 1, 1))
+    sums = of_groups(binned.outcomes - observed.ravel()[binned.cell])
+    squares = np.asarray((sums * sums).sum(axis=0)).reshape(count.shape)
+    present = of_groups(np.ones_like(binned.outcomes)) > 0
+    groups = np.asarray(present.sum(axis=0)).reshape(count.shape)
     freedom = np.maximum(groups - 1, 1)
-    lowest, highest = (np.broadcast_to(x[:, None], count.shape) for x in bounds)
+    se = np.sqrt(squares / np.maximum(count, 1) ** 2 * groups / freedom)
+    lowest, highest = (np.broadcast_to(x[:, None], count.shape) for x in case_bounds(part, read))
     if part == 1:
         low, high = t_interval(observed, se, freedom, confidence, (0.0, highest), groups)
     else:
         low, high = t_interval_with_extremes(
             observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read)
         )
-    low, high = (
-        np.where(several, low, lowest),
-        np.where(several, high, highest),
-    )  # one group says nothing about the spread
+    # one group says nothing about the spread
+    low, high = np.where(groups > 1, low, lowest), np.where(groups > 1, high, highest)
     return {
         name: VoteCurve(
-            claimed[c, there[c]],
-            observed[c, there[c]],
-            low[c, there[c]],
-            high[c, there[c]],
+            *(x[c, there[c]] for x in (claimed, observed, low, high)),
             count[c, there[c]].astype(np.int64),
             fit_isotonic(binned.forecast[:, c], binned.outcomes[:, c]),
         )
@@ -349,10 +290,3 @@ def entropy_bounds(a: Array) -> tuple[Array, Array]:
     """
     x = np.clip(4 * np.asarray(a, float), 0, 1)
     return x, x ** (1 / log(4))
-
-
-def _bounds(read: Votes, claimed: np.ndarray, confidence: float) -> EntropyBounds:
-    a = _part(read, 1, without_each_annotator(read), 1, confidence, 0, None).labels.observed
-    each = [entropy_bounds(x) for x in (a.value, a.low, a.high)]
-    low, high = (Estimate(each[0][i], each[1][i], each[2][i], confidence, a.method) for i in (0, 1))
-    return EntropyBounds(claimed, low, high, read.class_names)
