@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,7 @@ def check_votes(
     fitted_on: tuple[Any, ...] | None = None,
     method: Method = "isotonic",
     events: Family | None = None,
+    annotators: Sequence[str] | None = None,
     groups: Any = None,
     tolerance: float = 0.2,
     confidence: float = 0.95,
@@ -96,8 +97,8 @@ def check_votes(
 
     Parameters
     ----------
-    q, votes, events
-        As for `vote_reliability`; ``votes`` are counts (N, K).
+    q, votes, events, annotators
+        As for `vote_reliability`; the votes of ``fitted_on`` are of the same kind.
     fitted_on : tuple (q, votes) or (q, votes, groups), optional
         Test the claims repaired by `fit_vote_calibration` on these other cases. The error of the
         fit is part of the null hypothesis: each replicate resamples both sets and fits again.
@@ -128,7 +129,7 @@ def check_votes(
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance > 0:
         raise ValueError(f"`tolerance` must be a positive number, such as 0.2; got {tolerance!r}")
     n_bootstrap, rng = check_replicates(n_bootstrap, required=True), as_rng(rng)
-    test = read_votes(q, votes, events=events, groups=groups)
+    test = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     fit = None
     if fitted_on is not None:
         if not isinstance(fitted_on, tuple) or len(fitted_on) not in (2, 3):
@@ -137,7 +138,13 @@ def check_votes(
                 "is fitted on"
             )
         other, other_votes, *other_groups = fitted_on
-        fit = read_votes(other, other_votes, events=events, groups=(*other_groups, None)[0])
+        fit = read_votes(
+            other,
+            other_votes,
+            events=events,
+            annotators=annotators,
+            groups=(*other_groups, None)[0],
+        )
         if fit.class_names != test.class_names:
             raise ValueError(
                 f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got "

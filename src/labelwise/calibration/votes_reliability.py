@@ -161,9 +161,10 @@ def vote_reliability(
     ----------
     q : Distribution
         Predictions for N cases.
-    votes : array (N, K), or (N, A) with ``annotators``
+    votes : array (N, K), or (N, A) with ``annotators``, or (A, N, K)
         Numbers of votes for each class; or the class chosen by each annotator (position or name; −1
-        or an empty name for none).
+        or an empty name for none). For labels that may occur together (`MultiLabelEnsemble`): 0 or
+        1 for each annotator, case and label, −1 for cases without an answer.
     loss : {"squared", "log"}
     events : mapping or Events, optional
         Groups of classes or ordinal cuts instead of single labels.

@@ -138,9 +138,11 @@ def echo_json(value: Any) -> None:
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def interval_of(estimate: Estimate) -> dict[str, float]:
-    """An estimate as plain data."""
-    return {name: float(getattr(estimate, name)) for name in ("value", "low", "high", "confidence")}
+def interval_of(estimate: Estimate, k: int | None = None) -> dict[str, float]:
+    """An estimate as plain data; ``k`` is its place in an array of estimates."""
+    bounds = {name: np.asarray(getattr(estimate, name)) for name in ("value", "low", "high")}
+    numbers = {name: float(x if k is None else x[k]) for name, x in bounds.items()}
+    return numbers | {"confidence": estimate.confidence}
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
@@ -218,14 +220,3 @@ def check_csv(output: Path | None, what: str) -> bool:
     if output is not None and output.suffix != ".csv" and str(output) != "-":
         raise ValueError(f"{what} are written as .csv; got {output.name!r}")
     return str(output) == "-"
-
-
-def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``--loss``."""
-    return click.option(
-        "--loss",
-        type=click.Choice(["log", "squared", "brier", "spherical", "zero_one"]),
-        show_default=False,
-        help="Loss that defines the uncertainty.  [default: log, in bits]",
-        **options,
-    )
