@@ -49,7 +49,7 @@ class Calibration:
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
         probs = _check(q).probs
-        n_maps = np.size(self.temperature) if self.maps is None else len(self.maps)
+        n_maps = len(self.maps or np.atleast_1d(np.asarray(self.temperature)))
         if n_maps not in (1, len(probs)):
             raise ValueError(
                 f"`q` must have the {n_maps} members the maps were fitted for; got {len(probs)}"

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import log
-from typing import Any, Literal, overload
+from typing import Any, Literal, TypedDict, Unpack, overload
 
 import numpy as np
 
@@ -121,13 +121,23 @@ class EntropyBounds:
         )
 
 
+class _Options(TypedDict, total=False):
+    events: Family | None
+    annotators: Sequence[str] | None
+    groups: Any
+    n_bins: int
+    confidence: float
+    n_bootstrap: int
+    rng: int | np.random.Generator | None
+
+
 @overload
 def vote_reliability(
-    q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Any
+    q: Distribution, votes: Any, loss: Literal["squared"] = ..., **options: Unpack[_Options]
 ) -> VoteReliability: ...
 @overload
 def vote_reliability(
-    q: Distribution, votes: Any, loss: Literal["log"], **options: Any
+    q: Distribution, votes: Any, loss: Literal["log"], **options: Unpack[_Options]
 ) -> EntropyBounds: ...
 def vote_reliability(
     q: Distribution,
@@ -207,7 +217,10 @@ def vote_reliability(
         log_loss = decompose(q[read.keep], "log", events=events)
         seen = mean_claim(read, 1, confidence).observed
         bounds = [entropy_bounds(x) for x in (seen.value, seen.low, seen.high)]
-        low, high = (Estimate(*x, confidence, seen.method) for x in zip(*bounds, strict=True))
+        low, high = (
+            Estimate(value, at_least, at_most, confidence, seen.method)
+            for value, at_least, at_most in zip(*bounds, strict=True)
+        )
         claimed = to_numpy(log_loss.aleatoric).astype(float).mean(axis=0)
         return EntropyBounds(claimed, low, high, read.class_names)
     parts = []
@@ -275,7 +288,10 @@ def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[s
     low, high = np.where(groups > 1, low, lowest), np.where(groups > 1, high, highest)
     return {
         name: VoteCurve(
-            *(x[c, there[c]] for x in (claimed, observed, low, high)),
+            claimed[c, there[c]],
+            observed[c, there[c]],
+            low[c, there[c]],
+            high[c, there[c]],
             count[c, there[c]].astype(np.int64),
             fit_isotonic(binned.forecast[:, c], binned.outcomes[:, c]),
         )

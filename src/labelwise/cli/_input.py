@@ -90,9 +90,7 @@ class Choice(click.Choice[str]):
             return super().convert(value, param, ctx)
         except click.BadParameter as error:
             meant = did_you_mean(value, list(self.choices))
-            if meant:
-                error.message = error.message.rstrip(".") + meant
-            raise
+            self.fail(error.message.rstrip(".") + (meant or "."), param, ctx)
 
 
 def _input_options() -> dict[str, Decorator]:

@@ -116,10 +116,10 @@ def benchmark_votes(
 
 def _vote_counts(q: Distribution, votes: Any, annotators: Sequence[str] | None) -> np.ndarray:
     """Number of votes for each class, (N, K); the input has been validated."""
-    votes = np.asarray(votes)
+    counts: np.ndarray = np.asarray(votes)
     if annotators is None:
-        return votes
-    return np.stack([(votes == k).sum(axis=1) for k in range(q.n_classes)], axis=-1)
+        return counts
+    return np.stack([(counts == k).sum(axis=1) for k in range(q.n_classes)], axis=-1)
 
 
 def _splits(
