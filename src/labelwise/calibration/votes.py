@@ -139,14 +139,15 @@ def read_votes(
             f"`q` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}"
         )
     family = as_events(events)
-    if family is not None and (family.given is not None or not q.exclusive):
+    if family is not None and not q.exclusive:
+        raise ValueError(
+            "`events` are for classes of which one is chosen; labels that may occur together are "
+            "compared one by one"
+        )
+    if family is not None and family.given is not None:
         raise ValueError(
             "`events` must not be conditional: which cases have votes inside the condition depends "
-            "on the votes, so that claims about them "
-            "cannot be checked without bias"
-            if q.exclusive
-            else "`events` are for classes of which one is chosen; labels that may occur together "
-            "are compared one by one"
+            "on the votes, so that claims about them cannot be checked without bias"
         )
     names = None if annotators is None else _annotator_names(annotators)
     k, n = q.n_classes, q.batch_shape[0]

@@ -226,7 +226,6 @@ def _replicates(
         for w in draws(test):
             yield w, claims
         return
-    orders: dict[Any, Any] = {}
     for w, w_fit in zip(draws(test), draws(fit), strict=True):
-        maps = fit_maps(fit, method, w_fit.astype(float), orders)
+        maps = fit_maps(fit, method, w_fit.astype(float))
         yield w, apply_maps(*maps, test.mean, test.u)[1]

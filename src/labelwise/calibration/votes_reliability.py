@@ -14,7 +14,6 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._resampling import (
     Estimate,
-    Resampling,
     check_confidence,
     t_interval,
     t_interval_with_extremes,
@@ -24,7 +23,6 @@ from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
 from ..events import Family
 from ._maps import IsotonicMap, fit_isotonic
-from .errors import quantile
 from .reliability import Binned
 from .votes import Votes, read_votes
 from .votes_intervals import Claim, added_cases, case_bounds, mean_claim
@@ -51,10 +49,6 @@ class VotePart:
     labels: Claim
     summed: Claim | None
     """The sum over the labels; ``None`` for events that overlap."""
-    error: Estimate
-    """Mean absolute gap over the bins of the curve, (E,). It is biased upwards, as binned errors
-    are; the lower bound allows for that.
-    """
     curves: dict[str, VoteCurve]
 
 
@@ -75,26 +69,17 @@ class VoteReliability:
     """Cases with fewer than two votes, which are not used."""
 
     def __str__(self) -> str:
-        lines = [
-            f"claimed ÷ observed, {self.n_cases:,} cases".ljust(32)
-            + "".join(f"{part:>12}" for part in PARTS)
-        ]
-        parts = [getattr(self, part) for part in PARTS]
-        rows = [
-            (name, [part.labels.ratio.value[k] for part in parts])
-            for k, name in enumerate(self.class_names)
-        ]
-        if parts[0].summed is not None:
-            rows.append(("sum of all", [part.summed.ratio.value for part in parts]))
-        return "\n".join(
-            [
-                *lines,
-                *(
-                    f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in values)
-                    for name, values in rows
-                ),
-            ]
-        )
+        parts = (self.total, self.aleatoric, self.epistemic)
+        ratios = np.stack([x.labels.ratio.value for x in parts], axis=-1)
+        rows = dict(zip(self.class_names, ratios, strict=True))
+        if self.total.summed is not None:
+            sums = [x.summed.ratio.value for x in parts if x.summed is not None]
+            rows["sum of all"] = np.array(sums)
+        title = f"claimed ÷ observed, {self.n_cases:,} cases"
+        lines = [f"{title:32}" + "".join(f"{part:>12}" for part in PARTS)]
+        for name, row in rows.items():
+            lines.append(f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in row))
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,8 +112,6 @@ class _Options(TypedDict, total=False):
     groups: Any
     n_bins: int
     confidence: float
-    n_bootstrap: int
-    rng: int | np.random.Generator | None
 
 
 @overload
@@ -149,8 +132,6 @@ def vote_reliability(
     groups: Any = None,
     n_bins: int = 10,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
 ) -> VoteReliability | EntropyBounds:
     r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
 
@@ -188,9 +169,6 @@ def vote_reliability(
     confidence : float
         Level of the intervals: cluster-robust, with Student's t, within the bounds of what two
         votes can show. Where nobody disagreed, they allow for as much as could have been missed.
-    n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates the binned errors have intervals; ``rng`` is the random
-        seed or generator.
 
     Returns
     -------
@@ -234,25 +212,11 @@ def vote_reliability(
             VotePart(
                 mean_claim(read, part, confidence),
                 summed,
-                _error(read, binned, confidence, n_bootstrap, rng),
                 _curves(read, binned, part, confidence),
             )
         )
     left_out = int(np.sum(~read.keep))
     return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), left_out)
-
-
-def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
-    value = np.abs(binned.gaps).sum(axis=-1)
-    if n_bootstrap == 0:
-        return Estimate(value, np.full_like(value, np.nan), np.full_like(value, np.nan), confidence)
-    resampling = Resampling(binned.n, read.code, n_bootstrap, confidence, rng)
-    again = binned.bootstrap_gaps(resampling)
-    side = (1 + confidence) / 2
-    noise = quantile(np.abs(again - binned.gaps).sum(axis=-1), side)
-    errors = np.abs(again).sum(axis=-1)
-    high = value + np.maximum(quantile(errors, side) - errors.mean(axis=0), 0)
-    return Estimate(value, np.maximum(value - noise, 0), high, confidence, resampling.method)
 
 
 def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[str, VoteCurve]:

@@ -13,7 +13,7 @@ from .._suggestions import check_choice
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
-from ._maps import fit_isotonic, fit_logistic, ordered
+from ._maps import fit_isotonic, fit_logistic
 from .votes import Votes, claimed_share, read_votes
 
 Method = Literal["isotonic", "platt"]
@@ -72,15 +72,13 @@ class VoteCalibration:
     def __str__(self) -> str:
         lines = ["mean, claimed → repaired".ljust(32) + "".join(f"{part:>22}" for part in PARTS)]
         for k, name in enumerate(self.class_names):
-            moved = "".join(
-                f"{f'{a:.4f} → {b:.4f}':>22}"
-                for a, b in zip(self.claimed[:, k], self.repaired[:, k], strict=True)
-            )
-            lines.append(f"  {name[:27] + (' *' if name in self.pooled else ''):30}" + moved)
-        return "\n".join(
-            lines
-            + (["  * maps of all labels together: too few disagreements"] if self.pooled else [])
-        )
+            pairs = zip(self.claimed[:, k], self.repaired[:, k], strict=True)
+            moved = "".join(f"{f'{a:.4f} → {b:.4f}':>22}" for a, b in pairs)
+            star = " *" if name in self.pooled else ""
+            lines.append(f"  {name[:27] + star:30}" + moved)
+        if self.pooled:
+            lines.append("  * maps of all labels together: too few disagreements")
+        return "\n".join(lines)
 
 
 def fit_vote_calibration(
@@ -144,32 +142,23 @@ def fit_vote_calibration(
 
 
 def fit_maps(
-    read: Votes,
-    method: str,
-    weights: np.ndarray | None = None,
-    orders: dict[Any, Any] | None = None,
+    read: Votes, method: str, weights: np.ndarray | None = None
 ) -> tuple[tuple[Map, ...], tuple[Map, ...]]:
-    """Maps of the means and of the shares. Labels with `FEW` disagreements use pooled maps.
-
-    ``weights`` (N,) are those of the cases. A dictionary ``orders`` remembers how the cases are
-    sorted, for fits with other weights.
+    """Maps of the means and of the shares; ``weights`` (N,) are those of the cases. Labels with
+    fewer than `FEW` disagreements use pooled maps.
     """
     w = np.ones((len(read.n), 1)) if weights is None else weights[:, None]
-    orders = {} if orders is None else orders
     share = claimed_share(read.u)
 
-    def fit(key: Any, x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Map:
+    def fit(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Map:
         if method == "platt":
             return fit_logistic(x[None], y, "platt", weights=w)
-        if key not in orders:
-            orders[key] = ordered(x)
-        return fit_isotonic(x, y, w, orders[key])
+        return fit_isotonic(x, y, w)
 
     def fit_both(labels: slice) -> tuple[Map, Map]:
-        key = labels.start
         x = read.mean[:, labels].ravel()
         each = np.broadcast_to(w, read.mean[:, labels].shape).ravel()
-        mean_map = fit(("mean", key), x, read.share[:, labels].ravel(), each)
+        mean_map = fit(x, read.share[:, labels].ravel(), each)
         total = _total(mean_map(x))
         known = total > LEAST
         if not np.any(each[known] > 0):
@@ -177,7 +166,7 @@ def fit_maps(
         target = read.observed[1][:, labels].ravel() / np.where(known, total, 1)
         # weighted by TU′, so that mean AU′ is the mean disagreement
         of_share = np.where(known, each * total, 0)
-        return mean_map, fit(("share", key), share[:, labels].ravel(), target, of_share)
+        return mean_map, fit(share[:, labels].ravel(), target, of_share)
 
     few = read.disputed < FEW
     pooled = fit_both(slice(None)) if few.any() else None

@@ -138,11 +138,9 @@ def echo_json(value: Any) -> None:
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def interval_of(estimate: Estimate, k: int | None = None) -> dict[str, float]:
-    """An estimate as plain data; ``k`` is its place in an array of estimates."""
-    bounds = {name: np.asarray(getattr(estimate, name)) for name in ("value", "low", "high")}
-    numbers = {name: float(x if k is None else x[k]) for name, x in bounds.items()}
-    return numbers | {"confidence": estimate.confidence}
+def interval_of(estimate: Estimate) -> dict[str, Any]:
+    """An estimate, or an array of them, as plain data."""
+    return {key: getattr(estimate, key) for key in ("value", "low", "high", "confidence")}
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:

@@ -46,43 +46,40 @@ def compare_votes(q: Distribution, groups: Any, votes: np.ndarray, **named: Any)
 
     found = vote_reliability(q, votes, groups=groups, **named)
     score = score_votes(decompose(q, "squared").aleatoric, q, votes, groups=groups, **named)
-    labels = []
-    for k, name in enumerate(found.class_names):
-        row: dict[str, Any] = {"label": name}
-        for part in PARTS:
-            claim = getattr(found, part).labels
-            row[part] = {
-                "claimed": float(claim.claimed[k]),
-                **{key: interval_of(getattr(claim, key), k) for key in ("observed", "ratio")},
-            }
-        row["score"] = interval_of(score.score, k)
-        row["calibration"] = float(score.calibration[k])
-        row["resolution"] = float(score.resolution[k])
-        labels.append(row)
-    result = {"cases": found.n_cases, "left_out": found.left_out, "labels": labels}
+    result: dict[str, Any] = {
+        "cases": found.n_cases,
+        "left_out": found.left_out,
+        "labels": list(found.class_names),
+    }
+    for part in PARTS:
+        claim = getattr(found, part).labels
+        result[part] = {
+            "claimed": claim.claimed,
+            "observed": interval_of(claim.observed),
+            "ratio": interval_of(claim.ratio),
+        }
+    result["score"] = interval_of(score.score)
+    result["calibration"], result["resolution"] = score.calibration, score.resolution
     try:
         check = check_votes(q, votes, groups=groups, rng=0, **named)
     except ValueError as error:  # too few disagreements for a test
         return result | {"ok": None, "p_value": None, "within": None, "sentence": f"{error}."}
-    return result | {
-        "ok": check.ok,
-        "p_value": check.p_value,
-        "within": check.within,
-        "sentence": str(check),
-    }
+    numbers = {"ok": check.ok, "p_value": check.p_value, "within": check.within}
+    return result | numbers | {"sentence": str(check)}
 
 
 def show_votes(result: dict[str, Any]) -> None:
     """`compare_votes` as tables and sentences."""
     from ..decomposition import PARTS
 
+    def ratios(part: str) -> list[str]:
+        bounds = (result[part]["ratio"][key] for key in ("value", "low", "high"))
+        return [f"{x:.2f} ({low:.2f} to {high:.2f})" for x, low, high in zip(*bounds, strict=True)]
+
     echo_table(
         f"Claimed ÷ observed in votes on {result['cases']:,} cases, squared loss, 95 % interval",
         ("label", *PARTS),
-        [
-            (row["label"], *(_ratio(row[part]["ratio"]) for part in PARTS))
-            for row in result["labels"]
-        ],
+        zip(result["labels"], *map(ratios, PARTS), strict=True),
     )
     echo(
         "Aleatoric: half the probability that two people disagree about the label. Below 1: the "
@@ -91,19 +88,9 @@ def show_votes(result: dict[str, Any]) -> None:
     if result["left_out"]:
         echo(f"{result['left_out']:,} cases with fewer than two votes are left out.")
     echo(result["sentence"])
-    keys = ("score", "calibration", "resolution")
+    columns = (result["score"]["value"], result["calibration"], result["resolution"])
     echo_table(
         "Squared error of claimed aleatoric uncertainty against pairs of votes, × 10,000",
         ("label", "score", "calibration (0 is best)", "resolution"),
-        [
-            (
-                row["label"],
-                *(1e4 * x for x in (row["score"]["value"], *(row[key] for key in keys[1:]))),
-            )
-            for row in result["labels"]
-        ],
+        zip(result["labels"], *(1e4 * x for x in columns), strict=True),
     )
-
-
-def _ratio(x: dict[str, float]) -> str:
-    return f"{x['value']:.2f} ({x['low']:.2f} to {x['high']:.2f})"
