@@ -153,59 +153,94 @@ def check_votes(
     claims = test.claimed[1]
     if fit is not None:
         claims = apply_maps(*fit_maps(fit, method), test.mean, test.u)[1]
-    observed = test.observed[1]
-    # bins by repaired claims would select errors of the fit
-    cells = Binned(test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True)
-    # claimed: about the probability that at least two people disagree
-    expected = cells.sums(np.minimum(1.0, test.n * claims))
-    informative = np.maximum(expected, cells.sums((observed > 0).astype(float)))  # (E, bins)
-    enough = informative.sum(axis=1) >= ENOUGH
-    rest = bool(informative[~enough].sum() >= ENOUGH)
-    if not enough.any() and not rest:
-        raise ValueError(
-            f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
-            f"{informative.sum():.1f}. Collect more votes before testing"
-        )
-    labels = np.array(test.class_names)
-    names = [*labels[enough].tolist(), *["other labels"] * rest]
-
-    def gather(sums: np.ndarray) -> np.ndarray:
-        """Sums (E, bins) as those of the tested cells: first the labels', then the bins'."""
-        of_labels = [*sums.sum(axis=1)[enough], *[sums[~enough].sum()] * rest]
-        return np.concatenate([of_labels, sums[(informative >= ENOUGH) & enough[:, None]]])
-
-    gap = gather(cells.sums(claims - observed)) / len(claims)
-    again = np.stack(
-        [
-            gather(cells.sums(w[:, None] * (c - observed))) / w.sum()
-            for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)
-        ]
-    )
-    noise, bias = again - gap, again.mean(axis=0) - gap
-    se = np.sqrt((noise**2).mean(axis=0))
-    scale = np.where(se > 0, se, np.inf)
-    # shares are at most 1, which biases fits near 1; that is no fault of the claims
-    statistic = np.max(np.minimum(np.abs(gap), np.abs(gap - bias)) / scale)
-    # in units that leave the replicate itself out, as the gap is
-    others = ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1)
-    null = np.max(np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1)
-    p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
-    k = len(names)
-    largest = np.max(np.abs(noise[:, :k]) / scale[:k], axis=1)
-    off = np.abs(gap[:k]) + float(np.quantile(largest, confidence)) * se[:k]
-    seen = gather(cells.sums(observed))[:k] / len(claims)
-    unseen = np.where(off > 0, np.inf, 0)
-    within = float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), unseen)))
+    cells = _TestedCells(claims, test)
+    gap = cells.mean_gaps(claims)
+    replicates = _replicates(claims, test, fit, method, n_bootstrap, rng)
+    again = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
+    p_value = _p_value(gap, again)
+    k = len(cells.names)
+    seen = cells.mean_observed
+    within = _within(gap[:k], again[:, :k], seen, confidence)
     return VoteCheck(
         p_value >= 1 - confidence,
         p_value,
         within <= tolerance,
         within,
         tolerance,
-        dict(zip(names, (gap[:k] + seen).tolist(), strict=True)),
-        dict(zip(names, seen.tolist(), strict=True)),
-        tuple(labels[~enough].tolist()),
+        dict(zip(cells.names, (gap[:k] + seen).tolist(), strict=True)),
+        dict(zip(cells.names, seen.tolist(), strict=True)),
+        cells.pooled,
     )
+
+
+class _TestedCells:
+    """What is tested: each label with enough disagreements, the other labels together, and the
+    bins by claim of a label that have enough.
+    """
+
+    def __init__(self, claims: np.ndarray, test: Votes) -> None:
+        self.observed = test.observed[1]
+        # bins by repaired claims would select errors of the fit
+        bins = [N_BINS] * claims.shape[1]
+        self.cells = Binned(test.claimed[1], self.observed, bins, adaptive=True)
+        # claimed: about the probability that at least two people disagree
+        expected = self.cells.sums(np.minimum(1.0, test.n * claims))
+        seen = self.cells.sums((self.observed > 0).astype(float))
+        informative = np.maximum(expected, seen)  # (E, bins)
+        self.enough = informative.sum(axis=1) >= ENOUGH
+        self.rest = bool(informative[~self.enough].sum() >= ENOUGH)
+        self.bins = (informative >= ENOUGH) & self.enough[:, None]
+        if not self.enough.any() and not self.rest:
+            raise ValueError(
+                f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
+                f"{informative.sum():.1f}. Collect more votes before testing"
+            )
+        labels = np.array(test.class_names)
+        self.names = [*labels[self.enough].tolist(), *["other labels"] * self.rest]
+        self.pooled = tuple(labels[~self.enough].tolist())
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Sums of ``x`` (N, E) over the cells: first the labels, as in ``names``, then the bins."""
+        sums = self.cells.sums(x)
+        labels = [*sums.sum(axis=1)[self.enough], *[sums[~self.enough].sum()] * self.rest]
+        return np.concatenate([labels, sums[self.bins]])
+
+    def mean_gaps(self, claims: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean of claim minus observation in each cell, over all cases."""
+        gaps = claims - self.observed
+        if weights is None:
+            return self.sums(gaps) / len(gaps)
+        return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
+
+    @property
+    def mean_observed(self) -> np.ndarray:
+        """Of the labels."""
+        return self.sums(self.observed)[: len(self.names)] / len(self.observed)
+
+
+def _p_value(gap: np.ndarray, again: np.ndarray) -> float:
+    """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
+    the observed ones.
+    """
+    noise, bias = again - gap, again.mean(axis=0) - gap
+    se = np.sqrt((noise**2).mean(axis=0))
+    # shares are at most 1, which biases fits near 1; that is no fault of the claims
+    beyond = np.minimum(np.abs(gap), np.abs(gap - bias))
+    statistic = np.max(beyond / np.where(se > 0, se, np.inf))
+    # in units that leave the replicate itself out, as the gap is
+    others = ((noise**2).sum(axis=0) - noise**2) / (len(again) - 1)
+    null = np.max(np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1)
+    return float((1 + np.sum(null >= statistic)) / (1 + len(again)))
+
+
+def _within(gap: np.ndarray, again: np.ndarray, seen: np.ndarray, confidence: float) -> float:
+    """The largest relative error of a label that the simultaneous intervals of the gaps allow."""
+    noise = again - gap
+    se = np.sqrt((noise**2).mean(axis=0))
+    largest = np.max(np.abs(noise) / np.where(se > 0, se, np.inf), axis=1)
+    off = np.abs(gap) + float(np.quantile(largest, confidence)) * se
+    unseen = np.where(off > 0, np.inf, 0)
+    return float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), unseen)))
 
 
 def _replicates(
