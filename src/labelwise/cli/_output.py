@@ -144,20 +144,16 @@ def interval_of(estimate: Estimate) -> dict[str, Any]:
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table with right-aligned numbers; markup in names is escaped."""
+    """Print a table with right-aligned numbers, a dash for ``None``; markup in names is escaped."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     def cell(x: Any) -> str:
-        return escape(
-            printable(
-                one_line(
-                    number(float(x), 4) if isinstance(x, float | np.floating) else str(x),
-                    LONGEST_NAME,
-                )
-            )
-        )
+        if x is None:
+            return printable("–")
+        text = number(float(x), 4) if isinstance(x, float | np.floating) else str(x)
+        return escape(printable(one_line(text, LONGEST_NAME)))
 
     table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):

@@ -16,13 +16,14 @@ from ._paths import InputPath, PredictionPath
 from ._votes import compare_votes, find_votes, show_votes
 
 if TYPE_CHECKING:
+    from ..decomposition import Uncertainty
+    from ..distributions import Distribution
     from ..evaluation import ByClass
     from ..io import Predictions
     from ..losses import LossName
 
 REJECTION = ("area", "normalized_area", "augrc", "accuracy_at_80")
 CLASSES = ("epistemic_own", "epistemic_all", "epistemic_share")
-DETECTION = ("auroc", "low", "high", "aupr", "fpr95")
 
 
 @click.command()
@@ -91,7 +92,7 @@ def _show(result: dict[str, Any], stored: Predictions, ood: Path | None) -> None
             f"calibration error {fixed(result['calibration_error'], 3)}"
         ),
         ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
-        [(part, *_cells(x, REJECTION)) for part, x in result["rejection"].items()],
+        [(part, *x.values()) for part, x in result["rejection"].items()],
     )
     echo(result["calibration"]["sentence"])
     order = "" if stored.n_members == 1 else ", most disagreement among the members first"
@@ -99,7 +100,7 @@ def _show(result: dict[str, Any], stored: Predictions, ood: Path | None) -> None
     echo_table(
         f"Classes{order}",
         ("class", "instances", *columns),
-        [(x["class"], x["instances"], *_cells(x, CLASSES)) for x in result["classes"]],
+        [tuple(x.values()) for x in result["classes"]],
     )
     if result["members"] is not None:
         echo(result["members"])
@@ -110,9 +111,10 @@ def _show(result: dict[str, Any], stored: Predictions, ood: Path | None) -> None
         groups = f", intervals over {counted(result['groups'], 'group')}"
     rows = []
     for part, x in result["detection"].items():
-        auroc, low, high, aupr, fpr95 = _cells(x, DETECTION)
-        interval = "–" if "–" in (low, high) else f"{fixed(low, 4)} to {fixed(high, 4)}"
-        rows.append((part, auroc, interval, aupr, fpr95))
+        interval = None
+        if x["low"] is not None and x["high"] is not None:
+            interval = f"{fixed(x['low'], 4)} to {fixed(x['high'], 4)}"
+        rows.append((part, x["auroc"], interval, x["aupr"], x["fpr95"]))
     echo_table(
         (
             "Out-of-distribution detection: "
@@ -121,10 +123,6 @@ def _show(result: dict[str, Any], stored: Predictions, ood: Path | None) -> None
         ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"),
         rows,
     )
-
-
-def _cells(numbers: dict[str, Any], keys: tuple[str, ...]) -> list[Any]:
-    return ["–" if numbers[key] is None else numbers[key] for key in keys]
 
 
 def _check_instances(stored: Predictions, name: str) -> None:
@@ -182,7 +180,7 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
         kind, certainty, among = "correct", "maximum probability", ""
     labels = y if stored.multilabel else stored.y_true
     single = stored.n_members == 1
-    scores = _scores(stored, loss)
+    scores = _scores(q, u)
     rejection = {}
     for name, score in {**scores, certainty: -confidence}.items():
         outcome = correct if stored.multilabel else correct.astype(bool)
@@ -212,18 +210,17 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
         "classes": _classes(by_class(u, labels, mean=mean), single),
     }
     if other is not None:
-        result |= _detection(scores, _scores(other, loss), stored, other)
+        outside = other.distribution()
+        result |= _detection(scores, _scores(outside, decompose(outside, loss)), stored, other)
     return result
 
 
-def _scores(stored: Predictions, loss: LossName) -> dict[str, Any]:
+def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
     """Total, aleatoric and epistemic uncertainty of each instance."""
-    from ..decomposition import PARTS, decompose
+    from ..decomposition import PARTS
     from ..evaluation import ranking_scores
 
-    q = stored.distribution()
-    u = decompose(q, loss)
-    total = u.sum() if u.loss.smooth else ranking_scores(q, loss)  # a kink has exact ties
+    total = u.sum() if u.loss.smooth else ranking_scores(q, u.loss)  # a kink has exact ties
     return {part: getattr(total, part) for part in PARTS}
 
 
