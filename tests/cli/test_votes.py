@@ -102,6 +102,10 @@ def test_too_few_disagreements_for_a_test(here: Path) -> None:
             "preds.npz has no `y_true`; evaluation needs true labels (--labels FILE)",
         ),
         (
+            ["whole.npz", "--ood", "preds.npz"],
+            "whole.npz has no `y_true`; evaluation needs true labels (--labels FILE)",
+        ),
+        (
             ["preds.npz", "--votes", "labeled.npz"],
             "labeled.npz has no array `votes`: counts (N, K), the class chosen by each of "
             "`annotators`, (N, A), or for labels that may occur together 0 or 1, (A, N, K)",

@@ -63,7 +63,7 @@ def command(
     stored = read_predictions(predictions, quiet=as_json)
     _check_instances(stored, predictions.name)
     votes = find_votes(predictions, votes_file)
-    if stored.y_true is None and not votes:
+    if stored.y_true is None and (ood is not None or not votes):
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
