@@ -378,6 +378,41 @@ def test_bundle(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == ["b.npz"]
 
 
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (
+            ("ood", "--data", "mnist"),
+            (
+                "there is no out-of-distribution experiment for mnist; there are fashion-mnist "
+                "(mnist, kmnist)"
+            ),
+        ),
+        (
+            ("arc", "--quick", "--data", "mnist"),
+            "--quick uses scikit-learn's digits; it cannot be combined with --data mnist",
+        ),
+        (("human", "--data", "mnist"), "people voted on the test images of cifar10"),
+        (("arc", "--data", "digits", "--change", "color=red"), "a change must be FIELD=VALUE"),
+        (
+            ("holdout", "--data", "digits", "--members", "1"),
+            "`members` must be at least 2: a single network has no epistemic uncertainty",
+        ),
+        (
+            ("artifact", "--data", "digits", "--members", "1"),
+            "`members` must be at least 2: a single network has no epistemic uncertainty",
+        ),
+        (
+            ("holdout", "--quick", "--arm", "old-pol"),
+            "'old-pol' is not one of 'swap', 'no-swap', 'old-pool'",
+        ),
+        (("holdout", "--epochs", "3"), "No such option '--epochs'"),
+        (("gallery", "--runs", "3"), "No such option '--runs'"),
+        (("page",), "there is no results folder"),
+        (("audit",), "there is no results folder"),
+        (("fingerprint",), "a comparison needs several runs of fashion-mnist-paper"),
+    ],
+)
 def test_refusals(args, message, tmp_path):
     assert message in " ".join(run(*args, "-o", tmp_path / "results", code=2).split())
 
