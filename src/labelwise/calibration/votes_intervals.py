@@ -64,6 +64,25 @@ def added_cases(part: int, read: Votes) -> float:
     return 2 / float(read.n.mean()) if part == 2 else 1.0
 
 
+def interval(
+    read: Votes,
+    part: int,
+    value: Any,
+    spread: tuple[Any, Any],
+    bounds: tuple[Any, Any],
+    size: tuple[int, int],
+    confidence: float,
+) -> tuple[Any, Any]:
+    """Of a mean of what was observed: ``spread`` is its standard error with the degrees of freedom,
+    ``bounds`` are those of one case, ``size`` the number of cases and of groups.
+    """
+    cases, groups = size
+    if part == 1:
+        return t_interval(value, *spread, confidence, (0.0, bounds[1]), groups)
+    added = added_cases(part, read)
+    return t_interval_with_extremes(value, *spread, confidence, bounds, cases, added)
+
+
 def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = False) -> Claim:
     """Means over the cases with intervals, of each event or of the sum over all.
 
@@ -92,20 +111,17 @@ def mean_claim(read: Votes, part: int, confidence: float, *, of_sum: bool = Fals
         standard_error(influence, read.code, read.n_groups, again)
         for influence, again in zip((observed, claimed - observed, relative), without, strict=True)
     )
-    lowest, highest = case_bounds(part, read, of_sum=of_sum)
+    lowest, highest = bounds = case_bounds(part, read, of_sum=of_sum)
+    size = len(observed), read.n_groups
+    low, high = interval(read, part, o, of_observed, bounds, size, confidence)
     if part == 1:
-        low, high = t_interval(o, *of_observed, confidence, (0.0, highest), read.n_groups)
         # The gap is the claim minus what was observed: the same scale, with the error of the gap.
-        nearest, farthest = t_interval(o, *of_gap, confidence, (0.0, highest), read.n_groups)
+        nearest, farthest = interval(read, part, o, of_gap, bounds, size, confidence)
         gap_low, gap_high = c - farthest, c - nearest
     else:
-        size = len(observed), added_cases(part, read)
-        low, high = t_interval_with_extremes(o, *of_observed, confidence, (lowest, highest), *size)
         # A claim is at most the bound of a pair of votes.
         most = (read.pair_bounds[-1] if of_sum else read.pair_bounds[:-1]) - lowest
-        gap_low, gap_high = t_interval_with_extremes(
-            c - o, *of_gap, confidence, (-highest, most), *size
-        )
+        gap_low, gap_high = interval(read, part, c - o, of_gap, (-highest, most), size, confidence)
     gap = Estimate(c - o, gap_low, gap_high, confidence, method)
     se, freedom = of_ratio
     return Claim(

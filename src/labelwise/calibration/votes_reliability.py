@@ -15,8 +15,6 @@ from .._arrays import Array, to_numpy
 from .._resampling import (
     Estimate,
     check_confidence,
-    t_interval,
-    t_interval_with_extremes,
 )
 from .._validation import check_positive
 from ..decomposition import PARTS, decompose
@@ -25,7 +23,7 @@ from ..events import Family
 from ._maps import IsotonicMap, fit_isotonic
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_intervals import Claim, added_cases, case_bounds, mean_claim
+from .votes_intervals import Claim, case_bounds, interval, mean_claim, standard_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,44 +221,26 @@ def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[s
     """The curve of each label; the units of its intervals are the groups in a bin, as those of
     `mean_claim` are all groups.
     """
-    from scipy.sparse import csr_array
-
-    count = binned.sums(np.ones_like(binned.forecast))
-    there = count > 0
-    claimed = binned.sums(binned.forecast) / np.where(there, count, 1)
-    observed = binned.sums(binned.outcomes) / np.where(there, count, 1)
-    place = np.repeat(read.code, binned.columns), binned.cell.ravel()
-
-    def of_groups(x: np.ndarray) -> Any:
-        """Sums over the cases of each group in each bin."""
-        return csr_array((x.ravel(), place), shape=(read.n_groups, count.size))
-
-    sums = of_groups(binned.outcomes - observed.ravel()[binned.cell])
-    squares = np.asarray((sums * sums).sum(axis=0)).reshape(count.shape)
-    present = of_groups(np.ones_like(binned.outcomes)) > 0
-    groups = np.asarray(present.sum(axis=0)).reshape(count.shape)
-    freedom = np.maximum(groups - 1, 1)
-    se = np.sqrt(squares / np.maximum(count, 1) ** 2 * groups / freedom)
-    lowest, highest = (np.broadcast_to(x[:, None], count.shape) for x in case_bounds(part, read))
-    if part == 1:
-        low, high = t_interval(observed, se, freedom, confidence, (0.0, highest), groups)
-    else:
-        low, high = t_interval_with_extremes(
-            observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read)
-        )
-    # one group says nothing about the spread
-    low, high = np.where(groups > 1, low, lowest), np.where(groups > 1, high, highest)
-    return {
-        name: VoteCurve(
-            claimed[c, there[c]],
-            observed[c, there[c]],
-            low[c, there[c]],
-            high[c, there[c]],
-            count[c, there[c]].astype(np.int64),
-            fit_isotonic(binned.forecast[:, c], binned.outcomes[:, c]),
-        )
-        for c, name in enumerate(read.class_names)
-    }
+    curves = {}
+    for k, name in enumerate(read.class_names):
+        bounds = tuple(x[k] for x in case_bounds(part, read))
+        points = []
+        for b in np.unique(binned.bin[:, k]):
+            here = binned.bin[:, k] == b
+            observed = binned.outcomes[here, k]
+            groups, code = np.unique(read.code[here], return_inverse=True)
+            low, high = bounds  # one group says nothing about the spread
+            if len(groups) > 1:
+                se, _ = standard_error(observed, code, len(groups), None)
+                spread = se, len(groups) - 1
+                size = len(observed), len(groups)
+                low, high = interval(read, part, observed.mean(), spread, bounds, size, confidence)
+            claimed = binned.forecast[here, k]
+            points.append((claimed.mean(), observed.mean(), low, high, len(observed)))
+        claims, means, lows, highs, counts = map(np.array, zip(*points, strict=True))
+        isotonic = fit_isotonic(binned.forecast[:, k], binned.outcomes[:, k])
+        curves[name] = VoteCurve(claims, means, lows, highs, counts, isotonic)
+    return curves
 
 
 def entropy_bounds(a: Array) -> tuple[Array, Array]:
