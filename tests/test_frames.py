@@ -334,12 +334,9 @@ FUNCTIONS = {
         curve.frequency
         for curve in lw.calibration.reliability_curves(q, s(LABELS), n_bins=3).values()
     ],
-    "temperature": lambda q, s, c: lw.calibration.fit_temperature(q, s(LABELS)),
+    "temperature": lambda q, s, c: lw.calibration.fit_calibration(q, s(LABELS)),
     "calibration": lambda q, s, c: (
         lw.calibration.fit_calibration(q, s(LABELS), method="platt")(q).probs
-    ),
-    "members": lambda q, s, c: str(
-        lw.calibration.calibrate_members(q, s(LABELS), groups=s(GROUPS), rng=0)
     ),
     "votes": lambda q, s, c: lw.calibration.vote_reliability(
         q, c(VOTES), groups=s(GROUPS), n_bins=2

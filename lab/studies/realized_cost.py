@@ -29,7 +29,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from tables import first_screen, in_short, signed, table
 
-from labelwise.calibration import calibration_errors, fit_temperature
+from labelwise.calibration import calibration_errors, fit_calibration
 from labelwise.decisions import Costs, decide, evaluate_policy
 from labelwise.models import LabelwiseClassifier
 from labelwise_lab import datasets
@@ -120,12 +120,12 @@ def run(name: str, data_dir: str | None, splits: int) -> dict:
             warnings.simplefilter("ignore", ConvergenceWarning)
             members = model(name, seed).fit(train.x, train.y)
         raw = [members.predict_distribution(part.x) for part in (tune, test)]
-        temperature = fit_temperature(raw[0], tune.y)
-        result["temperature"].append(round(float(temperature.value), 4))
+        calibration = fit_calibration(raw[0], tune.y)
+        result["temperature"].append(round(float(calibration.temperature), 4))
         result["accuracy"].append(round(float(np.mean(raw[1].mean().argmax(1) == test.y)), 5))
         for state, (q_tune, q_test) in (
             ("raw", raw),
-            ("calibrated", [temperature(q) for q in raw]),
+            ("calibrated", [calibration(q) for q in raw]),
         ):
             result["calibration_error"][state].append(
                 round(float(calibration_errors(q_test, test.y).classwise_mean), 5)

@@ -30,6 +30,7 @@ from sets_page import page
 
 import labelwise as lw
 from labelwise.sets import cluster_classes, fit_sets
+from labelwise_lab.paper.prediction_files import read_predictions
 
 HERE = Path(__file__).resolve().parent
 LEVEL, SPLITS, TRIALS, NEW = 0.9, 200, 1000, 200
@@ -166,8 +167,9 @@ def simulate_groups(trials: int) -> list[dict[str, Any]]:
 
 def real(data: Path) -> Iterator[tuple[str, lw.Ensemble, np.ndarray]]:
     """Name, predictions and true classes."""
-    fashion = lw.demo.load_fashion_ensemble()
-    yield "Fashion-MNIST", fashion.ensemble, fashion.y_true
+    run = HERE.parent / "results" / "fashion-mnist-paper" / "run-0"
+    fashion = read_predictions(run / "fashion-mnist.npz", labeled=True)
+    yield "Fashion-MNIST", lw.Ensemble(fashion.probs), fashion.y_true
     with (
         np.load(data / "votes" / "cifar10_8_networks.npz") as file,
         np.load(data / "cifar10" / "cifar10_labels.npz") as labels,

@@ -6,8 +6,8 @@ definition is the same, and time.
 Needs mapie, crepes, puncc, torchcp and torch; a library that cannot be imported is left out and
 named. TorchCP 1.2.1 imports its graph and language-model parts with everything else; where their
 dependencies are missing they are replaced by empty modules, since nothing here uses them. Writes
-sets_peers.json and sets_peers.md beside this file. Mean probabilities of the bundled Fashion-MNIST
-ensemble, random halves, coverage 0.9 and 0.95.
+sets_peers.json and sets_peers.md beside this file. Mean probabilities of the ensemble of run 0 on
+Fashion-MNIST, random halves, coverage 0.9 and 0.95.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from tables import table
 
 import labelwise as lw
 from labelwise.sets import fit_sets
+from labelwise_lab.paper.prediction_files import read_predictions
 
 HERE = Path(__file__).resolve().parent
 Fit = Callable[[np.ndarray, np.ndarray, np.ndarray, float], np.ndarray]
@@ -164,8 +165,9 @@ PACKAGES = {"MAPIE": "mapie", "crepes": "crepes", "puncc": "puncc", "TorchCP": "
 
 
 def compare(splits: int) -> dict[str, Any]:
-    fashion = lw.demo.load_fashion_ensemble()
-    p, y = np.asarray(fashion.ensemble.mean(), float), fashion.y_true
+    run = HERE.parent / "results" / "fashion-mnist-paper" / "run-0"
+    fashion = read_predictions(run / "fashion-mnist.npz", labeled=True)
+    p, y = np.asarray(lw.Ensemble(fashion.probs).mean(), float), fashion.y_true
     p = p / p.sum(axis=1, keepdims=True)
     rows, missing = [], {}
     for (per, score), peers in PEERS.items():

@@ -22,11 +22,10 @@ import numpy as np
 from votes_page import write_pages
 
 import labelwise as lw
-from labelwise.calibration import calibrate_members, disentanglement_error
-from labelwise.calibration.first_order import METHODS
 from labelwise.evaluation import rank_agreement
-from labelwise_lab.votes import benchmark_votes
+from labelwise_lab.votes import benchmark_votes, calibrate_members, disentanglement_error
 from labelwise_lab.votes.data import KNOWN, load_vote_data
+from labelwise_lab.votes.members import METHODS
 
 HERE = Path(__file__).parent
 

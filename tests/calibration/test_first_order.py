@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import labelwise as lw
-from labelwise.calibration import calibrate_members, fit_calibration
+from labelwise.calibration import fit_calibration
 from labelwise.calibration._maps import fit_logistic
 from labelwise.calibration.first_order import METHODS
 from labelwise.evaluation import log_loss
@@ -115,8 +115,6 @@ def test_a_perfect_small_set_stays_finite():
             lambda q, y: fit_calibration(q, y, method="beta")(lw.Ensemble(np.full((2, 4, 2), 0.5))),
             "3 classes the maps were fitted for",
         ),
-        (lambda q, y: calibrate_members(q, y, test_size=1), "`test_size`"),
-        (lambda q, y: calibrate_members(q, y[:3]), "`y_true` must have one entry"),
     ],
 )
 def test_friendly_errors(call, words):

@@ -66,6 +66,82 @@ def test_friendly_errors(votes, options, words):
         vote_reliability(q, votes, **options)
 
 
-def test_labels_that_may_occur_together_are_refused():
-    with pytest.raises(TypeError, match="one is chosen in each vote"):
-        vote_reliability(lw.MultiLabelEnsemble(np.full((2, 5, 3), 0.5)), np.full((5, 3), 2))
+def test_a_label_that_may_occur_with_others_is_a_question_of_yes_and_no():
+    """Each label gives what its two classes yes and no give, with annotators or without."""
+    rng = np.random.default_rng(1)
+    p = rng.beta(1, 2, size=(3, 200, 4))
+    votes = (rng.random((5, 200, 4)) < p[0]).astype(int)
+    votes[1, :30] = -1  # one of them did not see some cases
+    q = lw.MultiLabelEnsemble(p, class_names=list("wxyz"))
+    for annotators in (None, list("abcde")):
+        together = vote_reliability(q, votes, annotators=annotators)
+        for k, name in enumerate("wxyz"):
+            alone = lw.Ensemble(np.stack([1 - p[..., k], p[..., k]], axis=-1))
+            chosen = votes[..., k].T
+            if annotators is None:
+                chosen = np.stack([(chosen == c).sum(axis=1) for c in (0, 1)], axis=-1)
+            one = vote_reliability(alone, chosen, annotators=annotators)
+            for part in ("total", "aleatoric", "epistemic"):
+                a, b = getattr(together, part), getattr(one, part)
+                for claim in ("observed", "gap", "ratio"):
+                    for bound in ("value", "low", "high"):
+                        np.testing.assert_allclose(
+                            getattr(getattr(a.labels, claim), bound)[k],
+                            getattr(getattr(b.labels, claim), bound)[1],
+                            rtol=1e-9,
+                        )
+                np.testing.assert_allclose(a.curves[name].high, b.curves["1"].high, rtol=1e-9)
+        sums = together.aleatoric.labels.observed.value.sum()
+        assert together.aleatoric.summed.observed.value == pytest.approx(sums)
+    assert "5 annotators" in together.total.labels.gap.method
+
+
+@pytest.mark.parametrize(
+    ("votes", "options", "sentence"),
+    [
+        (
+            np.full((5, 3), 2),
+            {},
+            "`votes` on labels that may occur together must be 0 or 1 for each annotator, case and "
+            "label, shape (A, 5, 3); got shape (5, 3)",
+        ),
+        (
+            np.full((2, 5, 3), 2),
+            {},
+            "`votes` must be 0 or 1 for each label, or −1 for all labels of a case that an "
+            "annotator did not see; got 2",
+        ),
+        (
+            np.array([[[0, 1, -1]] * 5] * 2),
+            {},
+            "`votes` must be 0 or 1 for each label, or −1 for all labels of a case that an "
+            "annotator did not see; some cases have both",
+        ),
+        (
+            np.ones((2, 5, 3)),
+            {"annotators": list("abc")},
+            "`annotators` must name the 2 annotators of `votes`; got 3 names",
+        ),
+        (
+            np.ones((2, 5, 3)),
+            {"events": {"x": [0, 1]}},
+            "`events` are for classes of which one is chosen; labels that may occur together are "
+            "compared one by one",
+        ),
+    ],
+)
+def test_votes_on_labels_that_may_occur_together_are_checked(votes, options, sentence):
+    with pytest.raises(ValueError) as error:  # noqa: PT011
+        vote_reliability(lw.MultiLabelEnsemble(np.full((2, 5, 3), 0.5)), votes, **options)
+    assert str(error.value) == sentence
+
+
+def test_class_names_that_are_numbers():
+    """Votes as text are names, never positions."""
+    q = lw.Ensemble(np.full((2, 4, 2), 0.5), class_names=["1", "2"])
+    text = np.array([["1", "2"], ["1", "1"], ["2", "2"], ["1", "2"]])
+    named = vote_reliability(q, text, annotators=["a", "b"])
+    counts = vote_reliability(q, [[1, 1], [2, 0], [0, 2], [1, 1]])
+    np.testing.assert_array_equal(
+        named.aleatoric.labels.observed.value, counts.aleatoric.labels.observed.value
+    )

@@ -9,13 +9,7 @@ from scipy import special, stats
 import labelwise as lw
 from labelwise.calibration import vote_reliability
 from labelwise.calibration.votes import pair_statistics, read_votes
-from labelwise.calibration.votes_intervals import (
-    case_bounds,
-    mean_claim,
-    pair_bounds,
-    standard_error,
-    without_each_annotator,
-)
+from labelwise.calibration.votes_intervals import case_bounds, mean_claim, standard_error
 from vote_cases import predictions, voted
 
 
@@ -70,7 +64,7 @@ def test_the_jackknife_is_that_of_the_votes_without_each_annotator():
     read = read_votes(q, labels, annotators=list("vwxyz"))
     gap = read.claimed[1] - read.observed[1]
     cases = gap.var(axis=0, ddof=1) / 30
-    left_out = without_each_annotator(read)[:, 1]
+    left_out = read.without_each_annotator[:, 1]
     se, freedom = standard_error(gap, read.code, read.n_groups, left_out[:, 0] - left_out[:, 1])
     np.testing.assert_allclose(se, np.sqrt(jackknife + cases), rtol=1e-9)
     np.testing.assert_allclose(
@@ -129,20 +123,19 @@ def test_bounds_of_pairs_of_votes():
     q = predictions(np.random.default_rng(6), 8)
     for n_votes, most in ((2, 1 / 2), (3, 1 / 3), (5, 3 / 10)):
         read = read_votes(q, np.tile([n_votes, 0, 0], (8, 1)))
-        pair = pair_bounds(read)
-        np.testing.assert_array_equal(pair, [0.5, 0.5, 0.5, 1])  # of each label, and of all
-        assert case_bounds(1, pair[0], read) == pytest.approx((0, most))
-        assert case_bounds(1, pair[-1], read, of_sum=True) == (0, 1)
+        # of each label, and of all
+        np.testing.assert_array_equal(read.pair_bounds, [0.5, 0.5, 0.5, 1])
+        np.testing.assert_allclose(case_bounds(1, read), [[0] * 3, [most] * 3])
+        assert case_bounds(1, read, of_sum=True) == (0, 1)
         yes, mean = np.meshgrid(np.arange(n_votes + 1.0), np.linspace(0, 1, 101))
         every = pair_statistics(yes, np.full(yes.shape, float(n_votes)), mean)
         for part in range(3):
-            lowest, highest = case_bounds(part, 0.5, read)
-            assert lowest - 1e-12 <= every[part].min()
-            assert every[part].max() <= highest + 1e-12
+            lowest, highest = case_bounds(part, read)
+            assert lowest[0] - 1e-12 <= every[part].min()
+            assert every[part].max() <= highest[0] + 1e-12
     ordered = read_votes(q, np.tile([2, 0, 0], (8, 1)), events=lw.events.ordinal(3))
-    np.testing.assert_array_equal(
-        pair_bounds(ordered), [0.5, 0.5, 1]
-    )  # votes for the first and the last class differ in both cuts
+    # votes for the first and the last class differ in both cuts
+    np.testing.assert_array_equal(ordered.pair_bounds, [0.5, 0.5, 1])
 
 
 @pytest.mark.parametrize(("n", "n_votes"), [(100, 2), (400, 5)])
@@ -168,11 +161,8 @@ def test_intervals_of_a_rare_label_cover(n, n_votes):
         chance = q.probs[rng.integers(5, size=n), np.arange(n), 0]
         yes = rng.binomial(n_votes, chance)
         read = read_votes(q, np.stack([yes, n_votes - yes], axis=1))
-        pair = pair_bounds(read)[:-1]
         for part, (name, value) in enumerate(truth.items()):
-            x = mean_claim(
-                read, read.claimed[part], read.observed[part], None, 0.95, part=part, pair=pair
-            ).observed
+            x = mean_claim(read, part, 0.95).observed
             hits[name].append(x.low[0] <= value <= x.high[0])
     for name, found in hits.items():
         assert np.mean(found) >= 0.91, name  # .93 and two standard errors

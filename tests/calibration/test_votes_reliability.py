@@ -17,14 +17,11 @@ def test_claims_of_the_truth_are_confirmed_and_others_are_not():
     rng = np.random.default_rng(0)
     q = predictions(rng, 4000)
     votes = voted(rng, q, 3)
-    found = vote_reliability(
-        q, votes, confidence=0.999, n_bootstrap=100, rng=0
-    )  # nine labels and parts at once
+    found = vote_reliability(q, votes, confidence=0.999)  # nine labels and parts at once
     for part in ("total", "aleatoric", "epistemic"):
         x = getattr(found, part)
         assert np.all((x.labels.ratio.low < 1) & (x.labels.ratio.high > 1)), part
         assert x.summed.gap.low < 0 < x.summed.gap.high
-        assert np.all(x.error.low < 0.01)
         curve = x.curves["b"]
         assert np.mean((curve.low <= curve.claimed) & (curve.claimed <= curve.high)) >= 0.7
         assert curve.count.sum() == 4000
@@ -35,9 +32,8 @@ def test_claims_of_the_truth_are_confirmed_and_others_are_not():
         atol=1e-14,
     )
     sharper = lw.Ensemble.from_logits(2 * np.log(q.probs), class_names=q.class_names)
-    overconfident = vote_reliability(sharper, votes, n_bootstrap=100, rng=0).aleatoric
+    overconfident = vote_reliability(sharper, votes).aleatoric
     assert np.all(overconfident.labels.ratio.high < 0.9)
-    assert np.all(overconfident.error.low > 0.02)
     assert "sum of all" in str(found)
 
 
@@ -91,7 +87,7 @@ def test_claims_under_log_loss_are_judged_by_bounds():
 
 def test_nothing_claimed_and_nothing_observed():
     q = lw.Ensemble(np.tile(np.array([1.0, 0.0]), (2, 5, 1)))
-    found = vote_reliability(q, np.tile([3, 0], (5, 1)), n_bootstrap=10, rng=0)
+    found = vote_reliability(q, np.tile([3, 0], (5, 1)))
     for part in ("total", "aleatoric", "epistemic"):
         labels = getattr(found, part).labels
         np.testing.assert_array_equal(labels.gap.value, 0)

@@ -20,12 +20,12 @@ def test_demo_shows_tables_and_says_what_to_open(tmp_path, monkeypatch) -> None:
     assert "sandal" in result.output
     text = " ".join(result.output.split())
     assert (
-        "Five networks, 10,000 test images: accuracy 93.1 %. Over-confident by 0.6 percentage "
-        "points (95 % interval 0.2 to 1.1): "
-        "93.1 % right, 93.7 % expected, of 10,000 cases." in text
+        "Five networks, 2,000 test images: accuracy 93.7 %. 93.7 % right, 94.0 % expected, of "
+        "2,000 cases: chance can explain the difference (95 % interval: 0.6 percentage points "
+        "under-confident to 1.4 over-confident)." in text
     )
     assert PARTS_EXPLAINED in text
-    assert "98.63 %" in text  # 98.625 % exactly, as on the page
+    assert "98.81 %" in text  # 98.8125 % exactly, as on the page
     found = json.loads(run("demo", "--json").output)  # its own page may be replaced
     fashion = lw.demo.load_fashion_ensemble()
     assert found["accuracy"] == pytest.approx(
@@ -41,3 +41,25 @@ def test_demo_shows_tables_and_says_what_to_open(tmp_path, monkeypatch) -> None:
     result = run("demo")
     assert result.exit_code == 2
     assert (tmp_path / "report.html").read_text() == "somebody's work"
+
+
+def test_labels_that_occur_together_with_votes_of_readers(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    result = run("demo", "ecg", "-o", "ecg.html")
+    assert result.exit_code == 0, result.output
+    text = " ".join(result.output.split())
+    assert "Ten networks, 827 ECGs: share of labels right 98.8 %." in text
+    assert "Claimed ÷ observed in votes on 827 cases" in text
+    assert "The votes contradict the claims" in text
+    assert (tmp_path / "ecg.html").is_file()
+    found = json.loads(run("demo", "ecg", "-o", "ecg.html", "--json").output)
+    ecg = lw.demo.load_ecg_ensemble()
+    claims = lw.calibration.vote_reliability(ecg.ensemble, ecg.votes, annotators=ecg.readers)
+    ratio = claims.aleatoric.labels.ratio.value
+    np.testing.assert_allclose(found["votes"]["aleatoric"]["ratio"]["value"], ratio)
+
+
+def test_a_mistyped_name(tmp_path) -> None:
+    result = run("demo", "egc", "-o", tmp_path / "x.html")
+    assert result.exit_code == 2
+    assert "'egc' is not one of 'fashion', 'ecg'. Did you mean 'ecg'?" in result.stderr

@@ -15,7 +15,7 @@ import pytest
 import labelwise.cli
 import labelwise_lab.cli
 from command_line import run
-from labelwise.cli._paths import Command, InputName, InputPath, OutputPath
+from labelwise.cli import InputPath, OutputPath
 
 
 def commands(
@@ -41,14 +41,13 @@ PAIRS = [
     for words, command in ALL.items()
     for read in command.params
     for written in command.params
-    if isinstance(read.type, InputPath | InputName) and isinstance(written.type, OutputPath)
+    if isinstance(read.type, InputPath) and isinstance(written.type, OutputPath)
 ]
 
 
-def test_every_command_checks_its_paths_and_every_path_is_read_or_written() -> None:
+def test_every_path_is_read_or_written() -> None:
     assert len(ALL) > 20
     for words, command in ALL.items():
-        assert isinstance(command, Command), words
         for param in command.params:
             known = isinstance(param.type, InputPath | OutputPath) or "--data-dir" in param.opts
             assert known or not isinstance(param.type, click.Path), (words, param.opts)
@@ -60,8 +59,6 @@ def test_every_command_checks_its_paths_and_every_path_is_read_or_written() -> N
         ("report",),
         ("sets", "fit"),
         ("sets", "predict"),
-        ("train",),
-        ("votes",),
     } <= outputs
 
 
@@ -74,7 +71,7 @@ def other_value(param: click.Parameter, folder: Path) -> str:
     if isinstance(param.type, click.Path) and not param.type.file_okay:
         (folder / f"{param.name}-folder").mkdir()
         return f"{param.name}-folder"
-    if isinstance(param.type, InputPath | InputName):
+    if isinstance(param.type, InputPath):
         (folder / f"{param.name}.npz").write_bytes(b"")
         return f"{param.name}.npz"
     return {"budget": "2"}.get(str(param.name), f"other-{param.name}")
@@ -144,7 +141,6 @@ def here(tmp_path, monkeypatch) -> Path:
         "quantify fold -o fold/d1.csv",
         "quantify m.csv m-uncertainty.csv",  # the default output
         "decide m.csv --costs costs.toml --class-names names.csv -o names.csv",
-        "votes s.npz --splits 2 --bootstrap 20 -o s.npz",
         "votes cifar10h -o cifar10h-counts.npy",
     ],
 )

@@ -20,6 +20,16 @@ def enumerated(words: Sequence[str]) -> str:
     return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
+def percent(x: float, decimals: int = 1) -> str:
+    """A share in percent: ``86.8 %``."""
+    return f"{100 * x:.{decimals}f} %"
+
+
+def one_line(text: str, longest: int = 2000) -> str:
+    """``text`` on one line, cut with an ellipsis if it is longer."""
+    return shortened(" ".join(text.splitlines()), longest)
+
+
 def shortened(text: str, longest: int) -> str:
     """``text``, cut with an ellipsis if it is longer."""
     return text if len(text) <= longest else text[: longest - 1] + "…"

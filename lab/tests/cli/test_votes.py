@@ -1,6 +1,4 @@
-"""``labelwise-lab votes``: known data sets in the published layout, and the user's own
-predictions.
-"""
+"""``labelwise-lab votes``: known data sets in the published layout."""
 
 from __future__ import annotations
 
@@ -24,29 +22,6 @@ def logits_and_votes(n=120, k=3, members=3):
     z = rng.normal(0, 1.5, size=(members, n, k)).astype(np.float32)
     p = np.exp(z[0]) / np.exp(z[0]).sum(-1, keepdims=True)
     return z, rng.multinomial(5, p.astype(float) / p.astype(float).sum(-1, keepdims=True))
-
-
-def test_own_predictions_with_votes_beside_them_or_inside(tmp_path):
-    z, votes = logits_and_votes()
-    np.savez(tmp_path / "preds.npz", logits=z, class_names=np.array(["a", "b", "c"]))
-    np.save(tmp_path / "votes.npy", votes)
-    result = run(
-        tmp_path / "preds.npz",
-        "--votes",
-        tmp_path / "votes.npy",
-        *QUICK,
-        "-o",
-        tmp_path / "found.json",
-    )
-    assert result.exit_code == 0, result.output
-    assert "claimed ÷ observed" in result.output
-    assert "constant per label" in result.output
-    assert "the test rejects in" in result.output
-    stored = json.loads((tmp_path / "found.json").read_text())
-    np.savez(tmp_path / "whole.npz", logits=z, class_names=np.array(["a", "b", "c"]), votes=votes)
-    inside = run(tmp_path / "whole.npz", *QUICK, "--json")
-    assert inside.exit_code == 0, inside.output
-    assert json.loads(inside.stdout)["whole"] == stored["preds"]
 
 
 def test_known_data_sets_in_their_published_layout(tmp_path):
@@ -93,19 +68,27 @@ def test_the_networks_of_cifar10_and_the_votes_of_people(tmp_path):
     assert json.loads(result.stdout)["cifar10h"]["class_names"][3] == "cat"
 
 
+def test_numbers_are_shown_and_written(tmp_path):
+    z, votes = logits_and_votes()
+    names = np.array(["e", "n", "c"])
+    np.savez(tmp_path / "chaosnli_snli.npz", logits=z, votes=votes, class_names=names)
+    result = run("chaosnli", "--data-dir", tmp_path, *QUICK, "-o", tmp_path / "found.json")
+    assert result.exit_code == 0, result.output
+    assert "claimed ÷ observed" in result.output
+    assert "constant per label" in result.output
+    assert "the test rejects in" in result.output
+    assert list(json.loads((tmp_path / "found.json").read_text())) == ["chaosnli"]
+
+
 @pytest.mark.parametrize(
-    ("words", "sentence"),
+    ("name", "sentence"),
     [
-        (["chaosnly"], "neither a file nor one of the data sets with votes"),
-        (["chaosnli"], "there is no chaosnli_snli.npz"),
-        (["preds.npz"], "has no array `votes`"),
-        (["preds.npz", "--votes", "short.npy"], "`votes` must count the votes for each class"),
+        ("chaosnly", "'chaosnly' is not one of 'cifar10h', 'chaosnli', 'sleep'."),
+        ("chaosnli", "there is no chaosnli_snli.npz"),
     ],
 )
-def test_mistakes(tmp_path, monkeypatch, words, sentence):
+def test_mistakes(tmp_path, monkeypatch, name, sentence):
     monkeypatch.chdir(tmp_path)
-    np.savez("preds.npz", logits=logits_and_votes()[0])
-    np.save("short.npy", np.ones((3, 3)))
-    result = run(*words)
+    result = run(name)
     assert result.exit_code == 2
     assert sentence in result.output

@@ -7,29 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-import labelwise as lw
-from labelwise_lab.votes.data import load_vote_data, with_votes
+from labelwise_lab.votes.data import load_vote_data
 
 PROBS = np.random.default_rng(0).dirichlet(np.ones(3), (2, 4))
 VOTES = np.array([[2, 1, 0], [0, 3, 0], [1, 1, 1], [0, 0, 3]])
-
-
-def test_votes_beside_the_predictions_or_in_a_file_of_their_own(tmp_path: Path) -> None:
-    np.savez(tmp_path / "p.npz", probs=PROBS, votes=VOTES, groups=[0, 0, 1, 1])
-    np.save(tmp_path / "votes.npy", VOTES)
-    np.savez(tmp_path / "named.npz", votes=VOTES, annotators=["a", "b", "c"])
-    stored = lw.load_predictions(tmp_path / "p.npz")
-    for file in (None, tmp_path / "votes.npy", tmp_path / "named.npz"):
-        data = with_votes("mine", stored, file)
-        np.testing.assert_array_equal(data.votes, VOTES)
-        np.testing.assert_allclose(data.q.mean(), PROBS.mean(0))
-        assert data.groups.tolist() == [0, 0, 1, 1]
-    assert data.annotators == ("a", "b", "c")
-    np.savez(tmp_path / "other.npz", counts=VOTES)
-    with pytest.raises(ValueError, match=r"other\.npz has no array `votes`"):
-        with_votes("mine", stored, tmp_path / "other.npz")
-    with pytest.raises(ValueError, match="mine has no `votes`"):
-        with_votes("mine", stored, tmp_path / "missing.npy")
 
 
 def test_published_data_sets_are_found_below_the_folder(tmp_path: Path) -> None:

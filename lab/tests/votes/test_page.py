@@ -7,11 +7,6 @@ import json
 import sys
 from pathlib import Path
 
-import numpy as np
-import pytest
-
-from labelwise.calibration import disentanglement_error
-
 STUDIES = Path(__file__).parents[2] / "studies"
 sys.path.insert(0, str(STUDIES))
 
@@ -64,18 +59,3 @@ def test_the_simulations_stored_show_what_is_claimed():
     assert min(covered) > 0.88
     level = [row["rejected"] for row in simulation["rejections"] if row["logits ×"] == 1.0]
     assert max(level) < 0.1
-
-
-def test_disentanglement_error():
-    rng = np.random.default_rng(0)
-    error, a, b, c, d = rng.random((5, 8))
-    r = [np.corrcoef(x, error)[0, 1] for x in (a, b, c, d)]
-    expected = (abs(r[0]) + abs(r[1] - 1) + abs(r[2] - 1) + abs(r[3])) / 4
-    assert disentanglement_error((error, a, b), (error, c, d)) == pytest.approx(expected)
-    assert (
-        disentanglement_error((error, 0 * error, 0 * error), (error, 0 * error, 0 * error)) == 0.5
-    )
-    with pytest.raises(ValueError, match="`size` must be three series"):
-        disentanglement_error((error, a), (error, c, d))
-    with pytest.raises(ValueError, match="`noise` must have one value"):
-        disentanglement_error((error, a, b), (error, c[:3], d))

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._arrays import Array
-
 TINY = float(np.finfo(float).tiny)
 
 
@@ -24,24 +22,9 @@ class IsotonicMap:
         return np.asarray(np.interp(p, self.x, self.y))
 
 
-def ordered(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The different values of ``x``, ascending, and which of them each is: what takes longest in
-    `fit_isotonic`.
-    """
-    knots, which = np.unique(x, return_inverse=True)
-    return knots, which
-
-
-def fit_isotonic(
-    x: np.ndarray,
-    y: np.ndarray,
-    weights: np.ndarray | None = None,
-    order: tuple[np.ndarray, np.ndarray] | None = None,
-) -> IsotonicMap:
+def fit_isotonic(x: np.ndarray, y: np.ndarray, weights: np.ndarray | None = None) -> IsotonicMap:
     """The nondecreasing function of ``x`` with the least (weighted) squared error; equal ``x`` have
     equal values.
-
-    ``order`` is `ordered` of ``x``, if it is known already.
 
     >>> fit_isotonic(np.array([1.0, 2.0, 3.0]), np.array([0.2, 0.1, 0.9]))(np.array([0.0, 2.0, 2.5])).round(3)
     array([0.15 , 0.15 , 0.525])
@@ -49,7 +32,7 @@ def fit_isotonic(
     from scipy.optimize import isotonic_regression
 
     w = np.ones_like(x, float) if weights is None else weights
-    knots, which = ordered(x) if order is None else order
+    knots, which = np.unique(x, return_inverse=True)
     size, sums = np.bincount(which, w), np.bincount(which, w * y)
     used = size > 0
     if not used.any():
@@ -72,8 +55,10 @@ class LogisticMap:
     c: float = 1.0
 
     def __call__(self, p: np.ndarray) -> np.ndarray:
+        from scipy.special import expit
+
         up, down = _logs(p)
-        return np.asarray(_sigmoid(self.a + self.b * up - self.c * down))
+        return np.asarray(expit(self.a + self.b * up - self.c * down))
 
 
 KINDS = {
@@ -137,11 +122,10 @@ def fit_logistic(
         value = -np.sum(w * (y * log_p + (1 - y) * log_q)) + np.sum(away**2) / 2
         return float(value), np.asarray(away / prior_sd - np.einsum("mn,mnp->p", slope, design))
 
-    bounds = (
-        [(None, None)] + [(0.0, None)] * 2
-        if kind == "beta"
-        else [(None, None)] * (len(start) - 1) + [(0.0, None)]
-    )
+    # slopes are not negative, so that the map does not fall; the intercept is free
+    bounds = [
+        (None, None) if kind != "temperature" and i == 0 else (0, None) for i in range(len(start))
+    ]
     found = minimize(
         objective,
         start,
@@ -158,9 +142,3 @@ def _logs(p: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """log p and log(1 − p); 0 and 1 are moved by the smallest number that makes both finite."""
     p = np.asarray(p, float)
     return np.log(np.maximum(p, TINY)), np.log(np.maximum(1 - p, np.finfo(float).eps / 2))
-
-
-def _sigmoid(x: Array) -> Array:
-    from scipy.special import expit
-
-    return expit(x)

@@ -73,14 +73,8 @@ class CalibrationCheck(Check):
         return [f"Badly calibrated: {'; '.join(problems)}."] if problems else []
 
     def __str__(self) -> str:
-        return (
-            self.sentence
-            if self.ok
-            else (
-                f"{self.sentence} Recalibrate on held-out data: lw.calibration.fit_calibration(q, "
-                "y_true)."
-            )
-        )
+        advice = "Recalibrate on held-out data: lw.calibration.fit_calibration(q, y_true)."
+        return self.sentence if self.ok else f"{self.sentence} {advice}"
 
 
 def accuracy_and_confidence(

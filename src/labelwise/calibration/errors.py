@@ -15,7 +15,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import Array
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from .._validation import as_rng, check_positive
@@ -82,12 +81,10 @@ class BinnedErrors:
         resampling = Resampling(self.n, groups, n_bootstrap, confidence, rng)
         self.wanted = resampling.wanted
         if self.wanted:
-            sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
-            again = sums / size[:, None, None]
-            self.again, self.noise = (
-                self._errors(again),
-                widening(resampling.n_groups, confidence) * self._errors(again - gaps),
-            )
+            again = binned.bootstrap_gaps(resampling)
+            self.again = self._errors(again)
+            wider = widening(resampling.n_groups, confidence)
+            self.noise = wider * self._errors(again - gaps)
             self.null = np.stack(
                 [self._errors(x) for x in self._chance(binned, p, resampling.n_bootstrap, rng)]
             )
@@ -120,19 +117,6 @@ class BinnedErrors:
                 hit = np.moveaxis(cell, 1, 2)[rng.random(p.shape) < p]
             hits = np.bincount(hit.ravel(), minlength=forecast.size).reshape(forecast.shape)
             yield (hits - forecast) / self.n
-
-    def lower(self, confidence: float) -> np.ndarray:
-        """Lower bounds (not simultaneous)."""
-        noise = np.maximum(quantile(self.noise, confidence), quantile(self.null, confidence))
-        return np.asarray(np.maximum(self.value - noise, 0))
-
-    def upper(self, confidence: float) -> np.ndarray:
-        """Upper bounds (not simultaneous): the estimate, itself biased upwards, plus the bootstrap
-        spread without its bias.
-        """
-        return np.asarray(
-            self.value + np.maximum(quantile(self.again, confidence) - self.again.mean(axis=0), 0)
-        )
 
 
 def widening(n_groups: int, confidence: float) -> float:
@@ -198,42 +182,39 @@ def calibration_errors(
     """  # noqa: E501
     errors = BinnedErrors(q, y_true, [n_bins], adaptive, groups, n_bootstrap, confidence, rng)
     if not errors.wanted:
-        return _errors(errors, errors.value, None, None, confidence, None)
+        nothing = np.full_like(errors.value, np.nan)
+        return _errors(errors, (errors.value, nothing, nothing), confidence, "none", None)
+    method = "bootstrap and forecasts"
     side = (1 + confidence) / 2
-    chance = _errors(
-        errors,
-        errors.null.mean(axis=0),
-        quantile(errors.null, 1 - side),
-        quantile(errors.null, side),
-        confidence,
-        None,
-    )
-    return _errors(errors, errors.value, errors.lower(side), errors.upper(side), confidence, chance)
+    chance = errors.null.mean(axis=0), quantile(errors.null, 1 - side), quantile(errors.null, side)
+    noise = np.maximum(quantile(errors.noise, side), quantile(errors.null, side))
+    low = np.maximum(errors.value - noise, 0)
+    # the estimate, itself biased upwards, plus the bootstrap spread without its bias
+    spread = quantile(errors.again, side) - errors.again.mean(axis=0)
+    high = errors.value + np.maximum(spread, 0)
+    if_calibrated = _errors(errors, chance, confidence, method, None)
+    return _errors(errors, (errors.value, low, high), confidence, method, if_calibrated)
 
 
 def _errors(
     errors: BinnedErrors,
-    value: Array,
-    low: Any,
-    high: Any,
+    bounds: tuple[np.ndarray, np.ndarray, np.ndarray],
     confidence: float,
-    chance: CalibrationErrors | None,
+    method: str,
+    if_calibrated: CalibrationErrors | None,
 ) -> CalibrationErrors:
+    """``bounds`` are the value, its lower and its upper bound, each as `BinnedErrors` has them."""
     k = errors.k
-    bounds = [np.full_like(value, np.nan) if x is None else x for x in (low, high)]
-    method = "none" if low is None else "bootstrap and forecasts"
 
     def estimate(where: Any) -> Estimate:
-        return Estimate(
-            value[0, where], bounds[0][0, where], bounds[1][0, where], confidence, method
-        )
+        value, low, high = (x[0, where] for x in bounds)
+        return Estimate(value, low, high, confidence, method)
 
-    ece = estimate(0) if errors.exclusive else None
     return CalibrationErrors(
-        ece,
+        estimate(0) if errors.exclusive else None,
         estimate(slice(1, 1 + k)),
         estimate(1 + k),
         estimate(slice(2 + k, None)),
-        chance,
+        if_calibrated,
         errors.class_names,
     )

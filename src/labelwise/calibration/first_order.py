@@ -6,21 +6,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Literal, cast
+from functools import partial
+from typing import Any, Literal
 
 import numpy as np
 
-from .._arrays import like, to_numpy
+from .._arrays import Array, like, to_numpy
 from .._errors import InputError
 from .._frames import same_rows
-from .._labels import outcomes_by_class
+from .._labels import as_labels, outcomes_by_class
 from .._suggestions import check_choice
 from .._tables import some
 from ..distributions import Distribution, Ensemble, MultiLabelEnsemble
 from ..distributions.base import with_ids
 from ..evaluation import brier_score, log_loss
 from ._maps import IsotonicMap, fit_isotonic, fit_logistic
-from .temperature import Temperature, fit_temperature
+from ._temperature import fit_temperature, logits_of, scaled
 
 Method = Literal["temperature", "platt", "beta", "isotonic"]
 METHODS = ("temperature", "platt", "beta", "isotonic")
@@ -32,9 +33,11 @@ class Calibration:
     """A fitted recalibration. Call it on an ensemble to get the recalibrated one."""
 
     method: Method
-    maps: Temperature | tuple[tuple[Callable[[np.ndarray], np.ndarray], ...], ...]
-    """The map of each label, for all members (one row) or for each of them (M rows); or a
-    temperature for all classes.
+    maps: tuple[tuple[Callable[[np.ndarray], np.ndarray], ...], ...] | None
+    """The map of each label, for all members (one row) or for each of them (M rows)."""
+    temperature: Array | None
+    """Of classes that exclude each other, instead of maps: softmax(log p / T). T > 1 if the model
+    is overconfident: one number, or one per member, (M,).
     """
     log_loss: tuple[float, float]
     """Of the mean prediction on the fitting data, before and after, in bits."""
@@ -45,33 +48,40 @@ class Calibration:
 
     def __call__(self, q: Members) -> Members:
         """The recalibrated ensemble, in the array library, dtype and device of ``q``."""
-        if isinstance(self.maps, Temperature):
-            return self.maps(q)
         probs = _check(q).probs
-        p = to_numpy(probs).astype(float)
-        if len(self.maps) not in (1, len(p)):
+        n_maps = len(self.maps or np.atleast_1d(np.asarray(self.temperature)))
+        if n_maps not in (1, len(probs)):
             raise ValueError(
-                f"`q` must have the {len(self.maps)} members the maps were fitted for; got {len(p)}"
+                f"`q` must have the {n_maps} members the maps were fitted for; got {len(probs)}"
             )
-        if p.shape[-1] != len(self.maps[0]):
+        if self.maps is None:
+            new = scaled(probs, self.temperature)
+        else:
+            self._check_classes(q)
+            p = to_numpy(probs).astype(float)
+            mapped = np.empty_like(p)
+            for m, member in enumerate(p):
+                for k, f in enumerate(self.maps[m % n_maps]):
+                    mapped[m, ..., k] = f(member[..., k])
+            if q.exclusive:
+                mapped /= mapped.sum(axis=-1, keepdims=True)
+            new = like(mapped, probs)
+        kind: Any = type(q)
+        options = {"weights": q.weights, "class_names": q.class_names, "member_axis": 0}
+        result: Members = kind(new, **options)
+        return with_ids(result, q.ids)
+
+    def _check_classes(self, q: Members) -> None:
+        n = len((self.maps or ((),))[0])
+        if q.n_classes != n:
             raise ValueError(
-                f"`q` must have the {len(self.maps[0])} classes the maps were fitted for; got "
-                f"{p.shape[-1]}"
+                f"`q` must have the {n} classes the maps were fitted for; got {q.n_classes}"
             )
         if None not in (self.class_names, q.class_names) and self.class_names != q.class_names:
             raise InputError(
                 "`q` must have the classes the maps were fitted for, in their order, "
                 f"{some(self.class_names or ())}; got {some(q.class_names or ())}"
             )
-        new = np.empty_like(p)
-        for m, member in enumerate(p):
-            for k, f in enumerate(self.maps[m % len(self.maps)]):
-                new[m, ..., k] = f(member[..., k])
-        if q.exclusive:
-            new /= new.sum(axis=-1, keepdims=True)
-        kind: Any = type(q)
-        result: Members = kind(like(new, probs), weights=q.weights, class_names=q.class_names)
-        return with_ids(result, q.ids)
 
 
 def fit_calibration(
@@ -79,14 +89,16 @@ def fit_calibration(
 ) -> Calibration:
     r"""Fit a recalibration to the true classes.
 
-    Temperature divides the logits by one number. Platt's σ(a + b · logit p), beta calibration's σ(a
-    + b · log p − c · log(1 − p)) (Kull et al. 2017) and isotonic regression map the probability of
-    each label; for classes that exclude each other the results are divided by their sum. For labels
-    that may occur together temperature also has one number per label.
+    Temperature divides the logits by one number T, with a weak prior on ln T. Platt's σ(a + b ·
+    logit p), beta calibration's σ(a + b · log p − c · log(1 − p)) (Kull et al. 2017) and isotonic
+    regression map the probability of each label; for classes that exclude each other the results
+    are divided by their sum. For labels that may occur together temperature also has one number
+    per label.
 
     All members share one map, fitted so that their *mean* has the highest likelihood (isotonic:
-    fitted to the mean), or each has its own with ``per_member``: see `calibrate_members`. Fit on
-    data used neither for training nor for evaluation.
+    fitted to the mean), or each has its own with ``per_member``, which leaves the mean
+    underconfident where the members disagree for good reasons. Fit on data used neither for
+    training nor for evaluation.
 
     Parameters
     ----------
@@ -112,39 +124,56 @@ def fit_calibration(
     check_choice(method, "method", METHODS)
     _check(q)
     (y_true,) = same_rows(q, y_true=y_true)
-    maps: Any
-    if q.exclusive and method == "temperature":
-        maps = fit_temperature(cast(Ensemble, q), y_true, per_member=per_member)
-    else:
-        names = q.class_names or tuple(map(str, range(q.n_classes)))
-        y = outcomes_by_class(y_true, names, q.batch_shape).astype(float)
+    names = q.class_names or tuple(map(str, range(q.n_classes)))
+    weights = None
+    if q.weights is not None:
+        weights = to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
+
+    def fit(fit_one: Callable[..., Any], x: Array, y: np.ndarray) -> list[Any]:
+        """One fit for all members, or one for each."""
         if not len(y):
             raise ValueError("`y_true` must have at least one instance; got none")
-        p = np.clip(to_numpy(q.probs).astype(float).reshape(q.n_members, len(y), -1), 0, 1)
-        weights = (
-            None
-            if q.weights is None
-            else to_numpy(q.weights).astype(float).reshape(q.n_members, -1)
-        )
-        rows = [(p[m : m + 1], None) for m in range(len(p))] if per_member else [(p, weights)]
-        maps = tuple(
-            tuple(_fit(x[..., k], w, y[:, k], method) for k in range(y.shape[1])) for x, w in rows
-        )
-    after = Calibration(method, maps, (0.0, 0.0), (0.0, 0.0))(q)
-    logs = tuple(float(log_loss(x, y_true)) for x in (q, after))
-    squares = tuple(float(brier_score(x, y_true)) for x in (q, after))
-    return Calibration(method, maps, (logs[0], logs[1]), (squares[0], squares[1]), q.class_names)
+        x = to_numpy(x).astype(float).reshape(q.n_members, len(y), -1)
+        if per_member:
+            return [fit_one(member[None], y, None) for member in x]
+        return [fit_one(x, y, weights)]
+
+    maps: Any = None
+    temperature: Any = None
+    if q.exclusive and method == "temperature":
+        y = as_labels(y_true, "y_true", names, q.batch_shape)
+        values = fit(fit_temperature, logits_of(q.probs), y)
+        temperature = np.array(values) if per_member else values[0]
+    else:
+        outcomes = outcomes_by_class(y_true, names, q.batch_shape).astype(float)
+        maps = tuple(fit(partial(_fit_labels, method), q.probs, outcomes))
+    after = Calibration(method, maps, temperature, (0.0, 0.0), (0.0, 0.0))(q)
+    return Calibration(
+        method,
+        maps,
+        temperature,
+        (float(log_loss(q, y_true)), float(log_loss(after, y_true))),
+        (float(brier_score(q, y_true)), float(brier_score(after, y_true))),
+        q.class_names,
+    )
 
 
-def _fit(
-    p: np.ndarray, weights: np.ndarray | None, y: np.ndarray, method: str
-) -> Callable[[np.ndarray], np.ndarray]:
-    """A map of probabilities (M, N) of one label."""
+def _fit_labels(
+    method: str, p: np.ndarray, y: np.ndarray, weights: np.ndarray | None
+) -> tuple[Callable[[np.ndarray], np.ndarray], ...]:
+    """A map of the probabilities (M, N, K) of each label."""
+    p = np.clip(p, 0, 1)
     if method != "isotonic":
-        return fit_logistic(p, y, method, members=weights)
-    fitted = fit_isotonic(p.mean(axis=0) if weights is None else (weights * p).sum(axis=0), y)
-    least = 1 / (2 * (len(y) + 1))  # n outcomes alike do not make the next one certain
-    return IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least))
+        return tuple(
+            fit_logistic(p[..., k], y[:, k], method, members=weights) for k in range(y.shape[1])
+        )
+    maps = []
+    for k in range(y.shape[1]):
+        mean = p[..., k].mean(axis=0) if weights is None else (weights * p[..., k]).sum(axis=0)
+        fitted = fit_isotonic(mean, y[:, k])
+        least = 1 / (2 * (len(y) + 1))  # n outcomes alike do not make the next one certain
+        maps.append(IsotonicMap(fitted.x, np.clip(fitted.y, least, 1 - least)))
+    return tuple(maps)
 
 
 def _check(q: Any) -> Members:

@@ -73,27 +73,21 @@ class Binned:
         """(columns, n_bins)."""
         return np.asarray(self.sums(self.outcomes - self.forecast) / self.n)
 
-    def bootstrap(self, resampling: Resampling, *values: np.ndarray) -> list[np.ndarray]:
-        """`sums` of each of ``values`` in every replicate, (replicates, columns, n_bins), and the
-        replicates' sizes.
-        """
+    def bootstrap_gaps(self, resampling: Resampling) -> np.ndarray:
+        """`gaps` in every replicate, (replicates, columns, n_bins)."""
         from scipy.sparse import csr_array
 
         rows = np.arange(self.n) if resampling.code is None else resampling.code
-        where, shape = (
-            (np.repeat(rows, self.columns), self.cell.ravel()),
-            (resampling.n_groups, self.columns * self.n_bins),
-        )
-        groups = [csr_array((x.ravel(), where), shape=shape).T for x in values]
+        place = np.repeat(rows, self.columns), self.cell.ravel()
+        shape = resampling.n_groups, self.columns * self.n_bins
+        difference = self.outcomes - self.forecast
+        of_groups = csr_array((difference.ravel(), place), shape=shape).T
         size = np.bincount(rows, minlength=resampling.n_groups)
         parts = [
-            ([x @ counts.T for x in groups], counts @ size) for counts in resampling.group_counts()
+            (of_groups @ counts.T).T / (counts @ size)[:, None]
+            for counts in resampling.group_counts()
         ]
-        sums = [
-            np.concatenate([part[i].T for part, _ in parts]).reshape(-1, self.columns, self.n_bins)
-            for i in range(len(values))
-        ]
-        return [*sums, np.concatenate([sizes for _, sizes in parts])]
+        return np.concatenate(parts).reshape(-1, self.columns, self.n_bins)
 
 
 def _edges(p: np.ndarray, n_bins: int, adaptive: bool) -> np.ndarray:

@@ -43,22 +43,19 @@ class Votes:
     """Number of votes for each event, (N, E)."""
     n: np.ndarray
     """Number of votes, (N, 1)."""
-    labels: np.ndarray | None
-    """The class that each annotator chose, (N, A), −1 for none; ``None`` if the annotators are not
-    known.
+    answers: np.ndarray | None
+    """Whether each annotator voted for each event, (A, N, E), NaN where they did not vote at all;
+    ``None`` if the annotators are not known.
     """
-    inside: np.ndarray
-    """Which classes belong to each event, (K, E)."""
+    pair_bounds: np.ndarray
+    """The largest ½ Σ (v₁ − v₂)² of two votes, for each event and then for the sum over all events,
+    (E + 1,).
+    """
     code: np.ndarray
     """Group of each case: 0, 1, …"""
     n_groups: int
     keep: np.ndarray
     """Which of the given cases have at least two votes."""
-
-    @property
-    def left_out(self) -> int:
-        """Number of cases with fewer than two votes."""
-        return int(np.sum(~self.keep))
 
     @property
     def class_names(self) -> tuple[str, ...]:
@@ -75,14 +72,30 @@ class Votes:
         return np.stack([to_numpy(getattr(self.u, part)).astype(float) for part in PARTS])
 
     @cached_property
-    def claimed_share(self) -> np.ndarray:
-        """Claimed AU/TU, (N, E)."""
-        return claimed_share(self.u)
-
-    @cached_property
     def observed(self) -> np.ndarray:
         """Unbiased estimates of what is claimed, (3, N, E)."""
         return pair_statistics(self.yes, self.n, self.mean)
+
+    @cached_property
+    def disputed(self) -> np.ndarray:
+        """Number of cases on which people disagree about each event, (E,)."""
+        return np.asarray(((self.yes > 0) & (self.yes < self.n)).sum(axis=0))
+
+    @cached_property
+    def without_each_annotator(self) -> np.ndarray | None:
+        """Means of claimed and observed uncertainty without each of the annotators, (A, 3, 2, E);
+        ``None`` for fewer than three.
+        """
+        means = []
+        for answer in () if self.answers is None else self.answers:
+            n = self.n - ~np.isnan(answer[:, :1])
+            enough = n[:, 0] >= 2
+            if enough.any():
+                yes = self.yes - np.nan_to_num(answer)
+                observed = pair_statistics(yes[enough], n[enough], self.mean[enough])
+                claimed = self.claimed[:, enough]
+                means.append(np.stack([claimed.mean(axis=1), observed.mean(axis=1)], axis=1))
+        return np.stack(means) if len(means) >= 3 else None
 
 
 def claimed_share(u: Uncertainty) -> np.ndarray:
@@ -121,36 +134,43 @@ def read_votes(
     """Validate predictions and votes of the same N cases."""
     if not isinstance(q, Distribution):
         raise not_a_distribution(q)
-    if not q.exclusive:
-        raise TypeError(
-            f"`q` must be about classes of which one is chosen in each vote; got {type(q).__name__}"
-        )
     if len(q.batch_shape) != 1:
         raise ValueError(
             f"`q` must have one axis of cases, shape (N, K); got batch shape {q.batch_shape}"
         )
-    votes, groups = same_rows(q, votes=votes, groups=groups)
-    k, n = q.n_classes, q.batch_shape[0]
-    class_names = q.class_names or tuple(map(str, range(k)))
-    labels = None if annotators is None else _by_annotator(votes, class_names, n, annotators)
-    counts = (
-        _counts(columns_by_class(votes, class_names, "votes"), n, k)
-        if labels is None
-        else np.stack([(labels == i).sum(axis=1) for i in range(k)], axis=-1).astype(float)
-    )
     family = as_events(events)
+    if family is not None and not q.exclusive:
+        raise ValueError(
+            "`events` are for classes of which one is chosen; labels that may occur together are "
+            "compared one by one"
+        )
     if family is not None and family.given is not None:
         raise ValueError(
             "`events` must not be conditional: which cases have votes inside the condition depends "
-            "on the votes, so that claims about them "
-            "cannot be checked without bias"
+            "on the votes, so that claims about them cannot be checked without bias"
         )
-    inside = np.eye(k)
-    if family is not None:
-        inside = np.zeros((k, len(family.names)))
-        for e, (classes, _) in enumerate(family.resolve(k, q.class_names)):
-            inside[classes, e] = 1
-    total = counts.sum(axis=1, keepdims=True)
+    names = None if annotators is None else _annotator_names(annotators)
+    k, n = q.n_classes, q.batch_shape[0]
+    if q.exclusive:
+        votes, groups = same_rows(q, votes=votes, groups=groups)
+        inside = np.eye(k)
+        if family is not None:
+            inside = np.zeros((k, len(family.names)))
+            for e, (classes, _) in enumerate(family.resolve(k, q.class_names)):
+                inside[classes, e] = 1
+        yes, total, answers = _chosen_classes(q, votes, names, inside)
+        squares = np.sum(inside**2, axis=1)
+        # Σ (v₁ − v₂)² of votes for each two classes, (K, K)
+        apart = squares[:, None] + squares - 2 * inside @ inside.T
+        of_each = (inside.max(axis=0) - inside.min(axis=0)) ** 2
+        pair_bounds = 0.5 * np.append(of_each, apart.max())
+    else:
+        (groups,) = same_rows(q, groups=groups)
+        answers = _answers(votes, n, k, names)
+        total = np.sum(~np.isnan(answers[..., :1]), axis=0).astype(float)
+        yes = np.nansum(answers, axis=0)
+        answers = None if names is None else answers
+        pair_bounds = 0.5 * np.append(np.ones(k), k)
     keep = total[:, 0] >= 2
     if keep.sum() < 2:
         raise ValueError(
@@ -158,26 +178,72 @@ def read_votes(
             f"{n}. One vote cannot tell disagreement from error"
         )
     code, _ = group_codes(None if groups is None else to_numpy(groups).reshape(-1), n)
-    kept = np.arange(n)[keep] if code is None else code[keep]
-    values, kept = np.unique(kept, return_inverse=True)
+    code = np.arange(n) if code is None else code
+    values, code = np.unique(code[keep], return_inverse=True)
     if len(values) < 2:
         raise ValueError(
             "`groups` must name at least 2 groups; got 1, which says nothing about the spread"
         )
     q = q if keep.all() else q[keep]
-    u = decompose(q, "squared", events=family)
-    mean = np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1)
     return Votes(
-        u,
-        mean,
-        counts[keep] @ inside,
+        decompose(q, "squared", events=family),
+        np.clip(to_numpy(q.marginal(family).mean[0]).astype(float), 0, 1),
+        yes[keep],
         total[keep],
-        None if labels is None else labels[keep],
-        inside,
-        kept,
+        None if answers is None else answers[:, keep],
+        pair_bounds,
+        code,
         len(values),
         keep,
     )
+
+
+def _annotator_names(annotators: Sequence[str]) -> tuple[str, ...]:
+    names = tuple(map(str, annotators)) if not isinstance(annotators, str) else ()
+    if len(names) < 2 or len(set(names)) < len(names):
+        raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
+    return names
+
+
+def _chosen_classes(
+    q: Distribution, votes: Any, annotators: Sequence[str] | None, inside: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Votes for the events (N, E), all votes (N, 1), and those of each annotator, if known."""
+    k, n = q.n_classes, q.batch_shape[0]
+    class_names = q.class_names or tuple(map(str, range(k)))
+    if annotators is None:
+        counts = _counts(columns_by_class(votes, class_names, "votes"), n, k)
+        return counts @ inside, counts.sum(axis=1, keepdims=True), None
+    labels = _by_annotator(votes, class_names, n, annotators)
+    voted = (labels >= 0).T[..., None]
+    answers = np.where(voted, inside[labels.T], np.nan)
+    return np.nansum(answers, axis=0), voted.sum(axis=0).astype(float), answers
+
+
+def _answers(votes: Any, n: int, k: int, annotators: Sequence[str] | None) -> np.ndarray:
+    """For labels that may occur together: 0 or 1 of each annotator, (A, N, K); NaN for cases
+    without an answer.
+    """
+    answers = as_numpy(votes, "votes").astype(float)
+    if answers.ndim != 3 or answers.shape[1:] != (n, k):
+        raise ValueError(
+            "`votes` on labels that may occur together must be 0 or 1 for each annotator, case and "
+            f"label, shape (A, {n}, {k}); got shape {answers.shape}"
+        )
+    if annotators is not None and len(annotators) != len(answers):
+        raise ValueError(
+            f"`annotators` must name the {len(answers)} annotators of `votes`; got "
+            f"{len(annotators)} names"
+        )
+    missing = answers == -1
+    wrong = answers[~missing & (answers != 0) & (answers != 1)]
+    if wrong.size or np.any(missing.any(axis=-1) != missing.all(axis=-1)):
+        found = f"got {wrong[0]:g}" if wrong.size else "some cases have both"
+        raise ValueError(
+            "`votes` must be 0 or 1 for each label, or −1 for all labels of a case that an "
+            f"annotator did not see; {found}"
+        )
+    return np.where(missing, np.nan, answers)
 
 
 def _counts(votes: Any, n: int, k: int) -> np.ndarray:
@@ -202,32 +268,27 @@ def _by_annotator(
     votes: Any, class_names: Sequence[str], n: int, annotators: Sequence[str]
 ) -> np.ndarray:
     """Positions of the classes that were chosen, (N, A); −1 for none."""
-    names = tuple(map(str, annotators)) if not isinstance(annotators, str) else ()
-    if len(names) < 2 or len(set(names)) < len(names):
-        raise ValueError(f"`annotators` must be at least 2 different names; got {annotators!r}")
     labels = plain_labels(votes, "votes")
-    if labels.shape != (n, len(names)):
+    if labels.shape != (n, len(annotators)):
         raise ValueError(
-            f"`votes` must have one class per case and annotator, shape ({n}, {len(names)}); got "
-            f"shape {labels.shape}"
+            f"`votes` must have one class per case and annotator, shape ({n}, {len(annotators)}); "
+            f"got shape {labels.shape}"
         )
+    place = np.full(labels.shape, -1, np.int64)
     if labels.dtype.kind == "U":
-        none = (labels == "") | (labels == "-1")
+        voted = (labels != "") & (labels != "-1")
         order = {name: i for i, name in enumerate(class_names)}
-        found = np.array([order.get(word, -2) for word in labels.ravel().tolist()]).reshape(
-            labels.shape
-        )
-        unknown = labels[(found == -2) & ~none]
-        if unknown.size:
+        unknown = set(labels[voted].tolist()) - set(order)
+        if unknown:
             raise ValueError(
-                f"`votes` names the unknown class {str(unknown[0])!r}; an empty name is no vote"
+                f"`votes` names the unknown class {min(unknown)!r}; an empty name is no vote"
             )
-        labels = np.where(none, -1, found)
-    if labels.dtype.kind not in "iu":
+        place[voted] = [order[word] for word in labels[voted].tolist()]
+    elif labels.dtype.kind in "iu":
+        voted = labels != -1
+        place[voted] = positions(labels[voted].astype(np.int64), "votes", class_names)
+    else:
         raise TypeError(
             f"`votes` must be class positions or names, −1 or empty for none; got {labels.dtype}"
         )
-    given = labels != -1
-    place = np.full(labels.shape, -1, np.int64)
-    place[given] = positions(labels[given].astype(np.int64), "votes", class_names)
     return place

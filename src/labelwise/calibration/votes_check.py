@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -78,6 +78,7 @@ def check_votes(
     fitted_on: tuple[Any, ...] | None = None,
     method: Method = "isotonic",
     events: Family | None = None,
+    annotators: Sequence[str] | None = None,
     groups: Any = None,
     tolerance: float = 0.2,
     confidence: float = 0.95,
@@ -96,8 +97,8 @@ def check_votes(
 
     Parameters
     ----------
-    q, votes, events
-        As for `vote_reliability`; ``votes`` are counts (N, K).
+    q, votes, events, annotators
+        As for `vote_reliability`; the votes of ``fitted_on`` are of the same kind.
     fitted_on : tuple (q, votes) or (q, votes, groups), optional
         Test the claims repaired by `fit_vote_calibration` on these other cases. The error of the
         fit is part of the null hypothesis: each replicate resamples both sets and fits again.
@@ -128,7 +129,7 @@ def check_votes(
     if isinstance(tolerance, bool) or not isinstance(tolerance, int | float) or not tolerance > 0:
         raise ValueError(f"`tolerance` must be a positive number, such as 0.2; got {tolerance!r}")
     n_bootstrap, rng = check_replicates(n_bootstrap, required=True), as_rng(rng)
-    test = read_votes(q, votes, events=events, groups=groups)
+    test = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     fit = None
     if fitted_on is not None:
         if not isinstance(fitted_on, tuple) or len(fitted_on) not in (2, 3):
@@ -136,98 +137,110 @@ def check_votes(
                 "`fitted_on` must be (q, votes) or (q, votes, groups) of the cases that the repair "
                 "is fitted on"
             )
+        other, other_votes, *other_groups = fitted_on
         fit = read_votes(
-            fitted_on[0],
-            fitted_on[1],
+            other,
+            other_votes,
             events=events,
-            groups=fitted_on[2] if len(fitted_on) == 3 else None,
+            annotators=annotators,
+            groups=(*other_groups, None)[0],
         )
         if fit.class_names != test.class_names:
             raise ValueError(
                 f"`fitted_on` must have the labels of `q`, {', '.join(test.class_names[:5])}; got "
                 f"{', '.join(fit.class_names[:5])}"
             )
-    claims = test.claimed[1] if fit is None else apply_maps(*fit_maps(fit, method)[:2], test)[1]
-    return _test(claims, test, fit, method, (tolerance, confidence, n_bootstrap, rng))
-
-
-def _test(
-    claims: np.ndarray,
-    test: Votes,
-    fit: Votes | None,
-    method: str,
-    options: tuple[float, float, int, np.random.Generator],
-) -> VoteCheck:
-    tolerance, confidence, n_bootstrap, rng = options
-    observed = test.observed[1]
-    cells = Binned(
-        test.claimed[1], observed, [N_BINS] * claims.shape[1], adaptive=True
-    )  # bins by repaired claims would select errors of the fit
-    expected = np.minimum(
-        1.0, test.n * claims
-    )  # about the probability that at least two people disagree
-    informative = np.maximum(
-        cells.sums(expected), cells.sums((observed > 0).astype(float))
-    )  # (E, bins)
-    enough = informative.sum(axis=1) >= ENOUGH
-    rest = bool(informative[~enough].sum() >= ENOUGH)
-    if not enough.any() and not rest:
-        raise ValueError(
-            f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
-            f"{informative.sum():.1f}. Collect more votes before testing"
-        )
-    names = [name for name, there in zip(test.class_names, enough, strict=True) if there] + [
-        "other labels"
-    ] * rest
-
-    def gather(sums: np.ndarray) -> np.ndarray:
-        """Sums (E, bins) as those of the tested cells: first the labels', then the bins'."""
-        labels = [*sums.sum(axis=1)[enough], *([sums[~enough].sum()] if rest else [])]
-        return np.concatenate([labels, sums[(informative >= ENOUGH) & enough[:, None]]])
-
-    n = len(claims)
-    gap = gather(cells.sums(claims - observed)) / n
-    again = np.stack(
-        [
-            gather(cells.sums(w[:, None] * (c - observed))) / w.sum()
-            for w, c in _replicates(claims, test, fit, method, n_bootstrap, rng)
-        ]
-    )
-    noise, bias = again - gap, again.mean(axis=0) - gap
-    se, others = (
-        np.sqrt((noise**2).mean(axis=0)),
-        ((noise**2).sum(axis=0) - noise**2) / (n_bootstrap - 1),
-    )
-    scale = np.where(se > 0, se, np.inf)
-    beyond = np.minimum(
-        np.abs(gap), np.abs(gap - bias)
-    )  # shares are at most 1, which biases fits near 1; that is no fault of the claims
-    statistic = np.max(beyond / scale)
-    null = np.max(
-        np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1
-    )  # in units that leave the replicate itself out, as the gap is
-    p_value = float((1 + np.sum(null >= statistic)) / (1 + n_bootstrap))
-    k = len(names)
-    width = (
-        float(np.quantile(np.max(np.abs(noise[:, :k]) / scale[:k], axis=1), confidence)) * se[:k]
-    )
-    seen = gather(cells.sums(observed))[:k] / n
-    off = np.abs(gap[:k]) + width
-    within = float(
-        np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), np.where(off > 0, np.inf, 0)))
-    )
-    claimed = dict(zip(names, (gap[:k] + seen).tolist(), strict=True))
-    pooled = tuple(name for name, there in zip(test.class_names, enough, strict=True) if not there)
+    claims = test.claimed[1]
+    if fit is not None:
+        claims = apply_maps(*fit_maps(fit, method), test.mean, test.u)[1]
+    cells = _TestedCells(claims, test)
+    gap = cells.mean_gaps(claims)
+    replicates = _replicates(claims, test, fit, method, n_bootstrap, rng)
+    again = np.stack([cells.mean_gaps(c, w) for w, c in replicates])
+    p_value = _p_value(gap, again)
+    k = len(cells.names)
+    seen = cells.mean_observed
+    within = _within(gap[:k], again[:, :k], seen, confidence)
     return VoteCheck(
         p_value >= 1 - confidence,
         p_value,
         within <= tolerance,
         within,
         tolerance,
-        claimed,
-        dict(zip(names, seen.tolist(), strict=True)),
-        pooled,
+        dict(zip(cells.names, (gap[:k] + seen).tolist(), strict=True)),
+        dict(zip(cells.names, seen.tolist(), strict=True)),
+        cells.pooled,
     )
+
+
+class _TestedCells:
+    """What is tested: each label with enough disagreements, the other labels together, and the
+    bins by claim of a label that have enough.
+    """
+
+    def __init__(self, claims: np.ndarray, test: Votes) -> None:
+        self.observed = test.observed[1]
+        # bins by repaired claims would select errors of the fit
+        bins = [N_BINS] * claims.shape[1]
+        self.cells = Binned(test.claimed[1], self.observed, bins, adaptive=True)
+        # claimed: about the probability that at least two people disagree
+        expected = self.cells.sums(np.minimum(1.0, test.n * claims))
+        seen = self.cells.sums((self.observed > 0).astype(float))
+        informative = np.maximum(expected, seen)  # (E, bins)
+        self.enough = informative.sum(axis=1) >= ENOUGH
+        self.rest = bool(informative[~self.enough].sum() >= ENOUGH)
+        self.bins = (informative >= ENOUGH) & self.enough[:, None]
+        if not self.enough.any() and not self.rest:
+            raise ValueError(
+                f"`votes` must hold at least {ENOUGH} disagreements, claimed or observed; got "
+                f"{informative.sum():.1f}. Collect more votes before testing"
+            )
+        labels = np.array(test.class_names)
+        self.names = [*labels[self.enough].tolist(), *["other labels"] * self.rest]
+        self.pooled = tuple(labels[~self.enough].tolist())
+
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Sums of ``x`` (N, E) over the cells: first the labels, as in ``names``, then the bins."""
+        sums = self.cells.sums(x)
+        labels = [*sums.sum(axis=1)[self.enough], *[sums[~self.enough].sum()] * self.rest]
+        return np.concatenate([labels, sums[self.bins]])
+
+    def mean_gaps(self, claims: np.ndarray, weights: np.ndarray | None = None) -> np.ndarray:
+        """Mean of claim minus observation in each cell, over all cases."""
+        gaps = claims - self.observed
+        if weights is None:
+            return self.sums(gaps) / len(gaps)
+        return np.asarray(self.sums(weights[:, None] * gaps) / weights.sum())
+
+    @property
+    def mean_observed(self) -> np.ndarray:
+        """Of the labels."""
+        return self.sums(self.observed)[: len(self.names)] / len(self.observed)
+
+
+def _p_value(gap: np.ndarray, again: np.ndarray) -> float:
+    """Of the largest gap in units of its standard error, against that of the bootstrap gaps around
+    the observed ones.
+    """
+    noise, bias = again - gap, again.mean(axis=0) - gap
+    se = np.sqrt((noise**2).mean(axis=0))
+    # shares are at most 1, which biases fits near 1; that is no fault of the claims
+    beyond = np.minimum(np.abs(gap), np.abs(gap - bias))
+    statistic = np.max(beyond / np.where(se > 0, se, np.inf))
+    # in units that leave the replicate itself out, as the gap is
+    others = ((noise**2).sum(axis=0) - noise**2) / (len(again) - 1)
+    null = np.max(np.abs(noise) / np.sqrt(np.where(others > 0, others, np.inf)), axis=1)
+    return float((1 + np.sum(null >= statistic)) / (1 + len(again)))
+
+
+def _within(gap: np.ndarray, again: np.ndarray, seen: np.ndarray, confidence: float) -> float:
+    """The largest relative error of a label that the simultaneous intervals of the gaps allow."""
+    noise = again - gap
+    se = np.sqrt((noise**2).mean(axis=0))
+    largest = np.max(np.abs(noise) / np.where(se > 0, se, np.inf), axis=1)
+    off = np.abs(gap) + float(np.quantile(largest, confidence)) * se
+    unseen = np.where(off > 0, np.inf, 0)
+    return float(np.max(np.where(seen > 0, off / np.where(seen > 0, seen, 1), unseen)))
 
 
 def _replicates(
@@ -239,20 +252,15 @@ def _replicates(
     rng: np.random.Generator,
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """Weights of the cases (N,) and claims (N, E) in each replicate."""
-    drawn = (
-        w
-        for block in Resampling(len(test.code), test.code, n_bootstrap, 0.95, rng).counts()
-        for w in block
-    )
+
+    def draws(read: Votes) -> Iterator[np.ndarray]:
+        for block in Resampling(len(read.code), read.code, n_bootstrap, 0.95, rng).counts():
+            yield from block
+
     if fit is None:
-        for w in drawn:
+        for w in draws(test):
             yield w, claims
         return
-    refit = (
-        w
-        for block in Resampling(len(fit.code), fit.code, n_bootstrap, 0.95, rng).counts()
-        for w in block
-    )
-    orders: dict[Any, Any] = {}
-    for w, w_fit in zip(drawn, refit, strict=True):
-        yield w, apply_maps(*fit_maps(fit, method, w_fit.astype(float), orders)[:2], test)[1]
+    for w, w_fit in zip(draws(test), draws(fit), strict=True):
+        maps = fit_maps(fit, method, w_fit.astype(float))
+        yield w, apply_maps(*maps, test.mean, test.u)[1]

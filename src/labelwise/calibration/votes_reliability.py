@@ -14,28 +14,16 @@ import numpy as np
 from .._arrays import Array, to_numpy
 from .._resampling import (
     Estimate,
-    Resampling,
     check_confidence,
-    t_interval,
-    t_interval_with_extremes,
 )
 from .._validation import check_positive
 from ..decomposition import PARTS, decompose
 from ..distributions import Distribution
 from ..events import Family
 from ._maps import IsotonicMap, fit_isotonic
-from .errors import quantile
 from .reliability import Binned
 from .votes import Votes, read_votes
-from .votes_intervals import (
-    Claim,
-    added_cases,
-    case_bounds,
-    first_column,
-    mean_claim,
-    pair_bounds,
-    without_each_annotator,
-)
+from .votes_intervals import Claim, case_bounds, interval, mean_claim, standard_error
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,10 +47,6 @@ class VotePart:
     labels: Claim
     summed: Claim | None
     """The sum over the labels; ``None`` for events that overlap."""
-    error: Estimate
-    """Mean absolute gap over the bins of the curve, (E,). It is biased upwards, as binned errors
-    are; the lower bound allows for that.
-    """
     curves: dict[str, VoteCurve]
 
 
@@ -83,26 +67,17 @@ class VoteReliability:
     """Cases with fewer than two votes, which are not used."""
 
     def __str__(self) -> str:
-        lines = [
-            f"claimed ÷ observed, {self.n_cases:,} cases".ljust(32)
-            + "".join(f"{part:>12}" for part in PARTS)
-        ]
-        parts = [getattr(self, part) for part in PARTS]
-        rows = [
-            (name, [part.labels.ratio.value[k] for part in parts])
-            for k, name in enumerate(self.class_names)
-        ]
-        if parts[0].summed is not None:
-            rows.append(("sum of all", [part.summed.ratio.value for part in parts]))
-        return "\n".join(
-            [
-                *lines,
-                *(
-                    f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in values)
-                    for name, values in rows
-                ),
-            ]
-        )
+        parts = (self.total, self.aleatoric, self.epistemic)
+        ratios = np.stack([x.labels.ratio.value for x in parts], axis=-1)
+        rows = dict(zip(self.class_names, ratios, strict=True))
+        if self.total.summed is not None:
+            sums = [x.summed.ratio.value for x in parts if x.summed is not None]
+            rows["sum of all"] = np.array(sums)
+        title = f"claimed ÷ observed, {self.n_cases:,} cases"
+        lines = [f"{title:32}" + "".join(f"{part:>12}" for part in PARTS)]
+        for name, row in rows.items():
+            lines.append(f"  {name[:28]:30}" + "".join(f"{x:12.2f}" for x in row))
+        return "\n".join(lines)
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,8 +110,6 @@ class _Options(TypedDict, total=False):
     groups: Any
     n_bins: int
     confidence: float
-    n_bootstrap: int
-    rng: int | np.random.Generator | None
 
 
 @overload
@@ -157,8 +130,6 @@ def vote_reliability(
     groups: Any = None,
     n_bins: int = 10,
     confidence: float = 0.95,
-    n_bootstrap: int = 0,
-    rng: int | np.random.Generator | None = None,
 ) -> VoteReliability | EntropyBounds:
     r"""Compare claimed with observed uncertainty, label by label, from at least two votes per case.
 
@@ -179,9 +150,10 @@ def vote_reliability(
     ----------
     q : Distribution
         Predictions for N cases.
-    votes : array (N, K), or (N, A) with ``annotators``
+    votes : array (N, K), or (N, A) with ``annotators``, or (A, N, K)
         Numbers of votes for each class; or the class chosen by each annotator (position or name; −1
-        or an empty name for none).
+        or an empty name for none). For labels that may occur together (`MultiLabelEnsemble`): 0 or
+        1 for each annotator, case and label, −1 for cases without an answer.
     loss : {"squared", "log"}
     events : mapping or Events, optional
         Groups of classes or ordinal cuts instead of single labels.
@@ -195,9 +167,6 @@ def vote_reliability(
     confidence : float
         Level of the intervals: cluster-robust, with Student's t, within the bounds of what two
         votes can show. Where nobody disagreed, they allow for as much as could have been missed.
-    n_bootstrap, rng
-        With ``n_bootstrap`` > 0 replicates the binned errors have intervals; ``rng`` is the random
-        seed or generator.
 
     Returns
     -------
@@ -221,124 +190,57 @@ def vote_reliability(
     check_positive(n_bins, "n_bins")
     read = read_votes(q, votes, events=events, annotators=annotators, groups=groups)
     if loss == "log":
-        claimed_log = (
-            to_numpy(decompose(q[read.keep], "log", events=events).aleatoric)
-            .astype(float)
-            .mean(axis=0)
+        log_loss = decompose(q[read.keep], "log", events=events)
+        seen = mean_claim(read, 1, confidence).observed
+        bounds = [entropy_bounds(x) for x in (seen.value, seen.low, seen.high)]
+        low, high = (
+            Estimate(value, at_least, at_most, confidence, seen.method)
+            for value, at_least, at_most in zip(*bounds, strict=True)
         )
-        return _bounds(read, claimed_log, confidence)
-    without = without_each_annotator(read)
-    parts = [_part(read, i, without, n_bins, confidence, n_bootstrap, rng) for i in range(3)]
-    return VoteReliability(
-        parts[0], parts[1], parts[2], read.class_names, len(read.n), read.left_out
-    )
-
-
-def _part(
-    read: Votes,
-    part: int,
-    without: np.ndarray | None,
-    n_bins: int,
-    confidence: float,
-    n_bootstrap: int,
-    rng: Any,
-) -> VotePart:
-    claimed, observed = read.claimed[part], read.observed[part]
-    jackknife = None if without is None else without[:, part]
-    *pairs, pair_of_sum = pair_bounds(read)
-    pair = np.asarray(pairs)
-    labels = mean_claim(read, claimed, observed, jackknife, confidence, part=part, pair=pair)
-    summed = None
-    if read.u.structure != "overlapping":
-        sums = [x.sum(axis=-1, keepdims=True) for x in (claimed, observed)]
-        again = None if jackknife is None else jackknife.sum(axis=-1, keepdims=True)
-        summed = first_column(
-            mean_claim(
-                read,
-                sums[0],
-                sums[1],
-                again,
-                confidence,
-                part=part,
-                pair=np.array([pair_of_sum]),
-                of_sum=True,
+        claimed = to_numpy(log_loss.aleatoric).astype(float).mean(axis=0)
+        return EntropyBounds(claimed, low, high, read.class_names)
+    parts = []
+    for part in range(len(PARTS)):
+        claimed, observed = read.claimed[part], read.observed[part]
+        binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
+        summed = None
+        if read.u.structure != "overlapping":
+            summed = mean_claim(read, part, confidence, of_sum=True)
+        parts.append(
+            VotePart(
+                mean_claim(read, part, confidence),
+                summed,
+                _curves(read, binned, part, confidence),
             )
         )
-    binned = Binned(claimed, observed, [n_bins] * claimed.shape[1], adaptive=True)
-    curves = _curves(read, binned, case_bounds(part, pair, read), confidence, part)
-    return VotePart(labels, summed, _error(read, binned, confidence, n_bootstrap, rng), curves)
+    left_out = int(np.sum(~read.keep))
+    return VoteReliability(parts[0], parts[1], parts[2], read.class_names, len(read.n), left_out)
 
 
-def _error(read: Votes, binned: Binned, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
-    value = np.abs(binned.gaps).sum(axis=-1)
-    if n_bootstrap == 0:
-        return Estimate(value, np.full_like(value, np.nan), np.full_like(value, np.nan), confidence)
-    resampling = Resampling(binned.n, read.code, n_bootstrap, confidence, rng)
-    sums, size = binned.bootstrap(resampling, binned.outcomes - binned.forecast)
-    again = sums / size[:, None, None]
-    noise, errors, side = (
-        np.abs(again - binned.gaps).sum(axis=-1),
-        np.abs(again).sum(axis=-1),
-        (1 + confidence) / 2,
-    )
-    high = value + np.maximum(quantile(errors, side) - errors.mean(axis=0), 0)
-    return Estimate(
-        value, np.maximum(value - quantile(noise, side), 0), high, confidence, resampling.method
-    )
-
-
-def _curves(
-    read: Votes, binned: Binned, bounds: tuple[np.ndarray, np.ndarray], confidence: float, part: int
-) -> dict[str, VoteCurve]:
+def _curves(read: Votes, binned: Binned, part: int, confidence: float) -> dict[str, VoteCurve]:
     """The curve of each label; the units of its intervals are the groups in a bin, as those of
     `mean_claim` are all groups.
     """
-    from scipy.sparse import csr_array
-
-    count, claimed, observed = (
-        binned.sums(x) for x in (np.ones_like(binned.forecast), binned.forecast, binned.outcomes)
-    )
-    there = count > 0
-    claimed, observed = (
-        np.where(there, x / np.where(there, count, 1), 0) for x in (claimed, observed)
-    )
-    place = np.repeat(read.code, binned.columns), binned.cell.ravel()
-
-    def group_sums(x: np.ndarray) -> Any:
-        return csr_array((x.ravel(), place), shape=(read.n_groups, count.size))
-
-    sums = group_sums(binned.outcomes - observed.ravel()[binned.cell])
-    groups = np.asarray((group_sums(np.ones_like(binned.outcomes)) > 0).sum(axis=0)).reshape(
-        count.shape
-    )
-    several = groups > 1
-    variance = (
-        np.asarray((sums * sums).sum(axis=0)).reshape(count.shape) / np.maximum(count, 1) ** 2
-    )
-    se = np.sqrt(variance * groups / np.where(several, groups - 1, 1))
-    freedom = np.maximum(groups - 1, 1)
-    lowest, highest = (np.broadcast_to(x[:, None], count.shape) for x in bounds)
-    if part == 1:
-        low, high = t_interval(observed, se, freedom, confidence, (0.0, highest), groups)
-    else:
-        low, high = t_interval_with_extremes(
-            observed, se, freedom, confidence, (lowest, highest), count, added_cases(part, read)
-        )
-    low, high = (
-        np.where(several, low, lowest),
-        np.where(several, high, highest),
-    )  # one group says nothing about the spread
-    return {
-        name: VoteCurve(
-            claimed[c, there[c]],
-            observed[c, there[c]],
-            low[c, there[c]],
-            high[c, there[c]],
-            count[c, there[c]].astype(np.int64),
-            fit_isotonic(binned.forecast[:, c], binned.outcomes[:, c]),
-        )
-        for c, name in enumerate(read.class_names)
-    }
+    curves = {}
+    for k, name in enumerate(read.class_names):
+        bounds = tuple(x[k] for x in case_bounds(part, read))
+        points = []
+        for b in np.unique(binned.bin[:, k]):
+            here = binned.bin[:, k] == b
+            observed = binned.outcomes[here, k]
+            groups, code = np.unique(read.code[here], return_inverse=True)
+            low, high = bounds  # one group says nothing about the spread
+            if len(groups) > 1:
+                se, _ = standard_error(observed, code, len(groups), None)
+                spread = se, len(groups) - 1
+                size = len(observed), len(groups)
+                low, high = interval(read, part, observed.mean(), spread, bounds, size, confidence)
+            claimed = binned.forecast[here, k]
+            points.append((claimed.mean(), observed.mean(), low, high, len(observed)))
+        claims, means, lows, highs, counts = map(np.array, zip(*points, strict=True))
+        isotonic = fit_isotonic(binned.forecast[:, k], binned.outcomes[:, k])
+        curves[name] = VoteCurve(claims, means, lows, highs, counts, isotonic)
+    return curves
 
 
 def entropy_bounds(a: Array) -> tuple[Array, Array]:
@@ -349,10 +251,3 @@ def entropy_bounds(a: Array) -> tuple[Array, Array]:
     """
     x = np.clip(4 * np.asarray(a, float), 0, 1)
     return x, x ** (1 / log(4))
-
-
-def _bounds(read: Votes, claimed: np.ndarray, confidence: float) -> EntropyBounds:
-    a = _part(read, 1, without_each_annotator(read), 1, confidence, 0, None).labels.observed
-    each = [entropy_bounds(x) for x in (a.value, a.low, a.high)]
-    low, high = (Estimate(each[0][i], each[1][i], each[2][i], confidence, a.method) for i in (0, 1))
-    return EntropyBounds(claimed, low, high, read.class_names)

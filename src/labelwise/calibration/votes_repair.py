@@ -13,7 +13,7 @@ from .._suggestions import check_choice
 from ..decomposition import PARTS, Uncertainty, decompose
 from ..distributions import Distribution
 from ..events import Events, Family, as_events
-from ._maps import fit_isotonic, fit_logistic, ordered
+from ._maps import fit_isotonic, fit_logistic
 from .votes import Votes, claimed_share, read_votes
 
 Method = Literal["isotonic", "platt"]
@@ -57,9 +57,7 @@ class VoteCalibration:
                 f"{', '.join(self.class_names[:5])}; got {', '.join(u.class_names[:5])}"
             )
         mean = np.clip(to_numpy(q.marginal(self.events).mean[0]).astype(float), 0, 1)
-        total, aleatoric, epistemic = _apply(
-            self.mean_maps, self.share_maps, mean, claimed_share(u)
-        )
+        total, aleatoric, epistemic = apply_maps(self.mean_maps, self.share_maps, mean, u)
         return replace(
             u,
             total=total,
@@ -74,15 +72,13 @@ class VoteCalibration:
     def __str__(self) -> str:
         lines = ["mean, claimed → repaired".ljust(32) + "".join(f"{part:>22}" for part in PARTS)]
         for k, name in enumerate(self.class_names):
-            moved = "".join(
-                f"{f'{a:.4f} → {b:.4f}':>22}"
-                for a, b in zip(self.claimed[:, k], self.repaired[:, k], strict=True)
-            )
-            lines.append(f"  {name[:27] + (' *' if name in self.pooled else ''):30}" + moved)
-        return "\n".join(
-            lines
-            + (["  * maps of all labels together: too few disagreements"] if self.pooled else [])
-        )
+            pairs = zip(self.claimed[:, k], self.repaired[:, k], strict=True)
+            moved = "".join(f"{f'{a:.4f} → {b:.4f}':>22}" for a, b in pairs)
+            star = " *" if name in self.pooled else ""
+            lines.append(f"  {name[:27] + star:30}" + moved)
+        if self.pooled:
+            lines.append("  * maps of all labels together: too few disagreements")
+        return "\n".join(lines)
 
 
 def fit_vote_calibration(
@@ -132,75 +128,60 @@ def fit_vote_calibration(
     """  # noqa: E501
     check_choice(method, "method", ("isotonic", "platt"))
     read = read_votes(q, votes, events=events, annotators=annotators)
-    means, shares, pooled = fit_maps(read, method)
-    repaired = _apply(means, shares, read.mean, read.claimed_share).mean(axis=1)
+    means, shares = fit_maps(read, method)
+    few = read.disputed < FEW
     return VoteCalibration(
         means,
         shares,
         read.class_names,
         as_events(events),
-        pooled,
+        tuple(name for name, x in zip(read.class_names, few, strict=True) if x),
         read.claimed.mean(axis=1),
-        repaired,
+        apply_maps(means, shares, read.mean, read.u).mean(axis=1),
     )
 
 
 def fit_maps(
-    read: Votes,
-    method: str,
-    weights: np.ndarray | None = None,
-    orders: dict[Any, Any] | None = None,
-) -> tuple[tuple[Map, ...], tuple[Map, ...], tuple[str, ...]]:
-    """Maps of the means and of the shares, and the labels that use pooled maps.
-
-    ``weights`` (N,) are those of the cases. A dictionary ``orders`` remembers how the cases are
-    sorted, for fits with other weights.
+    read: Votes, method: str, weights: np.ndarray | None = None
+) -> tuple[tuple[Map, ...], tuple[Map, ...]]:
+    """Maps of the means and of the shares; ``weights`` (N,) are those of the cases. Labels with
+    fewer than `FEW` disagreements use pooled maps.
     """
     w = np.ones((len(read.n), 1)) if weights is None else weights[:, None]
-    orders = {} if orders is None else orders
-    few = ((read.yes > 0) & (read.yes < read.n)).sum(axis=0) < FEW
+    share = claimed_share(read.u)
 
-    def fit(kind: str, x: np.ndarray, y: np.ndarray, each: np.ndarray, of: int | None) -> Map:
+    def fit(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> Map:
         if method == "platt":
-            return fit_logistic(x[None], y, "platt", weights=each)
-        if (kind, of) not in orders:
-            orders[kind, of] = ordered(x)
-        return fit_isotonic(x, y, each, orders[kind, of])
+            return fit_logistic(x[None], y, "platt", weights=w)
+        return fit_isotonic(x, y, w)
 
-    def both(of: int | None) -> tuple[Map, Map]:
-        part = slice(None) if of is None else slice(of, of + 1)
-        x, y, share, observed = (
-            a[:, part].ravel()
-            for a in (read.mean, read.share, read.claimed_share, read.observed[1])
-        )
-        each = np.broadcast_to(w, read.mean[:, part].shape).ravel()
-        mean_map = fit("mean", x, y, each, of)
+    def fit_both(labels: slice) -> tuple[Map, Map]:
+        x = read.mean[:, labels].ravel()
+        each = np.broadcast_to(w, read.mean[:, labels].shape).ravel()
+        mean_map = fit(x, read.share[:, labels].ravel(), each)
         total = _total(mean_map(x))
         known = total > LEAST
         if not np.any(each[known] > 0):
             return mean_map, np.ones_like
-        target = observed / np.where(known, total, 1)
-        return mean_map, fit(
-            "share", share, target, np.where(known, each * total, 0), of
-        )  # so that mean AU′ is the mean disagreement
+        target = read.observed[1][:, labels].ravel() / np.where(known, total, 1)
+        # weighted by TU′, so that mean AU′ is the mean disagreement
+        of_share = np.where(known, each * total, 0)
+        return mean_map, fit(share[:, labels].ravel(), target, of_share)
 
-    together = both(None) if few.any() else None
-    pairs = [together if together is not None and few[k] else both(k) for k in range(len(few))]
-    return (
-        tuple(a for a, _ in pairs),
-        tuple(b for _, b in pairs),
-        tuple(name for name, f in zip(read.class_names, few, strict=True) if f),
-    )
-
-
-def apply_maps(means: Sequence[Map], shares: Sequence[Map], read: Votes) -> np.ndarray:
-    """Repaired TU, AU and EU of the cases, (3, N, E)."""
-    return _apply(means, shares, read.mean, read.claimed_share)
+    few = read.disputed < FEW
+    pooled = fit_both(slice(None)) if few.any() else None
+    pairs = []
+    for k in range(len(few)):
+        pairs.append(pooled if pooled and few[k] else fit_both(slice(k, k + 1)))
+    means, shares = zip(*pairs, strict=True)
+    return means, shares
 
 
-def _apply(
-    means: Sequence[Map], shares: Sequence[Map], mean: np.ndarray, share: np.ndarray
+def apply_maps(
+    means: Sequence[Map], shares: Sequence[Map], mean: np.ndarray, u: Uncertainty
 ) -> np.ndarray:
+    """Repaired TU, AU and EU of the cases with this θ̄ and these claims, (3, N, E)."""
+    share = claimed_share(u)
     total = np.stack([_total(f(mean[..., k])) for k, f in enumerate(means)], axis=-1)
     part = np.clip(np.stack([f(share[..., k]) for k, f in enumerate(shares)], axis=-1), 0, 1)
     return np.stack([total, part * total, (1 - part) * total])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import io
-import re
 import sys
 import traceback
 from collections.abc import Callable, Sequence
@@ -18,14 +17,30 @@ from .._interrupts import INTERRUPTED, raised_as_usual
 from .._suggestions import suggest
 from .._tables import counted
 from ._errors import in_options
-from ._output import echo, one_line, print_on_any_terminal
-from ._paths import Group
+from ._output import (
+    echo,
+    echo_json,
+    echo_table,
+    one_line,
+    print_on_any_terminal,
+    progress_bar,
+)
+from ._paths import InputPath, OutputPath, will_read, will_write
 
-__all__ = ["Commands", "main", "show_version"]
+__all__ = [
+    "Commands",
+    "InputPath",
+    "OutputPath",
+    "echo",
+    "echo_json",
+    "echo_table",
+    "main",
+    "progress_bar",
+    "will_read",
+    "will_write",
+]
 
-USER_ERROR, BUG = 2, 70
-"""Exit codes; 70 is EX_SOFTWARE of sysexits.h."""
-
+USER_ERROR, BUG = 2, 70  # exit codes; 70 is EX_SOFTWARE of sysexits.h
 
 COMMANDS = (
     "acquire",
@@ -40,7 +55,7 @@ COMMANDS = (
 )
 
 
-class Commands(Group):
+class Commands(click.Group):
     """Subcommands that are imported when they are asked for; every error becomes a short message
     and an exit code.
 
@@ -48,6 +63,11 @@ class Commands(Group):
     """
 
     def __init__(self, *args: Any, package: str, names: Sequence[str], **options: Any) -> None:
+        options["params"] = [*options.get("params", ()), *_global_options()]
+        options["context_settings"] = {
+            "help_option_names": ["-h", "--help"],
+            "show_default": True,
+        }
         super().__init__(*args, **options)
         self.package = package
         self.names = names
@@ -80,9 +100,8 @@ class Commands(Group):
         except KeyboardInterrupt as error:
             raise click.Abort from error
         except EOFError as error:
-            raise ValueError(
-                f"the input ends too early: {error}" if str(error) else "the input ends too early"
-            ) from error
+            reason = f": {error}" if str(error) else ""
+            raise ValueError(f"the input ends too early{reason}") from error
 
     def main(
         self,
@@ -111,7 +130,7 @@ class Commands(Group):
         except click.ClickException as error:
             usage = io.StringIO()
             error.show(file=usage)
-            echo(usage.getvalue().rstrip() + _meant_choice(error), err=True)
+            echo(usage.getvalue().rstrip(), err=True)
             code = error.exit_code
         except (click.Abort, KeyboardInterrupt) as error:
             if debug and (error.__cause__ is not None or isinstance(error, KeyboardInterrupt)):
@@ -124,14 +143,6 @@ class Commands(Group):
             sentence, code = explain(error)
             echo(f"Error: {one_line(sentence)}", err=True)
         sys.exit(code if isinstance(code, int) else 0)
-
-
-def _meant_choice(error: click.ClickException) -> str:
-    """The choice of an option that was probably meant, as the end of the message."""
-    given = re.match(r"'(.*)' is not one of", error.message)
-    choices = getattr(getattr(getattr(error, "param", None), "type", None), "choices", ())
-    words = suggest(given[1], choices) if given and choices else ""
-    return words.removeprefix("." if error.message.endswith(".") else "") if "mean" in words else ""
 
 
 def explain(error: Exception) -> tuple[str, int]:
@@ -162,7 +173,7 @@ def _traceback(kind: type[BaseException], error: BaseException, where: Any) -> N
     echo("".join(traceback.format_exception(kind, error, where)).rstrip(), err=True)
 
 
-def show_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
+def _show_version(context: click.Context, option: click.Parameter, wanted: bool) -> None:
     """--version: what matters for a bug report."""
     if not wanted or context.resilient_parsing:
         return
@@ -185,22 +196,24 @@ def show_version(context: click.Context, option: click.Parameter, wanted: bool) 
     context.exit()
 
 
-@click.group(
-    cls=Commands,
-    package=__name__,
-    names=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-)
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=show_version,
-    help="Show the version and exit.",
-)
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def main(debug: bool) -> None:
+def _global_options() -> list[click.Parameter]:
+    """--version and --debug; the latter is looked for in `Commands.main`."""
+    version = click.Option(
+        ["--version"],
+        is_flag=True,
+        is_eager=True,
+        expose_value=False,
+        callback=_show_version,
+        help="Show the version and exit.",
+    )
+    debug = click.Option(
+        ["--debug"], is_flag=True, expose_value=False, help="Show the traceback of an error."
+    )
+    return [version, debug]
+
+
+@click.group(cls=Commands, package=__name__, names=COMMANDS)
+def main() -> None:
     """Label-wise aleatoric and epistemic uncertainty of classifiers.
 
     \b

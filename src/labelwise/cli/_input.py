@@ -13,20 +13,25 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
 
 from .._errors import InputNote
+from .._suggestions import did_you_mean
+from .._tables import counted
 from ..io.files import format_of, reading
 from ._errors import in_options
 from ._output import echo, one_line
-from ._paths import READ_FILE, PredictionPath, will_read, will_write
+from ._paths import InputPath, PredictionPath, will_read, will_write
 
 if TYPE_CHECKING:
     from ..decisions import Costs
     from ..io import Predictions
     from ..sets import LabelThresholds, SetPredictor
+
+
+Decorator = Callable[[Callable[..., None]], Callable[..., None]]
 
 
 @dataclass(frozen=True)
@@ -39,13 +44,8 @@ class Given:
     @property
     def name(self) -> str:
         """What to call them in messages."""
-        return (
-            self.files[0].name
-            if len(self.files) == 1
-            else (
-                f"{self.files[0].name} and {len(self.files) - 1} other{'s' * (len(self.files) > 2)}"
-            )
-        )
+        first, *others = (file.name for file in self.files)
+        return f"{first} and {counted(len(others), 'other')}" if others else first
 
     @property
     def path(self) -> Path | tuple[Path, ...]:
@@ -59,9 +59,8 @@ class Given:
 
     def other(self, path: Path) -> Given:
         """Another file of the same kind, with labels of its own."""
-        return Given(
-            (path,), {key: value for key, value in self.options.items() if key != "labels"}
-        )
+        options = {key: value for key, value in self.options.items() if key != "labels"}
+        return Given((path,), options)
 
 
 class PredictionFile(PredictionPath):
@@ -83,78 +82,90 @@ class PredictionFile(PredictionPath):
         return path
 
 
-def predictions_argument() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``PREDICTIONS...`` and the options about reading them; the command gets both as one
-    `Given`.
-    """
-    options = (
-        click.option(
+class Choice(click.Choice[str]):
+    """One of several words; of a mistyped one, the word that was probably meant is said."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter as error:
+            meant = did_you_mean(value, list(self.choices))
+            self.fail(error.message.rstrip(".") + (meant or "."), param, ctx)
+
+
+def _input_options() -> dict[str, Decorator]:
+    """How to read predictions, by the name of the argument of `load_predictions`."""
+    return {
+        "logits": click.option(
             "--logits",
             is_flag=True,
             help="The numbers are logits (network outputs before softmax).",
         ),
-        click.option(
+        "class_names": click.option(
             "--class-names",
             metavar="NAMES",
             callback=_class_names,
             help="Class names: a,b,c, a text file with one per line, or id2label as .json.",
         ),
-        click.option(
+        "labels": click.option(
             "--labels",
-            type=READ_FILE,
+            type=InputPath(),
             help=(
                 "True labels (.npy, .npz, .txt or a table), matched by id; by number if they have "
                 "none."
             ),
         ),
-        click.option(
+        "member_axis": click.option(
             "--member-axis",
             type=int,
             help="Where the members are in arrays of three axes or more.  [default: 0]",
         ),
-        click.option(
+        "class_axis": click.option(
             "--class-axis", type=int, help="Where the classes are in arrays.  [default: -1]"
         ),
-        click.option(
+        "normalize": click.option(
             "--normalize",
             is_flag=True,
             help="Divide probabilities by their sums, and say how far these were off.",
         ),
-        click.option(
+        "multilabel": click.option(
             "--multilabel",
             is_flag=True,
             help="The labels may occur together; their probabilities need not sum to 1.",
         ),
+    }
+
+
+def predictions_argument(command: Callable[..., None]) -> Callable[..., None]:
+    """``PREDICTIONS...`` and the options about reading them; the command gets both as one
+    `Given`.
+    """
+    options = _input_options()
+
+    @functools.wraps(command)
+    def run(files: tuple[Path, ...], **rest: Any) -> None:
+        chosen = {name: rest.pop(name) for name in options}
+        given = {name: value for name, value in chosen.items() if value not in (None, False)}
+        command(predictions=Given(files, given), **rest)
+
+    decorated: Any = run
+    for option in reversed(options.values()):
+        decorated = option(decorated)
+    argument = click.argument(
+        "files", metavar="PREDICTIONS...", nargs=-1, required=True, type=PredictionFile()
     )
-    names = (
-        "logits",
-        "class_names",
-        "labels",
-        "member_axis",
-        "class_axis",
-        "normalize",
-        "multilabel",
+    return cast("Callable[..., None]", argument(decorated))
+
+
+def loss_option(**options: Any) -> Decorator:
+    """``--loss``."""
+    return click.option(
+        "--loss",
+        type=Choice(["log", "squared", "brier", "spherical", "zero_one"]),
+        show_default=False,
+        help="Loss that defines the uncertainty.  [default: log, in bits]",
+        **options,
     )
-
-    def decorate(command: Callable[..., None]) -> Callable[..., None]:
-        @functools.wraps(command)
-        def run(files: tuple[Path, ...], **rest: Any) -> None:
-            chosen = {name: rest.pop(name) for name in names}
-            command(
-                predictions=Given(
-                    files,
-                    {name: value for name, value in chosen.items() if value not in (None, False)},
-                ),
-                **rest,
-            )
-
-        for option in reversed(options):
-            run = option(run)
-        return click.argument(
-            "files", metavar="PREDICTIONS...", nargs=-1, required=True, type=PredictionFile()
-        )(run)
-
-    return decorate
 
 
 def _class_names(

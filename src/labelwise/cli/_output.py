@@ -138,26 +138,22 @@ def echo_json(value: Any) -> None:
     click.echo(_CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text))
 
 
-def interval_of(estimate: Estimate) -> dict[str, float]:
-    """An estimate as plain data."""
-    return {name: float(getattr(estimate, name)) for name in ("value", "low", "high", "confidence")}
+def interval_of(estimate: Estimate) -> dict[str, Any]:
+    """An estimate, or an array of them, as plain data."""
+    return {key: getattr(estimate, key) for key in ("value", "low", "high", "confidence")}
 
 
 def echo_table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> None:
-    """Print a table with right-aligned numbers; markup in names is escaped."""
+    """Print a table with right-aligned numbers, a dash for ``None``; markup in names is escaped."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table
 
     def cell(x: Any) -> str:
-        return escape(
-            printable(
-                one_line(
-                    number(float(x), 4) if isinstance(x, float | np.floating) else str(x),
-                    LONGEST_NAME,
-                )
-            )
-        )
+        if x is None:
+            return printable("–")
+        text = number(float(x), 4) if isinstance(x, float | np.floating) else str(x)
+        return escape(printable(one_line(text, LONGEST_NAME)))
 
     table = Table(title=escape(printable(title)), title_justify="left", title_style="bold")
     for i, column in enumerate(columns):
@@ -218,14 +214,3 @@ def check_csv(output: Path | None, what: str) -> bool:
     if output is not None and output.suffix != ".csv" and str(output) != "-":
         raise ValueError(f"{what} are written as .csv; got {output.name!r}")
     return str(output) == "-"
-
-
-def loss_option(**options: Any) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """``--loss``."""
-    return click.option(
-        "--loss",
-        type=click.Choice(["log", "squared", "brier", "spherical", "zero_one"]),
-        show_default=False,
-        help="Loss that defines the uncertainty.  [default: log, in bits]",
-        **options,
-    )

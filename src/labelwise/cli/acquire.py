@@ -6,13 +6,13 @@ from pathlib import Path
 
 import click
 
-from ._input import Given, predictions_argument, read_costs, read_predictions
+from ._input import Choice, Given, predictions_argument, read_costs, read_predictions
 from ._output import check_csv, echo, echo_json, json_option, one_line, write_csv
-from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
+from ._paths import InputPath, OutputPath
 
 
-@click.command(cls=Command)
-@predictions_argument()
+@click.command()
+@predictions_argument
 @click.option("--budget", required=True, type=click.IntRange(1), help="Number of cases to label.")
 @click.option(
     "--label",
@@ -21,23 +21,26 @@ from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
 @click.option(
     "--costs",
     "costs_file",
-    type=READ_FILE,
+    type=InputPath(),
     help="Weight the classes by the cost of missing them (.toml).",
 )
 @click.option(
     "--strategy",
-    type=click.Choice(["label_wise", "entropy", "bald", "margin", "random"]),
+    type=Choice(["label_wise", "entropy", "bald", "margin", "random"]),
     default="label_wise",
     help="How to score a case; all but label_wise ignore classes and costs.",
 )
 @click.option(
     "--batch",
-    type=click.Choice(["top", "balanced", "diverse"]),
+    type=Choice(["top", "balanced", "diverse"]),
     default="top",
     help="The highest scores, classes taking turns, or cases unlike each other.",
 )
 @click.option(
-    "-o", "--output", type=WRITE_FILE_OR_DASH, help="Write the chosen cases as .csv; - for stdout."
+    "-o",
+    "--output",
+    type=OutputPath(allow_dash=True),
+    help="Write the chosen cases as .csv; - for stdout.",
 )
 @click.option(
     "--seed", type=click.IntRange(0), default=0, help="Random seed for --strategy random."

@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING, Literal
 
 import click
 
+from ._input import Choice
 from ._output import echo, echo_json, echo_table, json_option
-from ._paths import Command
 
 if TYPE_CHECKING:
     from ..losses import LossName
 
 
-@click.command(cls=Command)
+@click.command()
 @click.option(
     "--loss",
-    type=click.Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),
+    type=Choice(["log", "squared", "brier", "spherical", "zero_one", "joint"]),
     default="log",
     help="Label-wise measures of a loss; joint: the classical entropy measures.",
 )

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
+from ._input import Choice
 from ._output import echo_data
-from ._paths import Command
 
 
-@click.command(cls=Command)
-@click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
+@click.command()
+@click.argument("shell", type=Choice(["bash", "zsh", "fish"]))
 def command(shell: str) -> None:
     """Print the completion script for SHELL.
 

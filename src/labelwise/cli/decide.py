@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from .._format import number, percent
-from ._input import Given, notes, predictions_argument, read_costs, read_predictions
+from ._input import Choice, Given, notes, predictions_argument, read_costs, read_predictions
 from ._output import (
     check_csv,
     echo,
@@ -20,20 +20,20 @@ from ._output import (
     progress_bar,
     write_csv,
 )
-from ._paths import READ_FILE, WRITE_FILE_OR_DASH, Command
+from ._paths import InputPath, OutputPath
 
 if TYPE_CHECKING:
     from ..decisions.costs import Task
 
 
-@click.command(cls=Command)
-@predictions_argument()
+@click.command()
+@predictions_argument
 @click.option(
-    "--costs", "costs_file", required=True, type=READ_FILE, help="Costs by class name (.toml)."
+    "--costs", "costs_file", required=True, type=InputPath(), help="Costs by class name (.toml)."
 )
 @click.option(
     "--task",
-    type=click.Choice(["multiclass", "per_label"]),
+    type=Choice(["multiclass", "per_label"]),
     help=(
         "Choose one class, or act on each label.  [default: multiclass; per_label where labels may "
         "occur together]"
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 @click.option(
     "-o",
     "--output",
-    type=WRITE_FILE_OR_DASH,
+    type=OutputPath(allow_dash=True),
     help="Write the decisions as .csv; - for standard output.",
 )
 @click.option(

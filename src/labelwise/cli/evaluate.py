@@ -10,11 +10,14 @@ import click
 
 from .._format import fixed, percent
 from .._tables import counted
-from ._input import Given, predictions_argument, read_predictions
-from ._output import echo, echo_json, echo_table, interval_of, json_option, loss_option
-from ._paths import READ_PREDICTIONS, Command
+from ._input import Given, loss_option, predictions_argument, read_predictions
+from ._output import echo, echo_json, echo_table, interval_of, json_option
+from ._paths import InputPath, PredictionPath
+from ._votes import compare_votes, find_votes, show_votes
 
 if TYPE_CHECKING:
+    from ..decomposition import Uncertainty
+    from ..distributions import Distribution
     from ..evaluation import ByClass
     from ..io import Predictions
     from ..losses import LossName
@@ -23,39 +26,65 @@ REJECTION = ("area", "normalized_area", "augrc", "accuracy_at_80")
 CLASSES = ("epistemic_own", "epistemic_all", "epistemic_share")
 
 
-@click.command(cls=Command)
-@predictions_argument()
+@click.command()
+@predictions_argument
 @click.option(
-    "--ood", type=READ_PREDICTIONS, help="Predictions for out-of-distribution instances to detect."
+    "--ood", type=PredictionPath(), help="Predictions for out-of-distribution instances to detect."
+)
+@click.option(
+    "--votes",
+    "votes_file",
+    type=InputPath(),
+    help=(
+        "People's votes (.npy, or .npz with `votes`, and `annotators` if they are known).  "
+        "[default: `votes` of the predictions, if there are any]"
+    ),
 )
 @loss_option(default="log")
 @json_option()
-def command(predictions: Given, ood: Path | None, loss: LossName, as_json: bool) -> None:
+def command(
+    predictions: Given, ood: Path | None, votes_file: Path | None, loss: LossName, as_json: bool
+) -> None:
     """Evaluate PREDICTIONS with `y_true`: rejection, calibration, classes and, with --ood,
-    out-of-distribution detection.
+    out-of-distribution detection; with --votes, what people say about the same cases.
 
     The interval of an AUROC is DeLong's; if both files have `groups`, instances of the same group
-    may depend on each other.
+    may depend on each other. Votes are counts (N, K), or the class that each annotator chose (N,
+    A), or for labels that may occur together 0 or 1 of each annotator (A, N, K); -1 is none. With
+    votes, `y_true` is not needed.
 
     \b
     Examples:
       labelwise evaluate preds.npz
       labelwise evaluate preds.npz --ood other.npz --json
       labelwise evaluate model1.csv model2.csv --labels truth.csv
+      labelwise evaluate preds.npz --votes votes.npy
     """
     stored = read_predictions(predictions, quiet=as_json)
     _check_instances(stored, predictions.name)
-    if stored.y_true is None:
+    votes = find_votes(predictions, votes_file)
+    if stored.y_true is None and (ood is not None or not votes):
         raise ValueError(
             f"{predictions.name} has no `y_true`; evaluation needs true labels (--labels FILE)"
         )
-    other = None
-    if ood is not None:
-        other = _read_other(predictions.other(ood), stored, predictions.name, quiet=as_json)
-    result = evaluate(stored, other, loss)
+    result: dict[str, Any] = {}
+    if stored.y_true is not None:
+        other = None
+        if ood is not None:
+            other = _read_other(predictions.other(ood), stored, predictions.name, quiet=as_json)
+        result = evaluate(stored, other, loss)
+    if votes:
+        result["votes"] = compare_votes(stored.distribution(), stored.groups, **votes)
     if as_json:
         echo_json(result)
         return
+    if stored.y_true is not None:
+        _show(result, stored, ood)
+    if votes:
+        show_votes(result["votes"])
+
+
+def _show(result: dict[str, Any], stored: Predictions, ood: Path | None) -> None:
     right = "accuracy" if not stored.multilabel else "share of labels right"
     echo_table(
         (
@@ -63,58 +92,37 @@ def command(predictions: Given, ood: Path | None, loss: LossName, as_json: bool)
             f"calibration error {fixed(result['calibration_error'], 3)}"
         ),
         ("reject by", f"area under {right}", "normalized area", "AUGRC", f"{right} at 80 %"),
-        [(part, *(_cell(x[key]) for key in REJECTION)) for part, x in result["rejection"].items()],
+        [(part, *x.values()) for part, x in result["rejection"].items()],
     )
     echo(result["calibration"]["sentence"])
+    order = "" if stored.n_members == 1 else ", most disagreement among the members first"
+    columns = ("epistemic, own instances", "epistemic, all", "epistemic share, own instances")
     echo_table(
-        "Classes"
-        if stored.n_members == 1
-        else "Classes, most disagreement among the members first",
-        (
-            "class",
-            "instances",
-            "epistemic, own instances",
-            "epistemic, all",
-            "epistemic share, own instances",
-        ),
-        [
-            (x["class"], x["instances"], *(_cell(x[key]) for key in CLASSES))
-            for x in result["classes"]
-        ],
+        f"Classes{order}",
+        ("class", "instances", *columns),
+        [tuple(x.values()) for x in result["classes"]],
     )
     if result["members"] is not None:
         echo(result["members"])
-    if "detection" in result:
-        groups = (
-            ""
-            if result["groups"] is None
-            else f", intervals over {counted(result['groups'], 'group')}"
-        )
-        echo_table(
-            (
-                "Out-of-distribution detection: "
-                f"{counted(result['out_of_distribution'], 'instance')} of {ood}{groups}"
-            ),
-            ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"),
-            [
-                (
-                    part,
-                    _cell(x["auroc"]),
-                    _interval(x["low"], x["high"]),
-                    _cell(x["aupr"]),
-                    _cell(x["fpr95"]),
-                )
-                for part, x in result["detection"].items()
-            ],
-        )
-
-
-def _cell(x: float | None) -> float | str:
-    return "–" if x is None else x
-
-
-def _interval(low: float | None, high: float | None) -> str:
-    return "–" if low is None or high is None else f"{fixed(low, 4)} to {fixed(high, 4)}"
+    if "detection" not in result:
+        return
+    groups = ""
+    if result["groups"] is not None:
+        groups = f", intervals over {counted(result['groups'], 'group')}"
+    rows = []
+    for part, x in result["detection"].items():
+        interval = None
+        if x["low"] is not None and x["high"] is not None:
+            interval = f"{fixed(x['low'], 4)} to {fixed(x['high'], 4)}"
+        rows.append((part, x["auroc"], interval, x["aupr"], x["fpr95"]))
+    echo_table(
+        (
+            "Out-of-distribution detection: "
+            f"{counted(result['out_of_distribution'], 'instance')} of {ood}{groups}"
+        ),
+        ("score", "AUROC", "95 % interval", "AUPR", "FPR at 95 % TPR"),
+        rows,
+    )
 
 
 def _check_instances(stored: Predictions, name: str) -> None:
@@ -156,74 +164,64 @@ def evaluate(stored: Predictions, other: Predictions | None, loss: LossName) -> 
     import numpy as np
 
     from ..calibration import calibration_errors
-    from ..decomposition import PARTS, decompose
-    from ..evaluation import by_class, check_ensemble, ranking_scores, rejection_curve
+    from ..calibration.check import confidence_sentence, mean_overconfidence
+    from ..decomposition import decompose
+    from ..evaluation import by_class, check_ensemble, rejection_curve
 
     q = stored.distribution()
     u, mean, y = decompose(q, loss), q.mean(), stored.true_class
-    total = u.sum() if u.loss.smooth else ranking_scores(q, loss)  # a kink has exact ties
-    scores = {part: getattr(total, part) for part in PARTS}
-    errors = calibration_errors(q, stored.y_true if not stored.multilabel else y)
     if stored.multilabel:
         correct = ((mean > 0.5) == y).mean(-1)
         confidence = np.maximum(mean, 1 - mean).mean(-1)
-        certainty = "mean certainty", -confidence
+        kind, certainty, among = "utility", "mean certainty", "the labels of "
     else:
-        correct = mean.argmax(-1) == y
+        correct = (mean.argmax(-1) == y).astype(float)
         confidence = mean.max(-1)
-        certainty = "maximum probability", -confidence
-    ranked = dict([*scores.items(), certainty])
-    kind = "utility" if stored.multilabel else "correct"
+        kind, certainty, among = "correct", "maximum probability", ""
+    labels = y if stored.multilabel else stored.y_true
     single = stored.n_members == 1
+    scores = _scores(q, u)
     rejection = {}
-    for name, score in ranked.items():
-        c = rejection_curve(score, **{kind: correct})
-        augrc = rejection_curve(
-            score, risk=1.0 - correct
-        ).augrc  # multi-label: share of wrong labels
-        numbers = dict(
-            zip(REJECTION, (c.area, c.normalized_area, augrc, c.at_coverage(0.8)), strict=True)
-        )
-        rejection[name] = _known(numbers, single and name == "epistemic")
+    for name, score in {**scores, certainty: -confidence}.items():
+        outcome = correct if stored.multilabel else correct.astype(bool)
+        curve = rejection_curve(score, **{kind: outcome})
+        augrc = rejection_curve(score, risk=1.0 - correct).augrc  # multi-label: wrong labels
+        numbers = curve.area, curve.normalized_area, augrc, curve.at_coverage(0.8)
+        unknown = single and name == "epistemic"
+        rejection[name] = _known(dict(zip(REJECTION, numbers, strict=True)), unknown)
+    errors = calibration_errors(q, labels)
+    error = errors.classwise.value.mean() if errors.ece is None else errors.ece.value
+    accuracy, expected = float(correct.mean()), float(confidence.mean())
+    overconfidence = mean_overconfidence(correct, confidence, stored.groups)
+    among += counted(len(stored), "instance")
     result: dict[str, Any] = {
         "instances": len(stored),
         "classes_total": stored.n_classes,
         "loss": loss,
         "members": str(check_ensemble(stored)) if (stored.n_members or 0) > 1 else None,
-        "accuracy": float(correct.mean()),
-        "calibration": _calibration(stored, correct, confidence),
-        "calibration_error": float(
-            errors.classwise.value.mean() if errors.ece is None else errors.ece.value
-        ),
+        "accuracy": accuracy,
+        "calibration": {
+            "expected_accuracy": expected,
+            "overconfidence": interval_of(overconfidence),
+            "sentence": confidence_sentence(overconfidence, accuracy, expected, among),
+        },
+        "calibration_error": float(error),
         "rejection": rejection,
-        "classes": _classes(
-            by_class(u, stored.y_true if not stored.multilabel else y, mean=mean), single
-        ),
+        "classes": _classes(by_class(u, labels, mean=mean), single),
     }
     if other is not None:
-        outside = (
-            decompose(other.distribution(), loss).sum()
-            if u.loss.smooth
-            else ranking_scores(other.distribution(), loss)
-        )
-        result |= _detection(
-            scores, {part: getattr(outside, part) for part in PARTS}, stored, other
-        )
+        outside = other.distribution()
+        result |= _detection(scores, _scores(outside, decompose(outside, loss)), stored, other)
     return result
 
 
-def _calibration(stored: Predictions, correct: Any, confidence: Any) -> dict[str, Any]:
-    """Expected against observed accuracy, with the direction and size of the difference."""
-    from ..calibration.check import confidence_sentence, mean_overconfidence
+def _scores(q: Distribution, u: Uncertainty) -> dict[str, Any]:
+    """Total, aleatoric and epistemic uncertainty of each instance."""
+    from ..decomposition import PARTS
+    from ..evaluation import ranking_scores
 
-    overconfidence = mean_overconfidence(correct.astype(float), confidence, stored.groups)
-    accuracy, expected = float(correct.mean()), float(confidence.mean())
-    among = f"{'the labels of ' if stored.multilabel else ''}{counted(len(stored), 'instance')}"
-    return {
-        "expected_accuracy": expected,
-        "overconfidence": interval_of(overconfidence),
-        "sentence": confidence_sentence(overconfidence, accuracy, expected, among),
-    }
+    total = u.sum() if u.loss.smooth else ranking_scores(q, u.loss)  # a kink has exact ties
+    return {part: getattr(total, part) for part in PARTS}
 
 
 def _detection(
@@ -238,16 +236,14 @@ def _detection(
     if stored.groups is not None and other.groups is not None:
         groups = {"groups_in": np.asarray(stored.groups), "groups_out": np.asarray(other.groups)}
     single = 1 in (stored.n_members, other.n_members)
+    detection = {}
+    for part, score in inside.items():
+        numbers = as_numbers(detection_scores(score, outside[part], **groups))
+        detection[part] = _known(numbers, single and part == "epistemic")
     return {
         "out_of_distribution": len(other),
         "groups": len(np.unique(np.concatenate(list(groups.values())))) if groups else None,
-        "detection": {
-            part: _known(
-                as_numbers(detection_scores(score, outside[part], **groups)),
-                single and part == "epistemic",
-            )
-            for part, score in inside.items()
-        },
+        "detection": detection,
     }
 
 
@@ -258,13 +254,8 @@ def _classes(by: ByClass, single: bool) -> list[dict[str, Any]]:
     for name in by.ranking:
         k = by.class_names.index(name)
         numbers = {key: float(column[k]) for key, column in zip(CLASSES, columns, strict=True)}
-        rows.append(
-            {
-                "class": name,
-                "instances": None if by.counts is None else int(by.counts[k]),
-                **_known(numbers, single),
-            }
-        )
+        count = None if by.counts is None else int(by.counts[k])
+        rows.append({"class": name, "instances": count, **_known(numbers, single)})
     return rows
 
 

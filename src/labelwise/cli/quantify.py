@@ -7,20 +7,20 @@ from typing import TYPE_CHECKING
 
 import click
 
-from ._input import Given, echo_reading, notes, predictions_argument
-from ._output import echo, echo_json, echo_table, json_option, loss_option, progress_bar
-from ._paths import WRITE_FILE, Command
+from ._input import Given, echo_reading, loss_option, notes, predictions_argument
+from ._output import echo, echo_json, echo_table, json_option, progress_bar
+from ._paths import OutputPath
 
 if TYPE_CHECKING:
     from ..losses import LossName
 
 
-@click.command(cls=Command)
-@predictions_argument()
+@click.command()
+@predictions_argument
 @click.option(
     "-o",
     "--output",
-    type=WRITE_FILE,
+    type=OutputPath(),
     help=(
         "File to write (.csv, .npz, .zarr or .parquet).  [default: NAME-uncertainty, in the format "
         "of the predictions, or .npz]"

@@ -16,27 +16,27 @@ from ._input import (
     read_sets,
 )
 from ._output import echo, echo_data, echo_json, progress_bar
-from ._paths import READ_FILE, READ_PREDICTIONS, WRITE_FILE_OR_DASH, Command
+from ._paths import InputPath, OutputPath, PredictionPath
 
 
-@click.command(cls=Command)
-@predictions_argument()
+@click.command()
+@predictions_argument
 @click.option(
     "-o",
     "--output",
-    type=WRITE_FILE_OR_DASH,
+    type=OutputPath(allow_dash=True),
     help="Page to write (.html); - for standard output.  [default: NAME-report.html]",
 )
 @click.option(
     "--ood",
     multiple=True,
-    type=READ_PREDICTIONS,
+    type=PredictionPath(),
     help="Predictions for out-of-distribution cases to detect; may be repeated.",
 )
 @click.option(
     "--events",
     "events_file",
-    type=READ_FILE,
+    type=InputPath(),
     help="Groups of classes as events (.toml: name = [classes]).",
 )
 @click.option(
@@ -45,12 +45,12 @@ from ._paths import READ_FILE, READ_PREDICTIONS, WRITE_FILE_OR_DASH, Command
     help="The classes are ordered grades: use the cuts between them as events.",
 )
 @click.option(
-    "--costs", "costs_file", type=READ_FILE, help="Costs that the page starts with (.toml)."
+    "--costs", "costs_file", type=InputPath(), help="Costs that the page starts with (.toml)."
 )
 @click.option(
     "--sets",
     "sets_file",
-    type=READ_FILE,
+    type=InputPath(),
     help="Fitted prediction sets (labelwise sets fit) to evaluate.",
 )
 @click.option("--title", help="Heading of the page.  [default: the file's name]")

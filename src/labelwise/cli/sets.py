@@ -7,16 +7,16 @@ from typing import Any
 
 import click
 
-from ._input import Given, predictions_argument, read_events, read_predictions, read_sets
+from ._input import Choice, Given, predictions_argument, read_events, read_predictions, read_sets
 from ._output import check_csv, echo, echo_json, json_option, write_csv
-from ._paths import READ_FILE, WRITE_FILE, WRITE_FILE_OR_DASH, Group
+from ._paths import InputPath, OutputPath
 
 SETS = click.option(
-    "--sets", "sets_file", required=True, type=READ_FILE, help="Fitted sets (labelwise sets fit)."
+    "--sets", "sets_file", required=True, type=InputPath(), help="Fitted sets (labelwise sets fit)."
 )
 
 
-@click.group(cls=Group)
+@click.group()
 def command() -> None:
     """Prediction sets that contain the true class with a guaranteed probability, for each class.
 
@@ -29,9 +29,9 @@ def command() -> None:
 
 
 @command.command()
-@predictions_argument()
+@predictions_argument
 @click.option(
-    "-o", "--output", required=True, type=WRITE_FILE, help="File for the fitted sets (.npz)."
+    "-o", "--output", required=True, type=OutputPath(), help="File for the fitted sets (.npz)."
 )
 @click.option(
     "--coverage",
@@ -41,19 +41,19 @@ def command() -> None:
 )
 @click.option(
     "--per",
-    type=click.Choice(["class", "marginal"]),
+    type=Choice(["class", "marginal"]),
     default="class",
     help="For each class, or for all cases.",
 )
 @click.option(
     "--events",
     "events_file",
-    type=READ_FILE,
+    type=InputPath(),
     help="Pools of classes to guarantee for (.toml: name = [classes]).",
 )
 @click.option(
     "--score",
-    type=click.Choice(["lac", "aps"]),
+    type=Choice(["lac", "aps"]),
     default="lac",
     help="Smallest sets, or adaptive ones.",
 )
@@ -62,7 +62,7 @@ def command() -> None:
 )
 @click.option(
     "--cover",
-    type=click.Choice(["case", "group"]),
+    type=Choice(["case", "group"]),
     help=(
         "If the file has `groups`: a random case, or all cases, of a new group.  [default: case; "
         "groups are always used]"
@@ -139,13 +139,13 @@ def fit(
 
 
 @command.command()
-@predictions_argument()
+@predictions_argument
 @SETS
 @click.option(
     "-o",
     "--output",
     required=True,
-    type=WRITE_FILE_OR_DASH,
+    type=OutputPath(allow_dash=True),
     help="Table (.csv); - for standard output.",
 )
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
@@ -170,7 +170,7 @@ def predict(predictions: Given, sets_file: Path, output: Path, seed: int | None)
 
 
 @command.command()
-@predictions_argument()
+@predictions_argument
 @SETS
 @click.option("--seed", type=click.IntRange(0), help="Random seed, for smoothed sets only.")
 @json_option("a table")

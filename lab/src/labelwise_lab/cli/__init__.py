@@ -4,29 +4,15 @@ from __future__ import annotations
 
 import click
 
-from labelwise.cli import Commands, show_version
+from labelwise.cli import Commands
 
 __all__ = ["main"]
 
 COMMANDS = ("petct", "reproduce", "train", "votes")
 
 
-@click.group(
-    cls=Commands,
-    package=__name__,
-    names=COMMANDS,
-    context_settings={"help_option_names": ["-h", "--help"], "show_default": True},
-)
-@click.option(
-    "--version",
-    is_flag=True,
-    is_eager=True,
-    expose_value=False,
-    callback=show_version,
-    help="Show the version and exit.",
-)
-@click.option("--debug", is_flag=True, help="Show the traceback of an error.")
-def main(debug: bool) -> None:
+@click.group(cls=Commands, package=__name__, names=COMMANDS)
+def main() -> None:
     """The laboratory of labelwise: training, the paper's experiments, PET/CT, and people's votes.
 
     \b

@@ -11,20 +11,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from labelwise._format import percent
-from labelwise.cli._input import read_costs, read_predictions
-from labelwise.cli._output import (
-    echo,
-    echo_json,
-    echo_table,
-    json_option,
-    loss_option,
-    one_line,
-    progress_bar,
-)
-from labelwise.cli._paths import READ_FILE, READ_FOLDER, WRITE_FOLDER, Group
+from labelwise import load_predictions
+from labelwise.cli import echo, echo_json, echo_table, progress_bar
+from labelwise.decisions import Costs
 
 from ..files import reading
+from ..text import one_line, percent
+from ._options import READ_FILE, READ_FOLDER, WRITE_FOLDER, json_option, loss_option
 
 if TYPE_CHECKING:
     from labelwise.losses import LossName
@@ -32,7 +25,7 @@ if TYPE_CHECKING:
     from ..petct import Prepared
 
 
-@click.group(cls=Group)
+@click.group()
 def command() -> None:
     """Whole-body PET/CT: from volumes to label-wise uncertainty.
 
@@ -250,7 +243,7 @@ def train(folder: Path, output: Path, **options: Any) -> None:
     started = time.monotonic()
     files = run(folder, output, **options)
     for name, path in files.items():
-        stored = read_predictions(path, quiet=True)
+        stored = load_predictions(path)
         line = f"{name}: {len(stored):,}"
         if stored.y_true is not None and stored.probs is not None:
             line += (
@@ -308,7 +301,7 @@ def report(
     """
     from ..petct.report import DIAGNOSIS_COLUMNS, diagnosis_rows, sentences, write_report
 
-    costs = None if costs_file is None else read_costs(costs_file)
+    costs = None if costs_file is None else Costs.from_toml(costs_file)
     _check_manifest(folder, "test")
     numbers = write_report(
         folder, trained, output, loss=loss, costs=costs, cases=cases, show=show, rng=seed

@@ -9,22 +9,14 @@ from typing import Any
 
 import click
 
-from labelwise.cli._output import echo, echo_table
-from labelwise.cli._paths import (
-    DATA_FOLDER,
-    READ_FILE,
-    READ_FOLDER,
-    Group,
-    InputPath,
-    OutputPath,
-    will_write,
-)
+from labelwise.cli import InputPath, OutputPath, echo, echo_table, will_write
 
 from ..files import reading
 from ..text import counted
-from ._options import sha256_option
+from ._options import DATA_FOLDER, READ_FILE, READ_FOLDER, sha256_option
 
 RESULTS = Path("lab/results")
+BUNDLED = Path("src/labelwise/demo/fashion.npz")
 # default data set of each experiment
 DEFAULT_DATA = {
     "arc": "fashion-mnist",
@@ -37,7 +29,7 @@ DEFAULT_DATA = {
 }
 
 
-@click.group(cls=Group)
+@click.group()
 def command() -> None:
     """Reproduce the paper's experiments (published protocol or released code), corrected, with
     control arms.
@@ -276,37 +268,24 @@ def fingerprint(trainings: tuple[Path, ...], results: Path) -> None:
 @click.option(
     "--output",
     type=OutputPath(dir_okay=False),
-    help="File to write.  [default: the one in the package]",
+    default=BUNDLED,
+    help="File to write.",
 )
 @RESULTS_OPTION
-def bundle(results: Path, output: Path | None) -> None:
+def bundle(results: Path, output: Path) -> None:
     """Regenerate the bundled predictions from run 0 of `reproduce ood --data fashion-mnist`."""
-    from labelwise.demo.fashion import FILE as BUNDLED
-    from labelwise.demo.fashion import OOD
-
     from ..datasets import load
-    from ..paper.bundle import as_printed
+    from ..paper.bundle import OOD
     from ..paper.bundle import bundle as write
     from ..paper.results_folder import Options, predictions
     from ..paper.settings import Setting, TestImages
 
     wanted = [TestImages(name) for name in ("fashion-mnist", *OOD)]
-    stored = predictions(
-        Setting("fashion-mnist"), 0, wanted, Options(results, say=lambda text: echo(text, err=True))
-    )
-    inside, *outside = stored.values()
-    numbers = write(
-        inside,
-        dict(zip(OOD, outside, strict=True)),
-        images=load("fashion-mnist").test.x,
-        out=output or BUNDLED,
-    )
-    echo_table(
-        "Numbers that rounding does not change in any printed digit",
-        ("number", "value"),
-        [(k, as_printed(k, v)) for k, v in numbers.items()],
-    )
-    echo(f"wrote {output or BUNDLED}")
+    options = Options(results, say=lambda text: echo(text, err=True))
+    inside, *outside = predictions(Setting("fashion-mnist"), 0, wanted, options).values()
+    images = load("fashion-mnist").test.x
+    write(inside, dict(zip(OOD, outside, strict=True)), images, output)
+    echo(f"wrote {output}")
 
 
 @command.command()

@@ -9,18 +9,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from labelwise._format import percent
-from labelwise.cli._output import echo, echo_json
-from labelwise.cli._paths import (
-    DATA_FOLDER,
-    WRITE_FILE,
-    WRITE_FOLDER,
-    Command,
-    InputName,
-    will_read,
-)
+from labelwise.cli import echo, echo_json, will_read
 
-from ._options import sha256_option
+from ..text import percent
+from ..validation import did_you_mean
+from ._options import DATA_FOLDER, WRITE_FILE, WRITE_FOLDER, sha256_option
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,14 +23,8 @@ if TYPE_CHECKING:
 QUICK = {"members": 2, "epochs": 2, "train": 2000, "test": 1000}
 
 
-def _known_names() -> list[str]:
-    from ..datasets import names
-
-    return list(names())
-
-
-@click.command(cls=Command)
-@click.argument("name", type=InputName(_known_names))
+@click.command()
+@click.argument("name")
 @click.option(
     "-o", "--output", required=True, type=WRITE_FILE, help="Prediction file to write (.npz)."
 )
@@ -123,12 +110,14 @@ def command(
     """
     from labelwise.io import check_format
 
-    from ..datasets import standardize
+    from ..datasets import names, standardize
     from ..datasets.load import data_files
     from ..training import find_recipe, fit_ensemble, predict_ensemble
 
     check_format(output)
     will_read(*data_files(name, data_dir))
+    if name not in names():
+        will_read(Path(name))
     if not output.parent.is_dir():
         raise FileNotFoundError(
             f"there is no folder {str(output.parent)!r} for the prediction file"
@@ -195,8 +184,6 @@ def command(
 
 def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, str]) -> Dataset:
     """A data set by name, from a folder of images or from a table."""
-    from labelwise.io.members import look_alike
-
     from ..datasets import load, load_image_folder, load_table, names
 
     path = Path(name)
@@ -206,11 +193,17 @@ def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, st
         return load_table(path)
     if name not in names() and (path.name != name or path.suffix):
         raise FileNotFoundError(
-            f"there is no folder or table {name!r}{look_alike(path)}. NAME is a folder of images "
+            f"there is no folder or table {name!r}{_look_alike(path)}. NAME is a folder of images "
             "(one subfolder per class), a table (.csv, .arff), "
             f"or one of {', '.join(names())}"
         )
     return load(name, data_dir=data_dir, download=download, sha256=sha256)
+
+
+def _look_alike(path: Path) -> str:
+    """The end of a message: what lies beside a missing path and was probably meant."""
+    beside = [other.name for other in path.parent.iterdir()] if path.parent.is_dir() else []
+    return did_you_mean(path.name, sorted(beside))
 
 
 def _cut(data: Dataset) -> Dataset:

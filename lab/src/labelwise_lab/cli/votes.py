@@ -4,37 +4,24 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
-from labelwise.cli._input import Given, read_predictions
-from labelwise.cli._output import echo, echo_json, echo_table, json_option, progress_bar
-from labelwise.cli._paths import DATA_FOLDER, READ_FILE, WRITE_FILE, Command, InputName, will_read
+from labelwise.cli import echo, echo_json, echo_table, progress_bar, will_read
 
-if TYPE_CHECKING:
-    from ..votes.data import VoteData
+from ._options import DATA_FOLDER, WRITE_FILE, json_option
 
-
-def _known_names() -> list[str]:
-    from ..votes.data import KNOWN
-
-    return list(KNOWN)
+KNOWN = ("cifar10h", "chaosnli", "sleep")
 
 
-@click.command(cls=Command)
-@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=InputName(_known_names))
+@click.command()
+@click.argument("sets", metavar="SETS...", nargs=-1, required=True, type=click.Choice(KNOWN))
 @click.option(
     "--data-dir",
     type=DATA_FOLDER,
     default=Path("."),
     help="Folder with the files of known data sets.",
-)
-@click.option(
-    "--votes",
-    "votes_file",
-    type=READ_FILE,
-    help="Votes for your own predictions: .npy (N, K), or .npz with `votes`.",
 )
 @click.option(
     "--splits",
@@ -51,33 +38,30 @@ def _known_names() -> list[str]:
 def command(
     sets: tuple[str, ...],
     data_dir: Path,
-    votes_file: Path | None,
     splits: int,
     bootstrap: int,
     seed: int,
     output: Path | None,
     as_json: bool,
 ) -> None:
-    """Compare claimed uncertainty with people's votes, label by label, on SETS: data sets with
-    votes, or your prediction files.
+    """Compare claimed uncertainty with people's votes, label by label, on SETS: cifar10h, chaosnli,
+    sleep.
 
-    Known sets, read from your own copies in --data-dir: cifar10h (cifar10_8_networks.npz and
-    cifar10h-counts.npy), chaosnli (chaosnli_snli.npz), sleep (sleep_dodh.npz). A prediction file
-    needs --votes, or an array `votes` of its own (N, K); with `annotators` it holds the class that
-    each chose (N, A).
+    They are read from your own copies in --data-dir: cifar10h (cifar10_8_networks.npz and
+    cifar10h-counts.npy), chaosnli (chaosnli_snli.npz), sleep (sleep_dodh.npz). For your own
+    predictions and votes there is `labelwise evaluate --votes`.
 
     \b
-    Examples:
+    Example:
       labelwise-lab votes cifar10h chaosnli sleep --data-dir ~/data -o votes.json
-      labelwise-lab votes preds.npz --votes votes.npy
     """
     from ..votes.benchmark import benchmark_votes
-    from ..votes.data import known_files
+    from ..votes.data import known_files, load_vote_data
 
     will_read(*known_files(data_dir))
     results: dict[str, Any] = {}
     for name in sets:
-        data = _load(name, data_dir, votes_file, quiet=as_json)
+        data = load_vote_data(name, data_dir)
         with progress_bar(data.name) as progress:
             found = benchmark_votes(
                 data.q,
@@ -98,20 +82,6 @@ def command(
         write_file(output, json.dumps(results, separators=(",", ":"), ensure_ascii=False) + "\n")
     if as_json:
         echo_json(results)
-
-
-def _load(name: str, data_dir: Path, votes_file: Path | None, *, quiet: bool) -> VoteData:
-    from ..votes.data import KNOWN, load_vote_data, with_votes
-
-    if name in KNOWN:
-        return load_vote_data(name, data_dir)
-    if not Path(name).exists() and not Path(name).suffix:
-        raise ValueError(
-            f"{name!r} is neither a file nor one of the data sets with votes: {', '.join(KNOWN)}"
-        )
-    return with_votes(
-        Path(name).stem, read_predictions(Given((Path(name),)), quiet=quiet), votes_file
-    )
 
 
 def _show(name: str, result: dict[str, Any]) -> None:

@@ -10,12 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from labelwise import Distribution
-from labelwise.calibration import check_votes, fit_vote_calibration, vote_reliability
-from labelwise.calibration.votes import read_votes
-from labelwise.calibration.votes_intervals import Claim
-from labelwise.calibration.votes_repair import fit_maps
-from labelwise.calibration.votes_scores import candidates, member_probabilities, score_claims
+from labelwise import Distribution, Ensemble, Uncertainty, decompose
+from labelwise.calibration import (
+    VoteCalibration,
+    check_votes,
+    fit_vote_calibration,
+    score_votes,
+    vote_reliability,
+)
 from labelwise.evaluation import Estimate
 
 from ..statistics import group_codes, t_quantile
@@ -74,13 +76,16 @@ def benchmark_votes(
     check_positive(n_splits, "n_splits")
     rng = as_rng(rng)
     reliability = vote_reliability(q, votes, annotators=annotators, groups=groups)
-    read = read_votes(q, votes, annotators=annotators, groups=groups)
-    hard = bool(np.all(read.claimed[1] == 0))
+    counts = _vote_counts(q, votes, annotators)
+    keep = counts.sum(axis=1) >= 2
+    claimed = decompose(q, "squared")
+    hard = bool(np.all(to_numpy(claimed.aleatoric)[keep] == 0))
     parts = PARTS[:1] if hard else PARTS
+    per_case = np.quantile(counts[keep].sum(axis=1), (0, 0.5, 1), method="nearest")
     result: dict[str, Any] = {
-        "cases": len(read.n),
-        "votes_per_case": [int(x) for x in np.quantile(read.n, (0, 0.5, 1), method="nearest")],
-        "class_names": list(read.class_names),
+        "cases": int(keep.sum()),
+        "votes_per_case": [int(x) for x in per_case],
+        "class_names": list(reliability.class_names),
         "hard": hard,
         "reliability": {
             part: _claims(getattr(reliability, part).labels, getattr(reliability, part).summed)
@@ -88,9 +93,9 @@ def benchmark_votes(
         },
         "splits": n_splits,
     }
-    halves = list(_halves(len(read.keep), groups, n_splits, rng))
+    halves = [(a[keep[a]], b[keep[b]]) for a, b in _halves(len(counts), groups, n_splits, rng)]
     if hard:
-        return result | {"total_scores": _totals(q, votes, annotators, halves)}
+        return result | {"total_scores": _totals(q, counts, halves)}
     bounds = vote_reliability(q, votes, "log", annotators=annotators, groups=groups)
     result["entropy"] = {
         "claimed": _round(bounds.claimed),
@@ -99,48 +104,48 @@ def benchmark_votes(
         "verdict": list(bounds.verdict),
     }
     fitted = fit_vote_calibration(q, votes, annotators=annotators)
-    above = np.mean(to_numpy(fitted(q).aleatoric)[read.keep] > read.claimed[0], axis=0)
+    above = to_numpy(fitted(q).aleatoric)[keep] > to_numpy(claimed.total)[keep]
     result["moved"] = {
         "claimed": _round(fitted.claimed),
         "repaired": _round(fitted.repaired),
         "pooled": list(fitted.pooled),
-        "repaired_above_total": _round(above),
+        "repaired_above_total": _round(above.mean(axis=0)),
     }
-    return result | _splits(q, votes, annotators, groups, halves, n_bootstrap, rng, progress)
+    return result | _splits(q, counts, groups, halves, n_bootstrap, rng, progress)
+
+
+def _vote_counts(q: Distribution, votes: Any, annotators: Sequence[str] | None) -> np.ndarray:
+    """Number of votes for each class, (N, K); the input has been validated."""
+    counts: np.ndarray = np.asarray(votes)
+    if annotators is None:
+        return counts
+    return np.stack([(counts == k).sum(axis=1) for k in range(q.n_classes)], axis=-1)
 
 
 def _splits(
     q: Distribution,
-    votes: Any,
-    annotators: Sequence[str] | None,
+    votes: np.ndarray,
     groups: Any,
     halves: list[tuple[np.ndarray, np.ndarray]],
     n_bootstrap: int,
     rng: np.random.Generator,
     progress: Callable[[int, int], None] | None,
 ) -> dict[str, Any]:
-    votes = np.asarray(votes)
     scores: dict[str, list[list[np.ndarray]]] = {}
     test: dict[str, list[Any]] = {"claimed": [], "repaired": []}
     for split, (a, b) in enumerate(halves):
-        fit, held = (read_votes(q[part], votes[part], annotators=annotators) for part in (a, b))
-        own = member_probabilities(q[a], fit), member_probabilities(q[b], held)
-        members = None if own[0] is None or own[1] is None else (own[0], own[1])
-        for name, claims in candidates(fit, held, members, split % (q.n_members or 1)).items():
-            found = score_claims(claims, held)
+        one = split % (q.n_members or 1)
+        for name, claims in candidates(q[a], votes[a], q[b], one).items():
+            found = score_votes(claims, q[b], votes[b])
             scores.setdefault(name, []).append(
                 [found.score.value, found.calibration, found.resolution]
             )
-        of = [
-            None if groups is None else np.asarray(groups)[part][read.keep]
-            for part, read in ((a, fit), (b, held))
-        ]
-        pair = (q[a][fit.keep], fit.yes, of[0])
-        for name, fitted_on in (("claimed", None), ("repaired", pair)):
+        of_a, of_b = (None if groups is None else np.asarray(groups)[part] for part in (a, b))
+        for name, fitted_on in (("claimed", None), ("repaired", (q[a], votes[a], of_a))):
             check = check_votes(
-                q[b][held.keep],
-                held.yes,
-                groups=of[1],
+                q[b],
+                votes[b],
+                groups=of_b,
                 fitted_on=fitted_on,
                 n_bootstrap=n_bootstrap,
                 rng=rng,
@@ -157,6 +162,95 @@ def _splits(
         for name, each in test.items()
     }
     return {"scores": _summarized(scores), "test": summary}
+
+
+def candidates(
+    q: Distribution, votes: np.ndarray, new: Distribution, one: int = 0
+) -> dict[str, np.ndarray]:
+    """Claims (N, K) about the cases of ``new``, repaired on those of ``q``: those of the repair,
+    and others under isotonic repair.
+
+    ``one`` is the member that stands for a single network.
+    """
+    repair = fit_vote_calibration(q, votes)
+    (repaired, raw), (new_repaired, new_raw) = (
+        (_parts(repair(x)), _parts(decompose(x, "squared"))) for x in (q, new)
+    )
+    found = {
+        "AU as claimed": new_raw["aleatoric"],
+        "AU: mean, then share": new_repaired["aleatoric"],
+    }
+    features = {
+        "AU: mean, then share, then isotonic": (repaired["aleatoric"], new_repaired["aleatoric"])
+    }
+    members = _member_variances(repair, q, new)
+    if members is not None:
+        each, new_each = members["repaired"]
+        features["AU: mean of each member, then isotonic"] = (
+            each.mean(axis=0),
+            new_each.mean(axis=0),
+        )
+    features["TU: mean, then isotonic"] = repaired["total"], new_repaired["total"]
+    for name, part in (("AU", "aleatoric"), ("TU", "total"), ("EU", "epistemic")):
+        features[f"{name}: isotonic"] = raw[part], new_raw[part]
+    if members is not None:
+        each, new_each = members["raw"]
+        features["one network's p(1 − p): isotonic"] = each[one], new_each[one]
+    n = votes.sum(axis=1, keepdims=True)
+    seen = votes * (n - votes) / (n * (n - 1))  # the disagreement of pairs of votes
+    for name, (x, new_x) in features.items():
+        found[name] = _isotonic(repair, x, seen, new_x)
+    found["constant per label"] = np.broadcast_to(seen.mean(axis=0), new_raw["total"].shape)
+    return found
+
+
+def _parts(u: Uncertainty) -> dict[str, np.ndarray]:
+    return {part: to_numpy(getattr(u, part)).astype(float) for part in PARTS}
+
+
+def _member_variances(
+    repair: VoteCalibration, q: Distribution, new: Distribution
+) -> dict[str, list[np.ndarray]] | None:
+    """p(1 − p) of each member on both sets, (M, N, K), with the mean repaired or not; ``None``
+    without members, or if they have weights.
+    """
+    found: dict[str, list[np.ndarray]] = {"raw": [], "repaired": []}
+    for x in (q, new):
+        if not isinstance(x, Ensemble) or x.weights is not None:
+            return None
+        p = np.clip(to_numpy(x.probs).astype(float), 0, 1)
+        mapped = np.stack([f(p[..., k]) for k, f in enumerate(repair.mean_maps)], axis=-1)
+        found["raw"].append(p * (1 - p))
+        found["repaired"].append(mapped * (1 - mapped))
+    return found
+
+
+def _isotonic(
+    repair: VoteCalibration, x: np.ndarray, seen: np.ndarray, new: np.ndarray
+) -> np.ndarray:
+    """Isotonic regression of what was seen on ``x``, of each label, at ``new``; labels that the
+    repair pools are pooled here too.
+    """
+    pooled = _nondecreasing(x.ravel(), seen.ravel()) if repair.pooled else None
+    columns = []
+    for k, name in enumerate(repair.class_names):
+        if pooled is not None and name in repair.pooled:
+            knots, values = pooled
+        else:
+            knots, values = _nondecreasing(x[:, k], seen[:, k])
+        columns.append(np.interp(new[:, k], knots, values))
+    return np.stack(columns, axis=-1)
+
+
+def _nondecreasing(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The nondecreasing function of ``x`` with the least squared error, by its knots; equal ``x``
+    have equal values.
+    """
+    from scipy.optimize import isotonic_regression
+
+    knots, which = np.unique(x, return_inverse=True)
+    size = np.bincount(which)
+    return knots, isotonic_regression(np.bincount(which, y) / size, weights=size).x
 
 
 def _summarized(scores: dict[str, list[list[np.ndarray]]]) -> dict[str, Any]:
@@ -193,24 +287,21 @@ def _interval(x: np.ndarray) -> list[float]:
 
 
 def _totals(
-    q: Distribution,
-    votes: Any,
-    annotators: Sequence[str] | None,
-    halves: list[tuple[np.ndarray, np.ndarray]],
+    q: Distribution, votes: np.ndarray, halves: list[tuple[np.ndarray, np.ndarray]]
 ) -> dict[str, Any]:
     """Mean squared error of a vote, (v − θ̄)², summed over the labels: claimed and observed, before
     and after repair of the mean, held out.
     """
-    found, votes = [], np.asarray(votes)
+    found: dict[str, list[list[float]]] = {"claimed": [], "repaired": []}
     for a, b in halves:
-        fit, held = (read_votes(q[part], votes[part], annotators=annotators) for part in (a, b))
-        maps = fit_maps(fit, "isotonic")[0]
-        repaired = np.stack([f(held.mean[:, k]) for k, f in enumerate(maps)], axis=-1)
-        for mean in (held.mean, repaired):
-            error = held.share * (1 - mean) ** 2 + (1 - held.share) * mean**2
-            found.append([(mean * (1 - mean)).sum(axis=1).mean(), error.sum(axis=1).mean()])
-    claimed, repaired = (np.array(found[i::2]).mean(axis=0) for i in (0, 1))
-    return {"claimed": _round(claimed), "repaired": _round(repaired)}
+        maps = fit_vote_calibration(q[a], votes[a]).mean_maps
+        share = votes[b] / votes[b].sum(axis=1, keepdims=True)
+        mean = np.clip(to_numpy(q[b].mean()).astype(float), 0, 1)
+        repaired = np.stack([f(mean[:, k]) for k, f in enumerate(maps)], axis=-1)
+        for name, m in (("claimed", mean), ("repaired", repaired)):
+            error = share * (1 - m) ** 2 + (1 - share) * m**2
+            found[name].append([(m * (1 - m)).sum(axis=1).mean(), error.sum(axis=1).mean()])
+    return {name: _round(np.array(each).mean(axis=0)) for name, each in found.items()}
 
 
 def _halves(
@@ -223,7 +314,7 @@ def _halves(
         yield np.flatnonzero(first), np.flatnonzero(~first)
 
 
-def _claims(labels: Claim, summed: Claim | None) -> dict[str, Any]:
+def _claims(labels: Any, summed: Any) -> dict[str, Any]:
     def triple(x: Estimate) -> list[Any]:
         return [_round(x.value), _round(x.low), _round(x.high)]
 

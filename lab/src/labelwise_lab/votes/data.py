@@ -9,7 +9,6 @@ from pathlib import Path
 import numpy as np
 
 from labelwise import Distribution, Ensemble
-from labelwise.io import Predictions
 
 from ..datasets.cifar import CLASS_NAMES
 from ..files import read_npy, read_npz
@@ -37,31 +36,6 @@ def load_vote_data(name: str, data_dir: Path) -> VoteData:
     if name not in KNOWN:
         raise ValueError(f"the data sets with votes are {', '.join(KNOWN)}; got {name!r}")
     return KNOWN[name](data_dir)
-
-
-def with_votes(name: str, stored: Predictions, votes_file: Path | None) -> VoteData:
-    """The user's predictions with votes from ``votes_file`` (.npy or .npz), or from the same .npz
-    file.
-    """
-    path = votes_file if votes_file is not None else stored.path
-    if path is None or not path.is_file() or (votes_file is None and path.suffix != ".npz"):
-        raise ValueError(
-            f"{name} has no `votes`. Give their file: --votes votes.npy, counts of shape (N, K)"
-        )
-    if path.suffix == ".npy":
-        return VoteData(
-            name, stored.distribution(), np.asarray(read_npy(path)), groups=_array(stored.groups)
-        )
-    found = read_npz(path, lambda keys: [key for key in ("votes", "annotators") if key in keys])
-    if "votes" not in found:
-        raise ValueError(
-            f"{path.name} has no array `votes`: counts (N, K), or the class chosen by each of "
-            "`annotators`, (N, A)"
-        )
-    annotators = tuple(map(str, found["annotators"])) if "annotators" in found else None
-    return VoteData(
-        name, stored.distribution(), np.asarray(found["votes"]), annotators, _array(stored.groups)
-    )
 
 
 def _cifar10h(data_dir: Path) -> VoteData:
@@ -150,7 +124,3 @@ def _read(path: Path, *keys: str) -> dict[str, np.ndarray]:
     if missing:
         raise ValueError(f"{path.name} has no array `{missing[0]}`")
     return found
-
-
-def _array(x: np.ndarray | None) -> np.ndarray | None:
-    return None if x is None else np.asarray(x)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import labelwise as lw
-from labelwise.calibration import calibrate_members
+from labelwise_lab.votes import calibrate_members
 
 
 def test_members_that_differ_in_calibration_only_are_told_apart_from_knowledge():

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
-from .._frames import columns_by_class, same_rows
-from .._labels import outcomes_by_class, plain_labels
-from .._resampling import Estimate, group_codes
-from .._validation import as_rng
-from ..decomposition import decompose
-from ..evaluation import brier_score, detection_scores, log_loss
-from .first_order import Calibration, Members, Method, fit_calibration
+from labelwise import Ensemble, MultiLabelEnsemble, decompose
+from labelwise.calibration import Calibration, fit_calibration
+from labelwise.evaluation import Estimate, brier_score, detection_scores, log_loss
+
+from ..statistics import group_codes
+from ..validation import as_rng, to_numpy
+
+Members = Ensemble | MultiLabelEnsemble
+METHODS = ("temperature", "platt", "beta", "isotonic")
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,7 +68,7 @@ def calibrate_members(
     q: Members,
     y_true: Any,
     *,
-    method: Method = "temperature",
+    method: Any = "temperature",
     test_size: float = 0.5,
     groups: Any = None,
     n_bootstrap: int = 0,
@@ -83,8 +84,10 @@ def calibrate_members(
 
     Parameters
     ----------
-    q, y_true, method
-        As for `fit_calibration`.
+    q, method
+        As for `labelwise.calibration.fit_calibration`.
+    y_true : array (N,), or (N, K) of 0 and 1
+        Positions of the true classes, or 0/1 for each label.
     test_size : float
         Share of the cases, or groups, that are held out for the comparison. The result is fitted to
         all.
@@ -110,57 +113,42 @@ def calibrate_members(
     shared          0.8601    0.3416    0.3004        0.487
     per member      0.8562    0.3418    0.0000        0.312 *
     """  # noqa: E501
-    if (
-        isinstance(test_size, bool)
-        or not isinstance(test_size, int | float)
-        or not 0 < test_size < 1
-    ):
+    if not 0 < test_size < 1:
         raise ValueError(f"`test_size` must lie between 0 and 1, such as 0.5; got {test_size!r}")
     rng = as_rng(rng)
-    if len(q.batch_shape) != 1:
-        raise ValueError(f"`q` must have one axis of cases; got batch shape {q.batch_shape}")
-    y_true, groups = same_rows(q, y_true=y_true, groups=groups)
-    n, y = (
-        q.batch_shape[0],
-        plain_labels(columns_by_class(y_true, q.class_names or (), "y_true"), "y_true"),
-    )
-    code, n_groups = group_codes(groups, n)
-    held = min(max(round(test_size * n_groups), 1), n_groups - 1)
-    if n_groups < 2 or len(y) != n:
+    y = np.asarray(y_true)
+    code, n_groups = group_codes(groups, len(y))
+    if n_groups < 2 or q.batch_shape != (len(y),):
         raise ValueError(
             f"`y_true` must have one entry for each of at least 2 cases or groups; got {len(y)} "
-            f"for {n} cases in {n_groups} groups"
+            f"for cases of shape {q.batch_shape} in {n_groups} groups"
         )
-    chosen = np.isin(np.arange(n) if code is None else code, rng.permutation(n_groups)[:held])
+    held = min(max(round(test_size * n_groups), 1), n_groups - 1)
+    chosen = np.isin(code, rng.permutation(n_groups)[:held])
+    options: dict[str, Any] = {"n_bootstrap": n_bootstrap, "rng": rng}
+    if n_bootstrap and groups is not None:
+        options["groups"] = np.asarray(groups)[chosen]
     fits = {"shared": False, "per member": True}
     fitted = {
         name: fit_calibration(q[~chosen], y[~chosen], method=method, per_member=each)
         for name, each in fits.items()
     }
-    options: dict[str, Any] = {"n_bootstrap": n_bootstrap, "rng": rng}
-    if n_bootstrap and groups is not None:
-        options["groups"] = to_numpy(groups)[chosen]
     scores = {"raw": _scores(q[chosen], y[chosen], options)}
     scores |= {name: _scores(f(q[chosen]), y[chosen], options) for name, f in fitted.items()}
     best = min(scores, key=lambda name: float(scores[name].log_loss))
-    return MemberCalibration(
-        scores,
-        best,
-        None if best == "raw" else fit_calibration(q, y, method=method, per_member=fits[best]),
-    )
+    calibration = None
+    if best != "raw":
+        calibration = fit_calibration(q, y, method=method, per_member=fits[best])
+    return MemberCalibration(scores, best, calibration)
 
 
 def _scores(q: Members, y: np.ndarray, options: dict[str, Any]) -> HeldOutScores:
-    mean, eu = to_numpy(q.mean()), to_numpy(decompose(q).sum().epistemic).astype(float)
-    happened = outcomes_by_class(
-        y, q.class_names or tuple(map(str, range(q.n_classes))), q.batch_shape
-    )
-    wrong = (
-        mean.argmax(-1) != happened.argmax(-1)
-        if q.exclusive
-        else ((mean > 0.5) != happened).any(-1)
-    )
-    auroc = detection_scores(eu[~wrong], eu[wrong]).auroc if 0 < wrong.sum() < len(wrong) else None
+    mean = to_numpy(q.mean())
+    eu = to_numpy(decompose(q).sum().epistemic).astype(float)
+    wrong = mean.argmax(axis=-1) != y if q.exclusive else ((mean > 0.5) != y).any(axis=-1)
+    auroc = None
+    if 0 < wrong.sum() < len(wrong):
+        auroc = detection_scores(eu[~wrong], eu[wrong]).auroc
     return HeldOutScores(
         log_loss(q, y, **options), brier_score(q, y, **options), float(eu.mean()), auroc
     )

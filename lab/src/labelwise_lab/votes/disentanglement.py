@@ -6,8 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import as_scores, same_length
-
 
 def disentanglement_error(size: tuple[Any, Any, Any], noise: tuple[Any, Any, Any]) -> float:
     r"""Disentanglement error (de Jong et al., arXiv 2408.12175): 0 is best, and 0.5 if nothing
@@ -34,15 +32,14 @@ def disentanglement_error(size: tuple[Any, Any, Any], noise: tuple[Any, Any, Any
     """  # noqa: E501
     parts = []
     for name, series, wanted in (("size", size, (0, 1)), ("noise", noise, (1, 0))):
-        if not isinstance(series, tuple | list) or len(series) != 3:
+        columns = [np.asarray(x, float) for x in series]
+        if len(columns) != 3 or len({x.shape for x in columns}) > 1 or columns[0].ndim != 1:
             raise ValueError(
-                f"`{name}` must be three series: error rate, mean AU, mean EU; got "
-                f"{type(series).__name__}"
+                f"`{name}` must be three series of one length: error rate, mean AU, mean EU; got "
+                f"shapes {', '.join(str(x.shape) for x in columns)}"
             )
-        error = as_scores(series[0], name)
-        for x, target in zip(series[1:], wanted, strict=True):
-            values = same_length(as_scores(x, name), name, len(error), "error rate")
-            parts.append(abs(_pearson(values.astype(float), error.astype(float)) - target))
+        error = columns[0]
+        parts += [abs(_pearson(x, error) - r) for x, r in zip(columns[1:], wanted, strict=True)]
     return float(np.mean(parts))
 
 

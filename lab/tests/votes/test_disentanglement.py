@@ -7,7 +7,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from labelwise.calibration import disentanglement_error
+from labelwise_lab.votes import disentanglement_error
 
 ERROR = np.array([0.1, 0.2, 0.4, 0.5])
 FLAT = np.full(4, 0.3)
@@ -31,7 +31,7 @@ def test_by_hand(
 
 def test_mistakes_have_their_sentences() -> None:
     with pytest.raises(
-        ValueError, match="`noise` must be three series: error rate, mean AU, mean EU"
+        ValueError, match="`noise` must be three series of one length: error rate, mean AU, mean EU"
     ):
         disentanglement_error((ERROR, FLAT, FLAT), (ERROR, FLAT))
     with pytest.raises(ValueError, match="size"):
