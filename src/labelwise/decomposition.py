@@ -18,7 +18,7 @@ from .distributions import Distribution
 from .distributions.base import ArrayT, batch_index, not_a_distribution
 from .distributions.marginals import Atoms
 from .events import Events, Family, Structure, as_events
-from .factors import Sources, find_sources
+from .sources import Sources, find_sources
 from .losses import Loss, LossName, as_loss
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
