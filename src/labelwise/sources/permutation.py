@@ -87,7 +87,7 @@ def _test_within(
 
 def _products(x: np.ndarray) -> np.ndarray:
     """(U, U, K + 1): products of units (U, X, K) for each label, and for all labels together."""
-    by_label = x.transpose(2, 0, 1)
+    by_label = np.ascontiguousarray(x.transpose(2, 0, 1))
     products = (by_label @ by_label.transpose(0, 2, 1)).transpose(1, 2, 0)
     return np.concatenate([products, products.sum(axis=-1, keepdims=True)], axis=-1)
 
