@@ -316,9 +316,6 @@ FUNCTIONS = {
     "likely": lambda q, s, c: (
         lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
     ),
-    "agreement": lambda q, s, c: lw.evaluation.agreement(
-        lw.decompose(q), votes=c(VOTES), error=s(~CORRECT)
-    ),
     "curves by class": lambda q, s, c: (
         lw.evaluation.rejection_curves_by_class(
             lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)

@@ -85,11 +85,6 @@ def test_definitions(rare):
         np.testing.assert_allclose(
             getattr(summary.likely, measure).value, (mean * x).sum(0) / mean.sum(0)
         )
-        np.testing.assert_allclose(summary.quantiles(0.3, measure), np.quantile(x, 0.3, axis=0))
-        np.testing.assert_allclose(
-            summary.quantiles([0.1, 0.9], measure, own=True),
-            np.stack([np.quantile(x[truth == k, k], [0.1, 0.9]) for k in range(3)], -1),
-        )
     np.testing.assert_allclose(summary.ratio.value, u.epistemic.sum(0) / u.total.sum(0))
     assert summary.counts.tolist() == [700, 280, 20]
     assert np.isnan(summary.ratio.low)

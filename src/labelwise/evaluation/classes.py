@@ -6,7 +6,6 @@ ranking therefore uses means that depend little or not at all on prevalence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -162,14 +161,6 @@ class ByClass:
         x = self._column(name, measure, own)
         values, counts = np.unique(x, return_counts=True)
         return values, np.cumsum(counts) / max(1, len(x))
-
-    def quantiles(
-        self, p: float | Sequence[float], measure: str = "epistemic", *, own: bool = False
-    ) -> Array:
-        """Quantiles of each class, (K,) or (len(p), K); NaN for a class without instances."""
-        columns = [self._column(name, measure, own) for name in self.class_names]
-        empty = np.full(np.shape(p), np.nan)
-        return np.stack([np.quantile(x, p) if len(x) else empty for x in columns], axis=-1)
 
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
