@@ -16,16 +16,16 @@ from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted
 from ..distributions import Distribution
 from ..io import Predictions
-from .member_faults import (
-    Finding,
-    Members,
+from .copied_members import (
     constant_members,
     copied_rows,
     identical_members,
-    leaked_labels,
     nearly_identical_members,
+)
+from .member_faults import Finding, Members, quoted
+from .mismatched_members import (
+    leaked_labels,
     permuted_classes,
-    quoted,
     unrelated_members,
     unrelated_rows,
 )
