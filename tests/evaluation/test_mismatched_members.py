@@ -1,4 +1,4 @@
-"""Members that do not match the others or the truth are found and named; weak ones are left alone."""
+"""Members that do not match the others or the truth are named; weak ones are left alone."""
 
 from __future__ import annotations
 
