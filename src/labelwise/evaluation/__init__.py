@@ -16,13 +16,12 @@ from .member_faults import Finding
 from .members import MembersNeeded, members_needed
 from .ranking import ranking_scores
 from .rejection import Band, RejectionCurve, rejection_curve
-from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
+from .runs import MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 from .scores import brier_score, log_loss
 
 __all__ = [
     "Band",
     "ByClass",
-    "ClassCurves",
     "ClassMeans",
     "DetectionComparison",
     "DetectionScores",

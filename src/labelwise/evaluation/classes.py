@@ -72,10 +72,6 @@ class ByClass:
     """
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
-    first: dict[str, Array] | None
-    """For each rule the share of bootstrap replicates in which a class ranks first; needs
-    ``n_bootstrap`` > 0.
-    """
     together: dict[str, Estimate] | None
     """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each
     class with Student's t of its own cases); NaN for a class with a single case or group. Needs
@@ -279,26 +275,21 @@ def by_class(
         name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
         for w, name in enumerate(weights)
     }
-    first = together = None
+    together = None
     if replicates is not None:
-        sums_by_rule = {name: (w, 3, 0) for w, name in enumerate(weights)} | {"ratio": (0, 3, 1)}
-        first = {
-            name: _share_first(_ratio(replicates[:, w, a], replicates[:, w, b]))
-            for name, (w, a, b) in sums_by_rule.items()
-        }
-        together = {name: estimate(*which, together=True) for name, which in sums_by_rule.items()}
+        together = {name: estimate(w, 3, together=True) for w, name in enumerate(weights)}
+        together["ratio"] = estimate(0, 3, 1, together=True)
     return ByClass(
-        u.class_names,
-        n,
-        means["everywhere"],
-        means.get("own"),
-        means.get("likely"),
-        estimate(0, 3, 1),
-        None if outcomes is None else outcomes.sum(axis=0),
-        first,
-        together,
-        values,
-        outcomes,
+        class_names=u.class_names,
+        n=n,
+        everywhere=means["everywhere"],
+        own=means.get("own"),
+        likely=means.get("likely"),
+        ratio=estimate(0, 3, 1),
+        counts=None if outcomes is None else outcomes.sum(axis=0),
+        together=together,
+        values=values,
+        outcomes=outcomes,
     )
 
 
@@ -336,13 +327,6 @@ def _simultaneous(
     )
     low, high = (np.where(some, end, np.nan) for end in ends)
     return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
-
-
-def _share_first(x: np.ndarray) -> np.ndarray:
-    """How often each column is the largest in its row; NaN never is."""
-    x = np.where(np.isnan(x), -np.inf, x)
-    top = x == x.max(axis=1, keepdims=True)
-    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:
