@@ -209,7 +209,7 @@ class Accumulator:
             raise InputError(
                 "`probs` has class names, but the members before had none", fix="accumulator_names"
             )
-        elif names is not None and names != known:
+        elif known is not None and names is not None and names != known:
             positions = dict(zip(names, range(len(names)), strict=True))
             order = values_by_class(positions, known, "probs")
             probs = namespace(probs).take(probs, index_like(order, probs), axis=-1)
@@ -292,7 +292,8 @@ class Accumulator:
         """Join what has been seen with a member, ``added`` = [p], or with the arrays of another
         state that follow its weight.
         """
-        n_added, before = len(added), self._state or ()
+        n_added = len(added)
+        before: Sequence[Array] = self._state or ()
         if n_added == 1:
             self._like = added[0][..., :0]
         values = joining.in_main_memory(loss, *weight, *added, *before)

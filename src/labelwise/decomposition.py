@@ -376,7 +376,8 @@ def decompose(
     if correction is not None:
 
         def jackknife(q: Distribution[Any]) -> Computed:
-            return Computed((q.marginal(family).jackknife(loss),))
+            law: Any = q.marginal(family)
+            return Computed((law.jackknife(loss),))
 
         (bias,) = compute(jackknife, q, n_jobs=n_jobs).parts
         total, aleatoric, epistemic = computed.parts
@@ -388,8 +389,12 @@ def decompose(
         structure = family.structure(q.n_classes, q.class_names)
     joint = None
     if computed.joint is not None and q.exclusive:
-        bound = partial(loss.joint_maximum, total.shape[-1])
-        joint = JointUncertainty(*computed.joint, bound=bound, n_members=n_members, ids=q.ids)
+        joint = JointUncertainty(
+            **dict(zip(PARTS, computed.joint, strict=True)),
+            bound=partial(loss.joint_maximum, total.shape[-1]),
+            n_members=n_members,
+            ids=q.ids,
+        )
     has_factors = correction is None and getattr(q, "factors", None) is not None
     return Uncertainty(
         total,

@@ -213,14 +213,15 @@ def _intervals(
         value * np.exp(-relative),
         np.minimum(value * np.exp(relative), np.maximum(largest, value)),
     )
-    labels = [
-        Estimate(*(x[i, ..., :-1].reshape(shape) for x in ends), confidence, method)
-        for i in range(3)
-    ]
+
+    def one(i: int, columns: Any, shape: tuple[int, ...]) -> Estimate:
+        middle, low, high = (x[i, ..., columns].reshape(shape)[()] for x in ends)
+        return Estimate(middle, low, high, confidence, method)
+
+    total, aleatoric, epistemic = (one(i, slice(-1), shape) for i in range(3))
     sums: list[Estimate | None] = [None] * 3
     if summable:
-        sums = [
-            Estimate(*(x[i, ..., -1].reshape(shape[:-1])[()] for x in ends), confidence, method)
-            for i in range(3)
-        ]
-    return UncertaintyIntervals(*labels, *sums, u.class_names)
+        sums = [one(i, -1, shape[:-1]) for i in range(3)]
+    return UncertaintyIntervals(
+        total, aleatoric, epistemic, sums[0], sums[1], sums[2], u.class_names
+    )

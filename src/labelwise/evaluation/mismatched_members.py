@@ -124,10 +124,9 @@ def leaked_labels(members: Members) -> Iterator[Finding]:
     n = len(members.rows)
     for i in np.flatnonzero(errors == 0).tolist():
         best = int(np.delete(errors, i).min())
+        suspicious, what = max(LEAKED, LEAKED_SHARE * n), "is never wrong"
         if np.array_equal(members.probs[i], members.truth):
             suspicious, what = LEAKED_VOTES, "equals the true labels"
-        else:
-            suspicious, what = max(LEAKED, LEAKED_SHARE * n), "is never wrong"
         if best >= suspicious:
             other = members.others(i) if len(members) == 2 else "the best other member"
             what += (
