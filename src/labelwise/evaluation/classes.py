@@ -252,10 +252,7 @@ def by_class(
     sums = parts.sum(axis=0)
     replicates = None
     if resampling.wanted:
-        columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
-        replicates = np.concatenate(
-            [counts @ columns for counts in resampling.group_counts()]
-        ).reshape(-1, *sums.shape)
+        replicates = resampling.sums(parts)
 
     def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
