@@ -23,36 +23,6 @@ class RankAgreement:
     n: int
 
 
-class _Ranked:
-    """One variable, sorted once, and its midranks under any instance counts."""
-
-    def __init__(self, x: np.ndarray) -> None:
-        self.order = np.argsort(x, kind="stable")
-        ranked = x[self.order]
-        self.last = np.append(np.flatnonzero(ranked[1:] != ranked[:-1]), len(x) - 1)
-        self.block = np.empty(len(x), dtype=np.int64)
-        self.block[self.order] = np.repeat(
-            np.arange(len(self.last)), np.diff(self.last, prepend=-1)
-        )
-
-    def midranks(self, counts: np.ndarray) -> np.ndarray:
-        """Mean rank minus one half of each instance when instance i occurs ``counts[..., i]``
-        times.
-        """
-        upper = np.cumsum(counts[..., self.order], axis=-1, dtype=float)[..., self.last]
-        lower = np.concatenate([np.zeros_like(upper[..., :1]), upper[..., :-1]], axis=-1)
-        return np.asarray(((upper + lower) / 2)[..., self.block])
-
-
-def _pearson(x: np.ndarray, y: np.ndarray, w: np.ndarray) -> np.ndarray:
-    """Correlation over the last axis with weights."""
-    total = w.sum(axis=-1, keepdims=True)
-    dx, dy = (v - (w * v).sum(axis=-1, keepdims=True) / total for v in (x, y))
-    xy, xx, yy = ((w * a * b).sum(axis=-1) for a, b in ((dx, dy), (dx, dx), (dy, dy)))
-    spread = np.sqrt(xx * yy)
-    return np.where(spread > 0, xy / np.where(spread > 0, spread, 1), np.nan)
-
-
 def rank_agreement(
     a: Any,
     b: Any,
@@ -89,36 +59,40 @@ def rank_agreement(
     x = as_scores(a, "a")
     y = same_length(as_scores(b, "b"), "b", len(x), "a")
     resampling = Resampling(len(x), groups, n_bootstrap, confidence, rng)
-    ranked = _Ranked(x), _Ranked(y)
-
-    def spearman(counts: np.ndarray) -> np.ndarray:
-        return _pearson(ranked[0].midranks(counts), ranked[1].midranks(counts), counts)
-
-    values = float(spearman(np.ones(len(x)))), _kendall(ranked[0].block, ranked[1].block)
+    x, y = (np.unique(values, return_inverse=True)[1] for values in (x, y))  # only the order counts
+    spearman, kendall = _correlations(x, y)
     if not resampling.wanted:
         return RankAgreement(
-            Estimate(values[0], confidence=confidence),
-            Estimate(values[1], confidence=confidence),
+            Estimate(spearman, confidence=confidence),
+            Estimate(kendall, confidence=confidence),
             len(x),
         )
-    rho: list[np.ndarray] = []
-    tau: list[float] = []
-    for counts in resampling.counts():
-        rho.append(spearman(counts))
-        tau.extend(_kendall(*(np.repeat(x.block, count) for x in ranked)) for count in counts)
-    found = [
-        resampling.estimate(value, again, (-1.0, 1.0))
-        for value, again in zip(values, (np.concatenate(rho), tau), strict=True)
+    replicates = [
+        _correlations(np.repeat(x, count), np.repeat(y, count))
+        for counts in resampling.counts()
+        for count in counts
     ]
-    return RankAgreement(found[0], found[1], len(x))
+    rho, tau = np.transpose(replicates)
+    return RankAgreement(
+        resampling.estimate(spearman, rho, (-1.0, 1.0)),
+        resampling.estimate(kendall, tau, (-1.0, 1.0)),
+        len(x),
+    )
 
 
-def _kendall(x: np.ndarray, y: np.ndarray) -> float:
-    """Kendall's τ_b of two integer rankings, NaN if one is constant."""
+def _correlations(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Spearman's ρ and Kendall's τ_b of two integer rankings, NaN if one is constant."""
     from scipy.stats import kendalltau
 
     if np.all(x == x[0]) or np.all(y == y[0]):
-        return float("nan")
-    return float(
-        kendalltau(x, y, method="asymptotic" if len(x) > 2 else "exact").statistic
-    )  # the p-value of two would divide by 0
+        return np.nan, np.nan
+    rho = np.corrcoef(_midranks(x), _midranks(y))[0, 1]
+    # The p-value of two would divide by 0.
+    tau = kendalltau(x, y, method="asymptotic" if len(x) > 2 else "exact").statistic
+    return float(rho), float(tau)
+
+
+def _midranks(x: np.ndarray) -> np.ndarray:
+    """The mean rank of each value and those that are equal to it, less one half."""
+    counts = np.bincount(x)
+    return np.asarray((np.cumsum(counts) - counts / 2)[x])
