@@ -316,14 +316,12 @@ FUNCTIONS = {
     "likely": lambda q, s, c: (
         lw.evaluation.by_class(lw.decompose(q), mean=c(PROBS[0])).likely.epistemic
     ),
-    "agreement": lambda q, s, c: lw.evaluation.agreement(
-        lw.decompose(q), votes=c(VOTES), error=s(~CORRECT)
-    ),
-    "curves by class": lambda q, s, c: (
-        lw.evaluation.rejection_curves_by_class(
+    "curves by class": lambda q, s, c: {
+        name: curve.value
+        for name, curve in lw.evaluation.rejection_curves_by_class(
             lw.decompose(q), s(CLASSES[PROBS.mean(axis=0).argmax(axis=-1)]), s(LABELS)
-        ).overall.value
-    ),
+        ).items()
+    },
     "intervals": lambda q, s, c: lw.evaluation.bootstrap_uncertainty(
         q, over="instances", groups=s(GROUPS), **BOOTSTRAP
     ),

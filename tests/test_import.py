@@ -57,7 +57,7 @@ LAYERS = [
     {"losses", "events", "_results", "_engine.torch_gradient", "_engine.dirichlet"},
     {"_engine.jax_traced"},
     {"_validation", "_engine.compute"},
-    {"factors"},
+    {"sources"},
     {"distributions", "_engine.joining"},
     {"decomposition"},
     {"joint", "_resampling", "io"},

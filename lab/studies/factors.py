@@ -25,7 +25,9 @@ from scipy.special import log_softmax
 from tables import between
 
 import labelwise as lw
-from labelwise.factors import _design, _gram, _test_factor, _test_members, as_factors
+from labelwise.sources import as_factors
+from labelwise.sources.design import make_design
+from labelwise.sources.permutation import permute_levels, permute_members
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -157,15 +159,15 @@ def falsely_reported(draw: Draw, runs: int) -> dict[str, Any]:
     for i in range(runs):
         q = draw(np.random.default_rng(i))
         probs = np.asarray(q.probs)
-        design, _ = _design(as_factors(q.factors, len(probs)), np.full(len(probs), 1 / len(probs)))
+        design, _ = make_design(
+            as_factors(q.factors, len(probs)), np.full(len(probs), 1 / len(probs))
+        )
         deviation = probs - probs.mean(axis=0)
         rng = np.random.default_rng(i)
         if len(design.sizes) > 1:
-            test = _test_factor(
-                _gram(design.cell_means(deviation)), design.sizes, 0, PERMUTATIONS, rng
-            )
+            test = permute_levels(design.cell_means(deviation), 0, PERMUTATIONS, rng)
         else:
-            test = _test_members(_gram(deviation), design.codes[0], PERMUTATIONS, rng)
+            test = permute_members(deviation, design.codes[0], PERMUTATIONS, rng)
         found += test.p <= LEVEL
         labels += bool(test.label_p.min() <= LEVEL)
     return {

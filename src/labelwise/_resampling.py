@@ -83,18 +83,16 @@ class Resampling:
                     "as n_bootstrap=1000"
                 )
             return
+        unit, needed = "instance", "a bootstrap needs at least 2 instances"
+        self.method = "bootstrap"
+        if groups is not None:
+            unit, needed = "group", "`groups` must name at least 2 groups"
+            self.method = f"bootstrap over {self.n_groups} groups"
         if self.n_groups < 2:
-            what = (
-                "`groups` must name at least 2 groups"
-                if groups is not None
-                else "a bootstrap needs at least 2 instances"
-            )
             raise ValueError(
-                f"{what}; got {self.n_groups}. One {'group' if groups is not None else 'instance'} "
-                "says nothing about the spread"
+                f"{needed}; got {self.n_groups}. One {unit} says nothing about the spread"
             )
         self.rng = as_rng(rng)
-        self.method = "bootstrap" if groups is None else f"bootstrap over {self.n_groups} groups"
 
     def group_counts(self, row: int | None = None) -> Iterator[np.ndarray]:
         """How often each group was drawn: blocks of shape (replicates, groups), sized for ``row``
@@ -122,6 +120,12 @@ class Resampling:
         )
         return sums.reshape(self.n_groups, *x.shape[1:])
 
+    def sums(self, x: np.ndarray) -> np.ndarray:
+        """Sum over the instances of each replicate: (instances, ...) to (replicates, ...)."""
+        columns = self.group_sums(x).reshape(self.n_groups, -1)
+        sums = np.concatenate([counts @ columns for counts in self.group_counts()])
+        return sums.reshape(self.n_bootstrap, *x.shape[1:])
+
     def estimate(
         self,
         value: Any,
@@ -133,37 +137,24 @@ class Resampling:
 
         ``units`` is the number of groups (or instances) that matter for each value, if not all do.
         """
-        replicates, units = (
-            np.asarray(replicates),
-            self.n_groups if units is None else np.asarray(units),
-        )
+        replicates = np.asarray(replicates)
+        units = np.asarray(self.n_groups if units is None else units)
         low, high = percentiles(replicates, self.confidence)
-        few = np.asarray(units < FEW)
+        few = units < FEW
         if np.all(np.isfinite(bounds[0])) and np.all(np.isfinite(bounds[1])):
-            few = few | (
-                np.asarray(low) == np.asarray(high)
-            )  # percentiles of replicates that are all alike are one point
+            # Percentiles of replicates that are all alike are one point.
+            few = few | (np.asarray(low) == np.asarray(high))
         few = few & np.isfinite(value)
-        if not few.any():
-            return Estimate(value, low, high, self.confidence, self.method)
-        t = t_interval(
-            value,
-            bootstrap_error(replicates, units),
-            np.fmax(units - 1, 1),
-            self.confidence,
-            bounds,
-            units,
-        )
-        low, high = np.where(few, t[0], low), np.where(few, t[1], high)
-        if np.ndim(value) == 0 and replicates.ndim == 1:
-            low, high = float(low), float(high)
-        return Estimate(
-            value,
-            low,
-            high,
-            self.confidence,
-            f"{self.method}, Student's t" if few.all() else self.method,
-        )
+        method = self.method
+        if np.any(few):
+            se, df = bootstrap_error(replicates, units), np.fmax(units - 1, 1)
+            t_low, t_high = t_interval(value, se, df, self.confidence, bounds, units)
+            low, high = np.where(few, t_low, low), np.where(few, t_high, high)
+            if np.ndim(value) == 0 and replicates.ndim == 1:
+                low, high = float(low), float(high)
+            if np.all(few):
+                method = f"{method}, Student's t"
+        return Estimate(value, low, high, self.confidence, method)
 
 
 def bootstrap_error(replicates: np.ndarray, units: Any) -> np.ndarray:

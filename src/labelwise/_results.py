@@ -30,10 +30,8 @@ Library = Literal["pandas", "polars"]
 class Top(Shown):
     """The instances with the highest uncertainty, highest first; made by ``u.top(n)``."""
 
-    indices: np.ndarray
-    """Where they are: (n,), or (n, D) where the instances have D ≠ 1 axes;
-    ``u[tuple(top.indices.T)]`` are the instances then.
-    """
+    positions: np.ndarray
+    """Where they are among all instances, counted through all axes, (n,)."""
     values: np.ndarray
     """Their uncertainty, (n,)."""
     by: str
@@ -46,12 +44,18 @@ class Top(Shown):
     def __len__(self) -> int:
         return len(self.values)
 
+    @property
+    def indices(self) -> np.ndarray:
+        """Where they are: (n,), or (n, D) where the instances have D ≠ 1 axes;
+        ``u[tuple(top.indices.T)]`` are the instances then.
+        """
+        if len(self.shape) == 1:
+            return self.positions
+        axes = np.array(np.unravel_index(self.positions, self.shape), dtype=int)
+        return axes.reshape(len(self.shape), len(self)).T
+
     def to_frame(self, *, ids: Any = None, library: Library = "pandas") -> Any:
         """A row for each, with its rank; ``ids`` name all instances, not only these."""
-        at = self.indices.reshape(-1, 1).T if self.indices.ndim == 1 else self.indices.T
-        flat = (
-            np.ravel_multi_index(tuple(at), self.shape) if self.shape else np.zeros(len(self), int)
-        )
         name = self.by if self.label is None else f"{self.by}.{self.label}"
         return instance_frame(
             {name: self.values},
@@ -59,26 +63,26 @@ class Top(Shown):
             library,
             ids=ids,
             known=self.instance_ids,
-            where=flat,
+            where=self.positions,
             rank=True,
         )
 
     def _summary(self) -> Summary:
         about = "over all labels" if self.label is None else f"about {some([self.label])}"
         shown = self.indices[:SHOWN]
-        known = None if self.instance_ids is None else ids_at(self.instance_ids, shown)
-        names = shown.tolist() if known is None else list(known)
-        rows = [
-            (str(name), value)
-            for name, value in zip(names, self.values[:SHOWN].tolist(), strict=True)
-        ]
+        names = shown.tolist()
+        if self.instance_ids is not None:
+            names = list(ids_at(self.instance_ids, shown))
+        rows = list(zip(map(str, names), self.values[:SHOWN].tolist(), strict=True))
         rest = len(self) - len(rows)
         title = f"Top {len(self)} of {prod(self.shape):,} by {self.by} uncertainty {about}"
         return Summary(title, ("instance", self.by), rows, f"… and {rest:,} more" if rest else "")
 
 
 class Result(Shown):
-    """Total, aleatoric and epistemic uncertainty of instances of some shape (...)."""
+    """Total, aleatoric and epistemic uncertainty of instances of some shape (...), one value
+    each.
+    """
 
     total: Any
     aleatoric: Any
@@ -105,26 +109,25 @@ class Result(Shown):
         return True  # whatever its length
 
     def __array__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        example = ".epistemic"
+        if self._trailing:
+            example = "u.sum().epistemic, or u['name'].epistemic for one label"
         raise TypeError(
-            (
-                f"{type(self).__name__} holds three arrays, `total`, `aleatoric` and `epistemic`: "
-                "use one of them, "
-            )
-            + (
-                "such as u.sum().epistemic, or u['name'].epistemic for one label"
-                if self._trailing
-                else "such as .epistemic"
-            )
+            f"{type(self).__name__} holds three arrays, `total`, `aleatoric` and `epistemic`: use "
+            f"one of them, such as {example}"
         )
 
-    def _columns(self, f: Any) -> dict[str, np.ndarray]:
-        """Each part in main memory after ``f``; the epistemic part of a single member is not
-        known.
-        """
-        columns = {part: np.asarray(f(to_numpy(getattr(self, part)))) for part in PARTS}
+    def _parts(self) -> dict[str, np.ndarray]:
+        """Each part in main memory; the epistemic part of a single member is not known."""
+        parts = {part: to_numpy(getattr(self, part)) for part in PARTS}
         if self.n_members == 1:
-            columns["epistemic"] = np.full_like(columns["epistemic"], np.nan)
-        return columns
+            parts["epistemic"] = np.full_like(parts["epistemic"], np.nan)
+        return parts
+
+    def _rows(self) -> dict[str, np.ndarray]:
+        """Each part with a row for each instance: (N,), or (N, K)."""
+        n, rest = prod(self.batch_shape), self.total.shape[self.total.ndim - self._trailing :]
+        return {part: x.reshape(n, *rest) for part, x in self._parts().items()}
 
     def _means(self) -> list[Any] | None:
         """The mean of each part over the instances, where its values are at hand and not too
@@ -140,16 +143,14 @@ class Result(Shown):
 
     def _instances(self) -> str:
         shape = self.batch_shape
-        return (
-            "1 instance"
-            if not shape
-            else counted(shape[0], "instance")
-            if len(shape) == 1
-            else " × ".join(map(str, shape)) + " instances"
-        )
+        if len(shape) > 1:
+            return " × ".join(map(str, shape)) + " instances"
+        return counted(prod(shape), "instance")
 
-    def _epistemic(self, x: float) -> Any:
-        return MISSING if self.n_members == 1 else x
+    def _row(self, name: str, *means: Any) -> list[Any]:
+        """A row of the summary."""
+        total, aleatoric, epistemic = map(float, means)
+        return [name, total, aleatoric, MISSING if self.n_members == 1 else epistemic]
 
     def _note(self) -> str:
         return "one member: the epistemic part is not known" if self.n_members == 1 else ""
@@ -160,24 +161,12 @@ class Result(Shown):
         check_choice(by, "by", PARTS)
         if by == "epistemic" and self.n_members == 1:
             raise ValueError("one member says nothing about epistemic uncertainty; use by='total'")
-        shape = tuple(values.shape)
         flat = to_numpy(values).reshape(-1)
         chosen = np.arange(flat.size)
         if n < flat.size:  # equal values in the order of the instances
             chosen = np.flatnonzero(flat >= np.partition(flat, flat.size - n)[flat.size - n])
         chosen = chosen[np.argsort(-flat[chosen], kind="stable")][:n]
-        indices = (
-            chosen
-            if len(shape) == 1
-            else np.stack(np.unravel_index(chosen, shape), axis=-1)
-            if shape
-            else np.zeros((1, 0), int)
-        )
-        return Top(indices, flat[chosen], by, label, shape, self.ids)
-
-
-class ComponentsResult(Result):
-    """One value per instance."""
+        return Top(chosen, flat[chosen], by, label, self.batch_shape, self.ids)
 
     def top(self, n: int = 20, *, by: str = "epistemic") -> Top:
         """The ``n`` instances with the highest uncertainty, highest first; equal ones in their
@@ -189,34 +178,27 @@ class ComponentsResult(Result):
         """A row for each instance, as a data frame of pandas or polars; see
         `Uncertainty.to_frame`.
         """
-        columns = self._columns(lambda x: x.reshape(-1))
-        return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
+        return instance_frame(self._rows(), self.batch_shape, library, ids=ids, known=self.ids)
 
     def to_xarray(self, *, dims: Sequence[str] | None = None) -> Any:
         """An `xarray.Dataset` of the three parts; see `Uncertainty.to_xarray`."""
         dims = _dims(self.batch_shape, dims)
-        return xarray().Dataset({part: (dims, x) for part, x in self._columns(lambda x: x).items()})
+        return xarray().Dataset({part: (dims, x) for part, x in self._parts().items()})
 
     def to_dict(self) -> dict[str, float]:
         """The mean of each part, for logs; without the epistemic one of a single member."""
-        return _means_of({part: x.reshape(-1) for part, x in self._columns(lambda x: x).items()})
+        return _means_of(self._rows())
 
     def _summary(self) -> Summary:
         title = f"{type(self).__name__}: {self._instances()}, {dtype_name(self.total)}"
         means = self._means()
         if means is None:
             return Summary(title)
-        total, aleatoric, epistemic = (float(x) for x in means)
-        return Summary(
-            title,
-            ("", *PARTS),
-            [("mean", total, aleatoric, self._epistemic(epistemic))],
-            self._note(),
-        )
+        return Summary(title, ("", *PARTS), [self._row("mean", *means)], self._note())
 
 
 class LabelwiseResult(Result):
-    """One value per instance and label."""
+    """The same with one value per instance and label."""
 
     class_names: tuple[str, ...]
     loss: Any
@@ -288,39 +270,38 @@ class LabelwiseResult(Result):
         check_choice(layout, "layout", ("wide", "long"))
         k = len(self.class_names)
         ids, y_pred, y_true = same_rows(self, ids=ids, y_pred=y_pred, y_true=y_true)
-        columns: dict[str, Any] = {}
-        classes = {
-            name: self._classes(y, name)
-            for name, y in (("y_pred", y_pred), ("y_true", y_true))
-            if y is not None
-        }
-        parts = self._columns(lambda x: x.reshape(-1, k))
+        given = {"y_pred": y_pred, "y_true": y_true}
+        classes = {name: self._classes(y, name) for name, y in given.items() if y is not None}
+        parts = self._rows()
+        columns: dict[str, np.ndarray] = {}
         if layout == "long":
-            columns |= {
-                name: np.repeat(y, k) if y.ndim == 1 else y.reshape(-1)
-                for name, y in classes.items()
-            }
-            columns["label"] = np.tile(
-                np.asarray(self.class_names, dtype=object), len(parts["total"])
-            )
+            for name, y in classes.items():
+                columns[name] = np.repeat(y, k) if y.ndim == 1 else y.reshape(-1)
+            labels = np.asarray(self.class_names, dtype=object)
+            columns["label"] = np.tile(labels, len(parts["total"]))
             columns |= {part: x.reshape(-1) for part, x in parts.items()}
-            return instance_frame(
-                columns, self.batch_shape, library, ids=ids, known=self.ids, repeat=k
-            )
-        for name, y in classes.items():
-            columns |= (
-                {name: y}
-                if y.ndim == 1
-                else {f"{name}.{label}": y[:, i] for i, label in enumerate(self.class_names)}
-            )
-        if self.structure != "overlapping":
-            columns |= self.sum()._columns(lambda x: x.reshape(-1))
-        columns |= {
-            f"{p}.{label}": parts[p][:, i]
-            for p in PARTS
+        else:
+            for name, y in classes.items():
+                columns |= {name: y} if y.ndim == 1 else self._by_label({name: y})
+            if self.structure != "overlapping":
+                columns |= self.sum()._rows()
+            columns |= self._by_label(parts)
+        return instance_frame(
+            columns,
+            self.batch_shape,
+            library,
+            ids=ids,
+            known=self.ids,
+            repeat=k if layout == "long" else 1,
+        )
+
+    def _by_label(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """A column for each label of columns (N, K): ``total.melanoma``."""
+        return {
+            f"{name}.{label}": x[:, i]
+            for name, x in columns.items()
             for i, label in enumerate(self.class_names)
         }
-        return instance_frame(columns, self.batch_shape, library, ids=ids, known=self.ids)
 
     def _classes(self, y: Any, name: str) -> np.ndarray:
         """Class names (N,); or, for labels that may occur together, whether each does (N, K)."""
@@ -370,10 +351,8 @@ class LabelwiseResult(Result):
             )
         at = label_axis % (d + 1)
         names = (*names[:at], "label", *names[at:])
-        parts = self._columns(lambda x: np.moveaxis(x, -1, at))
-        return xarray().Dataset(
-            {p: (names, x) for p, x in parts.items()}, coords={"label": list(self.class_names)}
-        )
+        parts = {part: (names, np.moveaxis(x, -1, at)) for part, x in self._parts().items()}
+        return xarray().Dataset(parts, coords={"label": list(self.class_names)})
 
     def to_dict(self) -> dict[str, float]:
         """Mean over the instances of each part: ``total`` (the sum over labels) and
@@ -386,13 +365,14 @@ class LabelwiseResult(Result):
         >>> {key: round(value, 3) for key, value in u.to_dict().items() if "total" in key}
         {'total': 0.32, 'total.a_b': 0.16, 'total.c': 0.16}
         """  # noqa: E501
-        k = len(self.class_names)
-        found = {} if self.structure == "overlapping" else self.sum().to_dict()
-        parts = self._columns(lambda x: x.reshape(-1, k))
+        means = {} if self.structure == "overlapping" else self.sum().to_dict()
         keys = _safe(self.class_names)
-        return found | _means_of(
-            {f"{part}.{key}": x[:, i] for part, x in parts.items() for i, key in enumerate(keys)}
-        )
+        columns = {
+            f"{part}.{key}": x[:, i]
+            for part, x in self._rows().items()
+            for i, key in enumerate(keys)
+        }
+        return means | _means_of(columns)
 
     def _summary(self) -> Summary:
         title = (
@@ -402,17 +382,8 @@ class LabelwiseResult(Result):
         means = self._means()
         if means is None:
             return Summary(f"{title}: {some(self.class_names)}")
-        total, aleatoric, epistemic = means
-        order = np.argsort(-total, kind="stable")[:SHOWN]
-        rows = [
-            (
-                self.class_names[i],
-                float(total[i]),
-                float(aleatoric[i]),
-                self._epistemic(float(epistemic[i])),
-            )
-            for i in order
-        ]
+        order = np.argsort(-means[0], kind="stable")[:SHOWN]
+        rows = [self._row(self.class_names[i], *(mean[i] for mean in means)) for i in order]
         left = len(self.class_names) - len(rows)
         notes = [self._note(), f"… and {left:,} labels with lower means" if left else ""]
         return Summary(title, ("mean of", *PARTS), rows, "; ".join(note for note in notes if note))

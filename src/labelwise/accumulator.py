@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -67,7 +66,7 @@ class _State(NamedTuple):
     """
 
     weight: Array
-    """Of all members together, (..., 1)."""
+    """Of all members together: (..., 1), or (1, ..., 1) if it is the same for all instances."""
     weight_rest: Array
     mean: Array
     mean_rest: Array
@@ -204,7 +203,6 @@ class Accumulator:
         before, by name where both have names.
         """
         known = check_names(self._names, int(probs.shape[-1]))
-        order = None
         if known is None and self.n_members == 0:
             self._names = names
         elif known is None and names is not None:
@@ -212,20 +210,16 @@ class Accumulator:
                 "`probs` has class names, but the members before had none", fix="accumulator_names"
             )
         elif known is not None and names is not None and names != known:
-            order = values_by_class(
-                dict(zip(names, range(len(names)), strict=True)), known, "probs"
-            )
-        if order is not None:
+            positions = dict(zip(names, range(len(names)), strict=True))
+            order = values_by_class(positions, known, "probs")
             probs = namespace(probs).take(probs, index_like(order, probs), axis=-1)
         if self.n_members == 0:
             self._ids = ids
             return probs
         rows = row_order(self._ids, ids, "the members before", "`probs`")
-        return (
-            probs
-            if rows is None
-            else namespace(probs).take(probs, index_like(rows, probs), axis=-2)
-        )
+        if rows is not None:
+            probs = namespace(probs).take(probs, index_like(rows, probs), axis=-2)
+        return probs
 
     def _keep(self, p: Array, w: Array, loss: Loss) -> bool:
         """Keep a member as it is, if there are only such members and the kernel can compute with
@@ -234,39 +228,33 @@ class Accumulator:
         if self._state is not None or self.n_members == FIRST or w.ndim or not float(w) > 0:
             return False
         values = joining.in_main_memory(loss, p)
-        first = self._first
-        if values is None or (
-            first is not None and (values[0].dtype != first.dtype or float(w) != self._weight)
-        ):
+        if values is None:
             return False
-        if first is None:
-            first = self._first = np.empty((FIRST, *p.shape), values[0].dtype)
-        first[self.n_members] = values[0]
+        (member,) = values
+        if self._first is None:
+            self._first = np.empty((FIRST, *p.shape), member.dtype)
+        elif member.dtype != self._first.dtype or float(w) != self._weight:
+            return False
+        self._first[self.n_members] = member
         self._like, self._weight = p[..., :0], float(w)
         self.n_members += 1
         return True
 
     def _fold(self) -> None:
         """Replace the first members by the state after them."""
-        if self._first is not None:
-            first, like_them = self._first[: self.n_members], self._like
-            self._first = None
-            for p in first:
-                self._add(p, np.asarray(self._weight, p.dtype), self._bound(p.shape[-1]))
-            self._like = like_them
+        if self._first is None:
+            return
+        first, like_them = self._first[: self.n_members], self._like
+        self._first = None
+        weight = np.asarray(self._weight, first.dtype)
+        for p in first:
+            self._add(p, weight, self._bound(p.shape[-1]))
+        self._like = like_them
 
     def _add(self, p: Array, w: Array, loss: Loss) -> None:
         """Join the state with a member."""
-        w = w if w.ndim == 0 else w[..., None]
-        pair = w, 0 * w
-        if isinstance(p, np.ndarray):  # one weight for all instances is not written down for each
-            pair = (
-                np.broadcast_to(pair[0], (*p.shape[:-1], 1)),
-                np.broadcast_to(pair[1], (*p.shape[:-1], 1)),
-            )
-        else:
-            pair = pair[0] + 0 * p[..., :1], pair[1] + 0 * p[..., :1]
-        self._take_in(pair, [p], loss)
+        w = w.reshape((1,) * p.ndim if w.ndim == 0 else (*p.shape[:-1], 1))
+        self._take_in((w, 0 * w), [p], loss)
 
     def merge(self, other: Accumulator) -> Accumulator:
         """Add what another Accumulator of the same loss has seen."""
@@ -296,41 +284,52 @@ class Accumulator:
             self._state, self._own, self._like = other._state, False, other._like
         else:
             self._check_shape(other._state.spread)
-            self._take_in(
-                other._state[:2], list(other._state[2:]), self._bound(other._state.spread.shape[-1])
-            )
+            self._take_in(other._state[:2], other._state[2:], self._bound(k))
         self.n_members += other.n_members
         return self
 
-    def _take_in(self, weight: Pair, given: list[Array], loss: Loss) -> None:
-        """Join what has been seen with a member, ``given`` = [p], or with the arrays of another
-        state.
+    def _take_in(self, weight: Sequence[Array], added: Sequence[Array], loss: Loss) -> None:
+        """Join what has been seen with a member, ``added`` = [p], or with the arrays of another
+        state that follow its weight.
         """
-        mine: list[Array] = [] if self._state is None else list(self._state)
-        if len(given) == 1:
-            self._like = given[0][..., :0]
-        values = joining.in_main_memory(loss, *weight, *given, *mine)
+        n_added = len(added)
+        before: Sequence[Array] = self._state or ()
+        if n_added == 1:
+            self._like = added[0][..., :0]
+        values = joining.in_main_memory(loss, *weight, *added, *before)
         if values is None:
-            mine = [back(x, given[0]) for x in mine]
-            self._state, self._own = (
-                _State(
-                    *_in_blocks(partial(_joined, loss, len(given) == 1), *weight, *given, *mine)
-                ),
-                False,
-            )
+
+            def join(*x: Array) -> _State:
+                weight, added, before = x[:2], x[2 : 2 + n_added], x[2 + n_added :]
+                if n_added == 1:
+                    state = _member(added[0], weight[0], loss)
+                else:
+                    state = _State(*weight, *added)
+                return _join(_State(*before), state, loss) if before else state
+
+            before = [back(x, added[0]) for x in before]
+            self._state = _State(*_in_blocks(join, *weight, *added, *before))
+            self._own = False
             return
-        dtype, shape, n = np.result_type(*values), given[0].shape, joining.n_arrays(loss)
-        none = np.broadcast_to(np.zeros((), dtype), values[0].shape)
-        before = (values[-len(mine)], values[1 - len(mine)]) if mine else (none, none)
-        state = [
-            np.array(x, dtype, order="C", copy=None if self._own else True)
-            for x in values[len(values) - 8 :][:n]
-            if mine
-        ]
-        state = state or [np.empty(shape, dtype) for _ in range(n)]
-        total, alpha, beta = _shares(before, (values[0], values[1]))
-        added = [np.ascontiguousarray(x, dtype) for x in values[2 : 2 + min(n, len(given))]]
-        joining.take_in(state, added, alpha, beta, loss, fresh=not mine)
+
+        dtype, shape = np.result_type(*values), added[0].shape
+        new_weight, new, old = values[:2], values[2 : 2 + n_added], values[2 + n_added :]
+        n = joining.n_arrays(loss)
+        if old:
+            old_weight, copy = old[:2], None if self._own else True
+            state = [np.array(x, dtype, order="C", copy=copy) for x in old[2 : 2 + n]]
+        else:
+            old_weight = [np.zeros_like(x) for x in new_weight]
+            state = [np.empty(shape, dtype) for _ in range(n)]
+        total, alpha, beta = _shares(old_weight, new_weight)
+        joining.take_in(
+            state,
+            [np.ascontiguousarray(x, dtype) for x in new[:n]],
+            _of_each(alpha, shape),
+            _of_each(beta, shape),
+            loss,
+            fresh=not old,
+        )
         unused = [np.broadcast_to(np.zeros((), dtype), shape)] * (8 - n)
         self._state, self._own = _State(*total, *state, *unused), True
 
@@ -400,23 +399,18 @@ class Accumulator:
                 f"{str(path)!r} was saved with {found['description']}; it cannot go on with "
                 f"{_describe(self)}"
             )
-        shape = found["spread"].shape
-        fits = all(
-            found[key].shape == ((*shape[:-1], 1) if key.startswith("weight") else shape)
-            for key in _State._fields
-        )
-        if (
-            not shape
-            or not fits
-            or any(
-                found[key].dtype.kind != "f" or not np.all(np.isfinite(found[key]))
-                for key in _State._fields
-            )
-        ):
+        state = _State(*(np.array(found[key]) for key in _State._fields))
+        shape = state.spread.shape
+        shapes = [{(*shape[:-1], 1), (1,) * len(shape)}] * 2 + [{shape}] * 8
+        fits = [
+            x.shape in allowed and x.dtype.kind == "f" and bool(np.isfinite(x).all())
+            for x, allowed in zip(state, shapes, strict=True)
+        ]
+        if not shape or not all(fits):
             raise ValueError(
                 f"{str(path)!r} is not a saved Accumulator: its arrays do not fit together"
             )
-        self._state, self._own = _State(*(np.array(found[key]) for key in _State._fields)), True
+        self._state, self._own = state, True
         self.n_members = int(found["n_members"])
         return self
 
@@ -424,13 +418,11 @@ class Accumulator:
         return self.loss.bind(check_names(self._names, k) or tuple(str(i) for i in range(k)))
 
     def _check_shape(self, p: Array) -> None:
-        before = (
-            self._state.spread
-            if self._state is not None
-            else self._first[0]
-            if self._first is not None
-            else p
-        )
+        before = p
+        if self._state is not None:
+            before = self._state.spread
+        elif self._first is not None:
+            before = self._first[0]
         if tuple(p.shape) != tuple(before.shape):
             raise ValueError(
                 f"`probs` must have the shape of the members before, {tuple(before.shape)}; got "
@@ -447,11 +439,9 @@ def _same_loss(a: Loss, b: Loss) -> bool:
 
 
 def _describe(acc: Any) -> str:
-    return (
-        f"{acc.loss!r}{', multilabel' if acc.multilabel else ''}"
-        if isinstance(acc, Accumulator)
-        else type(acc).__name__
-    )
+    if not isinstance(acc, Accumulator):
+        return type(acc).__name__
+    return f"{acc.loss!r}, multilabel" if acc.multilabel else repr(acc.loss)
 
 
 def _concluded(s: _State, loss: Loss) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
@@ -478,7 +468,7 @@ def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Ar
         return f(*arrays)
     batch = last.shape[:-1]
     n, step = int(np.prod(batch)), max(1, BLOCK // last.shape[-1])
-    rows = [x.reshape(n, x.shape[-1]) for x in arrays]
+    rows = [np.broadcast_to(x, (*batch, x.shape[-1])).reshape(n, -1) for x in arrays]
     whole: list[np.ndarray] = []
     for i in range(0, n, step):
         parts = f(*(x[i : i + step] for x in rows))
@@ -486,15 +476,6 @@ def _in_blocks(f: Callable[..., Sequence[Array]], *arrays: Array) -> Sequence[Ar
         for out, part in zip(whole, parts, strict=True):
             out[i : i + step] = part
     return [x.reshape(*batch, x.shape[-1]) for x in whole]
-
-
-def _joined(loss: Loss, member: bool, *x: Array) -> list[Array]:
-    """The arrays of the state of a weight and a member, or the arrays of a state, joined with the
-    arrays of another state, if there is one.
-    """
-    n = 3 if member else len(_State._fields)
-    added = _member(x[2], x[0], loss) if member else _State(*x[:n])
-    return list(_join(_State(*x[n:]), added, loss) if len(x) > n else added)
 
 
 def _member(p: Array, w: Array, loss: Loss) -> _State:
@@ -532,19 +513,19 @@ def _join(a: _State, b: _State, loss: Loss) -> _State:
     return _State(*weight, *t, *c, *entropy, spread, other)
 
 
-def _shares(a: Pair, b: Pair) -> tuple[Pair, Array, Array]:
+def _shares(a: Sequence[Array], b: Sequence[Array]) -> tuple[Pair, Array, Array]:
     """The sum of two weights and their shares of it; 0 where it is 0."""
-    if all(
-        isinstance(x, np.ndarray) and x.size > 1 and not any(x.strides) for x in (*a, *b)
-    ):  # one weight for all instances
-        shape, first = a[0].shape, (slice(0, 1),) * a[0].ndim
-        weight, alpha, beta = _shares((a[0][first], a[1][first]), (b[0][first], b[1][first]))
-        high, low, alpha, beta = (np.broadcast_to(x, shape) for x in (*weight, alpha, beta))
-        return (high, low), alpha, beta
     high, low = _two_sum(a[0], b[0])
     weight = _two_sum(high, low + (a[1] + b[1]))
     whole = namespace(high).where(weight[0] > 0, weight[0], namespace(high).ones_like(high))
     return weight, a[0] / whole, b[0] / whole
+
+
+def _of_each(share: np.ndarray, shape: tuple[int, ...]) -> np.ndarray:
+    """The share of each instance, (..., 1); one number for all of them is not written down again
+    and again.
+    """
+    return np.broadcast_to(share.reshape(()) if share.size == 1 else share, (*shape[:-1], 1))
 
 
 def _two_sum(a: Array, b: Array) -> Pair:

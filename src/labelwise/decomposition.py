@@ -12,22 +12,20 @@ import numpy as np
 from ._arrays import Array, as_real, like, namespace, to_numpy
 from ._engine.compute import Computed, compute
 from ._frames import ids_at, values_by_class
-from ._results import PARTS, ComponentsResult, LabelwiseResult
+from ._results import PARTS, LabelwiseResult, Result
 from ._suggestions import suggest
 from .distributions import Distribution
 from .distributions.base import ArrayT, batch_index, not_a_distribution
 from .distributions.marginals import Atoms
 from .events import Events, Family, Structure, as_events
-from .factors import Sources, find_sources
 from .losses import Loss, LossName, as_loss
+from .sources import Sources, find_sources
 
 __all__ = ["PARTS", "Components", "JointUncertainty", "Uncertainty", "decompose"]
 
-_new = object.__new__
-
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Components(ComponentsResult, Generic[ArrayT]):
+class Components(Result, Generic[ArrayT]):
     """Total, aleatoric and epistemic uncertainty, one value per instance."""
 
     total: ArrayT
@@ -53,13 +51,11 @@ class Components(ComponentsResult, Generic[ArrayT]):
         return self._at(batch_index(index, len(self.batch_shape)))
 
     def _at(self, index: tuple[Any, ...]) -> Self:
-        error = None if self.error is None else self.error._at(index)
-        parts: Any = (self.total, self.aleatoric, self.epistemic)
-        total, aleatoric, epistemic = (x[index] for x in parts)
-        ids = None if self.ids is None else ids_at(self.ids, index)
-        return replace(
-            self, total=total, aleatoric=aleatoric, epistemic=epistemic, error=error, ids=ids
-        )
+        return self._changed(lambda x: x[index], ids=ids_at(self.ids, index))
+
+    def _changed(self, f: Callable[[Any], Any], **fields: Any) -> Self:
+        """Apply ``f`` to the three parts and their errors, and change other fields."""
+        return replace(self, **_each(self, f), **fields)
 
     @cached_property
     def maximum(self) -> float | None:
@@ -77,15 +73,18 @@ class Components(ComponentsResult, Generic[ArrayT]):
                 "`normalized` divides by the maximum of the sum, which is 0 because all costs or "
                 "weights are 0"
             )
-        return replace(self._scaled(1 / self.maximum), bound=1.0)
-
-    def _scaled(self, factor: float) -> Components[ArrayT]:
-        error = None if self.error is None else self.error._scaled(factor)
-        parts: Any = (self.total, self.aleatoric, self.epistemic)
-        total, aleatoric, epistemic = (part * factor for part in parts)
+        factor = 1 / self.maximum
         return Components(
-            total, aleatoric, epistemic, error=error, n_members=self.n_members, ids=self.ids
+            **_each(self, lambda x: x * factor), bound=1.0, n_members=self.n_members, ids=self.ids
         )
+
+
+def _each(result: Components[Any] | Uncertainty[Any], f: Callable[[Any], Any]) -> dict[str, Any]:
+    """``f`` of the three parts and of their errors."""
+    fields: dict[str, Any] = {part: f(getattr(result, part)) for part in PARTS}
+    if result.error is not None:
+        fields["error"] = result.error._changed(f)
+    return fields
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -154,29 +153,22 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
         if key not in self.class_names:
             raise KeyError(f"no label {key!r}{suggest(key, self.class_names)}")
         i = self.class_names.index(key)
-        return self._each(lambda x: x[..., i], float(self.maximum[i]))
+        return self._components(lambda x: x[..., i], float(self.maximum[i]))
 
     def _at(self, index: tuple[Any, ...]) -> Uncertainty[ArrayT]:
         labels = (*index, slice(None))
-        parts: Any = (self.total, self.aleatoric, self.epistemic)
-        total, aleatoric, epistemic = (x[labels] for x in parts)
-        error = None if self.error is None else self.error._at(labels)
-        sums = None if self.sums is None else self.sums._at(index)
-        joint = None if self.joint is None else self.joint._at(index)
-        ensemble = None if self.ensemble is None else self.ensemble[index]
-        ids = None if self.ids is None else ids_at(self.ids, index)
-        parts = {"total": total, "aleatoric": aleatoric, "epistemic": epistemic, "error": error}
-        return replace(self, **parts, sums=sums, joint=joint, ensemble=ensemble, ids=ids)
+        return replace(
+            self,
+            **_each(self, lambda x: x[labels]),
+            sums=None if self.sums is None else self.sums._at(index),
+            joint=None if self.joint is None else self.joint._at(index),
+            ensemble=None if self.ensemble is None else self.ensemble[index],
+            ids=ids_at(self.ids, index),
+        )
 
-    def _each(self, f: Callable[[Array], Array], bound: Any = None) -> Components[ArrayT]:
-        """Apply ``f`` to the three parts and their errors."""
-        parts = [
-            Components(f(x.total), f(x.aleatoric), f(x.epistemic))
-            for x in (self, self.error)
-            if x is not None
-        ]
-        error = parts[1] if len(parts) > 1 else None
-        return replace(parts[0], bound=bound, error=error, n_members=self.n_members, ids=self.ids)
+    def _components(self, f: Callable[[Any], Any], bound: Any) -> Components[ArrayT]:
+        """``f`` of the three parts, one value per instance."""
+        return Components(**_each(self, f), bound=bound, n_members=self.n_members, ids=self.ids)
 
     def sum(
         self, weights: Sequence[float] | Mapping[str, float] | None = None
@@ -197,21 +189,12 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
             maximum_of_sum, self.loss, self.structure, len(self.class_names), self.unit, w
         )
         if w is None and self.sums is not None:
-            own = self.sums
-            return Components(
-                own.total,
-                own.aleatoric,
-                own.epistemic,
-                largest,
-                own.error,
-                self.n_members,
-                self.ids,
-            )
+            return replace(self.sums, bound=largest, n_members=self.n_members, ids=self.ids)
 
         def add(x: Array) -> Array:
             return namespace(x).sum(x if w is None else x * like(w, x), axis=-1)
 
-        return self._each(add, largest)
+        return self._components(add, largest)
 
     def _weights(self, weights: Any) -> np.ndarray:
         weights = values_by_class(weights, self.class_names, "weights")
@@ -262,26 +245,15 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
                 "`sources` needs named factors, such as lw.Ensemble(probs, factors={'prompt': "
                 "[...], 'model': [...]}), without `correction`"
             )
-        law = self.ensemble.marginal(self.events)
-        law = Atoms(
-            *(
-                None if x is None else to_numpy(x).astype(float)
-                for x in (law.t, law.weights, law.complement)
-            )
-        )
         found = find_sources(
-            law,
+            numpy_law(self.ensemble, self.events),
             self.ensemble.factors,
             self.loss,
             self.class_names,
             n_permutations=n_permutations,
             rng=rng,
         )
-        return (
-            found
-            if np.ndim(self.unit) == 0 and self.unit == 1
-            else replace(found, values=found.values / self.unit)
-        )
+        return replace(found, values=found.values / self.unit)
 
     def normalized(self) -> Uncertainty[ArrayT]:
         """Divide by the largest possible label-wise value, max G."""
@@ -291,17 +263,23 @@ class Uncertainty(LabelwiseResult, Generic[ArrayT]):
                 f"`normalized` divides by the largest value of each label, which is 0 for {name!r} "
                 "because one of its costs is 0"
             )
-        parts = self._each(lambda x: x / like(self.maximum, x))
         return replace(
             self,
-            total=parts.total,
-            aleatoric=parts.aleatoric,
-            epistemic=parts.epistemic,
-            error=parts.error,
+            **_each(self, lambda x: x / like(self.maximum, x)),
             sums=None,
             joint=None,
             unit=self.loss.maximum + np.zeros(len(self.class_names)),
         )
+
+
+def numpy_law(q: Any, events: Events | None) -> Atoms:
+    """The law of the events under an ensemble, in NumPy and double precision."""
+    law = q.marginal(events)
+    t, weights, complement = (
+        None if x is None else to_numpy(x).astype(float)
+        for x in (law.t, law.weights, law.complement)
+    )
+    return Atoms(t, weights, complement)
 
 
 def maximum_of_sum(
@@ -387,52 +365,52 @@ def decompose(
 
     def equations(q: Distribution[Any]) -> Computed:
         law = q.marginal(family)
-        aleatoric = law.aleatoric(
-            loss
-        )  # AU = E G(Θ)             Eqs. (10), (18), (21); sampled laws know their mean afterwards
-        total = loss.entropy(*law.mean)  # TU = G(E Θ)             Eqs. (9), (17), (20)
-        epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)       Eqs. (11), (19), (22)
+        # AU comes first because sampled laws know their mean afterwards.
+        aleatoric = law.aleatoric(loss)  # AU = E G(Θ)        Eqs. (10), (18), (21)
+        total = loss.entropy(*law.mean)  # TU = G(E Θ)        Eqs. (9), (17), (20)
+        epistemic = law.epistemic(loss)  # EU = E D(Θ ‖ E Θ)  Eqs. (11), (19), (22)
         return Computed((total, aleatoric, epistemic), law.error(loss))
 
-    computed = compute(
-        equations, q, loss, events=family, n_jobs=n_jobs
-    )  # the same numbers, computed the fastest way
+    # The same numbers, computed the fastest way.
+    computed = compute(equations, q, loss, events=family, n_jobs=n_jobs)
     if correction is not None:
-        (bias,) = compute(
-            lambda q: Computed((q.marginal(family).jackknife(loss),)), q, n_jobs=n_jobs
-        ).parts
+
+        def jackknife(q: Distribution[Any]) -> Computed:
+            law: Any = q.marginal(family)
+            return Computed((law.jackknife(loss),))
+
+        (bias,) = compute(jackknife, q, n_jobs=n_jobs).parts
         total, aleatoric, epistemic = computed.parts
         computed = Computed((total + bias, aleatoric, epistemic + bias), computed.error)
     total, aleatoric, epistemic = computed.parts
+    n_members = q.n_members if q.finite else None
     structure: Structure = "partition" if q.exclusive else "free"
-    stored = getattr(q, "stored", None)  # the members at hand, without a call on the fast path
-    members = stored.shape[0] if stored is not None else q.n_members if q.finite else None
-    sums = joint = None
-    # Fields are set at once: `__init__` of a frozen dataclass sets them one by one, which takes as
-    # long as computing a small ensemble.
-    if computed.sums is not None:
-        vars(sums := _new(Components)).update(zip(PARTS, computed.sums, strict=True))
+    if family is not None:
+        structure = family.structure(q.n_classes, q.class_names)
+    joint = None
     if computed.joint is not None and q.exclusive:
-        bound = partial(loss.joint_maximum, total.shape[-1])
-        vars(joint := _new(JointUncertainty)).update(
-            zip(PARTS, computed.joint, strict=True), bound=bound, n_members=members, ids=q.ids
+        joint = JointUncertainty(
+            **dict(zip(PARTS, computed.joint, strict=True)),
+            bound=partial(loss.joint_maximum, total.shape[-1]),
+            n_members=n_members,
+            ids=q.ids,
         )
-    vars(u := _new(Uncertainty)).update(
-        total=total,
-        aleatoric=aleatoric,
-        epistemic=epistemic,
+    has_factors = correction is None and getattr(q, "factors", None) is not None
+    return Uncertainty(
+        total,
+        aleatoric,
+        epistemic,
         class_names=family.names if family else q.class_names or _numbers(total.shape[-1]),
         loss=loss,
         events=family,
-        structure=structure if family is None else family.structure(q.n_classes, q.class_names),
+        structure=structure,
         error=None if computed.error is None else Components(*computed.error),
-        sums=sums,
+        sums=None if computed.sums is None else Components(*computed.sums),
         joint=joint,
-        n_members=members,
+        n_members=n_members,
         ids=q.ids,
-        ensemble=q if correction is None and getattr(q, "factors", None) is not None else None,
+        ensemble=q if has_factors else None,
     )
-    return u
 
 
 @lru_cache(maxsize=64)

@@ -4,7 +4,6 @@ computed.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from ._arrays import ClassNames, check_names, to_numpy
 from ._frames import values_by_class
 from .decomposition import PARTS, Uncertainty, decompose
 from .distributions import Distribution, Ensemble, MultiLabelEnsemble
+from .events import Structure
 from .losses import Loss, LossName, as_loss
 
 __all__ = ["LabelwiseMetric"]
@@ -58,14 +58,17 @@ class LabelwiseMetric:
 
     def reset(self) -> LabelwiseMetric:
         """Set all sums to zero."""
-        self._sums = np.zeros(0)
-        self._like: Uncertainty | None = None
+        self._names = self.class_names
+        """Those of the first batch, if none were given."""
+        self._sums: np.ndarray | None = None
+        self._structure: Structure = "free" if self.multilabel else "partition"
+        self._n_members: int | None = 1
         return self
 
     @property
     def n_instances(self) -> int:
         """How many instances have been seen."""
-        return int(self._sums[-1]) if self._sums.size else 0
+        return 0 if self._sums is None else int(self._sums[-1])
 
     @property
     def state(self) -> np.ndarray:
@@ -74,30 +77,20 @@ class LabelwiseMetric:
 
         Before the first `update` it is empty, or zero where ``class_names`` are given.
         """
-        if not self._sums.size and self.class_names is not None:
-            return np.zeros(3 * len(self.class_names) + 1)
-        return self._sums.copy()
+        if self._sums is not None:
+            return self._sums.copy()
+        return np.zeros(0 if self._names is None else 3 * len(self._names) + 1)
 
     def load_state(self, state: Any) -> LabelwiseMetric:
         """Replace the state, for instance by the sum over several processes."""
         sums = to_numpy(state).astype(float)
-        if (
-            sums.ndim != 1
-            or len(sums) % 3 != 1
-            or not np.all(np.isfinite(sums))
-            or np.any(sums < 0)
-        ):
+        is_valid = sums.ndim == 1 and len(sums) % 3 == 1 and np.all(np.isfinite(sums) & (sums >= 0))
+        if not is_valid:
             raise ValueError(
                 f"`state` must be 3K + 1 finite sums that are not negative; got shape {sums.shape}"
             )
-        self._expect(len(sums))
-        if self._like is None:  # only the labels and the loss are taken from it
-            k = len(sums) // 3
-            kind = MultiLabelEnsemble if self.multilabel else Ensemble
-            self._like = decompose(
-                kind(np.full((2, k), 1 / k), member_axis=0, class_names=self.class_names), self.loss
-            )
-        self._sums = sums.copy()
+        self._labels(tuple(str(k) for k in range(len(sums) // 3)))
+        self._sums, self._n_members = sums.copy(), None
         return self
 
     def update(self, probs: Any) -> LabelwiseMetric:
@@ -105,19 +98,17 @@ class LabelwiseMetric:
         kind = MultiLabelEnsemble if self.multilabel else Ensemble
         q = probs if isinstance(probs, Distribution) else kind(probs, class_names=self.class_names)
         u = decompose(q, self.loss)
-        k = len(u.class_names)
-        self._expect(3 * k + 1)
-        known = self.class_names or (
-            u.class_names if self._like is None else self._like.class_names
-        )
+        names = self._labels(u.class_names)
+        k = len(names)
         order = list(range(k))
-        if q.class_names is not None and q.class_names != known:
-            order = values_by_class(dict(zip(q.class_names, order, strict=True)), known, "probs")
+        if q.class_names is not None and q.class_names != names:
+            order = values_by_class(dict(zip(q.class_names, order, strict=True)), names, "probs")
         parts = [
             to_numpy(getattr(u, part)).astype(float).reshape(-1, k)[:, order] for part in PARTS
         ]
         sums = np.concatenate([*(x.sum(axis=0) for x in parts), [len(parts[0])]])
-        self._add(sums, replace(u, class_names=known))
+        self._structure = u.structure
+        self._add(sums, u.n_members)
         return self
 
     def merge(self, other: LabelwiseMetric) -> LabelwiseMetric:
@@ -130,50 +121,46 @@ class LabelwiseMetric:
             raise ValueError(
                 f"only a LabelwiseMetric of the same kind can be merged; this one has {self.loss!r}"
             )
-        if other._like is not None:
-            self._expect(len(other._sums))
-            known = self.class_names or (None if self._like is None else self._like.class_names)
-            if known is not None and other._like.class_names != known:
-                raise ValueError(
-                    "only a LabelwiseMetric with the same labels in the same order can be merged; "
-                    f"this one has {known}, the other {other._like.class_names}"
-                )
-            self._add(other._sums, other._like)
+        if other._sums is None or other._names is None:
+            return self
+        names = self._labels(other._names)
+        if other._names != names:
+            raise ValueError(
+                "only a LabelwiseMetric with the same labels in the same order can be merged; "
+                f"this one has {names}, the other {other._names}"
+            )
+        self._structure = other._structure
+        self._add(other._sums, other._n_members)
         return self
 
     def compute(self) -> Uncertainty:
         """The means over all instances seen, as an `Uncertainty` of arrays (K,):
         ``metric.compute().to_dict()`` for a logger.
         """
-        if self._like is None or not self.n_instances:
+        if self._sums is None or self._names is None or not self.n_instances:
             raise ValueError("there is nothing to compute yet: `update` has not been called")
         total, aleatoric, epistemic = self._sums[:-1].reshape(3, -1) / self._sums[-1]
-        return replace(
-            self._like,
-            total=total,
-            aleatoric=aleatoric,
-            epistemic=epistemic,
-            error=None,
-            sums=None,
-            joint=None,
+        return Uncertainty(
+            total,
+            aleatoric,
+            epistemic,
+            class_names=self._names,
+            loss=self.loss.bind(self._names),
+            structure=self._structure,
+            n_members=self._n_members,
         )
 
-    def _add(self, sums: np.ndarray, u: Uncertainty) -> None:
-        members = [x.n_members for x in (u, self._like) if x is not None]
-        self._like = replace(
-            u,
-            sums=None,
-            joint=None,
-            error=None,
-            ids=None,
-            n_members=None if None in members else max(members),  # type: ignore[type-var]
-        )
-        self._sums = sums + (self._sums if self._sums.size else 0.0)
+    def _labels(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        """The labels, which are ``names`` if none are known yet; their number must be the same."""
+        if self._names is None:
+            self._names = names
+        if len(names) != len(self._names):
+            raise ValueError(f"the metric has {len(self._names)} labels; got {len(names)}")
+        return self._names
 
-    def _expect(self, size: int) -> None:
-        """The number of labels must stay the same."""
-        known = self._sums.size or (
-            0 if self.class_names is None else 3 * len(self.class_names) + 1
-        )
-        if known and size != known:
-            raise ValueError(f"the metric has {known // 3} labels; got {size // 3}")
+    def _add(self, sums: np.ndarray, n_members: int | None) -> None:
+        self._sums = sums if self._sums is None else self._sums + sums
+        if n_members is None or self._n_members is None:
+            self._n_members = None
+        else:
+            self._n_members = max(self._n_members, n_members)

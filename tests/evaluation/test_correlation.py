@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import labelwise as lw
-from labelwise.evaluation import agreement, rank_agreement
+from labelwise.evaluation import rank_agreement
 
 
 @pytest.mark.parametrize("levels", [3, 10**9])
@@ -69,85 +68,14 @@ def test_constant_has_no_rank():
         assert np.isnan([float(estimate), estimate.low, estimate.high]).all()
 
 
-@pytest.fixture
-def crowd():
-    """People vote by the true probabilities; members see these plus noise of their own that grows
-    where there is little data.
-    """
-    rng = np.random.default_rng(5)
-    truth = rng.dirichlet([0.4, 0.4, 0.4], size=1500)
-    votes = rng.multinomial(50, truth)
-    little = rng.random((1500, 1)) * 2
-    probs = np.exp(np.log(truth + 1e-3) + little * rng.normal(size=(6, 1500, 3)))
-    q = lw.Ensemble(probs / probs.sum(-1, keepdims=True), class_names=["a", "b", "c"])
-    return q, votes, truth
-
-
-def test_aleatoric_follows_votes_and_epistemic_what_is_not_known(crowd):
-    q, votes, truth = crowd
-    excess = np.abs(q.mean() - truth).sum(-1)  # error that more data would remove
-    result = agreement(lw.decompose(q), votes=votes, error=excess)
-    assert (
-        float(result["aleatoric", "votes"].spearman)
-        > float(result["epistemic", "votes"].spearman) + 0.1
-    )
-    assert (
-        float(result["epistemic", "error"].spearman)
-        > float(result["aleatoric", "error"].spearman) + 0.1
-    )
-    assert set(result.by_class) == {"a", "b", "c"}
-    assert all(0.3 < float(r.kendall) < 1 for r in result.by_class.values())
-    assert result["total", "votes"].n == 1500
-
-
-def test_spread_of_votes_is_the_entropy_of_the_loss(crowd):
-    from labelwise.evaluation.correlation import vote_spread
-
-    q, votes, _ = crowd
-    share = votes / 50
-    np.testing.assert_allclose(
-        vote_spread(votes, lw.decompose(q, "squared")), share * (1 - share), atol=1e-15
-    )
-    log = vote_spread(votes, lw.decompose(q))
-    k = (votes[:, 0] > 0) & (votes[:, 0] < 50)
-    np.testing.assert_allclose(
-        log[k, 0],
-        -(share * np.log2(share.clip(1e-300)) + (1 - share) * np.log2((1 - share).clip(1e-300)))[
-            k, 0
-        ],
-    )
-    assert np.all(log[votes[:, 0] == 0, 0] == 0)
-
-
-def test_all_libraries(lib, crowd):
-    q, votes, _ = crowd
-    plain = lw.decompose(lw.Ensemble(q.probs[:, :100]))
-    u = lw.Uncertainty(
-        *(lib.array(x) for x in (plain.total, plain.aleatoric, plain.epistemic)),
-        class_names=plain.class_names,
-        loss=plain.loss,
-    )
-    reference = agreement(plain, votes=votes[:100])["aleatoric", "votes"].spearman
-    result = agreement(u, votes=lib.array(votes[:100], "int64"))["aleatoric", "votes"].spearman
+def test_all_libraries(lib):
+    x, y = np.random.default_rng(5).normal(size=(2, 100))
+    reference = rank_agreement(x, y).spearman
+    result = rank_agreement(lib.array(x), lib.array(y)).spearman
     assert float(result) == pytest.approx(float(reference), abs=1e-6)
 
 
-def test_friendly_errors(crowd):
-    q, votes, _ = crowd
-    u = lw.decompose(q)
-    for options, words in [
-        ({}, "to compare the uncertainty with"),
-        ({"votes": votes[:, :2]}, "`votes` must count"),
-        ({"votes": votes - 30}, "not be negative"),
-        ({"votes": votes * (np.arange(1500) != 3)[:, None]}, "instance 3 has none"),
-        ({"error": np.zeros(4)}, "`error` must have one value"),
-    ]:
-        with pytest.raises(ValueError, match=words):
-            agreement(u, **options)
-    with pytest.raises(KeyError, match="There are"):
-        agreement(u, votes=votes)["epistemic", "error"]
-    with pytest.raises(ValueError, match=r"\(N, K\)"):
-        agreement(lw.decompose(lw.Ensemble(q.probs[:, 0], member_axis=0)), error=[1.0])
+def test_lengths_must_be_the_same():
     with pytest.raises(ValueError, match="`b`"):
         rank_agreement([1, 2], [1, 2, 3])
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 from scipy.stats import t as student
 
 import labelwise as lw
@@ -18,23 +17,6 @@ from labelwise.evaluation import (
 )
 
 
-@pytest.mark.parametrize(
-    ("shared", "factor"), [(0.0, norm.ppf((1 + 0.95**0.1) / 2)), (1.0, norm.ppf(0.975))]
-)
-def test_max_t_uses_the_correlation(shared, factor):
-    """Ten independent values need the quantile of the largest of ten; ten copies of one value need
-    that of one.
-    """
-    rng = np.random.default_rng(0)
-    noise = shared**0.5 * rng.normal(size=(40_000, 1)) + (1 - shared) ** 0.5 * rng.normal(
-        size=(40_000, 10)
-    )
-    scale = np.arange(1, 11)
-    found = simultaneous_intervals(np.zeros(10), replicates=scale * noise)
-    np.testing.assert_allclose(found.high / scale, factor, rtol=0.02)
-    np.testing.assert_allclose(found.low, -found.high)
-
-
 def test_bonferroni_is_students_t():
     found = simultaneous_intervals(
         [1.0, 2.0, 3.0], standard_error=[0.1, 0.2, 0.0], freedom=9, confidence=0.9
@@ -45,28 +27,12 @@ def test_bonferroni_is_students_t():
     assert found.method == "Bonferroni over 3"
 
 
-def test_few_groups_widen_max_t_and_undefined_replicates_are_passed_over():
-    again = np.random.default_rng(1).normal(size=(500, 3))
-    again[::7, 1] = np.nan
-    many, few = (
-        simultaneous_intervals(np.zeros(3), replicates=again, freedom=f) for f in (np.inf, 4)
-    )
-    se = np.nanstd(again, axis=0)
-    level = norm.cdf((many.high / se)[0])
-    assert level > 0.975  # of three values
-    np.testing.assert_allclose(few.high / se, student.ppf(level, 4) * (5 / 4) ** 0.5)
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "`replicates` or `standard_error`"),
-        ({"replicates": np.zeros((5, 2)), "standard_error": [1, 1]}, "not both"),
-        ({"replicates": np.zeros((5, 3))}, "one column for each of 2 values"),
         ({"standard_error": [1, -1]}, "nonnegative"),
         ({"standard_error": [1, 1], "freedom": 0}, "`freedom` must be positive"),
         ({"standard_error": [1, 1], "freedom": "a"}, "`freedom` must be positive"),
-        ({"replicates": np.array([[1, np.nan], [2, np.nan]])}, "column 1 is NaN"),
         ({"standard_error": [1, 1], "confidence": 95}, "`confidence` must lie between 0 and 1"),
     ],
 )

@@ -79,15 +79,7 @@ def test_rejects_by_the_predicted_label(example, measure):
         here = y_pred == k
         expected = rejection_curve(getattr(u[name], measure)[here], correct=(y_true == k)[here])
         np.testing.assert_allclose(curves[name].value, expected.value)
-        assert curves.counts[name] == here.sum()
-    own = getattr(u, measure)[np.arange(200), y_pred]
-    np.testing.assert_allclose(
-        curves.overall.value, rejection_curve(own, correct=y_pred == y_true).value
-    )
-    with pytest.raises(KeyError, match="never predicted"):
-        curves["never"]
-    with pytest.raises(KeyError, match="no class"):
-        curves["d"]
+    assert set(curves) == {"a", "b", "c"}
 
 
 def test_names_batches_and_groups(example):

@@ -38,7 +38,7 @@ from .._validation import (
     set_fields,
 )
 from ..events import Events, Family, as_events
-from ..factors import Factors, as_factors
+from ..sources import Factors, as_factors
 from .base import ArrayOf, ArrayT, Distribution, GivenT, batch_index, weights_at, with_ids
 from .marginals import Atoms
 

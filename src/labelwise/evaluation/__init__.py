@@ -7,7 +7,7 @@ from __future__ import annotations
 from .._resampling import Estimate
 from .baselines import margin, vacuity, variation_ratio, vote_disagreement
 from .classes import ByClass, ClassMeans, by_class, epistemic_share
-from .correlation import Agreement, RankAgreement, agreement, rank_agreement
+from .correlation import RankAgreement, rank_agreement
 from .detection import DetectionComparison, DetectionScores, compare_detection, detection_scores
 from .ensemble_health import EnsembleCheck, check_ensemble
 from .families import clustered_mean, simultaneous_intervals
@@ -16,14 +16,12 @@ from .member_faults import Finding
 from .members import MembersNeeded, members_needed
 from .ranking import ranking_scores
 from .rejection import Band, RejectionCurve, rejection_curve
-from .runs import ClassCurves, MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
+from .runs import MeanCurve, mean_curve, mean_over_runs, rejection_curves_by_class
 from .scores import brier_score, log_loss
 
 __all__ = [
-    "Agreement",
     "Band",
     "ByClass",
-    "ClassCurves",
     "ClassMeans",
     "DetectionComparison",
     "DetectionScores",
@@ -35,7 +33,6 @@ __all__ = [
     "RankAgreement",
     "RejectionCurve",
     "UncertaintyIntervals",
-    "agreement",
     "bootstrap_uncertainty",
     "brier_score",
     "by_class",

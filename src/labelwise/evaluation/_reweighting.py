@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from .._arrays import to_numpy
-from ..decomposition import Uncertainty
+from ..decomposition import Uncertainty, numpy_law
 from ..distributions import Distribution
-from ..distributions.marginals import Atoms
-from ..events import as_events
 
 ONE_MEMBER = (
     "one member says nothing about epistemic uncertainty: it is always 0, because one member "
@@ -59,14 +57,8 @@ def reweighted(q: Any, u: Uncertainty, weights: np.ndarray) -> Iterator[np.ndarr
     \bar\theta) - D(\bar\theta_w \Vert
     \bar\theta)`: the difference of two small numbers, not of two large ones, and 0 when the members agree.
     """  # noqa: E501
-    law = q.marginal(as_events(u.events))
+    law = numpy_law(q, u.events)
     k = len(u.class_names)
-    law = Atoms(
-        *(
-            None if x is None else to_numpy(x).astype(float)
-            for x in (law.t, law.weights, law.complement)
-        )
-    )
     mt, mc = law.mean
     own = u.loss.entropy(law.t, law.c)
     away = u.loss.divergence(law.t, mt, law.c, mc, law.deviation)

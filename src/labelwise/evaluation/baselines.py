@@ -109,8 +109,5 @@ def _votes(q: Distribution, name: str) -> tuple[np.ndarray, np.ndarray]:
     weights = np.broadcast_to(
         weights.reshape(weights.shape + (1,) * (winner.ndim - weights.ndim)), winner.shape
     )
-    votes = np.zeros((*winner.shape[1:], q.n_classes))
-    for vote, weight in zip(winner, weights, strict=True):
-        at = vote[..., None]
-        np.put_along_axis(votes, at, np.take_along_axis(votes, at, -1) + weight[..., None], -1)
-    return votes, weights
+    votes = [np.sum(weights * (winner == k), axis=0) for k in range(q.n_classes)]
+    return np.stack(votes, axis=-1), weights

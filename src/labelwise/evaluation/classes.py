@@ -6,7 +6,6 @@ ranking therefore uses means that depend little or not at all on prevalence.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -73,10 +72,6 @@ class ByClass:
     """
     counts: Array | None
     """Number of instances of each class; needs ``y_true``."""
-    first: dict[str, Array] | None
-    """For each rule the share of bootstrap replicates in which a class ranks first; needs
-    ``n_bootstrap`` > 0.
-    """
     together: dict[str, Estimate] | None
     """For each rule the EU of all classes with intervals that hold simultaneously (Bonferroni, each
     class with Student's t of its own cases); NaN for a class with a single case or group. Needs
@@ -162,14 +157,6 @@ class ByClass:
         x = self._column(name, measure, own)
         values, counts = np.unique(x, return_counts=True)
         return values, np.cumsum(counts) / max(1, len(x))
-
-    def quantiles(
-        self, p: float | Sequence[float], measure: str = "epistemic", *, own: bool = False
-    ) -> Array:
-        """Quantiles of each class, (K,) or (len(p), K); NaN for a class without instances."""
-        columns = [self._column(name, measure, own) for name in self.class_names]
-        empty = np.full(np.shape(p), np.nan)
-        return np.stack([np.quantile(x, p) if len(x) else empty for x in columns], axis=-1)
 
     def __str__(self) -> str:
         value, share = self._by_rule(self.rule), np.asarray(self.ratio.value)
@@ -265,10 +252,7 @@ def by_class(
     sums = parts.sum(axis=0)
     replicates = None
     if resampling.wanted:
-        columns = resampling.group_sums(parts).reshape(resampling.n_groups, -1)
-        replicates = np.concatenate(
-            [counts @ columns for counts in resampling.group_counts()]
-        ).reshape(-1, *sums.shape)
+        replicates = resampling.sums(parts)
 
     def estimate(w: int, top: int, bottom: int = 0, *, together: bool = False) -> Estimate:
         """One sum divided by another, for all classes, with intervals."""
@@ -288,26 +272,21 @@ def by_class(
         name: ClassMeans(estimate(w, 1), estimate(w, 2), estimate(w, 3))
         for w, name in enumerate(weights)
     }
-    first = together = None
+    together = None
     if replicates is not None:
-        sums_by_rule = {name: (w, 3, 0) for w, name in enumerate(weights)} | {"ratio": (0, 3, 1)}
-        first = {
-            name: _share_first(_ratio(replicates[:, w, a], replicates[:, w, b]))
-            for name, (w, a, b) in sums_by_rule.items()
-        }
-        together = {name: estimate(*which, together=True) for name, which in sums_by_rule.items()}
+        together = {name: estimate(w, 3, together=True) for w, name in enumerate(weights)}
+        together["ratio"] = estimate(0, 3, 1, together=True)
     return ByClass(
-        u.class_names,
-        n,
-        means["everywhere"],
-        means.get("own"),
-        means.get("likely"),
-        estimate(0, 3, 1),
-        None if outcomes is None else outcomes.sum(axis=0),
-        first,
-        together,
-        values,
-        outcomes,
+        class_names=u.class_names,
+        n=n,
+        everywhere=means["everywhere"],
+        own=means.get("own"),
+        likely=means.get("likely"),
+        ratio=estimate(0, 3, 1),
+        counts=None if outcomes is None else outcomes.sum(axis=0),
+        together=together,
+        values=values,
+        outcomes=outcomes,
     )
 
 
@@ -345,13 +324,6 @@ def _simultaneous(
     )
     low, high = (np.where(some, end, np.nan) for end in ends)
     return Estimate(value, low, high, confidence, f"Bonferroni over {family}")
-
-
-def _share_first(x: np.ndarray) -> np.ndarray:
-    """How often each column is the largest in its row; NaN never is."""
-    x = np.where(np.isnan(x), -np.inf, x)
-    top = x == x.max(axis=1, keepdims=True)
-    return np.asarray((top / top.sum(axis=1, keepdims=True)).mean(axis=0))
 
 
 def _probabilities(mean: Any, shape: tuple[int, ...]) -> np.ndarray:

@@ -20,6 +20,8 @@ from .._validation import as_rng
 from ._delong import delong, difference_interval, interval, placements
 from .ranking import tie_share
 
+NUMBERS = ("auroc", "aupr", "aupr_in", "fpr95", "fpr95_in")
+
 
 @dataclass(frozen=True, eq=False)
 class DetectionScores:
@@ -82,37 +84,33 @@ class _Ranking:
         """True and false positives at each distinct score from the highest, (..., distinct),
         instances weighted by ``counts``.
         """
-        if counts is None:
-            caught = np.cumsum(self.is_out)[self.last]
-            return caught.astype(float), (self.last + 1 - caught).astype(float)
-        ranked = counts[..., self.order]
+        ranked = np.ones(len(self.order)) if counts is None else counts[..., self.order]
         caught = np.cumsum(ranked * self.is_out, axis=-1)[..., self.last]
         everything = np.cumsum(ranked, axis=-1)[..., self.last]
         return caught.astype(float), (everything - caught).astype(float)
 
+    def placements(self) -> tuple[np.ndarray, np.ndarray]:
+        """See `_delong.placements`."""
+        return placements(*self.curves(), self.order, self.last, self.n_in)
 
-def _numbers(tp: np.ndarray, fp: np.ndarray) -> np.ndarray:
-    """AUROC, average precision and false-positive rates from cumulative counts (..., distinct),
-    shape (..., 5).
-    """
-    p, n = tp[..., -1], fp[..., -1]
-    dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
-    empty = (p == 0) | (n == 0)  # a cluster bootstrap may draw only one side
-    p, n = np.where(empty, 1, p), np.where(empty, 1, n)
-    auroc = np.sum(dfp * (tp - dtp / 2), axis=-1) / (p * n)
-    aupr = np.sum(dtp * tp / np.maximum(tp + fp, 1), axis=-1) / p
-    passed_in, passed_out = (
-        n[..., None] - fp + dfp,
-        p[..., None] - tp + dtp,
-    )  # kept at or below each score
-    aupr_in = np.sum(dfp * passed_in / np.maximum(passed_in + passed_out, 1), axis=-1) / n
-    caught = tp / p[..., None] >= 0.95
-    fpr95 = np.min(np.where(caught, fp / n[..., None], 1.0), axis=-1)
-    passing = passed_in / n[..., None] >= 0.95
-    fpr95_in = np.min(np.where(passing, passed_out / p[..., None], 1.0), axis=-1)
-    return np.where(
-        empty[..., None], np.nan, np.stack([auroc, aupr, aupr_in, fpr95, fpr95_in], axis=-1)
-    )
+    def numbers(self, counts: np.ndarray | None = None) -> np.ndarray:
+        """The `NUMBERS`, (..., 5), of instances weighted by ``counts``."""
+        tp, fp = self.curves(counts)
+        p, n = tp[..., -1:], fp[..., -1:]
+        dtp, dfp = (np.diff(x, axis=-1, prepend=0.0) for x in (tp, fp))
+        empty = (p == 0) | (n == 0)  # a cluster bootstrap may draw only one side
+        p, n = np.where(empty, 1, p), np.where(empty, 1, n)
+        passed_in, passed_out = n - fp + dfp, p - tp + dtp  # kept at or below each score
+        caught, passing = tp / p >= 0.95, passed_in / n >= 0.95
+        numbers = (
+            np.sum(dfp * (tp - dtp / 2), axis=-1, keepdims=True) / (p * n),
+            np.sum(dtp * tp / np.maximum(tp + fp, 1), axis=-1, keepdims=True) / p,
+            np.sum(dfp * passed_in / np.maximum(passed_in + passed_out, 1), axis=-1, keepdims=True)
+            / n,
+            np.min(np.where(caught, fp / n, 1.0), axis=-1, keepdims=True),
+            np.min(np.where(passing, passed_out / p, 1.0), axis=-1, keepdims=True),
+        )
+        return np.where(empty, np.nan, np.concatenate(numbers, axis=-1))
 
 
 def _groups(groups_in: Any, groups_out: Any, n_in: int, n_out: int) -> np.ndarray | None:
@@ -179,34 +177,26 @@ def detection_scores(
     score_out, groups_out = same_rows(score_out=score_out, groups_out=groups_out)
     ranking = _Ranking(as_scores(score_in, "score_in"), as_scores(score_out, "score_out"))
     groups = _groups(groups_in, groups_out, ranking.n_in, ranking.n_out)
-    tp, fp = ranking.curves()
-    values = _numbers(tp, fp)
     check_confidence(confidence)
-    spread = delong(*placements(tp, fp, ranking.order, ranking.last, ranking.n_in), groups)
-    auroc = interval(float(values[0]), spread, confidence)
-    estimates, bootstrap = _with_bootstrap(
-        values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng
-    )
-    _, aupr, aupr_in, fpr95, fpr95_in = estimates
+    values = ranking.numbers()
+    spread = delong(*ranking.placements(), groups)
     return DetectionScores(
-        auroc,
-        aupr,
-        aupr_in,
-        fpr95,
-        fpr95_in,
-        bootstrap,
-        ranking.n_in,
-        ranking.n_out,
-        ranking.tie_share,
+        auroc=interval(float(values[0]), spread, confidence),
+        **_with_bootstrap(values, [ranking], groups, spread.freedom, n_bootstrap, confidence, rng),
+        n_in=ranking.n_in,
+        n_out=ranking.n_out,
+        tie_share=ranking.tie_share,
     )
 
 
 def as_numbers(scores: DetectionScores) -> dict[str, float]:
     """What the command and the report show, as plain data."""
-    numbers = {"auroc": scores.auroc.value, "low": scores.auroc.low, "high": scores.auroc.high}
     return {
-        key: float(x)
-        for key, x in (numbers | {"aupr": scores.aupr.value, "fpr95": scores.fpr95.value}).items()
+        "auroc": float(scores.auroc),
+        "low": float(scores.auroc.low),
+        "high": float(scores.auroc.high),
+        "aupr": float(scores.aupr),
+        "fpr95": float(scores.fpr95),
     }
 
 
@@ -243,19 +233,12 @@ def compare_detection(
     groups = _groups(groups_in, groups_out, len(a[0]), len(a[1]))
     check_confidence(confidence)
     rankings = [_Ranking(*a), _Ranking(*b)]
-    curves = [ranking.curves() for ranking in rankings]
-    values = _numbers(*curves[0]) - _numbers(*curves[1])
-    (in_a, out_a), (in_b, out_b) = (
-        placements(tp, fp, ranking.order, ranking.last, ranking.n_in)
-        for ranking, (tp, fp) in zip(rankings, curves, strict=True)
-    )
+    values = rankings[0].numbers() - rankings[1].numbers()
+    (in_a, out_a), (in_b, out_b) = (ranking.placements() for ranking in rankings)
     spread = delong(in_a - in_b, out_a - out_b, groups)
     auroc, p_value = difference_interval(float(values[0]), spread, confidence)
-    estimates, bootstrap = _with_bootstrap(
-        values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng
-    )
-    _, aupr, aupr_in, fpr95, fpr95_in = estimates
-    return DetectionComparison(auroc, aupr, aupr_in, fpr95, fpr95_in, bootstrap, p_value)
+    others = _with_bootstrap(values, rankings, groups, spread.freedom, n_bootstrap, confidence, rng)
+    return DetectionComparison(auroc=auroc, **others, p_value=p_value)
 
 
 def _with_bootstrap(
@@ -266,32 +249,32 @@ def _with_bootstrap(
     n_bootstrap: int,
     confidence: float,
     rng: Any,
-) -> tuple[list[Estimate], Estimate | None]:
-    """Bootstrap interval of each number (or difference between two rankings), and that of the AUROC
-    once more.
+) -> dict[str, Any]:
+    """Each of the `NUMBERS` (or the difference between two rankings) but the AUROC with its
+    bootstrap interval, and ``auroc_bootstrap``.
 
     Whether there are few groups is decided by the degrees of freedom of the AUROC.
     """
+    names = ("auroc_bootstrap", *NUMBERS[1:])
     if check_replicates(n_bootstrap) == 0:
-        return [Estimate(float(value), confidence=confidence) for value in values], None
+        plain = [Estimate(float(value), confidence=confidence) for value in values]
+        return dict(zip(names, [None, *plain[1:]], strict=True))
     n_in, n_out = rankings[0].n_in, rankings[0].n_out
     rng = as_rng(rng)
     if groups is None:  # resample each side at its own size
         sides = [Resampling(n, None, n_bootstrap, confidence, rng) for n in (n_in, n_out)]
-        draws = (
-            np.concatenate(pair, axis=1)
-            for pair in zip(*(side.counts(n_in + n_out) for side in sides), strict=True)
-        )
+        draws = zip(*(side.counts(n_in + n_out) for side in sides), strict=True)
     else:
         sides = [Resampling(n_in + n_out, groups, n_bootstrap, confidence, rng)]
-        draws = (counts for counts in sides[0].counts())
+        draws = zip(sides[0].counts(), strict=True)
     replicates = []
-    for counts in draws:
-        first, *others = (_numbers(*ranking.curves(counts)) for ranking in rankings)
-        replicates.append(first - others[0] if others else first)
+    for drawn in draws:
+        counts = np.concatenate(drawn, axis=1)
+        numbers = [ranking.numbers(counts) for ranking in rankings]
+        replicates.append(numbers[0] if len(numbers) == 1 else numbers[0] - numbers[1])
     bounds = (0.0, 1.0) if len(rankings) == 1 else (-1.0, 1.0)
-    columns = zip(values, np.concatenate(replicates).T, strict=True)
-    estimates = [
-        sides[0].estimate(float(value), column, bounds, freedom + 1) for value, column in columns
-    ]
-    return estimates, estimates[0]
+    columns = zip(names, values, np.concatenate(replicates).T, strict=True)
+    return {
+        name: sides[0].estimate(float(value), column, bounds, freedom + 1)
+        for name, value, column in columns
+    }

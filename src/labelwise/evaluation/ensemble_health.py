@@ -16,16 +16,16 @@ from .._labels import as_labels
 from .._tables import SHOWN, Shown, Summary, counted
 from ..distributions import Distribution
 from ..io import Predictions
-from .member_faults import (
-    Finding,
-    Members,
+from .copied_members import (
     constant_members,
     copied_rows,
     identical_members,
-    leaked_labels,
     nearly_identical_members,
+)
+from .member_faults import Finding, Members, quoted
+from .mismatched_members import (
+    leaked_labels,
     permuted_classes,
-    quoted,
     unrelated_members,
     unrelated_rows,
 )
@@ -267,7 +267,7 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
     def found(fault: str, what: str) -> Finding:
         return Finding(fault, (i,), f"Member {i} {what}")
 
-    bad = int(np.count_nonzero(~np.isfinite(x).all(axis=-1)))
+    bad = np.count_nonzero(~np.isfinite(x).all(axis=-1))
     if bad:
         return found("not finite", f"has NaN or infinity in {bad:,} of {len(x):,} rows")
     tolerance = SUM_TOLERANCE[x.dtype.name]
@@ -286,11 +286,10 @@ def _scale(x: np.ndarray, i: int) -> Finding | None:
         if (low < -1e-3 or high > 1.5) and np.abs(sums - 1).max() > 1e-2:
             return found("logits", f"seems to hold logits ({scale}): use lw.Ensemble.from_logits")
         return found("off scale", f"has {scale}, outside 0 to 1")
-    share = f"{int(off.sum()):,} of {len(x):,} rows"
     return found(
         "sums",
-        f"has {share} that do not sum to 1 ({sums.min():.7g} to {sums.max():.7g}); for labels that "
-        "may occur together use "
+        f"has {off.sum():,} of {len(x):,} rows that do not sum to 1 "
+        f"({sums.min():.7g} to {sums.max():.7g}); for labels that may occur together use "
         "lw.MultiLabelEnsemble",
     )
 

@@ -7,42 +7,37 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
 from .._frames import same_rows
 from .._labels import as_numpy, as_scores
-from .._resampling import Bounds, Estimate, check_confidence, group_codes, mean_over_groups
+from .._resampling import (
+    Bounds,
+    Estimate,
+    check_confidence,
+    group_codes,
+    mean_over_groups,
+    t_quantile,
+)
 
 ESTIMANDS = ("case", "group")
 
 
 def simultaneous_intervals(
-    value: Any,
-    *,
-    replicates: Any = None,
-    standard_error: Any = None,
-    freedom: float = inf,
-    confidence: float = 0.95,
+    value: Any, *, standard_error: Any, freedom: float = inf, confidence: float = 0.95
 ) -> Estimate:
     r"""Intervals that contain *all* true values of a family with probability ``confidence``.
 
     Of 60 ordinary 95 % intervals three miss on average, and the most striking one is likely to be
-    among them. With joint bootstrap ``replicates`` the intervals are value ± c · se, where c is the
-    ``confidence`` quantile of :math:`\max_j |x^*_j - \bar x^*_j| / \mathrm{se}_j` (max-t), which
-    uses the correlation of the values. Where only standard errors are known, c is Student's t at
-    level :math:`1 - \alpha / (2J)` (Bonferroni).
+    among them. These are value ± c · se, where c is Student's t at level :math:`1 - \alpha / (2J)`
+    (Bonferroni).
 
     Parameters
     ----------
     value : array (J,)
         The numbers of the family: all measures on all data sets, all classes.
-    replicates : array (B, J), optional
-        Bootstrap replicates of all numbers from the same draws; NaN where undefined.
-    standard_error : array (J,), optional
-        Standard error of each number, instead of ``replicates``.
+    standard_error : array (J,)
+        Standard error of each number.
     freedom : float
-        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default. With
-        ``replicates`` the normal quantile is replaced by that of Student's t at the same level, and
-        the standard error is freed from the bootstrap's bias.
+        Degrees of freedom of the standard errors: runs − 1, groups − 1; infinite by default.
     confidence : float
         Probability that no interval misses.
 
@@ -56,16 +51,8 @@ def simultaneous_intervals(
     0.800 (95 % interval 0.773 to 0.827)
     0.700 (95 % interval 0.646 to 0.754)
     """
-    from scipy.special import ndtr, stdtrit
-
     check_confidence(confidence)
-    if (replicates is None) == (standard_error is None):
-        raise ValueError("give `replicates` or `standard_error`, and not both")
-    if (
-        isinstance(freedom, bool)
-        or not isinstance(freedom, int | float | np.number)
-        or not freedom > 0
-    ):
+    if not isinstance(freedom, int | float | np.number) or not freedom > 0:
         raise ValueError(
             f"`freedom` must be positive: the number of runs or groups, minus 1; got {freedom!r}"
         )
@@ -74,40 +61,15 @@ def simultaneous_intervals(
         raise ValueError(
             f"`value` must hold the numbers of the family, shape (J,); got shape {values.shape}"
         )
-    if replicates is None:
-        se = as_numpy(standard_error, "standard_error").astype(float)
-        if se.shape != values.shape or np.any(se < 0):
-            raise ValueError(
-                f"`standard_error` must have one nonnegative value for each of {len(values)} "
-                f"values; got shape {se.shape}"
-            )
-        factor = float(stdtrit(freedom, 1 - (1 - confidence) / (2 * len(values))))
-        return Estimate(
-            values,
-            values - factor * se,
-            values + factor * se,
-            confidence,
-            f"Bonferroni over {len(values)}",
-        )
-    again = to_numpy(replicates).astype(float)
-    if again.shape[1:] != values.shape or len(again) < 2:
+    se = as_numpy(standard_error, "standard_error").astype(float)
+    if se.shape != values.shape or np.any(se < 0):
         raise ValueError(
-            f"`replicates` must have one column for each of {len(values)} values, shape (B, "
-            f"{len(values)}); got shape {again.shape}"
+            f"`standard_error` must have one nonnegative value for each of {len(values)} "
+            f"values; got shape {se.shape}"
         )
-    empty = np.flatnonzero(np.isnan(again).all(axis=0))
-    if empty.size:
-        raise ValueError(
-            f"`replicates` must be defined in some row for each value; column {empty[0]} is NaN. "
-            "Leave that value out"
-        )
-    away = again - np.nanmean(again, axis=0)
-    se = np.sqrt(np.nanmean(away**2, axis=0))
-    largest = np.nan_to_num(np.abs(away) / np.where(se > 0, se, inf)).max(axis=1)
-    factor = float(stdtrit(freedom, ndtr(np.quantile(largest, confidence))))
-    se = se * (1 + 1 / freedom) ** 0.5  # a bootstrap divides by n
+    half = t_quantile(freedom, 1 - (1 - confidence) / len(values)) * se
     return Estimate(
-        values, values - factor * se, values + factor * se, confidence, f"max-t over {len(values)}"
+        values, values - half, values + half, confidence, f"Bonferroni over {len(values)}"
     )
 
 

@@ -130,22 +130,21 @@ def bootstrap_uncertainty(
         """Variances of TU, AU and EU over replicates, given as the rows of replicates with the same
         members.
         """
-        moments, used = np.zeros((6, *estimate.shape[1:])), 0
+        sums = squares = np.zeros((3, *estimate.shape[1:]))
+        used = 0
         for rows, x in replicates:
             if instances is None:
                 found = (x if statistic == "each" else x.mean(axis=1))[None]
             else:
                 weights = instances[rows] if code is None else instances[rows][:, code]
                 found = np.swapaxes(weights @ x, 0, 1) / weights.sum(axis=1)[:, None, None]
-            a, e = found[:, 0] - estimate[0], found[:, 1] - estimate[1]
-            moments += (
-                len(rows)
-                / len(found)
-                * np.stack([y.sum(axis=0) for x in (a + e, a, e) for y in (x, x * x)])
-            )
+            away = found - estimate
+            away = np.concatenate([away.sum(axis=1, keepdims=True), away], axis=1)
+            repeated = len(rows) / len(found)
+            sums = sums + repeated * away.sum(axis=0)
+            squares = squares + repeated * (away**2).sum(axis=0)
             used += len(rows)
-        mean, square = moments[::2] / used, moments[1::2] / used
-        return np.asarray(np.maximum(square - mean**2, 0))
+        return np.asarray(np.maximum(squares / used - (sums / used) ** 2, 0))
 
     by_instances = variances([(np.arange(n_bootstrap), values)])  # 0 if they are not resampled
     by_members = np.zeros_like(by_instances)
@@ -164,7 +163,7 @@ def _drawn_weights(q: Any, counts: np.ndarray) -> np.ndarray:
     """Member weights of each replicate, (replicates, M), summing to 1."""
     weights = counts if q.weights is None else counts * to_numpy(q.weights).astype(float)
     total = weights.sum(axis=1, keepdims=True)
-    if np.any(total == 0):
+    if not total.all():
         raise ValueError("`q` has members of weight 0: drop them before resampling members")
     return np.asarray(weights / total)
 
@@ -176,18 +175,15 @@ def _replicates(
     uncertainties.
     """
     distinct, which = np.unique(weights, axis=0, return_inverse=True)
-    rows = np.split(
-        np.argsort(which.reshape(-1), kind="stable"), np.cumsum(np.bincount(which.reshape(-1)))[:-1]
-    )
-    pairs = 1 - np.sum(distinct**2, axis=1)
-    own = 1 - (
-        1 / q.n_members
-        if q.weights is None
-        else float(np.sum(to_numpy(q.weights).astype(float) ** 2))
-    )
-    different = [i for i in range(len(distinct)) if pairs[i] > 1e-12]
+    which = which.reshape(-1)
+    m = q.n_members
+    own = np.full(m, 1 / m) if q.weights is None else to_numpy(q.weights).astype(float)
+    pairs = 1 - np.sum(distinct**2, axis=1)  # shares of pairs of different members
+    own_pairs = 1 - np.sum(own**2)
+    different = np.flatnonzero(pairs > 1e-12)
     for i, x in zip(different, reweighted(q, u, distinct[different]), strict=True):
-        yield rows[i], x * np.array([1, own / pairs[i]])[:, None, None]
+        factors = np.array([1, own_pairs / pairs[i]])
+        yield np.flatnonzero(which == i), x * factors[:, None, None]
 
 
 def _intervals(
@@ -206,25 +202,26 @@ def _intervals(
     half = t_quantile(freedom, confidence) * np.sqrt(variance)
     shape = tuple(u.total.shape) if estimate.ndim == 3 else (len(u.class_names),)
     summable = u.structure != "overlapping"
-    largest = np.append(
-        u.maximum, np.inf if not summable or (most := u.sum().maximum) is None else most
+    largest_sum = u.sum().maximum if summable else None
+    largest = np.append(u.maximum, np.inf if largest_sum is None else largest_sum)
+
+    # Labels and their sum, for TU, AU and EU.
+    value = np.stack([estimate.sum(axis=0), *estimate])
+    relative = np.where(value > 0, half / np.where(value > 0, value, 1), 0)
+    ends = (
+        value,
+        value * np.exp(-relative),
+        np.minimum(value * np.exp(relative), np.maximum(largest, value)),
     )
 
-    def one(value: np.ndarray, half: np.ndarray) -> tuple[Estimate, Estimate | None]:
-        some = value > 0
-        relative = np.where(some, half / np.where(some, value, 1), 0)
-        low, high = (
-            value * np.exp(-relative),
-            np.minimum(value * np.exp(relative), np.maximum(largest, value)),
-        )
-        labels = [x[..., :-1].reshape(shape) for x in (value, low, high)]
-        sums = [x[..., -1].reshape(shape[:-1])[()] for x in (value, low, high)]
-        summed = Estimate(sums[0], sums[1], sums[2], confidence, method) if summable else None
-        return Estimate(labels[0], labels[1], labels[2], confidence, method), summed
+    def one(i: int, columns: Any, shape: tuple[int, ...]) -> Estimate:
+        middle, low, high = (x[i, ..., columns].reshape(shape)[()] for x in ends)
+        return Estimate(middle, low, high, confidence, method)
 
-    total, sum_total = one(estimate.sum(axis=0), half[0])
-    aleatoric, sum_aleatoric = one(estimate[0], half[1])
-    epistemic, sum_epistemic = one(estimate[1], half[2])
+    total, aleatoric, epistemic = (one(i, slice(-1), shape) for i in range(3))
+    sums: list[Estimate | None] = [None] * 3
+    if summable:
+        sums = [one(i, -1, shape[:-1]) for i in range(3)]
     return UncertaintyIntervals(
-        total, aleatoric, epistemic, sum_total, sum_aleatoric, sum_epistemic, u.class_names
+        total, aleatoric, epistemic, sums[0], sums[1], sums[2], u.class_names
     )

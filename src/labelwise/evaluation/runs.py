@@ -12,7 +12,7 @@ from .._arrays import Array, to_numpy
 from .._frames import same_rows
 from .._labels import as_labels, as_numpy
 from .._resampling import Estimate, check_confidence, t_quantile
-from .._suggestions import check_choice, suggest
+from .._suggestions import check_choice
 from ..decomposition import PARTS, Uncertainty
 from .rejection import SUMMARIES, RejectionCurve, rejection_curve
 
@@ -112,25 +112,6 @@ def mean_curve(curves: Sequence[RejectionCurve], *, confidence: float = 0.95) ->
     )
 
 
-@dataclass(frozen=True, eq=False)
-class ClassCurves:
-    """Rejection by the uncertainty of the predicted label, overall and for each predicted class."""
-
-    overall: RejectionCurve
-    curves: dict[str, RejectionCurve]
-    """One accuracy–rejection curve per class; classes that are never predicted have none."""
-    counts: dict[str, int]
-    """How often each class is predicted."""
-
-    def __getitem__(self, name: str) -> RejectionCurve:
-        """The curve of one predicted class."""
-        if name not in self.counts:
-            raise KeyError(f"no class {name!r}{suggest(name, list(self.counts))}")
-        if name not in self.curves:
-            raise KeyError(f"class {name!r} is never predicted, so it has no curve")
-        return self.curves[name]
-
-
 def rejection_curves_by_class(
     u: Uncertainty,
     y_pred: Any,
@@ -142,7 +123,7 @@ def rejection_curves_by_class(
     confidence: float = 0.95,
     n_bootstrap: int = 0,
     rng: int | np.random.Generator | None = None,
-) -> ClassCurves:
+) -> dict[str, RejectionCurve]:
     """Rejection curves for each predicted class, by the uncertainty of the predicted label.
 
     Among the instances predicted as class k, those with the largest TU_k (or AU_k, EU_k) are
@@ -161,7 +142,8 @@ def rejection_curves_by_class(
 
     Returns
     -------
-    ClassCurves
+    dict of RejectionCurve
+        By class; classes that are never predicted have none.
 
     Examples
     --------
@@ -175,33 +157,24 @@ def rejection_curves_by_class(
     score = as_numpy(measure_of(u, measure), measure)
     shape = score.shape[:-1]
     score = score.reshape(-1, score.shape[-1])
-    y_pred, y_true = (
-        as_labels(y_pred, "y_pred", u.class_names, shape),
-        as_labels(y_true, "y_true", u.class_names, shape),
-    )
-    own = score[np.arange(len(score)), y_pred]
-    correct = y_pred == y_true
-    options: dict[str, Any] = {
-        "grid": grid,
-        "confidence": confidence,
-        "n_bootstrap": n_bootstrap,
-        "rng": rng,
-    }
+    y_pred = as_labels(y_pred, "y_pred", u.class_names, shape)
+    y_true = as_labels(y_true, "y_true", u.class_names, shape)
     groups = None if groups is None else to_numpy(groups).reshape(-1)
-    overall = rejection_curve(own, correct=correct, groups=groups, **options)
     curves = {}
     for k in np.unique(y_pred).tolist():
         here = y_pred == k
         group = None if groups is None else groups[here]
         alone = here.sum() < 2 if group is None else len(np.unique(group)) < 2
         curves[u.class_names[k]] = rejection_curve(
-            own[here],
-            correct=correct[here],
+            score[here, k],
+            correct=y_true[here] == k,
+            grid=grid,
             groups=None if alone else group,
-            **{**options, "n_bootstrap": 0 if alone else n_bootstrap},
+            confidence=confidence,
+            n_bootstrap=0 if alone else n_bootstrap,
+            rng=rng,
         )
-    counts = np.bincount(y_pred, minlength=len(u.class_names))
-    return ClassCurves(overall, curves, dict(zip(u.class_names, counts.tolist(), strict=True)))
+    return curves
 
 
 def measure_of(u: Any, measure: str) -> Array:

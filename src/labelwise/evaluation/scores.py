@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 
-from .._arrays import to_numpy
 from .._frames import same_rows
 from .._resampling import Estimate, Resampling
 from ._forecasts import forecasts
@@ -98,32 +97,22 @@ def log_loss(
     likely = p[happened] if exclusive else np.where(happened, p, 1 - p)
     with np.errstate(divide="ignore"):
         each = -np.log(likely) / log(base)
-    return _mean(
-        np.maximum(each if exclusive else each.sum(axis=1), 0.0),
-        groups,
-        confidence,
-        n_bootstrap,
-        rng,
-    )
+    if not exclusive:
+        each = each.sum(axis=1)
+    return _mean(np.maximum(each, 0.0), groups, confidence, n_bootstrap, rng)
 
 
 def _mean(each: np.ndarray, groups: Any, confidence: float, n_bootstrap: int, rng: Any) -> Estimate:
     """The mean over the instances (N,), with a bootstrap interval if ``n_bootstrap`` > 0."""
     n = len(each)
-    resampling = Resampling(
-        n, None if groups is None else to_numpy(groups).reshape(-1), n_bootstrap, confidence, rng
-    )
+    resampling = Resampling(n, groups, n_bootstrap, confidence, rng)
     if not resampling.wanted:
         return Estimate(each.mean(), confidence=confidence)
     finite = np.isfinite(each)
     columns = np.stack([np.where(finite, each, 0.0), ~finite, np.ones(n)], axis=1)
-    sums = np.concatenate(
-        [counts @ resampling.group_sums(columns) for counts in resampling.group_counts()]
-    )
-    found = resampling.estimate(
-        each.mean(), np.where(sums[:, 1] > 0, HUGE, sums[:, 0] / sums[:, 2]), (0.0, np.inf)
-    )
-    low, high = (
-        np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high)
-    )  # percentiles lie between replicates
+    total, n_infinite, size = resampling.sums(columns).T
+    means = np.where(n_infinite > 0, HUGE, total / size)
+    found = resampling.estimate(each.mean(), means, (0.0, np.inf))
+    # Percentiles lie between replicates.
+    low, high = (np.inf if x > np.sqrt(HUGE) else x for x in (found.low, found.high))
     return replace(found, low=low, high=high)

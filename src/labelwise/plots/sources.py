@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..factors import Sources
+from ..sources import Sources
 from ._style import CYCLE, new_axes
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from labelwise import Ensemble, decompose
-from labelwise.evaluation import agreement, rank_agreement
-from labelwise.evaluation.correlation import vote_spread
+from labelwise.evaluation import rank_agreement
 
+from ..agreement import agreement, vote_spread
 from ..datasets import load_cifar10h
 from ..text import PARTS
 from .results_folder import Options, over_runs, predictions, record, save_figure

@@ -1,0 +1,11 @@
+"""Where an ensemble's disagreement comes from: named factors of its members, and how much each
+explains.
+"""
+
+from __future__ import annotations
+
+from .design import Factors, as_factors
+from .find import find_sources
+from .result import Sources
+
+__all__ = ["Factors", "Sources", "as_factors", "find_sources"]

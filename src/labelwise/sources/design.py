@@ -1,0 +1,129 @@
+"""The factors of an ensemble's members, and the crossed design that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from .._tables import counted
+
+Factors = Mapping[str, tuple[str, ...]]
+"""For each factor the level of each member."""
+INTERACTION, REPLICATES = "interaction", "replicates"
+WEIGHT_TOLERANCE = 1e-6
+
+
+def as_factors(factors: Any, n_members: int) -> Factors | None:
+    """Validate the named factors of ``n_members`` members."""
+    if factors is None:
+        return None
+    if not isinstance(factors, Mapping) or not factors:
+        raise TypeError(
+            "`factors` must map the name of each factor to the levels of the members; got "
+            f"{type(factors).__name__}"
+        )
+    checked = {}
+    for name, levels in factors.items():
+        if not isinstance(name, str) or name in ("", INTERACTION, REPLICATES):
+            raise ValueError(
+                f"`factors`: a factor needs a name other than {INTERACTION!r} and {REPLICATES!r}; "
+                f"got {name!r}"
+            )
+        given = () if isinstance(levels, str) else tuple(str(x) for x in levels)
+        if len(given) != n_members:
+            raise ValueError(
+                f"`factors`: {name!r} must give one level for each of the {n_members} members; got "
+                f"{len(given)}"
+            )
+        checked[name] = given
+    return checked
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Which cell and which levels each member belongs to; cells are in the order of their levels,
+    the first factor slowest.
+    """
+
+    levels: tuple[tuple[str, ...], ...]
+    """Their names, for each factor."""
+    codes: np.ndarray
+    """(F, M): the level of each member."""
+    weights: np.ndarray
+    """(M,), summing to 1; the weight of a cell is the product of its levels' weights."""
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many levels each factor has."""
+        return tuple(len(names) for names in self.levels)
+
+    @property
+    def cells(self) -> np.ndarray:
+        """(M,): the cell of each member."""
+        return np.asarray(np.ravel_multi_index(tuple(self.codes), self.sizes))
+
+    @property
+    def cell_sizes(self) -> np.ndarray:
+        """(C,): how many members are in each cell."""
+        return np.bincount(self.cells, minlength=prod(self.sizes))
+
+    def averages(self, groups: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The weights (g,) of groups of members, and the matrix (g, M) that averages within
+        them.
+        """
+        inside = (groups == np.arange(groups.max() + 1)[:, None]) * self.weights
+        total = inside.sum(axis=1)
+        return total, inside / total[:, None]
+
+    def cell_means(self, values: np.ndarray) -> np.ndarray:
+        """(*sizes, ...): the plain means of the members (M, ...) of each cell."""
+        inside = (self.cells == np.arange(prod(self.sizes))[:, None]) / self.cell_sizes[:, None]
+        return np.tensordot(inside, values, 1).reshape(*self.sizes, *values.shape[1:])
+
+
+def make_design(factors: Factors, weights: np.ndarray) -> tuple[Design, bool]:
+    """The design, and whether cells had to be given equal weights."""
+    levels = {name: list(dict.fromkeys(given)) for name, given in factors.items()}
+    for name, names in levels.items():
+        if len(names) < 2:
+            raise ValueError(
+                f"`factors`: {name!r} has only one level, so it explains nothing. Leave it out"
+            )
+    codes = np.array([[levels[name].index(x) for x in given] for name, given in factors.items()])
+    cells = np.zeros([len(names) for names in levels.values()])
+    np.add.at(cells, tuple(codes), weights)
+    missing = np.argwhere(cells == 0)
+    if len(missing):
+        cell = ", ".join(
+            f"{name} {levels[name][i]!r}" for name, i in zip(levels, missing[0], strict=True)
+        )
+        have = "has" if len(missing) == 1 else "have"
+        raise ValueError(
+            f"`factors` must be completely crossed: {counted(len(missing), 'cell')} of "
+            f"{cells.size} {have} no member, such as {cell}. Predict these, or leave out a level"
+        )
+    # With weights that are not the products of the levels' weights, main effects overlap and do not
+    # add up.
+    products = np.ones(())
+    for axis in range(cells.ndim):
+        others = tuple(i for i in range(cells.ndim) if i != axis)
+        products = products * cells.sum(axis=others, keepdims=True)
+    overlap = bool(np.abs(cells - products).max() > WEIGHT_TOLERANCE * cells.max())
+    if overlap:
+        weights = weights / cells[tuple(codes)] / cells.size
+    return Design(tuple(tuple(names) for names in levels.values()), codes, weights), overlap
+
+
+def project(means: np.ndarray, *, centered: Any, averaged: Any) -> np.ndarray:
+    """The means of cells (*sizes, ...) less their mean over each of the factors ``centered``, and
+    averaged over the factors ``averaged``, whose axes have length 1 then.
+    """
+    for factor in averaged:
+        means = means.mean(axis=factor, keepdims=True)
+    for factor in centered:
+        means = means - means.mean(axis=factor, keepdims=True)
+    return means

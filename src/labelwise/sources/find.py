@@ -1,0 +1,154 @@
+"""Everything that is said about the sources of disagreement, from the members' probabilities."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._validation import as_rng, check_positive
+from ..losses import LogLoss, Loss, SquaredLoss
+from .components import Components, estimate_components
+from .design import INTERACTION, REPLICATES, Design, Factors, make_design
+from .permutation import PermutationTest, permute_levels, permute_members
+from .result import Sources
+
+
+def find_sources(
+    law: Any,
+    factors: Factors,
+    loss: Loss,
+    class_names: tuple[str, ...],
+    *,
+    n_permutations: int = 999,
+    rng: Any = None,
+) -> Sources:
+    """Contributions, variance components and permutation tests; ``law`` is the `Atoms` of the
+    events, in NumPy and double precision.
+    """
+    if not isinstance(loss, LogLoss | SquaredLoss):
+        raise ValueError(
+            "`sources` needs log or squared loss, where interactions cannot be negative; got "
+            f"{type(loss).__name__}"
+        )
+    n_permutations = check_positive(n_permutations, "n_permutations")
+    rng = as_rng(rng)
+    law, design, reweighted = _design_of(law, factors)
+    if reweighted:
+        warnings.warn(
+            "The weight of a cell is not the product of its levels' weights, so each cell weighs "
+            "the same here; the sources add up to the "
+            "epistemic uncertainty of that ensemble. Pass `weights` that are such products to "
+            "choose others",
+            stacklevel=3,
+        )
+
+    k, n_factors = len(class_names), len(factors)
+    names = list(factors)
+    if n_factors > 1:
+        names.append(INTERACTION)
+    cell_sizes = design.cell_sizes
+    replicated = bool(cell_sizes.max() > 1)
+    if replicated:
+        names.append(REPLICATES)
+
+    deviation = law.deviation.reshape(len(law.t), -1, k)
+    means = design.cell_means(deviation)
+    if n_factors > 1:
+        tests = [permute_levels(means, i, n_permutations, rng) for i in range(n_factors)]
+    elif replicated:
+        tests = [permute_members(deviation, design.codes[0], n_permutations, rng)]
+    else:  # nothing to compare with
+        tests = [PermutationTest(np.nan, np.full(k, np.nan), np.nan)]
+    if n_factors > 1 or replicated:
+        components = estimate_components(design, deviation)
+    else:
+        components = Components(
+            np.full((1, k), np.nan), np.full(1, np.nan), np.full((1, 2), np.nan)
+        )
+    p_values, label_p_values, smallest_p = (np.array(x) for x in zip(*tests, strict=True))
+    return Sources(
+        names=tuple(names),
+        values=_contributions(law, design, loss, replicated),
+        class_names=class_names,
+        variance=components.variance,
+        estimates=components.estimates,
+        intervals=components.intervals,
+        p_values=p_values,
+        label_p_values=label_p_values,
+        smallest_p=smallest_p,
+        farthest=tuple(_farthest_level(means, design, i) for i in range(n_factors)),
+        cell_sizes=(int(cell_sizes.min()), int(cell_sizes.max())),
+        reweighted=reweighted,
+    )
+
+
+def _design_of(law: Any, factors: Factors) -> tuple[Any, Design, bool]:
+    """The law of the members that have weight, their design, and whether they were reweighted."""
+    if law.weights is not None and law.weights.ndim > 1:
+        raise ValueError("`sources` needs the same member weights for all instances, shape (M,)")
+    if law.t.size == 0:
+        raise ValueError("`sources` needs at least one instance")
+    m = law.t.shape[0]
+    weights = np.full(m, 1 / m) if law.weights is None else law.weights
+    design, reweighted = make_design(factors, weights)
+    if reweighted:
+        law = replace(law, weights=design.weights)
+    there = weights > 0
+    if not there.all():  # the others are no part of the ensemble
+        design = replace(design, codes=design.codes[:, there], weights=design.weights[there])
+        complement = None if law.complement is None else law.complement[there]
+        law = replace(law, t=law.t[there], weights=design.weights, complement=complement)
+    return law, design, reweighted
+
+
+def _contributions(law: Any, design: Design, loss: Loss, replicated: bool) -> np.ndarray:
+    r"""Main effects :math:`G(\bar\theta) - \mathbb{E}_A G(\bar\theta_A) = \mathbb{E}_A
+    D(\bar\theta_A \Vert \bar\theta)`, and the rest.
+
+    The interaction is what the cells' disagreement exceeds the main effects by. It is not negative:
+    for squared loss by the analysis of variance, for log loss because independent factors tell at
+    least as much about Y together as one by one.
+    """
+    mt, mc = law.mean
+
+    def between(groups: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """E D(group mean ‖ mean), and the groups' means: of the event, its complement and the
+        deviation.
+        """
+        total, average = design.averages(groups)
+        t, c, d = (np.tensordot(average, x, 1) for x in (law.t, law.c, law.deviation))
+        return np.tensordot(total, loss.divergence(t, mt, c, mc, d), 1), t, c, d
+
+    found = [between(codes)[0] for codes in design.codes]
+    own = design.cells
+    cells, t, c, d = between(own)
+    if len(found) > 1:
+        found.append(np.maximum(cells - sum(found), 0))
+    if replicated:
+        inside = loss.divergence(law.t, t[own], law.c, c[own], law.deviation - d[own])
+        found.append(np.tensordot(design.weights, inside, 1))
+    return np.stack(found)
+
+
+def _farthest_level(means: np.ndarray, design: Design, factor: int) -> tuple[str, float] | None:
+    """The level without which the variance between levels is smallest, and by which share it is
+    smaller.
+    """
+    n = design.sizes[factor]
+    if n < 3:
+        return None
+    others = tuple(j for j in range(len(design.sizes)) if j != factor)
+    levels = means.mean(axis=others).reshape(n, -1)
+    products = levels @ levels.T
+    squares = np.diag(products)
+    distances = squares[:, None] + squares - 2 * products
+    pairs = distances.sum() / 2
+    if pairs <= 0:
+        return None
+    without = pairs - distances.sum(axis=1)
+    smaller = 1 - without / ((n - 1) * (n - 2)) / (pairs / (n * (n - 1)))
+    level = int(np.argmax(smaller))
+    return design.levels[factor][level], float(min(smaller[level], 1.0))

@@ -1,0 +1,199 @@
+"""How the sources of an ensemble's disagreement are shown: a table, a frame and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._format import MISSING, fixed, number, percent
+from .._results import Library
+from .._tables import SHOWN, Shown, Summary, counted, frame, some
+from .components import CONFIDENCE, shares_of
+
+LEVEL = 0.05
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sources(Shown):
+    """Epistemic uncertainty by source, returned by ``u.sources()``."""
+
+    names: tuple[str, ...]
+    """The factors, then ``interaction`` (two factors or more) and ``replicates`` (several members
+    in a cell).
+    """
+    values: np.ndarray
+    """(S, ..., K): what each source contributes; they add up to the epistemic uncertainty (if
+    `reweighted`: to that of the ensemble in which each cell weighs the same).
+    """
+    class_names: tuple[str, ...]
+    variance: np.ndarray
+    """(S, K): variance components of the probabilities, averaged over the instances and corrected
+    for noise; values below 0 are noise. NaN where the design cannot separate them.
+    """
+    estimates: np.ndarray
+    """(S,): the sources' shares of the variance of all labels, corrected for noise: what to expect
+    of further levels like these.
+    """
+    intervals: np.ndarray
+    """(F, 2): 95 % intervals of the factors' `estimates`, for normally distributed effects."""
+    p_values: np.ndarray
+    """(F,): permutation test that a factor has no main effect; NaN if there is nothing to compare
+    with.
+    """
+    label_p_values: np.ndarray
+    """(F, K): the same for each label, adjusted for all labels (the largest statistic of any
+    label).
+    """
+    smallest_p: np.ndarray
+    """(F,): the smallest p-value that the design and the number of permutations allow."""
+    farthest: tuple[tuple[str, float] | None, ...]
+    """For each factor the level without which the others vary least, and by which share the
+    variance between levels is then smaller. A description, not a test; ``None`` for two levels.
+    """
+    cell_sizes: tuple[int, int]
+    """The fewest and the most members in a cell."""
+    reweighted: bool = False
+    """Whether cells were given equal weights, because the ensemble's weights of cells are not
+    products of their levels' weights.
+    """
+
+    @property
+    def factors(self) -> tuple[str, ...]:
+        return self.names[: len(self.p_values)]
+
+    @property
+    def found(self) -> tuple[str, ...]:
+        """Factors whose main effect is significant at the 5 % level."""
+        return tuple(
+            name for name, p in zip(self.factors, self.p_values, strict=True) if p <= LEVEL
+        )
+
+    @property
+    def means(self) -> np.ndarray:
+        """(S, K): means over the instances."""
+        return np.asarray(
+            self.values.reshape(len(self.names), -1, len(self.class_names)).mean(axis=1)
+        )
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        """What one source contributes, (..., K)."""
+        if name not in self.names:
+            raise KeyError(f"no source {name!r}; there are {', '.join(self.names)}")
+        return np.asarray(self.values[self.names.index(name)])
+
+    def to_frame(self, *, library: Library = "pandas") -> Any:
+        """A row for each source and label: mean contribution, its share of the epistemic
+        uncertainty, variance component, p-value.
+        """
+        s, k = self.means.shape
+        p = np.full((s, k), np.nan)
+        p[: len(self.factors)] = self.label_p_values
+        return frame(
+            {
+                "source": np.repeat(np.asarray(self.names, object), k),
+                "label": np.tile(np.asarray(self.class_names, object), s),
+                "epistemic": self.means.ravel(),
+                "share": shares_of(self.means).ravel(),
+                "variance": self.variance.ravel(),
+                "p_value": p.ravel(),
+            },
+            library,
+        )
+
+    def _summary(self) -> Summary:
+        whole = self.means.sum(axis=1)
+        shares = shares_of(whole)
+        rows = []
+        for i, name in enumerate(self.names):
+            row = [name, float(whole[i]), percent(shares[i], 0), percent(self.estimates[i], 0)]
+            tested = [MISSING] * 3
+            if i < len(self.factors):
+                smallest = number(self.smallest_p[i], 2)
+                tested = [self._interval(i), fixed(self.p_values[i], 3), smallest]
+            rows.append([*row, *tested])
+        title = (
+            f"Sources of epistemic uncertainty: {counted(len(self.class_names), 'label')} "
+            f"({some(self.class_names)})"
+        )
+        header = ("source", "mean", "share", "corrected", "95 % interval", "p", "smallest p")
+        return Summary(title, header, rows[:SHOWN], "\n  ".join(self._sentences()))
+
+    def _interval(self, i: int) -> str:
+        low, high = self.intervals[i]
+        return f"{percent(low, 0)} to {percent(high, 0)}" if low == low else MISSING
+
+    @property
+    def sentence(self) -> str:
+        """What was found, in words."""
+        return " ".join(self._sentences())
+
+    def _sentences(self) -> list[str]:
+        return [*self._tested(), *self._estimated(), *self._assumed()]
+
+    def _tested(self) -> Iterator[str]:
+        if np.isnan(self.p_values).all():
+            yield (
+                "Without replicates or a second factor, effects cannot be distinguished from noise."
+            )
+            return
+        if self.found:
+            yield (
+                f"More than chance (permutation test, {percent(LEVEL, 0)} level): "
+                f"{', '.join(self.found)}."
+            )
+        not_shown, blind = [], []
+        for name, p, smallest in zip(self.factors, self.p_values, self.smallest_p, strict=True):
+            if smallest > LEVEL:
+                blind.append(f"{name} (p cannot be below {number(smallest, 2)} here)")
+            elif p > LEVEL:
+                not_shown.append(
+                    f"{name} (p = {fixed(p, 3)}, the smallest possible is {number(smallest, 2)})"
+                )
+        if not_shown:
+            yield (
+                f"Not shown at the {percent(LEVEL, 0)} level, which does not rule out an effect: "
+                f"{', '.join(not_shown)}."
+            )
+        if blind:
+            yield f"Too few levels or permutations to show an effect of {' or '.join(blind)}."
+
+    def _estimated(self) -> Iterator[str]:
+        if np.isnan(self.intervals).all():
+            return
+        each = [
+            f"{name} {percent(self.estimates[i], 0)} ({self._interval(i)})"
+            for i, name in enumerate(self.factors)
+        ]
+        yield (
+            f"Estimated share of the variance, corrected for noise, with {percent(CONFIDENCE, 0)} "
+            f"interval: {', '.join(each)}."
+        )
+        shares = shares_of(self.means.sum(axis=1))
+        for name, share, farthest in zip(self.factors, shares, self.farthest, strict=False):
+            # Of a factor that hardly matters, or whose levels all differ, no level needs a name.
+            if farthest is not None and farthest[1] >= 0.5 and (share >= 0.5 or name in self.found):
+                level, smaller = farthest
+                yield (
+                    f"Without {level!r}, the variance between levels of {name} would be "
+                    f"{percent(smaller, 0)} smaller (described, not tested)."
+                )
+
+    def _assumed(self) -> Iterator[str]:
+        fewest, most = self.cell_sizes
+        by_cells = len(self.factors) > 1  # the members of one factor are permuted themselves
+        if by_cells and fewest < most:
+            yield (
+                f"The cells have {fewest} to {most} members; tests and estimates use the cells' "
+                "means."
+            )
+        if by_cells and most > 2 * fewest:
+            # Simulated: the level is .05 with 4 to 8 members, .07 with 1 to 16.
+            yield (
+                "Means of so different numbers of members are not equally noisy, so that p-values "
+                "may be somewhat too small."
+            )
+        if self.reweighted:
+            yield "The sources are those of an ensemble in which each cell weighs the same."
