@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Flattened", "Grid", "flatten_instances"]
+from .on_disk import flattened
+
+__all__ = ["Grid", "flatten_instances"]
 
 
 @dataclass(frozen=True)
@@ -60,31 +62,6 @@ class Grid:
         )
 
 
-@dataclass(frozen=True, eq=False)
-class Flattened:
-    """An array (M, N, ..., K), in memory or on disk, read as (M, N · ..., K), by whole cases."""
-
-    values: Any
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def ndim(self) -> int:
-        return 3
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
-        if not isinstance(key, tuple) or key[0] != slice(None) or not isinstance(rows, slice):
-            raise IndexError("predictions of several axes of instances are sliced by instance")
-        start, stop, _ = rows.indices(self.shape[1])
-        unit = max(prod(self.values.shape[2:-1]), 1)
-        first = start // unit
-        block = np.asarray(self.values[:, first : max(first, -(-stop // unit))])
-        return block.reshape(len(block), -1, self.shape[2])[
-            :, start - first * unit : stop - first * unit
-        ]
-
-
 def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict[str, Any]:
     """The fields of a file whose predictions ``kind`` are (M, N, ..., K), for instances on one
     axis.
@@ -95,7 +72,7 @@ def flatten_instances(found: dict[str, Any], kind: str, label_axis: int) -> dict
     grid = Grid(shape[1:-1], label_axis, ids)
     flat: dict[str, Any] = {key: x for key, x in found.items() if key not in ("ids", "images")}
     flat |= {
-        kind: Flattened(values, (shape[0], prod(grid.shape), shape[-1]), values.dtype),
+        kind: flattened(values),
         "grid": grid,
     }
     if "y_true" in found:

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import difflib
-import os
-import re
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,111 +11,17 @@ import numpy as np
 from .._errors import InputError
 from .._labels import as_labels, integer_names
 from .files import format_of
+from .on_disk import stacked
 from .predictions import KINDS
 
 __all__ = [
-    "Stacked",
     "are_positions",
     "check_unique",
     "combine",
     "combine_files",
-    "find_files",
     "labels_in_order",
-    "look_alike",
     "same_order",
 ]
-
-LABEL_FILES = ("y_true", "labels", "label")
-"""A file of a folder with such a name holds the true labels."""
-_MOST_FILES = 10_000
-
-
-@dataclass(frozen=True, eq=False)
-class Stacked:
-    """Predictions (N, K) or (M, N, K) of several files as one array, still in their files."""
-
-    parts: tuple[Any, ...]
-    shape: tuple[int, ...]
-    dtype: np.dtype[Any]
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    def __getitem__(self, key: Any) -> np.ndarray:
-        rows = key[1] if isinstance(key, tuple) and len(key) > 1 else slice(None)
-        if not isinstance(key, tuple) or key[0] != slice(None) or not isinstance(rows, slice):
-            raise IndexError("predictions in several files are sliced by instance")
-        blocks = [
-            np.asarray(x[rows])[None] if len(x.shape) == 2 else np.asarray(x[:, rows])
-            for x in self.parts
-        ]
-        return np.concatenate(blocks, dtype=self.dtype)
-
-
-def find_files(
-    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]], formats: Collection[str]
-) -> tuple[list[Path], Path | None]:
-    """The files of the members, and that of the labels if a folder has one."""
-    paths = [Path(path)] if isinstance(path, str | os.PathLike) else [Path(one) for one in path]
-    if not paths:
-        raise ValueError("there are no prediction files; name at least one")
-    if len(paths) > 1 or not paths[0].is_dir() or paths[0].suffix == ".zarr":
-        for one in paths:
-            if format_of(one) not in formats:
-                raise ValueError(
-                    f"predictions are read from {', '.join(formats)}, or a folder of such files; "
-                    f"got {one.name or str(one)!r}"
-                )
-            if not one.exists():
-                raise FileNotFoundError(
-                    f"there is no prediction file {str(one)!r}{look_alike(one)}"
-                )
-        return paths, None
-    inside = sorted(
-        (
-            one
-            for one in paths[0].iterdir()
-            if format_of(one) in formats and not one.name.startswith(".")
-        ),
-        key=_natural,
-    )
-    labels = [one for one in inside if one.name[: -len(format_of(one))] in LABEL_FILES]
-    files = [one for one in inside if one not in labels]
-    if not files:
-        raise ValueError(
-            f"the folder {str(paths[0])!r} holds no prediction files ({', '.join(formats)})"
-        )
-    if len(files) > _MOST_FILES:
-        raise ValueError(
-            f"the folder {str(paths[0])!r} holds {len(files):,} files; at most {_MOST_FILES:,} "
-            "members are read"
-        )
-    kinds = sorted({format_of(one).removesuffix(".gz") for one in files})
-    if len(kinds) > 1:
-        raise ValueError(
-            f"the folder {str(paths[0])!r} holds files of several formats ({', '.join(kinds)}); "
-            "name those of the members"
-        )
-    return files, labels[0] if labels else None
-
-
-def _natural(path: Path) -> list[Any]:
-    """model2 before model10."""
-    return [int(part) if part.isdigit() else part for part in re.split(r"([0-9]{1,18})", path.name)]
-
-
-def look_alike(path: Path) -> str:
-    """The end of a message about a missing file: the file that was probably meant."""
-    try:
-        there = sorted(os.listdir(path.parent))[:_MOST_FILES]
-    except OSError:
-        return ""
-    # an ending that both have says nothing about the rest of a name
-    names = {Path(name).stem: name for name in reversed(there)}
-    names |= {Path(name).stem: name for name in there if Path(name).suffix == path.suffix}
-    close = difflib.get_close_matches(path.stem, list(names), n=1, cutoff=0.6)
-    return f". Did you mean {str(path.with_name(names[close[0]]))!r}?" if close else ""
 
 
 def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]:
@@ -161,19 +63,15 @@ def combine(names: Sequence[str], parts: list[dict[str, Any]]) -> dict[str, Any]
             elif key != "images":
                 _check_agreement(key, owners[key], whole, owner, part)
     arrays = [part[kind] for part in parts]
-    count = sum(1 if len(x.shape) == 2 else int(x.shape[0]) for x in arrays)
-    shape = (count, *(int(n) for n in arrays[0].shape[-2:]))
     for owner, x in zip(names, arrays, strict=True):
-        if tuple(x.shape[-2:]) != shape[1:]:
+        if x.shape[-2:] != arrays[0].shape[-2:]:
             raise ValueError(
                 f"{owner}: `{kind}` has shape {tuple(x.shape)}; {name} has "
                 f"{tuple(arrays[0].shape)}. All need the same cases"
             )
-    stacked = Stacked(tuple(arrays), shape, np.result_type(*(x.dtype for x in arrays)))
-    in_memory = all(type(x) is np.ndarray for x in arrays)
     if reordered is not None:  # by the number of the row, a label would belong to several cases
         whole["reordered"] = reordered
-    return whole | {kind: stacked[:, :] if in_memory else stacked}
+    return whole | {kind: stacked(arrays)}
 
 
 def combine_files(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from ..distributions.base import not_a_distribution
 from .files import reading
 from .grid import Grid
 from .npz import release
+from .on_disk import take
 
 __all__ = ["KEYS", "KINDS", "Predictions"]
 
@@ -280,32 +281,36 @@ class Predictions:
 
     def __getitem__(self, index: Any) -> Predictions:
         rows = _rows(index, len(self))
-        changes: dict[str, Any] = {
-            key: _take(x, rows) for key in _PER_INSTANCE if (x := getattr(self, key)) is not None
-        }
-        changes[self.kind] = (
-            self._values[rows]
-            if self.q is not None
-            else _take(self._values, rows, axis=len(self.shape) - 2)
-        )
-        if self.weights is not None and self.weights.ndim == 2:
-            changes["weights"] = _take(self.weights, rows, axis=1)
-        return replace(self, **changes, grid=None)
+        with self._reading():
+            return self._part(rows, ("y_true", "ids", "groups", "images"))
 
     def read(self, start: int, stop: int) -> Predictions:
         """The instances from ``start`` to before ``stop``, in memory: predictions, weights and
         labels.
         """
         with self._reading():
-            part = replace(self, ids=None, groups=None, images=None)[start:stop]
-            keys = (*KINDS, "weights", "y_true")
-            mapped = [
-                key for key in keys if isinstance(getattr(self, key), np.memmap)
-            ]  # others are read when they are sliced
-            held: dict[str, Any] = {key: np.array(getattr(part, key)) for key in mapped}
-        for key in mapped:
-            release(getattr(self, key))
-        return replace(part, **held)
+            part = self._part(slice(start, stop), ("y_true",))
+        for key, x in vars(part).items():
+            if isinstance(x, np.memmap):  # else it is in memory already
+                vars(part)[key] = np.array(x)
+                release(getattr(self, key))
+        return part
+
+    def _part(self, rows: Any, keys: Sequence[str]) -> Predictions:
+        """Some instances, with ``keys`` of what is known about them; not checked again."""
+        changes: dict[str, Any] = dict.fromkeys((*_PER_INSTANCE, "grid"))
+        for key in keys:
+            if getattr(self, key) is not None:
+                changes[key] = take(getattr(self, key), rows)
+        if self.q is None:
+            changes[self.kind] = take(self._values, rows, axis=len(self.shape) - 2)
+        else:
+            changes["q"] = self.q[rows]
+        if self.weights is not None and self.weights.ndim == 2:
+            changes["weights"] = take(self.weights, rows, axis=1)
+        part = object.__new__(Predictions)
+        vars(part).update({one.name: getattr(self, one.name) for one in fields(self)} | changes)
+        return part
 
     def _reading(self) -> AbstractContextManager[None]:
         return nullcontext() if self.path is None else reading(self.path)
@@ -328,7 +333,7 @@ class Predictions:
         if self.q is not None:
             return self.q
         with self._reading():
-            values = _take(self._values, slice(None), axis=len(self.shape) - 2)
+            values = self._values[:]
         if self.kind in ("alpha", "evidence"):
             if self.kind == "evidence":
                 lowest = float(values.min(initial=0.0))
@@ -379,23 +384,3 @@ def _rows(index: Any, n: int) -> Any:
             f"there are {n} instances; got position {rows.max() if rows.max() >= n else rows.min()}"
         )
     return rows.astype(np.int64) % max(n, 1)
-
-
-def _take(x: Any, rows: Any, axis: int = 0) -> Any:
-    """Some instances of an array, or of a column on disk, which can only be sliced."""
-    before: tuple[Any, ...] = (slice(None),) * axis
-    if isinstance(x, np.ndarray) or isinstance(rows, slice):
-        return x[(*before, rows)]
-    shape = (*x.shape[:axis], len(rows), *x.shape[axis + 1 :])
-    step = max(
-        1, _AT_ONCE * 8 // max(int(np.prod(shape[:axis] + shape[axis + 1 :], dtype=object)), 1)
-    )
-    out: np.ndarray | None = None
-    for start in range(0, x.shape[axis], step):
-        wanted = np.flatnonzero((rows >= start) & (rows < start + step))
-        if wanted.size or out is None:
-            block = np.asarray(x[(*before, slice(start, min(start + step, x.shape[axis])))])
-            if out is None or block.dtype.itemsize > out.dtype.itemsize:  # longer text
-                out = np.empty(shape, block.dtype) if out is None else out.astype(block.dtype)
-            out[(*before, wanted)] = block[(*before, rows[wanted] - start)]
-    return np.empty(shape, x.dtype) if out is None else out

@@ -195,7 +195,7 @@ def command(
 
 def _load(name: str, data_dir: Path | None, download: bool, sha256: dict[str, str]) -> Dataset:
     """A data set by name, from a folder of images or from a table."""
-    from labelwise.io.members import look_alike
+    from labelwise.io.files import look_alike
 
     from ..datasets import load, load_image_folder, load_table, names
 
