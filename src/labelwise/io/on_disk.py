@@ -55,16 +55,16 @@ class OnDisk:
         return block[tuple(slice(None) if isinstance(part, slice) else 0 for part in parts)]
 
 
-def take(x: Any, rows: Any, axis: int = 0) -> Any:
+def take(x: OnDisk, rows: Any, axis: int = 0) -> np.ndarray:
     """Some instances of an array: a slice of them, or positions in any order."""
     before = (slice(None),) * axis
-    if isinstance(rows, slice) or not isinstance(x, OnDisk):
+    if isinstance(rows, slice):
         return x[(*before, rows)]
     # Positions in a file may lie far apart, and close together in it: it is read once, in blocks.
     step = max(1, _NUMBERS_AT_ONCE * x.shape[axis] // max(prod(x.shape), 1))
     order = np.argsort(rows, kind="stable")
     ascending = rows[order]
-    blocks = [np.asarray(x[(*before, slice(0, 0))])]
+    blocks = [x[(*before, slice(0, 0))]]
     for start in np.unique(ascending // step) * step:
         stop = min(start + step, x.shape[axis])
         first, last = np.searchsorted(ascending, [start, stop])
@@ -88,14 +88,14 @@ def viewed(
     new = [i for i, axis in enumerate(axes) if axis < 0]
 
     def read(key: Key) -> np.ndarray:
-        inner = [slice(None)] * len(values.shape)
-        for axis, part in zip(axes, key, strict=True):
+        inner, outer = [slice(None)] * len(values.shape), list(key)
+        for i, axis in enumerate(axes):
             if axis >= 0:
-                inner[axis] = part
+                inner[axis], outer[i] = key[i], slice(None)
         if change is not None:
-            inner[axes[-1]] = slice(None)
+            inner[axes[-1]], outer[-1] = slice(None), key[-1]
         block = np.expand_dims(np.asarray(values[tuple(inner)]).transpose(order), new)
-        return block if change is None else change(block)[..., key[-1]]
+        return (block if change is None else change(block))[tuple(outer)]
 
     return OnDisk(shape, dtype, read)
 
