@@ -422,19 +422,6 @@ def check_positions(y: np.ndarray, there: Sequence[str], wanted: Sequence[str]) 
         )
 
 
-def select_classes(values: Any, order: list[int]) -> Any:
-    """``values`` (..., K) with the classes in another order."""
-    if isinstance(values, np.ndarray):
-        return values[..., order]
-    return viewed(
-        values,
-        tuple(values.shape),
-        values.dtype,
-        tuple(range(len(values.shape))),
-        lambda block: block[..., order],
-    )
-
-
 def _numbered(names: Sequence[str]) -> str:
     """0, 1, 2 = cat, dog, fox."""
     shown = list(names[:8])

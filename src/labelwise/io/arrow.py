@@ -6,7 +6,7 @@ A table has a column of numbers for each class, or one column with a list of all
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -68,14 +68,7 @@ def read_arrow(path: Path) -> Table:
     file = _Parquet(path) if path.suffix.lower() == ".parquet" else _Arrow(path)
     types = {field.name: field.type for field in file.schema}
     numeric = frozenset(name for name, kind in types.items() if _number(kind) is not None)
-    lists = [name for name, kind in types.items() if _is_list(kind) and name != "y_true"]
-    listed = next((name for name in lists if name in KINDS), None)
-    if listed is None and lists and not numeric - {"y_true"}:
-        listed = lists[0]
-        warnings.warn(
-            f"{path.name}: `{listed}` is the only column of lists and is taken for `probs`",
-            stacklevel=2,
-        )
+    listed = _find_lists(path, types, numeric)
 
     def read_column(name: str) -> np.ndarray:
         with reading(path):
@@ -83,25 +76,32 @@ def read_arrow(path: Path) -> Table:
 
     def read_numbers(names: Sequence[str]) -> OnDisk:
         dtype = np.result_type(*(_number(types[name]) for name in names))
-        return _on_disk(path, _Rows(file, tuple(names), len(names), dtype), None)
+        return _Rows(file, names, len(names), dtype).on_disk(path)
 
+    lists: dict[str, Any] = {}
+    if listed is not None:
+        metadata = {key.decode(): x.decode() for key, x in (file.schema.metadata or {}).items()}
+        lists["kind"] = listed if listed in KINDS else "probs"
+        lists["listed"] = _read_lists(path, file, listed, metadata.get("members"))
+        if metadata.get("class_names"):
+            lists["class_names"] = tuple(metadata["class_names"].split("\n"))
     names = tuple(name for name in file.schema.names if name != listed)
-    if listed is None:
-        return Table(path.name, file.rows, names, numeric, read_column, read_numbers)
-    metadata = {key.decode(): x.decode() for key, x in (file.schema.metadata or {}).items()}
-    return Table(
-        path.name,
-        file.rows,
-        names,
-        numeric,
-        read_column,
-        read_numbers,
-        kind=listed if listed in KINDS else "probs",
-        listed=_read_lists(path, file, listed, metadata.get("members")),
-        class_names=tuple(metadata["class_names"].split("\n"))
-        if "class_names" in metadata
-        else None,
+    return Table(path.name, file.rows, names, numeric, read_column, read_numbers, **lists)
+
+
+def _find_lists(path: Path, types: dict[str, Any], numeric: Collection[str]) -> str | None:
+    """The column that holds all numbers of a row as a list, if there is one."""
+    lists = [name for name, kind in types.items() if _is_list(kind) and name != "y_true"]
+    for name in lists:
+        if name in KINDS:
+            return name
+    if not lists or {*numeric} - {"y_true"}:
+        return None
+    warnings.warn(
+        f"{path.name}: `{lists[0]}` is the only column of lists and is taken for `probs`",
+        stacklevel=4,
     )
+    return lists[0]
 
 
 def _read_lists(path: Path, file: Any, name: str, members: str | None) -> OnDisk:
@@ -109,47 +109,28 @@ def _read_lists(path: Path, file: Any, name: str, members: str | None) -> OnDisk
     kind = file.schema.field(name).type
     dtype = _number(kind.value_type)
     if dtype is None:
-        nested = (
-            ". Lists of lists? Store a column for each class, or the M · K numbers of a row as one "
-            f"list in `{name}`"
-        )
-        raise TypeError(
-            f"column `{name}` must hold floating-point numbers; got {kind}"
-            f"{nested if _is_list(kind.value_type) else ''}"
-        )
+        hint = ""
+        if _is_list(kind.value_type):
+            hint = (
+                ". Lists of lists? Store a column for each class, or the M · K numbers of a row as "
+                f"one list in `{name}`"
+            )
+        raise TypeError(f"column `{name}` must hold floating-point numbers; got {kind}{hint}")
     first = next(file.batches([name], 0, 1), None)
     width = 0 if first is None else len(first.column(0).flatten())
-    rows = _Rows(file, (name,), width, dtype)
+    rows = _Rows(file, [name], width, dtype)
     if members is None and name not in KINDS[1:]:  # probabilities: their sums count the members
-        sums = rows(0, min(8, file.rows)).sum(axis=-1)
+        sums = rows.read(0, min(8, file.rows)).sum(axis=-1)
         if sums.size and np.allclose(sums, sums[0], atol=0.02) and round(float(sums[0])) > 1:
             members = "not said"
-    if members is not None and (not members.isdigit() or int(members) < 1 or width % int(members)):
+    if members is None:
+        return rows.on_disk(path)
+    if not members.isdigit() or int(members) < 1 or width % int(members):
         raise ValueError(
             f"the metadata of its schema must say how many `members` the {width} numbers of "
             f"`{name}` belong to"
         )
-    return _on_disk(path, rows, None if members is None else int(members))
-
-
-def _on_disk(path: Path, rows: _Rows, members: int | None) -> OnDisk:
-    """Rows of numbers as (N, K), or as (M, N, K) if each row has those of all members."""
-    n = rows.file.rows
-    if members is None:
-        return OnDisk(
-            (n, rows.width), rows.dtype, lambda key: rows(*_ends(key[0]))[:, key[1]], path
-        )
-    shape = (members, n, rows.width // members)
-
-    def read(key: Key) -> np.ndarray:
-        block = rows(*_ends(key[1])).reshape(-1, members, shape[2])
-        return block.transpose(1, 0, 2)[key[0], :, key[2]]
-
-    return OnDisk(shape, rows.dtype, read, path)
-
-
-def _ends(rows: slice) -> tuple[int, int]:
-    return rows.start, rows.stop
+    return rows.on_disk(path, int(members))
 
 
 class _Rows:
@@ -157,17 +138,30 @@ class _Rows:
     nothing twice.
     """
 
-    def __init__(self, file: Any, names: tuple[str, ...], width: int, dtype: Any) -> None:
-        self.file, self.names, self.width, self.dtype = file, names, width, np.dtype(dtype)
+    def __init__(self, file: Any, names: Sequence[str], width: int, dtype: np.dtype[Any]) -> None:
+        self._file, self._names, self._width, self._dtype = file, names, width, dtype
         self._row = -1
-        self._batches: Iterator[Any] = iter(())
-        self._rest = np.empty((0, width), dtype)
 
-    def __call__(self, start: int, stop: int) -> np.ndarray:
-        block = np.empty((stop - start, self.width), self.dtype)
+    def on_disk(self, path: Path, members: int | None = None) -> OnDisk:
+        """An array (N, K), or (M, N, K) if each row has the numbers of all members."""
+
+        def read(key: Key) -> np.ndarray:
+            block = self.read(key[-2].start, key[-2].stop)
+            if members is None:
+                return block[:, key[1]]
+            return block.reshape(-1, members, shape[2]).transpose(1, 0, 2)[key[0], :, key[2]]
+
+        shape: tuple[int, ...] = self._file.rows, self._width
+        if members is not None:
+            shape = members, self._file.rows, self._width // members
+        return OnDisk(shape, self._dtype, read, path)
+
+    def read(self, start: int, stop: int) -> np.ndarray:
+        block = np.empty((stop - start, self._width), self._dtype)
         if start != self._row:
-            size = max(1, _BYTES_AT_ONCE // max(self.width * self.dtype.itemsize, 1))
-            self._batches, self._rest = self.file.batches(self.names, start, size), block[:0]
+            size = max(1, _BYTES_AT_ONCE // max(self._width * self._dtype.itemsize, 1))
+            self._batches = self._file.batches(self._names, start, size)
+            self._rest = block[:0]
         self._row = -1  # until this reading has ended well
         filled = 0
         while filled < len(block):
@@ -181,21 +175,25 @@ class _Rows:
 
     def _numbers(self, batch: Any) -> np.ndarray:
         columns = []
-        for name, column in zip(self.names, batch.columns, strict=True):
-            if column.null_count:
-                raise ValueError(_missing(name, column))
+        for name, column in zip(self._names, batch.columns, strict=True):
+            _check_none_missing(name, column)
             if _is_list(column.type):
-                if not np.all(column.value_lengths().to_numpy(zero_copy_only=False) == self.width):
+                if not np.all(column.value_lengths().to_numpy(zero_copy_only=False) == self._width):
                     raise ValueError(
-                        f"column `{name}` must hold {self.width} numbers in every row, as the first"
+                        f"column `{name}` must hold {self._width} numbers in every row, as the "
+                        "first"
                     )
                 column = column.flatten()
             columns.append(column.to_numpy(zero_copy_only=False))
-        return np.stack(columns, axis=-1).astype(self.dtype, copy=False).reshape(-1, self.width)
+        numbers = columns[0] if len(columns) == 1 else np.stack(columns, axis=-1)
+        return numbers.astype(self._dtype, copy=False).reshape(-1, self._width)
 
 
-def _missing(name: str, column: Any) -> str:
-    return f"column `{name}` must have no missing values; {column.null_count:,} are missing"
+def _check_none_missing(name: str, column: Any) -> None:
+    if column.null_count:
+        raise ValueError(
+            f"column `{name}` must have no missing values; {column.null_count:,} are missing"
+        )
 
 
 def _number(kind: Any) -> np.dtype[Any] | None:
@@ -221,8 +219,7 @@ def _small_column(name: str, column: Any) -> np.ndarray:
     import pyarrow as pa
 
     kind = column.type
-    if column.null_count:
-        raise ValueError(_missing(name, column))
+    _check_none_missing(name, column)
     if _number(kind) is not None:
         return np.asarray(column.to_numpy())
     if _is_list(kind) and name == "y_true":

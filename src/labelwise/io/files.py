@@ -11,7 +11,7 @@ import re
 import stat
 import tomllib
 import zlib
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -136,34 +136,14 @@ def open_text_file(path: Path, largest: int) -> Iterator[io.BufferedReader]:
         if path.suffix.lower() != ".gz":
             yield file
             return
+        most = min(max(FLOOR, RATIO * size), largest)
         try:
-            with gzip.GzipFile(fileobj=file) as unpacked:
-                most = min(max(FLOOR, RATIO * size), largest)
-                yield io.BufferedReader(_Limited(unpacked, path.name, most))
+            unpacked = gzip.GzipFile(fileobj=file).read(most + 1)
         except (gzip.BadGzipFile, EOFError, zlib.error) as error:
             raise ValueError(f"{path.name} is damaged, or not a file of gzip ({error})") from error
-
-
-class _Limited(io.RawIOBase):
-    """What a compressed file unpacks to, as long as it is not far more than the file's size
-    allows.
-    """
-
-    def __init__(self, file: gzip.GzipFile, name: str, most: int) -> None:
-        self._file, self._name, self._left = file, name, most
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        data = self._file.read(len(buffer))
-        self._left -= len(data)
-        if self._left < 0:
-            raise ValueError(
-                f"{self._name} unpacks to far more than its size; such files are refused"
-            )
-        buffer[: len(data)] = data
-        return len(data)
+    if len(unpacked) > most:
+        raise ValueError(f"{path.name} unpacks to far more than its size; such files are refused")
+    yield io.BufferedReader(io.BytesIO(unpacked))  # type: ignore[arg-type]
 
 
 def read_text(path: str | os.PathLike[str]) -> str:
@@ -179,27 +159,24 @@ def read_text(path: str | os.PathLike[str]) -> str:
 
 def read_toml(path: str | Path) -> dict[str, Any]:
     """The content of a TOML file."""
-    text = read_text(path)
-    try:
-        return tomllib.loads(text)
-    except RecursionError as error:
-        raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
-    except ValueError as error:
-        last = f"at line {text.rstrip().count(chr(10)) + 1}, the last"
-        raise ValueError(
-            f"{os.fspath(path)}: {str(error).replace('at end of document', last)}"
-        ) from error
+    return _parsed(path, tomllib.loads)
 
 
 def read_json(path: str | Path) -> Any:
     """The content of a JSON file."""
+    return _parsed(path, json.loads)
+
+
+def _parsed(path: str | Path, parse: Callable[[str], Any]) -> Any:
     text = read_text(path)
     try:
-        return json.loads(text)
+        return parse(text)
     except RecursionError as error:
         raise ValueError(f"{os.fspath(path)}: it is nested too deeply") from error
     except ValueError as error:
-        raise ValueError(f"{os.fspath(path)}: {error}") from error
+        last = f"at line {text.rstrip().count(chr(10)) + 1}, the last"
+        sentence = str(error).replace("at end of document", last)
+        raise ValueError(f"{os.fspath(path)}: {sentence}") from error
 
 
 def file_name(path: str | os.PathLike[str]) -> str:

@@ -33,7 +33,6 @@ from .arrange import (
     normalized,
     read_label_arrays,
     say_positions,
-    select_classes,
     two_classes,
     unrounded,
 )
@@ -43,7 +42,7 @@ from .files import check_regular, find_files, format_of, look_alike, reading
 from .jsonl import read_jsonl
 from .members import are_positions, combine_files
 from .npz import NpzArrays, read_npy
-from .on_disk import OnDisk
+from .on_disk import OnDisk, select_classes
 from .predictions import KEYS, KINDS, Predictions
 from .pt import read_pt
 from .tables import Table, read_tables

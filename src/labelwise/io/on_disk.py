@@ -13,7 +13,7 @@ import numpy as np
 
 from .files import reading
 
-__all__ = ["OnDisk", "flattened", "stacked", "take", "viewed"]
+__all__ = ["OnDisk", "flattened", "select_classes", "stacked", "take", "viewed"]
 
 Key = tuple[slice, ...]
 """A slice with a start and a stop for each axis."""
@@ -98,6 +98,14 @@ def viewed(
         return (block if change is None else change(block))[tuple(outer)]
 
     return OnDisk(shape, dtype, read)
+
+
+def select_classes(values: Any, order: Sequence[int]) -> Any:
+    """``values`` (..., K) with the classes in another order."""
+    if type(values) is np.ndarray:  # and not mapped
+        return values[..., order]
+    axes = range(len(values.shape))
+    return viewed(values, values.shape, values.dtype, axes, lambda block: block[..., order])
 
 
 def stacked(parts: Sequence[Any]) -> Any:
